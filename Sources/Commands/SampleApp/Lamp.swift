@@ -55,6 +55,7 @@ struct Lamp {
         case .fileLoaded(let load): Output.show("configuration file \(load.file ?? "none")")
         case .fileRefused(let failure): Output.show("configuration file refused: \(failure)")
         case .declarationProblem(let problem): Output.show("mistake in a declaration: \(problem)")
+        case .preferences(let event): Output.show("preferences: \(event)")
         case .assignmentIgnored(let error): Output.show("ignored: \(error)")
         }
     }

@@ -88,8 +88,11 @@ package struct LayerReading: Sendable {
     /// Sets one value, as code does that reads a source itself.
     package mutating func set(_ value: SettingValue, at place: Int) throws(SettingError) {
         if let error = schema.problem(of: value, at: place) { throw error }
-        values[place] = value
+        put(value, at: place)
     }
+
+    /// Sets one value that has been judged.
+    package mutating func put(_ value: SettingValue, at place: Int) { values[place] = value }
 
     /// Notes that an entry is not used.
     package mutating func skip(_ key: String, _ reason: LoadReport.Reason) {

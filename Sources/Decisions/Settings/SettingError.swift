@@ -96,7 +96,7 @@ public enum DeclarationProblem: Error, Sendable, Equatable {
     case notASetting(label: String)
     /// Two properties of one name.
     case duplicateName(String)
-    /// A name of 1 to 256 bytes is needed: it is a key in a property list.
+    /// A name of 1 to 256 bytes is needed: it is a key in a property list, in which stores keep one of their own.
     case invalidName(String)
     /// A regular expression that cannot be compiled.
     case invalidPattern(property: String, reason: String)
@@ -121,7 +121,8 @@ extension DeclarationProblem: CustomStringConvertible {
             "the stored property '\(label)' is not a setting; declare it with @Toggle, @Slider, @Edit, @Choice, "
                 + "@EditableChoice or @Preference, or compute it"
         case .duplicateName(let name): "the property '\(name)' is declared twice"
-        case .invalidName(let name): "'\(name)' is no name for a property: 1 to 256 bytes"
+        case .invalidName(let name):
+            "'\(name)' is no name for a property: 1 to 256 bytes, and not '\(PreferenceEntries.shadowKey)'"
         case .invalidPattern(let property, let reason): "\(property): \(reason)"
         case .noChoices(let property): "\(property): a choice needs at least one value"
         case .duplicateLabel(let property, let label): "\(property): the label '\(label)' is used twice"

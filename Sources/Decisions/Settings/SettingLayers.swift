@@ -38,8 +38,18 @@ package struct SettingLayers: Sendable {
         _ value: SettingValue, at place: Int, in layer: SettingLayer, origin: SettingOrigin = .local
     ) throws(SettingError) -> SettingChanges {
         if let error = schema.problem(of: value, at: place) { throw error }
-        return change(origin) { $0[layer.rawValue][place] = value }
+        return put(value, at: place, in: layer, origin: origin)
     }
+
+    /// Sets a value that has been judged: a caller with a lock judges before it takes that.
+    package mutating func put(
+        _ value: SettingValue, at place: Int, in layer: SettingLayer, origin: SettingOrigin = .local
+    ) -> SettingChanges {
+        change(origin) { $0[layer.rawValue][place] = value }
+    }
+
+    /// The values of one layer, one or nil for each declaration.
+    package func values(in layer: SettingLayer) -> [SettingValue?] { rows[layer.rawValue] }
 
     /// Removes a property's value from a layer, so that the layers below show; never from the defaults.
     package mutating func remove(
@@ -56,6 +66,11 @@ package struct SettingLayers: Sendable {
         precondition(layer != .declaredDefault, "defaults are declared, never applied")
         let empty = [SettingValue?](repeating: nil, count: schema.declarations.count)
         return change(origin) { $0[layer.rawValue] = payload?.values ?? empty }
+    }
+
+    /// Takes the stored preferences of a synchronisation.
+    package mutating func take(_ outcome: PreferenceOutcome) -> SettingChanges {
+        change(.user) { $0[SettingLayer.storedPreference.rawValue] = outcome.values }
     }
 
     /// Replaces all defaults and says which break their rules; those keep the declared value.

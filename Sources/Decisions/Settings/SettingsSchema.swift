@@ -170,7 +170,9 @@ private struct DeclarationCheck {
     }
 
     private mutating func checkName(_ name: String) {
-        if !(1...256).contains(name.utf8.count) { problems.append(.invalidName(name)) }
+        if !(1...256).contains(name.utf8.count) || name == PreferenceEntries.shadowKey {
+            problems.append(.invalidName(name))
+        }
         if !names.insert(Array(name.utf8)).inserted { problems.append(.duplicateName(name)) }
     }
 

@@ -1,7 +1,9 @@
-// One process for each state directory. The lock is the kernel's and ends with the process, so that a crash leaves
-// nothing to clean up; the number in the file is only there to tell people who it is.
+// Locks of directories: one process for each state directory, and turns of several at the files of one directory. The
+// locks are the kernel's and end with the process, so that a crash leaves nothing to clean up; the number in the file
+// of the first kind is only there to tell people who it is.
 
 internal import Glibc
+internal import TandemBase
 internal import TandemReactor
 
 /// The exclusive use of a directory; ends when this goes away.
@@ -37,4 +39,27 @@ package final class DirectoryLock: Sendable {
         guard let bytes = try? FileReading.read(place, limit: 32, trust: .any) else { return nil }
         return Int32(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
     }
+}
+
+/// A turn at the files of a directory that several processes change; ends when this goes away. The lock is on the
+/// directory itself, so that no file of its own stays.
+package final class DirectoryTurn {
+    private let directory: OwnedDescriptor
+
+    init(_ directory: consuming OwnedDescriptor, path: String, within limit: Duration) throws(FileError) {
+        self.directory = directory
+        let raw = self.directory.raw
+        let deadline = Linux.bootTime + limit
+        do throws(SystemError) {
+            while try !Linux.tryLock(raw) {
+                guard Linux.bootTime < deadline else { throw SystemError(call: "flock", errno: EWOULDBLOCK) }
+                // A turn takes some milliseconds, and its end wakes nobody who waits with a limit.
+                _ = SystemCall.once { poll(nil, 0, 5) }
+            }
+        } catch {
+            throw error.errno == EWOULDBLOCK ? .inUse(path: path, process: nil) : .system(path: path, error)
+        }
+    }
+
+    deinit { Linux.unlock(directory.raw) }
 }

@@ -18,6 +18,8 @@ package enum FileError: Error, Sendable, Equatable {
     case tooLarge(path: String, limit: Int)
     /// Another process holds the directory's lock; its number if it left one.
     case inUse(path: String, process: Int32?)
+    /// Another writer replaced the file between its reading and its replacement.
+    case changedMeanwhile(path: String)
     /// A name that could leave its directory or hide in it.
     case unsafeName(String)
     case full(path: String)
@@ -40,6 +42,7 @@ extension FileError: CustomStringConvertible {
         case .tooLarge(let path, let limit): "\(path) is larger than the \(limit) bytes allowed"
         case .inUse(let path, let process):
             "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"); stop it first or name another"
+        case .changedMeanwhile(let path): "\(path) was changed by another writer meanwhile; try again"
         case .unsafeName(let name): "'\(name.prefix(64))' is not a file name of A-Z a-z 0-9 . _ - without a leading dot"
         case .full(let path): "no space left for \(path); free some space and try again"
         case .system(let path, let error): "\(path): \(error)"

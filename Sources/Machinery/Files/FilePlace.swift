@@ -117,6 +117,17 @@ struct FilePlace {
         try target.check(result, "rename")
     }
 
+    /// Gives the file a further name; false if something has that.
+    func link(to target: FilePlace) throws(FileError) -> Bool {
+        let (from, to) = (directory, target.directory)
+        let result = name.withCString { name in
+            target.name.withCString { other in SystemCall.once { linkat(from, name, to, other, 0) } }
+        }
+        if result == -EEXIST { return false }
+        try check(result, "link")
+        return true
+    }
+
     func setMode(of file: borrowing OwnedDescriptor, _ mode: UInt32) throws(FileError) {
         let raw = file.raw
         try check(SystemCall.retried { fchmod(raw, mode) }, "fchmod")

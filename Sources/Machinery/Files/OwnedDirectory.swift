@@ -108,6 +108,46 @@ package final class OwnedDirectory: Sendable {
         try replacement(name).run(bytes, attributes)
     }
 
+    /// As ``replace(_:with:_:)``, if the file still has the bytes that the caller has read; nil for no file.
+    /// - Throws: ``FileError/changedMeanwhile(path:)`` if another writer was faster; its file stays.
+    package func replace(
+        _ name: String, with bytes: [UInt8], insteadOf known: [UInt8]?, limit: Int
+    ) throws(FileError) {
+        var replacement = try replacement(name)
+        let path = replacement.place.path
+        // At the last step, when the new bytes are on the disk: the rename alone is left.
+        replacement.willTake = { step throws(FileError) in
+            guard step == .rename, try self.read(name, limit: limit) != known else { return }
+            throw .changedMeanwhile(path: path)
+        }
+        try replacement.run(bytes, .privateFile)
+    }
+
+    /// Gives the file a further name, `name.damaged` or with a number after that, under which it stays when the first
+    /// name is replaced.
+    /// - Returns: the further name.
+    package func keepAside(_ name: String) throws(FileError) -> String {
+        let place = try safePlace(name)
+        for number in 1...Self.mostKeptAside {
+            let other = try safePlace(name + ".damaged" + (number == 1 ? "" : "-\(number)"))
+            if try place.link(to: other) {
+                try synchronise()
+                return other.name
+            }
+        }
+        throw .full(path: place.path + ".damaged-\(Self.mostKeptAside)")
+    }
+
+    /// Files kept aside under one name: more of them need a person.
+    private static var mostKeptAside: Int { 99 }
+
+    /// Waits until other processes and threads have had their turn at the directory's files, and takes one.
+    /// - Parameter limit: how long it waits for a holder that does not end.
+    /// - Throws: ``FileError/inUse(path:process:)`` after that.
+    package func turn(within limit: Duration) throws(FileError) -> DirectoryTurn {
+        try DirectoryTurn(try opened(), path: path, within: limit)
+    }
+
     func replacement(_ name: String) throws(FileError) -> AtomicReplacement {
         _ = try safePlace(name)
         return AtomicReplacement(name: name, directory: descriptor.raw, path: path)

@@ -278,6 +278,9 @@ extension Linux {
         return time
     }
 
+    /// Calls the action when the process exits in order: `exit`, or the end of `main`. No signal calls it.
+    package static func atExit(_ action: @convention(c) () -> Void) { atexit(action) }
+
     /// The user that this process runs as.
     package static var user: UInt32 { geteuid() }
 

@@ -23,12 +23,16 @@ open class Configuration: @unchecked Sendable {
     private let signed: SignedSettings
     private let files: FileSettings
     private let problems = Mutex<[DeclarationProblem]>([])
+    /// Opened at the end of the initialiser.
+    private let preferences = Mutex<StoredPreferences?>(nil)
 
     /// Mistakes in the declaration, found at start; empty for a sound one.
     public var declarationProblems: [DeclarationProblem] { problems.withLock { $0 } }
 
-    /// Finds the properties, calls ``reset()``, and judges defaults, choices and patterns together.
-    public init(problems policy: ProblemPolicy) {
+    /// Finds the properties, calls ``reset()``, judges defaults, choices and patterns together, and reads the stored
+    /// preferences.
+    /// - Parameter preferences: their store; nil for ``preferenceStore``.
+    public init(problems policy: ProblemPolicy, preferences chosen: (any PreferenceStore)? = nil) {
         store = SettingsStore()
         signed = SignedSettings(store)
         files = FileSettings(store)
@@ -41,14 +45,32 @@ open class Configuration: @unchecked Sendable {
         let found = discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems
         problems.withLock { $0 = found }
         policy.judge(found)
+        let stored = StoredPreferences(store, chosen ?? preferenceStore)
+        stored.open { setDefaultPreferences() }
+        preferences.withLock { $0 = stored }
     }
 
-    /// As ``init(problems:)`` with ``ProblemPolicy/stop``.
+    /// As ``init(problems:preferences:)`` with ``ProblemPolicy/stop``.
+    public convenience init(preferences chosen: any PreferenceStore) {
+        self.init(problems: .stop, preferences: chosen)
+    }
+
+    /// As ``init(problems:preferences:)`` with ``ProblemPolicy/stop`` and ``preferenceStore``.
     public required convenience init() { self.init(problems: .stop) }
 
     /// Override to change defaults by assignment. Called once, by the initialiser; the result must keep all rules.
     /// Appfigurate's `reset`.
     open func reset() {}
+
+    /// Override to keep the app's preferences elsewhere than in the app's own file
+    /// (Protocol/Settings.md SET-21): ``FilePreferences`` in another place, ``MemoryPreferences``, or a store of the
+    /// app's. Called once, by the initialiser.
+    open var preferenceStore: any PreferenceStore { ApplicationPreferences.store() }
+
+    /// Override to set preferences that are not stored yet, by assignment; a property that has a stored value keeps it,
+    /// whatever is assigned here. Called by the initialiser after the store is read. In contrast to ``reset()`` the
+    /// values are stored. DDGPreferences' `setDefaultPreferences`.
+    open func setDefaultPreferences() {}
 
     /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this
     /// app, or a key set (`TANDEM KEY SET`, from `tandem keyset export --swift`), whose keys can be replaced and
@@ -108,13 +130,35 @@ extension Configuration {
     /// ``ConfigurationUpdates/bufferLimit`` are kept.
     public var updates: ConfigurationUpdates { ConfigurationUpdates(store.notices) }
 
-    /// As ``observe(_:)``, for what belongs into a log. The observer receives the mistakes in the declaration at once.
+    /// As ``observe(_:)``, for what belongs into a log. The observer receives the mistakes in the declaration, and what
+    /// was wrong with the stored preferences at start, at once.
     public func observeEvents(
         _ observer: @escaping @Sendable (ConfigurationEvent) -> Void
     ) -> ConfigurationObservation {
         let observation = store.notices.observe { if case .event(let event) = $0 { observer(event) } }
         for problem in declarationProblems { observer(.declarationProblem(problem)) }
+        for event in preferences.withLock(\.self)?.startEvents ?? [] { observer(.preferences(event)) }
         return observation
+    }
+}
+
+// MARK: - Stored preferences. They are written and read without a call; these are for an app that wants to know when.
+extension Configuration {
+    /// Whether a change of this app's is not stored yet. DDGPreferences' `dirty`.
+    public var isDirty: Bool { store.isPending }
+
+    /// Takes what others have changed in the store of preferences, as it happens by itself within a second.
+    /// DDGPreferences' `readPreferences`.
+    /// - Throws: the store cannot be read; the values in force stay.
+    public func readPreferences() throws(PreferenceStoreError) {
+        try preferences.withLock(\.self)?.synchronise(writing: false)
+    }
+
+    /// Stores what is not stored yet, after taking what others have changed. It is durable when this returns; without
+    /// this call it is within moments, and when the process exits in order. DDGPreferences' `writePreferences`.
+    /// - Throws: the store cannot be read or written; the values in force stay.
+    public func writePreferences() throws(PreferenceStoreError) {
+        try preferences.withLock(\.self)?.synchronise()
     }
 }
 
@@ -276,10 +320,12 @@ extension Configuration {
     /// and exits calls this before. One that stays, or that ends its session in order, need not. Any number of calls.
     public func confirmHealthy() { signed.confirm() }
 
-    /// Reads the files again, configuration files too: they have changed, or time has passed.
+    /// Reads the files again, configuration files and stored preferences too: they have changed, or time has passed.
     @discardableResult
     public func reload() -> ConfigurationLoad {
         filesChanged()
+        // A store that cannot be read is an event.
+        try? readPreferences()
         defer { store.notices.deliver() }
         return reported(signed.reload(rules))
     }

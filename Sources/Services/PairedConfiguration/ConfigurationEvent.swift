@@ -44,8 +44,31 @@ public enum ConfigurationEvent: Sendable, Equatable {
     case fileLoaded(ConfigurationFileLoad)
     /// A configuration file cannot be read; the values of the last good one stay.
     case fileRefused(ConfigurationFileFailure)
+    /// Stored preferences were not taken, or not stored, as they are.
+    case preferences(PreferenceEvent)
     /// A mistake in the declaration: each observer receives those found at start before anything else.
     case declarationProblem(DeclarationProblem)
     /// An invalid value was assigned in code and ignored.
     case assignmentIgnored(SettingError)
+}
+
+/// Something that happened to stored preferences.
+public enum PreferenceEvent: Sendable, Equatable {
+    /// The app and an editor changed one property; the editor's value counts.
+    case conflict(PreferenceConflict)
+    /// An entry of the store is not valid; the property keeps the value that it has.
+    case skipped(LoadReport.Skipped)
+    /// The store could not be read or written. Changes stay and are written later.
+    case failed(PreferenceStoreError)
+}
+
+extension PreferenceEvent: CustomStringConvertible {
+    /// A line for a log; it shows no value of a secret property.
+    public var description: String {
+        switch self {
+        case .conflict(let conflict): conflict.description
+        case .skipped(let skipped): skipped.description
+        case .failed(let error): error.description
+        }
+    }
 }

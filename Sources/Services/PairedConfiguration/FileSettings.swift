@@ -3,9 +3,7 @@
 // values; each load is one batch of changes.
 
 internal import Synchronization
-import TandemFiles
 import TandemPropertyList
-import TandemReactor
 import TandemSettings
 
 final class FileSettings: Sendable {
@@ -37,7 +35,7 @@ final class FileSettings: Sendable {
         _ source: EnvironmentFile, conversion: SettingConversion, changed: (@Sendable () -> Void)?,
         _ fill: (PropertyListDictionary) -> Void
     ) -> ConfigurationFileLoad {
-        let lookout = changed.flatMap { FileLookout(source, changed: $0) }
+        let lookout = changed.flatMap { FileLookout(in: source.directory, of: source.names, changed: $0) }
         let old = state.withLock { state in
             defer { (state.source, state.content, state.lookout) = (source, nil, lookout) }
             return state.lookout
@@ -97,69 +95,6 @@ extension ConfigurationFileLoad {
         case .none: (file, failure, self.report) = (nil, nil, report)
         case .file(let name, _, _): (file, failure, self.report) = (name, nil, report)
         case .failure(let found): (file, failure, self.report) = (found.file, found, LoadReport())
-        }
-    }
-}
-
-/// The watch over the files of one directory. A directory that is missing, or gone, is looked for once a second.
-///
-/// `@unchecked`: all state belongs to the thread of the library's event loop.
-private final class FileLookout: @unchecked Sendable {
-    private let source: EnvironmentFile
-    private let changed: @Sendable () -> Void
-    private let loop: EventLoop
-    private var watch: DirectoryWatch?
-    private var isStopped = false
-    private var isDue = false
-
-    /// Nil if the system has no thread for it: then files are read at a load only.
-    init?(_ source: EnvironmentFile, changed: @escaping @Sendable () -> Void) {
-        guard let loop = ConfigurationThread.loop else { return nil }
-        self.source = source
-        self.changed = changed
-        self.loop = loop
-    }
-
-    func start() { loop.submit { self.begin() } }
-
-    func stop() {
-        loop.submit {
-            self.isStopped = true
-            self.watch?.cancel()
-            self.watch = nil
-        }
-    }
-
-    private func begin() {
-        guard !isStopped else { return }
-        watch = try? DirectoryWatch(path: source.directory, loop: loop) { [weak self] in self?.happened($0) }
-        guard watch != nil else {
-            loop.schedule(after: .seconds(1)) { [weak self] in self?.begin() }
-            return
-        }
-        // No event has told of changes before the watch began.
-        look()
-    }
-
-    private func happened(_ event: DirectoryWatch.Event) {
-        switch event {
-        case .changed(let names): if !names.isDisjoint(with: source.names) { look() }
-        case .lost:
-            watch?.cancel()
-            watch = nil
-            look()
-            begin()
-        }
-    }
-
-    /// Editors write in several steps; a pause far under a second makes one reading of them.
-    private func look() {
-        guard !isDue else { return }
-        isDue = true
-        loop.schedule(after: .milliseconds(100)) { [weak self] in
-            guard let self, !isStopped else { return }
-            isDue = false
-            changed()
         }
     }
 }

@@ -14,6 +14,12 @@ final class SettingsStore: Sendable {
         var resetting: [SettingValue]?
         /// The sources that threads are reading: what code assigns on such a thread is part of its source.
         var readings: [UInt64: LayerReading] = [:]
+        /// The changes that the store of preferences lacks.
+        var merge = PreferenceMerge(SettingsSchema([]))
+        /// Whether the hook for defaults runs.
+        var isDefaulting = false
+        /// Called when the store lacks a change.
+        var pended: @Sendable () -> Void = {}
     }
 
     private let state = Mutex(State())
@@ -21,16 +27,21 @@ final class SettingsStore: Sendable {
 
     /// Takes the schema and lets `reset` assign defaults, which are judged together afterwards.
     func open(_ schema: SettingsSchema, reset: () -> Void) -> [DeclarationProblem] {
+        var layers = SettingLayers(schema)
         state.withLock {
-            $0.layers = SettingLayers(schema)
+            $0.layers = layers
+            $0.merge = PreferenceMerge(schema)
             $0.resetting = schema.declarations.map(\.initialValue)
         }
         reset()
-        return state.withLock { state in
-            let defaults = state.resetting ?? []
+        let defaults = state.withLock(\.resetting) ?? []
+        // Judged without the lock, as everything is: the own code of a Codable type may read the configuration.
+        let problems = layers.replaceDefaults(defaults)
+        state.withLock { [layers] state in
             state.resetting = nil
-            return state.layers.replaceDefaults(defaults)
+            state.layers = layers
         }
+        return problems
     }
 
     var schema: SettingsSchema { state.withLock { $0.layers.schema } }
@@ -45,24 +56,67 @@ final class SettingsStore: Sendable {
 
     /// Sets the stored preference; the default while `reset()` runs, and a source's value while this thread reads it.
     func set(_ value: SettingValue, at place: Int) throws(SettingError) {
-        try state.withLock { state throws(SettingError) in
+        let (schema, isResetting) = state.withLock { ($0.layers.schema, $0.resetting != nil) }
+        if !isResetting, let error = schema.problem(of: value, at: place) { throw error }
+        let pended = state.withLock { state -> (@Sendable () -> Void)? in
             if state.resetting != nil {
                 state.resetting?[place] = value
-            } else if !state.readings.isEmpty, state.readings[Linux.currentThread] != nil {
-                try state.readings[Linux.currentThread]?.set(value, at: place)
-            } else {
-                notices.add(.changes(try state.layers.set(value, at: place, in: .storedPreference)))
+                return nil
             }
+            if !state.readings.isEmpty, state.readings[Linux.currentThread] != nil {
+                state.readings[Linux.currentThread]?.put(value, at: place)
+                return nil
+            }
+            let old = state.layers.values(in: .storedPreference)[place]
+            guard old != value, !state.isDefaulting || old == nil else { return nil }
+            notices.add(.changes(state.layers.put(value, at: place, in: .storedPreference)))
+            state.merge.changed(at: place, isDefault: state.isDefaulting)
+            return state.isDefaulting ? nil : state.pended
         }
+        pended?()
         notices.deliver()
     }
 
     func remove(at place: Int) {
-        state.withLock { state in
+        let pended = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.layers.values(in: .storedPreference)[place] != nil else { return nil }
             notices.add(.changes(state.layers.remove(at: place, from: .storedPreference)))
+            state.merge.changed(at: place)
+            return state.pended
         }
+        pended?()
         notices.deliver()
     }
+
+    // MARK: the store of preferences
+
+    /// Whether the store lacks a change.
+    var isPending: Bool { state.withLock { $0.merge.isPending } }
+
+    /// Lets the hook set preferences that have no stored value.
+    func fillDefaults(_ hook: () -> Void) {
+        state.withLock { $0.isDefaulting = true }
+        hook()
+        state.withLock { $0.isDefaulting = false }
+    }
+
+    /// From now on the action is called for each change that the store lacks.
+    func whenPending(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.pended = action } }
+
+    /// Takes what others have changed in the store; nil for a store that cannot be read. The caller delivers the
+    /// notices when it holds no lock.
+    func merge(_ stored: PropertyListDictionary?) -> PreferenceOutcome {
+        let schema = schema
+        let entries = stored.map { PreferenceEntries($0, schema) }
+        return state.withLock { state in
+            let outcome = state.merge.merge(entries, state.layers.values(in: .storedPreference))
+            notices.add(.changes(state.layers.take(outcome)))
+            return outcome
+        }
+    }
+
+    /// The store has the changes of an outcome.
+    func wrote(_ outcome: PreferenceOutcome) { state.withLock { $0.merge.wrote(outcome) } }
 
     /// Replaces the signed layer as one batch; the caller delivers the notices when it holds no lock.
     func replaceSigned(_ payload: SettingsPayload?) {
@@ -89,7 +143,10 @@ final class SettingsStore: Sendable {
 
     /// Takes entries of the source that this thread reads; nothing if it reads none.
     func read(_ entries: PropertyListDictionary) {
-        state.withLock { $0.readings[Linux.currentThread]?.read(entries) }
+        let thread = Linux.currentThread
+        guard var reading = state.withLock({ $0.readings[thread] }) else { return }
+        reading.read(entries)
+        state.withLock { [reading] in $0.readings[thread] = reading }
     }
 
     /// Replaces a layer as one batch; the caller delivers the notices when it holds no lock.

@@ -31,7 +31,9 @@ final class Program: Sendable {
             URL(fileURLWithPath: executable, relativeTo: Self.directory).path, arguments,
             ChildProcess.Surroundings(
                 directory: workspace.path,
-                environment: ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 },
+                environment: [
+                    "PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no", "TANDEM_PREFERENCES": "memory",
+                ].merging(environment) { $1 },
                 input: try workspace.write("\(name).in", input), output: try workspace.write("\(name).out", ""),
                 errors: try workspace.write("\(name).err", "")))
     }

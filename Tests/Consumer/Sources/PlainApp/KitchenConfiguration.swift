@@ -45,6 +45,7 @@ func observe(_ configuration: KitchenConfiguration) async {
         case .fileLoaded(let load): print("configuration file: \(load.file ?? "none")")
         case .fileRefused(let failure): print("\(failure.file): \(failure.rejection)")
         case .declarationProblem(let problem): print("mistake in a declaration: \(problem)")
+        case .preferences(let event): print("preferences: \(event)")
         case .assignmentIgnored(let error): print("ignored: \(error)")
         }
     }

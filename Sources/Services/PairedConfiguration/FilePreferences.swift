@@ -1,0 +1,235 @@
+// Preferences in one property-list file: XML for people to read and edit, replaced whole so that a crash at any point
+// leaves the old file or the new one. Processes of ours take turns; a person's editor takes none, so that the file is
+// looked at once more in the last moment before its replacement. It is the owner's file and may hold anything.
+
+import TandemBase
+import TandemFiles
+public import TandemPropertyList
+import TandemPropertyListXML
+import TandemReactor
+public import TandemSettings
+
+/// Preferences in a file.
+public final class FilePreferences: PreferenceStore {
+    private let directory: String
+    private let name: String
+    private let form: PreferenceForm
+    private let patience: Duration
+
+    /// The path of the file.
+    public var path: String { directory == "/" ? "/" + name : directory + "/" + name }
+
+    /// A file, which is made with its directories when there is something to store.
+    /// - Parameter path: its last part is 1-180 of `A-Z a-z 0-9 . _ -` without a leading dot. The directory is the
+    ///   user's own, and no other user may write it.
+    public convenience init(_ path: String) { self.init(path, .propertyList) }
+
+    /// As ``init(_:)``, for a test of another wait.
+    package convenience init(_ path: String, patience: Duration) {
+        self.init(path, .propertyList, patience: patience)
+    }
+
+    /// As ``init(_:)``, in another form.
+    init(_ path: String, _ form: PreferenceForm, patience: Duration = FilePreferences.patience) {
+        let slash = path.lastIndex(of: "/")
+        directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        self.form = form
+        self.patience = patience
+    }
+
+    public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
+        guard let lookout = FileLookout(in: directory, of: [name], changed: changed) else { return nil }
+        lookout.start()
+        return ConfigurationObservation { lookout.stop() }
+    }
+
+    public func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
+        for _ in 0..<Self.attempts {
+            if try updateOnce(change) { return }
+        }
+        throw PreferenceStoreError(.inUse, store: path, detail: "another program writes the file all the time")
+    }
+
+    /// Times that another writer may come between the reading and the writing.
+    private static var attempts: Int { 8 }
+
+    /// The longest wait for another process's turn, which takes milliseconds (LIM-97).
+    static var patience: Duration { .seconds(2) }
+
+    /// - Returns: false if there is more to read by now: nothing is written then.
+    private func updateOnce(
+        _ change: (PropertyListDictionary?) -> PreferenceEdit
+    ) throws(PreferenceStoreError) -> Bool {
+        guard let directory = try opened() else {
+            guard !change([:]).isEmpty else { return true }
+            _ = try trying { () throws(FileError) in try OwnedDirectory(path: self.directory) }
+            return false
+        }
+        let turn = try trying { () throws(FileError) in try directory.turn(within: patience) }
+        defer { withExtendedLifetime(turn) {} }
+        let content = try read(in: directory)
+        let edit = change(content.damage == nil ? content.entries : nil)
+        guard !edit.isEmpty else {
+            if let damage = content.damage { throw damage }
+            return true
+        }
+        let bytes = try formed(edit.applied(to: content.entries))
+        if let damage = content.damage {
+            let aside = try trying { () throws(FileError) in try directory.keepAside(name) }
+            try trying { () throws(FileError) in try directory.replace(name, with: bytes) }
+            throw PreferenceStoreError(damage.reason, store: path, detail: damage.detail, aside: aside)
+        }
+        do throws(FileError) {
+            try directory.replace(name, with: bytes, insteadOf: content.bytes, limit: form.limit)
+            return true
+        } catch .changedMeanwhile {
+            return false
+        } catch {
+            throw PreferenceStoreError(error, store: path)
+        }
+    }
+
+    private struct Content {
+        /// nil for no file, and for one that is too large.
+        var bytes: [UInt8]?
+        var entries: PropertyListDictionary = [:]
+        var damage: PreferenceStoreError?
+    }
+
+    private func opened() throws(PreferenceStoreError) -> OwnedDirectory? {
+        do throws(FileError) {
+            return try OwnedDirectory(existing: directory)
+        } catch .missing {
+            return nil
+        } catch {
+            throw PreferenceStoreError(error, store: path)
+        }
+    }
+
+    private func read(in directory: OwnedDirectory) throws(PreferenceStoreError) -> Content {
+        var content = Content()
+        do throws(FileError) {
+            content.bytes = try directory.read(name, limit: form.limit, trust: .ownOrRootsAndUnwritable)
+        } catch .tooLarge(let path, let limit) {
+            let text = FileError.tooLarge(path: path, limit: limit).description
+            content.damage = PreferenceStoreError(.damaged, store: self.path, detail: text)
+        } catch {
+            throw PreferenceStoreError(error, store: path)
+        }
+        guard let bytes = content.bytes else { return content }
+        do throws(PreferenceFault) {
+            content.entries = try form.read(bytes)
+        } catch {
+            let found = PreferenceStoreError(error.reason, store: path, detail: error.detail)
+            guard error.reason == .damaged else { throw found }
+            content.damage = found
+        }
+        return content
+    }
+
+    private func formed(_ entries: PropertyListDictionary) throws(PreferenceStoreError) -> [UInt8] {
+        do throws(PreferenceFault) {
+            return try form.write(entries)
+        } catch {
+            throw PreferenceStoreError(error.reason, store: path, detail: error.detail)
+        }
+    }
+
+    private func trying<Result>(_ body: () throws(FileError) -> Result) throws(PreferenceStoreError) -> Result {
+        do throws(FileError) { return try body() } catch { throw PreferenceStoreError(error, store: path) }
+    }
+}
+
+extension PreferenceStoreError {
+    fileprivate init(_ error: FileError, store: String) {
+        let reason: Reason =
+            switch error {
+            case .full: .full
+            case .inUse, .changedMeanwhile: .inUse
+            default: .unavailable
+            }
+        self.init(reason, store: store, detail: error.description)
+    }
+}
+
+/// A fault in the content of a store.
+struct PreferenceFault: Error {
+    let reason: PreferenceStoreError.Reason
+    let detail: String
+}
+
+/// The way between entries and the bytes of a file.
+struct PreferenceForm: Sendable {
+    /// The largest file in bytes.
+    let limit: Int
+    let read: @Sendable ([UInt8]) throws(PreferenceFault) -> PropertyListDictionary
+    let write: @Sendable (PropertyListDictionary) throws(PreferenceFault) -> [UInt8]
+
+    /// A property list: XML, but binary as long as it holds a text with characters that XML has not.
+    static let propertyList = PreferenceForm(
+        limit: PropertyListXMLReader.maximumLength,
+        read: { bytes throws(PreferenceFault) in
+            do {
+                return bytes.starts(with: "bplist".utf8)
+                    ? try PropertyListReader.readDictionary(bytes) : try PropertyListXMLReader.readDictionary(bytes)
+            } catch {
+                throw PreferenceFault(reason: .damaged, detail: "\(error)")
+            }
+        },
+        write: { entries throws(PreferenceFault) in
+            do {
+                return try bytes(of: entries)
+            } catch {
+                throw PreferenceFault(reason: .notStorable, detail: "\(error)")
+            }
+        })
+
+    private static func bytes(of entries: PropertyListDictionary) throws -> [UInt8] {
+        do throws(PropertyListXMLError) {
+            return try PropertyListXMLWriter.write(.dictionary(entries))
+        } catch {
+            guard case .character = error.reason else { throw error }
+            return try PropertyListWriter.write(entries)
+        }
+    }
+}
+
+/// The place of an app's own preferences.
+package struct ApplicationPreferences {
+    /// The name of the file.
+    private static var fileName: String { "preferences.plist" }
+
+    /// The store: `preferences.plist` in the directory that `TANDEM_PREFERENCES` names, else in a service's state
+    /// directory, else in the app's configuration directory. `memory` in that variable stores nothing.
+    /// - Parameters:
+    ///   - variable: the environment.
+    ///   - program: the path that the process was started by, whose last part names an app without an identifier.
+    package static func store(
+        variable: (String) -> String? = Linux.environment, program: String? = CommandLine.arguments.first
+    ) -> any PreferenceStore {
+        if let choice = variable("TANDEM_PREFERENCES") {
+            return choice == "memory" ? MemoryPreferences() : FilePreferences(choice + "/" + fileName)
+        }
+        if let path = variable("STATE_DIRECTORY") { return FilePreferences(path + "/" + fileName) }
+        let file = program?.split(separator: "/").last.map(String.init)
+        guard let name = (variable("TANDEM_APPLICATION") ?? file).flatMap({ try? ApplicationIdentifier($0) }) else {
+            return NoPreferences(detail: "the program's name is no application identifier; set TANDEM_APPLICATION")
+        }
+        guard let home = variable("XDG_CONFIG_HOME") ?? variable("HOME").map({ $0 + "/.config" }), home.hasPrefix("/")
+        else {
+            return NoPreferences(
+                detail: "neither XDG_CONFIG_HOME nor HOME is set; set TANDEM_PREFERENCES to a directory")
+        }
+        return FilePreferences("\(home)/\(name)/\(fileName)")
+    }
+}
+
+/// No place for preferences: each use says why.
+private struct NoPreferences: PreferenceStore {
+    let detail: String
+
+    func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
+        throw PreferenceStoreError(.unavailable, store: "no file", detail: detail)
+    }
+}

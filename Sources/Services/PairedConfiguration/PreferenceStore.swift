@@ -1,0 +1,117 @@
+// Seam between a configuration and what keeps its preferences: one call that reads all entries, lets the configuration
+// choose the changes, and makes them. It is one call because editors and other processes write the same store, and
+// nothing of theirs may come between the reading and the writing.
+
+internal import Synchronization
+public import TandemPropertyList
+public import TandemSettings
+
+/// A store of preferences, which an app may replace by its own:
+///
+///     final class TableStore: PreferenceStore {
+///         func update(
+///             _ change: (PropertyListDictionary?) -> PreferenceEdit
+///         ) throws(PreferenceStoreError) {
+///             let edit = change(table.entries)
+///             for key in edit.removed { table.remove(key) }
+///             for (key, value) in edit.values { table.set(key, value) }
+///         }
+///     }
+public protocol PreferenceStore: Sendable {
+    /// Reads all entries, calls `change` once or more often with them, and makes the changes that its last call asks
+    /// for: all or none, durable when this returns.
+    /// - Parameter change: receives nil if what is stored cannot be read. Changes then begin a new store, and what was
+    ///   there is kept aside.
+    /// - Throws: nothing was changed; or ``PreferenceStoreError/Reason/damaged`` with what was kept aside.
+    func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError)
+
+    /// Calls the action when others may have changed the store, as long as the result lives. nil, the default, for
+    /// a store that no other process writes.
+    func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation?
+}
+
+extension PreferenceStore {
+    public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? { nil }
+}
+
+/// A store of preferences that could not be used.
+public struct PreferenceStoreError: Error, Sendable, Hashable {
+    /// The kind of fault.
+    public enum Reason: String, Sendable, Hashable {
+        /// The content cannot be read. The values in force stay; the next change begins a new store.
+        case damaged
+        /// There is no store, or it must not be used as it is.
+        case unavailable
+        /// Another process has had it for too long.
+        case inUse = "in-use"
+        /// There is no room for the change.
+        case full
+        /// A value, or all of them together, cannot be stored.
+        case notStorable = "not-storable"
+        /// It is encrypted, and the key is missing or another one.
+        case locked
+    }
+
+    /// The kind of fault.
+    public let reason: Reason
+    /// The store: a path, or another name for people.
+    public let store: String
+    /// The fault, for people.
+    public let detail: String
+    /// Where the damaged content was put when a new one was written; nil if it is where it was.
+    public let aside: String?
+
+    /// A fault.
+    public init(_ reason: Reason, store: String, detail: String, aside: String? = nil) {
+        self.reason = reason
+        self.store = store
+        self.detail = detail
+        self.aside = aside
+    }
+}
+
+extension PreferenceStoreError: CustomStringConvertible {
+    public var description: String {
+        let place = aside.map { "; what was there is kept as \($0)" } ?? ""
+        return "preferences in \(store) (\(reason.rawValue)): \(detail)\(place)"
+    }
+}
+
+/// Preferences that end with this object: for tests, and for values that must not survive the process.
+public final class MemoryPreferences: PreferenceStore {
+    private struct State {
+        var entries: PropertyListDictionary
+        /// In the order of their tokens.
+        var observers: [(token: Int, call: @Sendable () -> Void)] = []
+        var nextToken = 0
+    }
+
+    private let state: Mutex<State>
+
+    /// A store with these entries.
+    public init(_ entries: PropertyListDictionary = [:]) { state = Mutex(State(entries: entries)) }
+
+    /// All entries.
+    public var entries: PropertyListDictionary { state.withLock(\.entries) }
+
+    public func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
+        let observers = state.withLock { state -> [@Sendable () -> Void] in
+            let edit = change(state.entries)
+            guard !edit.isEmpty else { return [] }
+            state.entries = edit.applied(to: state.entries)
+            return state.observers.map(\.call)
+        }
+        for call in observers { call() }
+    }
+
+    public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
+        let token = state.withLock { state in
+            state.nextToken += 1
+            state.observers.append((state.nextToken, changed))
+            return state.nextToken
+        }
+        return ConfigurationObservation { [weak self] in
+            self?.state.withLock { $0.observers.removeAll { $0.token == token } }
+        }
+    }
+}

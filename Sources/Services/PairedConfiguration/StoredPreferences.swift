@@ -1,0 +1,134 @@
+// Stored preferences of one configuration: reads the store at start, writes what the app changes, and takes what others
+// change. A change is written at once on the library's thread; changes that come meanwhile are one write. Whatever
+// could not be written stays pending, is tried again, and is written when the process exits in order.
+
+internal import Synchronization
+import TandemPropertyList
+import TandemReactor
+import TandemSettings
+
+/// The preferences of a configuration and their store; any thread.
+final class StoredPreferences: Sendable {
+    private struct State {
+        var observation: ConfigurationObservation?
+        /// Events from before anybody could observe.
+        var startEvents: [PreferenceEvent] = []
+        var isOpen = false
+        var isDue = false
+        /// The last fault, so that one that lasts is told once.
+        var fault: PreferenceStoreError?
+    }
+
+    /// Serialises the uses of the store; readers of values never take it.
+    private let turn = Mutex(())
+    private let state = Mutex(State())
+    private let values: SettingsStore
+    private let store: any PreferenceStore
+
+    init(_ values: SettingsStore, _ store: any PreferenceStore) {
+        self.values = values
+        self.store = store
+    }
+
+    /// Reads the store, lets the app set what has no stored value, and follows the store from then on.
+    func open(defaults: () -> Void) {
+        // A fault is an event; the app starts with its defaults.
+        try? synchronise()
+        state.withLock { $0.isOpen = true }
+        values.fillDefaults(defaults)
+        values.whenPending { [weak self] in self?.pended() }
+        let observation = store.observe { [weak self] in
+            // Never within the store's own update, which may be the caller.
+            if ConfigurationThread.loop != nil { self?.schedule() }
+        }
+        state.withLock { $0.observation = observation }
+        if values.isPending { pended() }
+    }
+
+    /// The faults found at start.
+    var startEvents: [PreferenceEvent] { state.withLock(\.startEvents) }
+
+    /// Whether the store lacks a change of the app's.
+    var isDirty: Bool { values.isPending }
+
+    /// The app has changed a value.
+    private func pended() {
+        UnwrittenPreferences.add(self)
+        schedule()
+    }
+
+    /// Synchronises soon, on the library's thread: a store may call from within its own update.
+    private func schedule() {
+        let isNew = state.withLock { state in
+            defer { state.isDue = true }
+            return !state.isDue
+        }
+        guard isNew else { return }
+        ConfigurationThread.run {
+            self.state.withLock { $0.isDue = false }
+            // A fault is an event, and is tried again.
+            try? self.synchronise()
+        }
+    }
+
+    /// Takes what others have changed, and writes what the app has, as one.
+    /// - Parameter writing: false only reads.
+    func synchronise(writing: Bool = true) throws(PreferenceStoreError) {
+        defer { values.notices.deliver() }
+        try turn.withLock { _ throws(PreferenceStoreError) in
+            var outcome: PreferenceOutcome?
+            do throws(PreferenceStoreError) {
+                try store.update { entries in
+                    let merged = values.merge(entries)
+                    outcome = merged
+                    for conflict in merged.conflicts { add(.conflict(conflict)) }
+                    for skipped in merged.skipped { add(.skipped(skipped)) }
+                    return writing ? merged.edit : PreferenceEdit()
+                }
+                ended(outcome, writing: writing, nil)
+            } catch {
+                // Damaged content is kept aside, and the new content is stored.
+                ended(error.aside == nil ? nil : outcome, writing: writing, error)
+                throw error
+            }
+        }
+    }
+
+    private func ended(_ outcome: PreferenceOutcome?, writing: Bool, _ fault: PreferenceStoreError?) {
+        if writing, let outcome { values.wrote(outcome) }
+        let isNews = state.withLock { state in
+            defer { state.fault = fault }
+            return state.fault != fault
+        }
+        if isNews, let fault { add(.failed(fault)) }
+        UnwrittenPreferences.remove(self)
+        guard values.isPending else { return }
+        // Also a change that came while the last ones were written: its own write follows.
+        UnwrittenPreferences.add(self)
+    }
+
+    private func add(_ event: PreferenceEvent) {
+        values.notices.add(.event(.preferences(event)))
+        state.withLock { if !$0.isOpen { $0.startEvents.append(event) } }
+    }
+}
+
+/// The preferences of this process that are not written, for its exit.
+private enum UnwrittenPreferences {
+    private static let all = Mutex<[ObjectIdentifier: StoredPreferences]>([:])
+    private static let isPrepared: Void = Linux.atExit { UnwrittenPreferences.write() }
+
+    static func add(_ preferences: StoredPreferences) {
+        _ = isPrepared
+        all.withLock { $0[ObjectIdentifier(preferences)] = preferences }
+    }
+
+    static func remove(_ preferences: StoredPreferences) {
+        all.withLock { $0[ObjectIdentifier(preferences)] = nil }
+    }
+
+    private static func write() {
+        // The process ends, and nobody is left to hear of a fault.
+        for preferences in all.withLock({ Array($0.values) }) { try? preferences.synchronise() }
+    }
+}

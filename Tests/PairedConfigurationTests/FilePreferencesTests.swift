@@ -1,0 +1,211 @@
+// The file of preferences: what it looks like, and that no fault, crash or other writer loses what is in it.
+
+import Glibc
+import PairedConfiguration
+import Synchronization
+import TandemTestSupport
+import Testing
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class Preferences: Configuration, @unchecked Sendable {
+    @Preference var name = ""
+    @Preference var volume = 50
+}
+
+@Suite struct FilePreferencesTests {
+    private let place = TemporaryDirectory()
+
+    private var store: FilePreferences { FilePreferences(place.path("preferences.plist")) }
+
+    private var text: String {
+        String(decoding: TemporaryDirectory.read(place.path("preferences.plist")) ?? [], as: UTF8.self)
+    }
+
+    private func entries() throws -> PropertyListDictionary? {
+        var found: PropertyListDictionary?
+        try store.update { entries in
+            found = entries
+            return PreferenceEdit()
+        }
+        return found
+    }
+
+    private func write(_ content: String) {
+        place.write(Array("<plist version=\"1.0\"><dict>\(content)</dict></plist>\n".utf8), to: "preferences.plist")
+    }
+
+    @Test("SET-29: the file is an XML property list for its owner alone, and an edit keeps all other entries")
+    func theFile() throws {
+        write("<key>mine</key><string>kept</string>")
+        let app = Preferences(preferences: store)
+        app.name = "Anna"
+        try app.writePreferences()
+        #expect(
+            text == """
+                <?xml version="1.0" encoding="UTF-8"?>
+                <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+                <plist version="1.0">
+                <dict>
+                \t<key>mine</key>
+                \t<string>kept</string>
+                \t<key>name</key>
+                \t<string>Anna</string>
+                \t<key>tandem.synced</key>
+                \t<dict>
+                \t\t<key>name</key>
+                \t\t<array>
+                \t\t\t<string>Anna</string>
+                \t\t</array>
+                \t</dict>
+                </dict>
+                </plist>
+
+                """)
+        var status = stat()
+        #expect(stat(place.path("preferences.plist"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(place.names == ["preferences.plist"])
+    }
+
+    @Test("SET-29: a text that XML cannot carry makes the file binary, and it is XML again without one")
+    func binary() throws {
+        let app = Preferences(preferences: store)
+        app.name = "bell \u{7}"
+        try app.writePreferences()
+        #expect(text.hasPrefix("bplist00"))
+        #expect(Preferences(preferences: store).name == "bell \u{7}")
+        app.name = "plain"
+        try app.writePreferences()
+        #expect(text.hasPrefix("<?xml"))
+    }
+
+    @Test("SET-29: an edit between the reading and the writing of a change is read first, and nothing of it is lost")
+    func anEditBetween() throws {
+        write("<key>volume</key><integer>1</integer>")
+        var calls = 0
+        try store.update { entries in
+            calls += 1
+            if calls == 1 { write("<key>volume</key><integer>2</integer>") }
+            return PreferenceEdit(values: ["seen": entries?["volume"] ?? 0])
+        }
+        #expect(calls == 2)
+        #expect(try entries() == ["volume": 2, "seen": 2])
+    }
+
+    @Test("SET-29: a program that writes all the time is a fault, and its file stays")
+    func anEditEachTime() throws {
+        var calls = 0
+        #expect {
+            try store.update { _ in
+                calls += 1
+                write("<key>volume</key><integer>\(calls)</integer>")
+                return PreferenceEdit(values: ["seen": 1])
+            }
+        } throws: { ($0 as? PreferenceStoreError)?.reason == .inUse }
+        #expect(try entries()?["seen"] == nil)
+    }
+
+    @Test("SET-29: several writers take turns, and no change is lost")
+    func turns() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for writer in 0..<4 {
+                group.addTask { [path = place.path("preferences.plist")] in
+                    let store = FilePreferences(path)
+                    for number in 0..<10 {
+                        try? store.update { _ in PreferenceEdit(values: ["w\(writer).\(number)": 1]) }
+                    }
+                }
+            }
+        }
+        #expect(try entries()?.count == 40)
+    }
+
+    @Test("LIM-97: a holder that does not end its turn is a fault after a while, and nothing is written")
+    func aHolderThatDoesNotEnd() throws {
+        let directory = open(place.path, O_RDONLY | O_DIRECTORY)
+        defer { close(directory) }
+        flock(directory, LOCK_EX)
+        let impatient = FilePreferences(place.path("preferences.plist"), patience: .milliseconds(20))
+        let error = #expect(throws: PreferenceStoreError.self) {
+            try impatient.update { _ in PreferenceEdit(values: ["a": 1]) }
+        }
+        #expect(error?.reason == .inUse && place.names.isEmpty)
+        flock(directory, LOCK_UN)
+        try impatient.update { _ in PreferenceEdit(values: ["a": 1]) }
+        #expect(try entries() == ["a": 1])
+    }
+
+    @Test("SET-29: a file or directory that others may write, or a link, is not used, and the fault says what to do")
+    func trust() throws {
+        write("<key>volume</key><integer>1</integer>")
+        func fault() throws -> String {
+            let error = #expect(throws: PreferenceStoreError.self) {
+                try store.update { _ in PreferenceEdit(values: ["a": 1]) }
+            }
+            #expect(error?.reason == .unavailable)
+            return error?.description ?? ""
+        }
+        chmod(place.path("preferences.plist"), 0o666)
+        #expect(try fault().contains("run: chmod go-w"))
+        chmod(place.path("preferences.plist"), 0o600)
+        chmod(place.path, 0o777)
+        #expect(try fault().contains("run: chmod go-w"))
+        chmod(place.path, 0o700)
+        rename(place.path("preferences.plist"), place.path("real"))
+        symlink(place.path("real"), place.path("preferences.plist"))
+        #expect(try fault().contains("symbolic link"))
+    }
+
+    // MARK: damage
+
+    @Test("SET-30: a damaged file is told and stays; the next change keeps it aside and stores all values")
+    func damage() throws {
+        let app = Preferences(preferences: store)
+        let events = Mutex<[ConfigurationEvent]>([])
+        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+        app.volume = 60
+        app.name = "Anna"
+        try app.writePreferences()
+        write("<key>volume</key>")
+        let broken = text
+        let told = #expect(throws: PreferenceStoreError.self) { try app.readPreferences() }
+        #expect(
+            told?.reason == .damaged && told?.aside == nil && told?.detail.contains("'volume' has no value") == true)
+        #expect(app.volume == 60 && text == broken)
+        app.volume = 61
+        let moved = #expect(throws: PreferenceStoreError.self) { try app.writePreferences() }
+        #expect(moved?.aside == "preferences.plist.damaged")
+        #expect(TemporaryDirectory.read(place.path("preferences.plist.damaged")) == Array(broken.utf8))
+        #expect(!app.isDirty)
+        let next = Preferences(preferences: store)
+        #expect(next.volume == 61 && next.name == "Anna")
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("SET-30: each damaged file is kept under a name of its own; one that is too large is one, too")
+    func moreDamage() throws {
+        for name in ["preferences.plist.damaged", "preferences.plist.damaged-2"] {
+            place.write([UInt8](repeating: 10, count: 524_289), to: "preferences.plist")
+            let error = #expect(throws: PreferenceStoreError.self) {
+                try store.update { entries in
+                    #expect(entries == nil)
+                    return PreferenceEdit(values: ["a": 1])
+                }
+            }
+            #expect(error?.reason == .damaged && error?.aside == name)
+            #expect(try entries() == ["a": 1])
+        }
+        #expect(place.names == ["preferences.plist", "preferences.plist.damaged", "preferences.plist.damaged-2"])
+    }
+
+    @Test("SET-30: values that do not fit a file are refused, and the old file stays")
+    func tooMuch() throws {
+        write("<key>volume</key><integer>1</integer>")
+        let before = text
+        let error = #expect(throws: PreferenceStoreError.self) {
+            try store.update { _ in
+                PreferenceEdit(values: ["a": .data([UInt8](repeating: 0, count: 400_000))])
+            }
+        }
+        #expect(error?.reason == .notStorable && text == before)
+    }
+}

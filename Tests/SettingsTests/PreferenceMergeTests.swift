@@ -1,0 +1,266 @@
+// The rule by which an app and an editor share preferences: shadows, edits, conflicts, what is never overwritten.
+
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+/// An app's side of a store: the values that it has, and the state of their synchronisation.
+private struct Side {
+    static let schema = SettingsSchema([
+        SettingDeclaration(
+            name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(0...100),
+            initialValue: .integer(50)),
+        SettingDeclaration(
+            name: "name", type: .string, editor: .preference, summary: "", allowsNothing: true,
+            initialValue: .string("Anna")),
+        SettingDeclaration(
+            name: "logging", type: .boolean, editor: .toggle, summary: "",
+            toggleValues: ToggleValues(on: "on", off: "off"), initialValue: .boolean(false)),
+        SettingDeclaration(
+            name: "token", type: .string, editor: .edit, summary: "", pattern: "^[a-z]+$", isSecret: true,
+            initialValue: .string("a")),
+    ])
+
+    var merge = PreferenceMerge(schema)
+    var values: [SettingValue?] = [nil, nil, nil, nil]
+
+    mutating func set(_ value: SettingValue?, at place: Int = 0, isDefault: Bool = false) {
+        values[place] = value
+        merge.changed(at: place, isDefault: isDefault)
+    }
+
+    /// One synchronisation; the store has the result.
+    @discardableResult
+    mutating func synchronise(_ store: inout PropertyListDictionary) -> PreferenceOutcome {
+        let outcome = merge.merge(PreferenceEntries(store, Self.schema), values)
+        values = outcome.values
+        store = outcome.edit.applied(to: store)
+        merge.wrote(outcome)
+        return outcome
+    }
+}
+
+@Suite struct PreferenceMergeTests {
+    private func shadows(_ pairs: PropertyListDictionary) -> PropertyListDictionary {
+        ["tandem.synced": .dictionary(pairs)]
+    }
+
+    @Test("SET-23: a change is the entry and its shadow, in one edit, and other entries stay")
+    func aChange() {
+        var side = Side()
+        var store: PropertyListDictionary = ["other": 1]
+        side.set(.integer(60))
+        side.set(.boolean(true), at: 2)
+        #expect(side.merge.isPending)
+        side.synchronise(&store)
+        #expect(
+            store == [
+                "other": 1, "volume": 60, "logging": "on",
+                "tandem.synced": ["volume": [60], "logging": ["on"]],
+            ])
+        #expect(!side.merge.isPending)
+        #expect(side.synchronise(&store).edit.isEmpty)
+    }
+
+    @Test("SET-23: nil is a shadow without a value and no entry; it is read back as nil")
+    func nothing() {
+        var side = Side()
+        var store: PropertyListDictionary = [:]
+        side.set(.string("Bert"), at: 1)
+        side.synchronise(&store)
+        side.set(.nothing, at: 1)
+        side.synchronise(&store)
+        #expect(store == shadows(["name": []]))
+        var next = Side()
+        next.synchronise(&store)
+        #expect(next.values == [nil, .nothing, nil, nil])
+        store["name"] = "Carl"
+        next.synchronise(&store)
+        #expect(next.values[1] == .string("Carl"))
+    }
+
+    @Test("SET-23: nil for a property that has no nil is ignored")
+    func nothingForAScalar() {
+        var side = Side()
+        var store = shadows(["volume": [], "name": 1, "logging": [true, false]])
+        let before = store
+        let outcome = side.synchronise(&store)
+        #expect(side.values == [nil, nil, nil, nil] && outcome.skipped.isEmpty && store == before)
+    }
+
+    @Test("SET-24: an entry that differs from its shadow was edited, and entry, value and shadow are one then")
+    func anEditBetweenTwoRuns() {
+        var side = Side()
+        var store: PropertyListDictionary = ["volume": 80, "tandem.synced": ["volume": [60]]]
+        let outcome = side.synchronise(&store)
+        #expect(side.values[0] == .integer(80) && outcome.conflicts.isEmpty)
+        #expect(store == ["volume": 80, "tandem.synced": ["volume": [80]]])
+    }
+
+    @Test("SET-24: entries are compared as values: another spelling of the same one is no edit")
+    func spellings() {
+        var side = Side()
+        var store: PropertyListDictionary = ["logging": 1, "tandem.synced": ["logging": ["on"]]]
+        #expect(side.synchronise(&store).edit.isEmpty)
+        #expect(side.values[2] == .boolean(true))
+        side.set(.boolean(false), at: 2)
+        store["logging"] = true
+        #expect(side.synchronise(&store).conflicts.isEmpty)
+        #expect(store["logging"] == "off")
+    }
+
+    @Test("SET-24: a missing entry never replaces a value")
+    func aMissingEntry() {
+        var side = Side()
+        var store: PropertyListDictionary = ["volume": 60]
+        side.synchronise(&store)
+        store["volume"] = nil
+        #expect(side.synchronise(&store).edit.isEmpty)
+        #expect(side.values[0] == .integer(60))
+        var next = Side()
+        next.synchronise(&store)
+        #expect(next.values[0] == .integer(60))
+        side.set(.integer(61))
+        side.synchronise(&store)
+        #expect(store["volume"] == 61)
+    }
+
+    @Test("SET-25: where both have changed, the edit wins and is a conflict; equal changes are none")
+    func bothChanged() {
+        var side = Side()
+        var store: PropertyListDictionary = ["volume": 60]
+        side.synchronise(&store)
+        side.set(.integer(70))
+        store["volume"] = 80
+        let outcome = side.synchronise(&store)
+        #expect(
+            outcome.conflicts == [
+                PreferenceConflict(name: "volume", edited: .integer(80), replaced: .integer(70))
+            ])
+        #expect(outcome.conflicts.first?.description == "volume: the edit 80 replaces 70, which the app had set")
+        #expect(side.values[0] == .integer(80) && !side.merge.isPending)
+        #expect(store == ["volume": 80, "tandem.synced": ["volume": [80]]])
+        side.set(.integer(90))
+        store["volume"] = 90
+        #expect(side.synchronise(&store).conflicts.isEmpty && side.values[0] == .integer(90))
+        side.set(nil)
+        store["volume"] = 91
+        #expect(side.synchronise(&store).conflicts.map(\.replaced) == [nil])
+        #expect(side.values[0] == .integer(91))
+    }
+
+    @Test("SET-25: a change that comes while another is written stays pending, and an edit meanwhile wins over it")
+    func aChangeDuringAWrite() {
+        var side = Side()
+        var store: PropertyListDictionary = [:]
+        side.set(.integer(60))
+        let outcome = side.merge.merge(PreferenceEntries(store, Side.schema), side.values)
+        side.set(.integer(61))
+        store = outcome.edit.applied(to: store)
+        side.merge.wrote(outcome)
+        #expect(side.merge.isPending && store["volume"] == 60)
+        side.synchronise(&store)
+        #expect(store["volume"] == 61 && !side.merge.isPending)
+    }
+
+    @Test("SET-25: a write that failed is repeated, and an edit made meanwhile wins")
+    func aFailedWrite() {
+        var side = Side()
+        var store: PropertyListDictionary = ["volume": 60]
+        side.synchronise(&store)
+        side.set(.integer(70))
+        // Not written: neither the store nor the merge hears of the end.
+        side.values = side.merge.merge(PreferenceEntries(store, Side.schema), side.values).values
+        #expect(side.merge.isPending)
+        store["volume"] = 80
+        #expect(side.synchronise(&store).conflicts.count == 1 && store["volume"] == 80)
+    }
+
+    @Test("SET-26: an entry that is not valid is reported once and stays; the value in force stays, too")
+    func anInvalidEntry() {
+        var side = Side()
+        var store: PropertyListDictionary = ["volume": 500, "tandem.synced": ["volume": [60]]]
+        let before = store
+        let outcome = side.synchronise(&store)
+        #expect(outcome.skipped.map(\.description) == ["'volume' is skipped: volume: 500 is over the maximum 100"])
+        #expect(side.values[0] == .integer(60) && store == before)
+        #expect(side.synchronise(&store).skipped.isEmpty)
+        store["volume"] = "loud"
+        #expect(side.synchronise(&store).skipped.count == 1)
+        #expect(side.values[0] == .integer(60))
+        side.set(.integer(61))
+        side.synchronise(&store)
+        #expect(store["volume"] == 61)
+    }
+
+    @Test("SET-46: neither a conflict nor a skipped entry shows a secret value")
+    func secrets() {
+        var side = Side()
+        var store: PropertyListDictionary = ["token": "SWORDFISH"]
+        let skipped = side.synchronise(&store).skipped
+        side.set(.string("canary"), at: 3)
+        store["token"] = "marlin"
+        let conflicts = side.synchronise(&store).conflicts
+        #expect(skipped.count == 1 && conflicts.count == 1)
+        for text in ["\(skipped)", "\(conflicts)", "\(conflicts[0])", String(reflecting: conflicts)] {
+            #expect(!text.contains("SWORDFISH") && !text.contains("canary") && !text.contains("marlin"))
+        }
+    }
+
+    @Test("SET-27: a default of the hook is stored where nothing is, and a stored value wins without a conflict")
+    func defaults() {
+        var side = Side()
+        var store: PropertyListDictionary = ["volume": 60, "tandem.synced": ["volume": [60], "name": []]]
+        side.set(.integer(10), isDefault: true)
+        side.set(.string("Dora"), at: 1, isDefault: true)
+        side.set(.string("abc"), at: 3, isDefault: true)
+        let outcome = side.synchronise(&store)
+        #expect(side.values == [.integer(60), .nothing, nil, .string("abc")])
+        #expect(outcome.conflicts.isEmpty && store["token"] == "abc" && store["volume"] == 60)
+    }
+
+    @Test("SET-28: a removal takes entry and shadow out")
+    func removal() {
+        var side = Side()
+        var store: PropertyListDictionary = [:]
+        side.set(.integer(60))
+        side.synchronise(&store)
+        side.set(nil)
+        side.synchronise(&store)
+        #expect(store.isEmpty && !side.merge.isPending)
+        var next = Side()
+        next.synchronise(&store)
+        #expect(next.values[0] == nil)
+    }
+
+    @Test("SET-30: a store that cannot be read changes nothing, and the next change of the app writes all values")
+    func damage() {
+        var side = Side()
+        var store: PropertyListDictionary = ["volume": 60, "name": "Emil"]
+        side.synchronise(&store)
+        #expect(side.merge.merge(nil, side.values).edit.isEmpty)
+        side.set(.string("a"), at: 3, isDefault: true)
+        #expect(side.merge.merge(nil, side.values).edit.isEmpty)
+        side.set(.integer(61))
+        let outcome = side.merge.merge(nil, side.values)
+        #expect(outcome.values == side.values)
+        #expect(
+            outcome.edit.values == [
+                "volume": 61, "name": "Emil", "token": "a",
+                "tandem.synced": ["volume": [61], "name": ["Emil"], "token": ["a"]],
+            ])
+    }
+
+    @Test("SET-30: changes made before the store could be read win over what was stored, and lose to an edit")
+    func aLateStore() {
+        var side = Side()
+        side.set(.integer(70))
+        side.set(.string("Fritz"), at: 1)
+        var store: PropertyListDictionary = [
+            "volume": 60, "name": "Gerd", "tandem.synced": ["volume": [60], "name": ["Hans"]],
+        ]
+        let outcome = side.synchronise(&store)
+        #expect(side.values[0] == .integer(70) && side.values[1] == .string("Gerd"))
+        #expect(outcome.conflicts.map(\.name) == ["name"] && store["volume"] == 70)
+    }
+}
