@@ -39,13 +39,16 @@ open class Configuration: @unchecked Sendable {
         let discovery = PropertyDiscovery(self)
         let schema = SettingsSchema(discovery.declarations)
         for (place, property) in discovery.properties.enumerated() { property.bind(to: store, at: place) }
-        let ofDefaults = store.open(schema) { reset() }
+        var pages = settingsBundle.map { SettingsBundleFiles.read($0) } ?? SettingsBundle()
+        let ofPages = pages.defaults(of: schema)
+        let ofDefaults = store.open(schema, defaults: ofPages) { reset() }
+        pages.compare(store.defaults, with: ofPages, of: schema)
         // The declared defaults that reset() replaced are not asked for; what it left is.
         let ofSchema = schema.problems.filter { if case .defaultValue = $0 { false } else { true } }
         let found = discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems
         problems.withLock { $0 = found }
         policy.judge(found)
-        let stored = StoredPreferences(store, chosen ?? preferenceStore)
+        let stored = StoredPreferences(store, chosen ?? preferenceStore, pages)
         stored.open { setDefaultPreferences() }
         preferences.withLock { $0 = stored }
     }
@@ -71,6 +74,11 @@ open class Configuration: @unchecked Sendable {
     /// whatever is assigned here. Called by the initialiser after the store is read. In contrast to ``reset()`` the
     /// values are stored. DDGPreferences' `setDefaultPreferences`.
     open func setDefaultPreferences() {}
+
+    /// Override to name the directory of the app's `Settings.bundle`, with `Root.plist`: the defaults on its pages are
+    /// those of the properties, before ``reset()`` (Protocol/Settings.md SET-33 and SET-34). Called once, by the
+    /// initialiser.
+    open var settingsBundle: String? { nil }
 
     /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this
     /// app, or a key set (`TANDEM KEY SET`, from `tandem keyset export --swift`), whose keys can be replaced and
@@ -146,6 +154,10 @@ extension Configuration {
 extension Configuration {
     /// Whether a change of this app's is not stored yet. DDGPreferences' `dirty`.
     public var isDirty: Bool { store.isPending }
+
+    /// The names of the properties that the pages of the ``settingsBundle`` show, in their order. DDGPreferences'
+    /// `settingsKeys`.
+    public var settingsKeys: [String] { preferences.withLock(\.self)?.settingsKeys ?? [] }
 
     /// Takes what others have changed in the store of preferences, as it happens by itself within a second.
     /// DDGPreferences' `readPreferences`.

@@ -58,6 +58,8 @@ public enum PreferenceEvent: Sendable, Equatable {
     case conflict(PreferenceConflict)
     /// An entry of the store is not valid; the property keeps the value that it has.
     case skipped(LoadReport.Skipped)
+    /// A Settings.bundle is not as the app declares it, or not as pages are.
+    case pages(SettingsBundleProblem)
     /// The store could not be read or written. Changes stay and are written later.
     case failed(PreferenceStoreError)
 }
@@ -68,6 +70,7 @@ extension PreferenceEvent: CustomStringConvertible {
         switch self {
         case .conflict(let conflict): conflict.description
         case .skipped(let skipped): skipped.description
+        case .pages(let problem): problem.description
         case .failed(let error): error.description
         }
     }

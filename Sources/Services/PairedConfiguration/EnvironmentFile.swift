@@ -57,7 +57,7 @@ struct EnvironmentFile: Sendable, Equatable {
     func read() -> Content {
         let directory: OwnedDirectory
         do throws(FileError) {
-            directory = try opened()
+            directory = try Self.opened(self.directory)
         } catch .missing {
             return .none
         } catch {
@@ -77,10 +77,10 @@ struct EnvironmentFile: Sendable, Equatable {
     }
 
     /// The largest file in bytes; an XML reader takes no more.
-    private static var limit: Int { PropertyListXMLReader.maximumLength }
+    static var limit: Int { PropertyListXMLReader.maximumLength }
 
     /// The directory, which belongs to the user of this process, or to root as those in `/etc` do.
-    private func opened() throws(FileError) -> OwnedDirectory {
+    static func opened(_ directory: String) throws(FileError) -> OwnedDirectory {
         do throws(FileError) {
             return try OwnedDirectory(existing: directory)
         } catch .otherOwner(_, 0, _) {
@@ -90,7 +90,7 @@ struct EnvironmentFile: Sendable, Equatable {
         }
     }
 
-    private static func dictionary(_ bytes: [UInt8]) throws -> PropertyListDictionary {
+    static func dictionary(_ bytes: [UInt8]) throws -> PropertyListDictionary {
         bytes.starts(with: "bplist".utf8)
             ? try PropertyListReader.readDictionary(bytes) : try PropertyListXMLReader.readDictionary(bytes)
     }

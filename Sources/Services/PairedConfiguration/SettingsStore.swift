@@ -26,12 +26,15 @@ final class SettingsStore: Sendable {
     let notices = NoticeQueue()
 
     /// Takes the schema and lets `reset` assign defaults, which are judged together afterwards.
-    func open(_ schema: SettingsSchema, reset: () -> Void) -> [DeclarationProblem] {
+    /// - Parameter defaults: those that `reset` begins with, one for each declaration.
+    func open(
+        _ schema: SettingsSchema, defaults: [SettingValue], reset: () -> Void
+    ) -> [DeclarationProblem] {
         var layers = SettingLayers(schema)
         state.withLock {
             $0.layers = layers
             $0.merge = PreferenceMerge(schema)
-            $0.resetting = schema.declarations.map(\.initialValue)
+            $0.resetting = defaults
         }
         reset()
         let defaults = state.withLock(\.resetting) ?? []
@@ -45,6 +48,9 @@ final class SettingsStore: Sendable {
     }
 
     var schema: SettingsSchema { state.withLock { $0.layers.schema } }
+
+    /// The default of each declaration.
+    var defaults: [SettingValue?] { state.withLock { $0.layers.values(in: .declaredDefault) } }
 
     var snapshot: SettingsSnapshot { state.withLock { $0.layers.snapshot } }
 

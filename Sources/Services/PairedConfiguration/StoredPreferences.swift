@@ -21,13 +21,18 @@ final class StoredPreferences: Sendable {
 
     /// Serialises the uses of the store; readers of values never take it.
     private let turn = Mutex(())
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let values: SettingsStore
     private let store: any PreferenceStore
 
-    init(_ values: SettingsStore, _ store: any PreferenceStore) {
+    /// The names of the properties that the settings pages show.
+    let settingsKeys: [String]
+
+    init(_ values: SettingsStore, _ store: any PreferenceStore, _ pages: SettingsBundle) {
         self.values = values
         self.store = store
+        settingsKeys = pages.names(in: values.schema)
+        state = Mutex(State(startEvents: pages.problems.map { .pages($0) }))
     }
 
     /// Reads the store, lets the app set what has no stored value, and follows the store from then on.

@@ -1,0 +1,102 @@
+// The walk over the pages of a Settings.bundle: which keys and defaults it finds, and what it survives.
+
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@Suite struct SettingsBundleTests {
+    private func page(_ specifiers: PropertyListValue...) -> PropertyListDictionary {
+        ["PreferenceSpecifiers": .array(specifiers)]
+    }
+
+    private func child(_ file: String) -> PropertyListValue { ["Type": "PSChildPaneSpecifier", "File": .string(file)] }
+
+    private func bundle(_ pages: [String: PropertyListDictionary]) -> SettingsBundle {
+        SettingsBundle { name throws(SettingsBundleProblem) in pages[name] }
+    }
+
+    @Test("SET-33: keys come from all pages in their order, with a default or without, child panes' own included")
+    func keys() {
+        let found = bundle([
+            "Root": page(
+                ["Type": "PSGroupSpecifier", "Title": "Sound"],
+                ["Type": "PSTextFieldSpecifier", "Key": "nameSetting", "DefaultValue": "Anna"],
+                ["Type": "PSToggleSwitchSpecifier", "Key": "enabledSetting"],
+                ["Type": "PSChildPaneSpecifier", "File": "Sound", "Key": "soundPane"], child("More")),
+            "Sound": page(["Type": "PSSliderSpecifier", "Key": "sliderSetting", "DefaultValue": 0.5], child("Deep")),
+            "Deep": page(["Type": "PSTitleValueSpecifier", "Key": "deep", "DefaultValue": 1]),
+            "More": page(
+                ["Type": "PSMultiValueSpecifier", "Key": "more"], ["Key": "nameSetting", "DefaultValue": "Anna"]),
+        ])
+        #expect(found.keys == ["nameSetting", "enabledSetting", "soundPane", "sliderSetting", "deep", "more"])
+        #expect(found.defaults == ["nameSetting": "Anna", "sliderSetting": 0.5, "deep": 1])
+        #expect(found.problems.isEmpty)
+    }
+
+    @Test("SET-33: pages that lead to each other are visited once each")
+    func cycles() {
+        var visits: [String] = []
+        let pages = [
+            "Root": page(child("A"), child("Root")), "A": page(child("B"), child("A")),
+            "B": page(child("A"), child("Root")),
+        ]
+        let found = SettingsBundle { name throws(SettingsBundleProblem) in
+            visits.append(name)
+            return pages[name]
+        }
+        #expect(visits == ["Root", "A", "B"] && found.problems.isEmpty)
+    }
+
+    @Test("SET-33: a page that is missing, damaged or not one of specifiers is reported, and the others are read")
+    func damage() {
+        let pages = [
+            "Root": page(child("Missing"), child("Broken"), child("Odd"), child("Odder"), child("Good")),
+            "Odd": ["PreferenceSpecifiers": "none"], "Odder": page("text"), "Good": page(["Key": "good"]),
+        ]
+        let found = SettingsBundle { name throws(SettingsBundleProblem) in
+            if name == "Broken" { throw .unreadablePage(name, reason: "line 1") }
+            return pages[name]
+        }
+        #expect(found.keys == ["good"])
+        #expect(
+            found.problems == [
+                .missingPage("Missing"), .unreadablePage("Broken", reason: "line 1"), .malformedPage("Odd"),
+                .malformedPage("Odder"),
+            ])
+        #expect(bundle([:]).problems == [.missingPage("Root")])
+    }
+
+    @Test("LIM-99: at most 64 pages are read")
+    func limit() {
+        var visits = 0
+        let found = SettingsBundle { name throws(SettingsBundleProblem) in
+            visits += 1
+            return page(child("\(name)x"))
+        }
+        #expect(visits == 64 && found.problems == [.tooManyPages(limit: 64)])
+    }
+
+    @Test("SET-34: a default is its property's if that takes it; two of one key, and a key without property, are told")
+    func defaults() {
+        let schema = SettingsSchema([
+            SettingDeclaration(
+                name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(0...100),
+                initialValue: .integer(50)),
+            SettingDeclaration(
+                name: "logging", type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false)),
+            SettingDeclaration(name: "name", type: .string, editor: .edit, summary: "", initialValue: .string("a")),
+        ])
+        var found = bundle([
+            "Root": page(
+                ["Key": "volume", "DefaultValue": 500], ["Key": "logging", "DefaultValue": "YES"],
+                ["Key": "name", "DefaultValue": "b"], ["Key": "name", "DefaultValue": "c"], ["Key": "other"])
+        ])
+        #expect(found.defaults(of: schema) == [.integer(50), .boolean(true), .string("b")])
+        #expect(
+            found.problems.map(\.description) == [
+                "the key 'name' of the settings pages has two defaults",
+                "no property has the key 'other' of the settings pages",
+                "the default of the settings pages is not taken: volume: 500 is over the maximum 100",
+            ])
+    }
+}
