@@ -18,6 +18,12 @@ let package = Package(
                 .product(name: "PairedConfiguration", package: "tandem"),
             ], swiftSettings: strict),
         .executableTarget(
+            name: "Kiosk",
+            dependencies: [
+                .product(name: "PairedSession", package: "tandem"),
+                .product(name: "PairedConfiguration", package: "tandem"),
+            ], swiftSettings: strict),
+        .executableTarget(
             name: "PortedApp",
             dependencies: [
                 .product(name: "PairedSessionFoundation", package: "tandem"),

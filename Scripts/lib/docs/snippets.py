@@ -15,6 +15,8 @@ from pathlib import Path
 
 OPENING = re.compile(r"^\s*// snippet\.(\S+)$")
 USE = re.compile(r"^<!-- snippet: (\S+) -->$", re.M)
+# What only Scripts/tutorial reads.
+STEP = re.compile(r"^<!-- (?:file: .*|run.*|background|expect|stop) -->\n", re.M)
 LISTING = re.compile(r"^```swift", re.M)
 
 
@@ -40,6 +42,11 @@ def regions(sources):
     return found, problems
 
 
+def listed(text, found):
+    """The page with each use of a snippet replaced by its listing."""
+    return USE.sub(lambda use: f"```swift\n{found.get(use[1], '')}\n```", text)
+
+
 def main(catalog, sources, out):
     found, problems = regions(sources)
     shutil.rmtree(out, ignore_errors=True)
@@ -52,10 +59,11 @@ def main(catalog, sources, out):
         problems += [f"{page.name}: no code has the snippet {name}" for name in names if name not in found]
         if LISTING.search(text):
             problems.append(f"{page.name}: a Swift listing that is no snippet, so nothing compiles it")
-        page.write_text(USE.sub(lambda use: f"```swift\n{found.get(use[1], '')}\n```", text))
+        page.write_text(listed(STEP.sub("", text), found))
     problems += [f"{sources}: no page uses the snippet {name}" for name in sorted(set(found) - used)]
     print("\n".join(problems) or f"{len(used)} snippets in {catalog}", file=sys.stderr if problems else sys.stdout)
     return 1 if problems else 0
 
 
-sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
