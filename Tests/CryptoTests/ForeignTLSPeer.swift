@@ -19,15 +19,35 @@ final class ForeignTLSPeer {
         SSL_set_connect_state(connection)
     }
 
+    /// A client with a certificate for a fresh key, which would take tickets and send early data.
+    init(clientIn directory: OpenSSLCommand) {
+        _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_CLIENT), nil)
+        Self.certify(context, directory)
+        connection = SSL_new(context)
+        SSL_set_bio(connection, input, output)
+        SSL_set_connect_state(connection)
+    }
+
     /// A server with a certificate for a fresh key, made by the `openssl` command.
     init(serverWithMaximum maximum: Int32, directory: OpenSSLCommand) {
-        directory.run("req -x509 -newkey ed25519 -nodes -keyout key.pem -out certificate.pem -subj /CN=x -days 2")
         _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(maximum), nil)
-        #expect(SSL_CTX_use_certificate_file(context, directory.path("certificate.pem"), SSL_FILETYPE_PEM) == 1)
-        #expect(SSL_CTX_use_PrivateKey_file(context, directory.path("key.pem"), SSL_FILETYPE_PEM) == 1)
+        Self.certify(context, directory)
         connection = SSL_new(context)
         SSL_set_bio(connection, input, output)
         SSL_set_accept_state(connection)
+    }
+
+    private static func certify(_ context: OpaquePointer?, _ directory: OpenSSLCommand) {
+        directory.run("req -x509 -newkey ed25519 -nodes -keyout key.pem -out certificate.pem -subj /CN=x -days 2")
+        #expect(SSL_CTX_use_certificate_file(context, directory.path("certificate.pem"), SSL_FILETYPE_PEM) == 1)
+        #expect(SSL_CTX_use_PrivateKey_file(context, directory.path("key.pem"), SSL_FILETYPE_PEM) == 1)
+    }
+
+    /// Whether the server has sent a ticket, or would take early data.
+    var canResume: Bool {
+        let session = SSL_get1_session(connection)
+        defer { SSL_SESSION_free(session) }
+        return SSL_SESSION_is_resumable(session) == 1 || SSL_SESSION_get_max_early_data(session) > 0
     }
 
     deinit {

@@ -45,6 +45,58 @@ import Testing
         #expect(peer.run(against: client)?.name == "wrong-pin")
     }
 
+    @Test("PAR-1: a server gives no ticket and takes no early data")
+    func aServerTakesNoEarlyData() throws {
+        let peer = ForeignTLSPeer(clientIn: OpenSSLCommand())
+        let server = try end(.server)
+        #expect(peer.run(against: server) == nil)
+        #expect(server.isEstablished && !peer.canResume)
+    }
+
+    @Test("PAR-1: a client offers no early data, no ticket and no earlier key, also on its second connection")
+    func aClientOffersNoEarlyData() throws {
+        let identity = try TestIdentities.identity(.ed25519)
+        for _ in 0..<2 {
+            let client = try TLSEnd(side: .client, identity: identity, peer: .any)
+            let server = try end(.server)
+            try client.start()
+            try server.start()
+            let greeting = client.takeOutput()
+            let extensions = try #require(Self.extensions(ofClientHello: greeting))
+            // supported_versions is there: the reader reads what it should.
+            #expect(extensions.contains(43) && extensions.isDisjoint(with: [35, 41, 42]), "\(extensions)")
+            try server.receive(greeting)
+            for _ in 0..<4 {
+                try client.receive(server.takeOutput())
+                try server.receive(client.takeOutput())
+            }
+            #expect(client.isEstablished && server.isEstablished)
+        }
+    }
+
+    /// The types of the extensions of a ClientHello (RFC 8446, 4.1.2); nil for other bytes.
+    private static func extensions(ofClientHello record: [UInt8]) -> Set<Int>? {
+        // Record header, handshake header, version, random.
+        var rest = record.dropFirst(5 + 4 + 2 + 32)
+        func number(_ count: Int) -> Int? {
+            guard rest.count >= count else { return nil }
+            defer { rest = rest.dropFirst(count) }
+            return rest.prefix(count).reduce(0) { $0 << 8 | Int($1) }
+        }
+        // Session identifier, cipher suites, compression methods.
+        for width in [1, 2, 1] {
+            guard let count = number(width) else { return nil }
+            rest = rest.dropFirst(count)
+        }
+        guard number(2) == rest.count else { return nil }
+        var types: Set<Int> = []
+        while let type = number(2), let count = number(2) {
+            types.insert(type)
+            rest = rest.dropFirst(count)
+        }
+        return types
+    }
+
     @Test func anErrorThatOthersLeftInTheQueueChangesNothing() throws {
         let pair = try TLSSessionTests.pinnedPair()
         ForeignTLSPeer.poisonErrorQueue()

@@ -114,6 +114,50 @@ import Testing
         #expect(read.publicKey.pem == String(decoding: openssl.read("theirs.pub"), as: UTF8.self))
     }
 
+    @Test func anEncryptionThatNobodyReadsIsNoWrongPassphrase() throws {
+        let openssl = OpenSSLCommand()
+        openssl.write(TestKeys.key(.ed25519).pem.exposed, to: "key.pem")
+        #expect(openssl.run("pkcs8 -topk8 -in key.pem -v2 aes-256-cbc -passout pass:x -outform DER -out aes.der"))
+        #expect(
+            openssl.run(
+                "pkcs8 -topk8 -in key.pem -v1 PBE-MD5-DES -provider legacy -provider default "
+                    + "-passout pass:x -outform DER -out des.der"))
+        let aes = openssl.read("aes.der")
+        // The identifiers of AES-256-CBC, and of HMAC-SHA256 for the derivation, become ones that nothing has.
+        let cipher: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x2A]
+        let derivation: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x02, 0x09]
+        let unknown = [cipher, derivation].map { name in aes.replacing(name, with: name.dropLast(2) + [0x7F, 0x2A]) }
+        let passphrase = SecretBytes(copying: "x".utf8)
+        func error(_ bytes: [UInt8]) -> String? {
+            do throws(KeyError) {
+                _ = try PrivateKey(
+                    pem: SecretBytes(copying: DER.pem("ENCRYPTED PRIVATE KEY", bytes)), passphrase: passphrase)
+                return nil
+            } catch { return error.caseName }
+        }
+        #expect(error(aes) == nil)
+        for bytes in unknown + [openssl.read("des.der")] { #expect(error(bytes) == "unsupportedEncryption") }
+    }
+
+    @Test("CFG-97: 32 bytes that are no point of the curve are no Ed25519 key")
+    func whatIsNoPointIsNoKey() throws {
+        let prefix = TestKeys.key(.ed25519).publicKey.subjectPublicKeyInfo.prefix(12)
+        var refused = 0
+        // Of all numbers about one half are the y of a point.
+        for y in UInt8(2)..<66 {
+            let bytes = Array(prefix) + [y] + [UInt8](repeating: 0, count: 31)
+            do throws(KeyError) { _ = try PublicKey(subjectPublicKeyInfo: bytes) } catch {
+                #expect(error.caseName == "malformed")
+                refused += 1
+            }
+        }
+        #expect((16..<48).contains(refused), "\(refused)")
+        for _ in 0..<64 {
+            let key = PrivateKey.generate(.ed25519).publicKey
+            #expect(try PublicKey(subjectPublicKeyInfo: key.subjectPublicKeyInfo) == key)
+        }
+    }
+
     @Test(arguments: KeyAlgorithm.allCases)
     func aTruncatedKeyIsRefused(algorithm: KeyAlgorithm) {
         let key = TestKeys.key(algorithm)
@@ -186,6 +230,7 @@ extension KeyError {
         case .notCanonical: "notCanonical"
         case .passphraseProtected: "passphraseProtected"
         case .wrongPassphrase: "wrongPassphrase"
+        case .unsupportedEncryption: "unsupportedEncryption"
         case .unsupportedAlgorithm: "unsupportedAlgorithm"
         case .rsaTooShort: "rsaTooShort"
         case .rsaTooLong: "rsaTooLong"

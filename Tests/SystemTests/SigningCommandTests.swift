@@ -57,6 +57,20 @@ import Testing
         }
     }
 
+    @Test func aKeyOnATokenNeedsItsProviderAndNoPINInAnArgument() async throws {
+        func signing(_ key: String) async throws -> Program.Ending {
+            try await tandem(
+                "sign", "--key", key, "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t",
+                "--version", "1", "--out", "token.config", in: workspace)
+        }
+        let visible = try await signing("pkcs11:object=signing;pin-value=1234")
+        #expect(visible.status == 2 && visible.errors.contains("--passphrase-file"))
+        let absent = try await signing("pkcs11:token=no such token;object=signing")
+        #expect(absent.status == 1 && absent.errors.contains("pkcs11:token=no such token"))
+        #expect(absent.errors.contains("pkcs11-provider") || absent.errors.contains("does not open"))
+        #expect(!FileManager.default.fileExists(atPath: workspace["token.config"]))
+    }
+
     @Test("CFG-60: a link, alone or in the output of sign, is the configuration")
     func aLinkIsTheConfiguration() async throws {
         try await tandem("keys", "new", "--out", "k", in: workspace)

@@ -123,7 +123,7 @@ def small_orders(edges, add, seed, scalar, raw):
     add("encoding of the key", "the key's y is above p", "no-key", Ed25519.sign(seed, MESSAGE),
         key=(Ed25519.p + 3).to_bytes(32, "little"))
     nowhere = next(y for y in range(2, 100) if Ed25519.at(y) is None)
-    add("encoding of the key", "the key is no point", "bad", Ed25519.sign(seed, MESSAGE),
+    add("encoding of the key", "the key is no point", "no-key", Ed25519.sign(seed, MESSAGE),
         key=nowhere.to_bytes(32, "little"))
     mixed = Ed25519.encoded(Ed25519.add(Ed25519.times(scalar, Ed25519.BASE), torsion[1]))
     found = set()

@@ -125,7 +125,7 @@ extension Rejection {
         case .rsaTooShort, .rsaTooLong, .rsaExponent, .unsupportedCurve, .explicitCurveParameters, .smallOrder:
             self = .weakKey
         case .malformed, .unexpectedBlock, .trailingData, .notCanonical, .passphraseProtected, .wrongPassphrase,
-            .inconsistentHalves:
+            .unsupportedEncryption, .inconsistentHalves:
             self = .noKey
         }
     }

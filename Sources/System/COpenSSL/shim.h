@@ -11,9 +11,12 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/ssl.h>
+#include <openssl/store.h>
+#include <openssl/ui.h>
 #include <openssl/x509.h>
 
 static inline void CTandemOpenSSL_free(void *memory) { OPENSSL_free(memory); }

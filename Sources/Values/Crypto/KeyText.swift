@@ -89,7 +89,7 @@ enum EncryptedKeyText {
     private static func decrypted(
         _ bytes: UnsafeRawBufferPointer, _ passphrase: SecretBytes
     ) -> Result<KeyReference, KeyError> {
-        openSSL {
+        let (result, faults) = openSSL { () -> Result<KeyReference, KeyError> in
             let start = unsafe bytes.bindMemory(to: UInt8.self).baseAddress
             var cursor = unsafe start
             let block = unsafe d2i_X509_SIG(nil, &cursor, bytes.count)
@@ -98,18 +98,27 @@ enum EncryptedKeyText {
                 return .failure(.malformed("no encrypted PKCS#8 private key"))
             }
             guard unsafe cursor - start == bytes.count else { return .failure(.trailingData) }
-            guard let reference = unsafe key(in: block, passphrase) else { return .failure(.wrongPassphrase) }
-            return .success(reference)
-        }.value
+            return unsafe key(in: block, passphrase)
+        }
+        // A wrong passphrase is a fault of the cipher's last block. EVP's own faults come before that: it has no such
+        // cipher or derivation, and no passphrase helps.
+        let reasons = faults.reasons(in: ERR_LIB_EVP)
+        guard case .failure(.wrongPassphrase) = result, reasons.contains(where: { $0 != EVP_R_BAD_DECRYPT }) else {
+            return result
+        }
+        return .failure(.unsupportedEncryption(faults.text))
     }
 
-    private static func key(in block: OpaquePointer, _ passphrase: SecretBytes) -> KeyReference? {
+    private static func key(in block: OpaquePointer, _ passphrase: SecretBytes) -> Result<KeyReference, KeyError> {
         passphrase.withBytes { bytes in
             let information = unsafe PKCS8_decrypt(
                 block, bytes.bindMemory(to: CChar.self).baseAddress, Int32(bytes.count))
             defer { unsafe PKCS8_PRIV_KEY_INFO_free(information) }
-            guard let information = unsafe information else { return nil }
-            return unsafe EVP_PKCS82PKEY(information).map { unsafe KeyReference(takingOwnership: $0) }
+            guard let information = unsafe information else { return .failure(.wrongPassphrase) }
+            guard let key = unsafe EVP_PKCS82PKEY(information) else {
+                return .failure(.malformed("no PKCS#8 private key of a known kind"))
+            }
+            return .success(unsafe KeyReference(takingOwnership: key))
         }
     }
 }

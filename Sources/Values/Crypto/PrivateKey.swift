@@ -8,6 +8,8 @@ package struct PrivateKey: Sendable {
     /// The public half.
     package let publicKey: PublicKey
     let reference: KeyReference
+    /// It is on a token, which may be gone by the next signature.
+    private(set) var isStored = false
 
     /// The kind of the key, and so how it signs.
     package var algorithm: KeyAlgorithm { publicKey.algorithm }
@@ -50,6 +52,14 @@ package struct PrivateKey: Sendable {
         let ownHalf = try PublicKey(reference)
         // A second object without the secret, so that handing out the public half never carries the private one.
         publicKey = try PublicKey(subjectPublicKeyInfo: ownHalf.subjectPublicKeyInfo)
+    }
+
+    /// A key that something else has, such as a token: its public half is judged as it is written.
+    init(stored reference: KeyReference) throws(KeyError) {
+        self.reference = reference
+        isStored = true
+        publicKey = try PublicKey(subjectPublicKeyInfo: reference.subjectPublicKeyInfo())
+        guard isConsistent else { throw .inconsistentHalves }
     }
 
     /// Whether what one half signs, the other verifies.

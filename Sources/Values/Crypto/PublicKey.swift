@@ -46,12 +46,14 @@ package struct PublicKey: Sendable {
         try Self.checkPoint(subjectPublicKeyInfo, of: algorithm)
     }
 
-    /// Refuses points in a second spelling, and those of Ed25519 under which anybody can sign (CFG-97).
+    /// Refuses points in a second spelling, and those of Ed25519 that are on no curve, or under which anybody can sign
+    /// (CFG-97).
     private static func checkPoint(_ subjectPublicKeyInfo: [UInt8], of algorithm: KeyAlgorithm) throws(KeyError) {
         switch algorithm {
         case .ed25519:
             let point = subjectPublicKeyInfo.suffix(32)
             guard Ed25519Point.isCanonical(point) else { throw .notCanonical }
+            guard Ed25519Point.isOnCurve(point) else { throw .malformed("it is no point of the curve") }
             guard !Ed25519Point.isOfSmallOrder(point) else { throw .smallOrder }
         case .ecdsaP256:
             guard hasUncompressedPoint(subjectPublicKeyInfo) else { throw .notCanonical }
@@ -293,6 +295,8 @@ package enum KeyError: Error, Sendable, Equatable {
     case passphraseProtected
     /// The passphrase does not decrypt the private key, or the encrypted bytes are damaged.
     case wrongPassphrase
+    /// The private key is encrypted in a way that OpenSSL does not read.
+    case unsupportedEncryption(String)
     /// Neither Ed25519 nor ECDSA P-256 nor RSA.
     case unsupportedAlgorithm(String)
     /// An RSA modulus under 2048 bits.
@@ -322,6 +326,8 @@ extension KeyError: CustomStringConvertible {
         case .notCanonical: "the key is not in its canonical DER form; rewrite it with 'openssl pkey'"
         case .passphraseProtected: "the private key is protected by a passphrase, and none was given"
         case .wrongPassphrase: "the passphrase does not decrypt the private key"
+        case .unsupportedEncryption(let reason):
+            "the private key's encryption is not read (\(reason)); encrypt it anew with 'openssl pkcs8 -topk8'"
         case .unsupportedAlgorithm(let name): "a key of kind '\(name)' is not used; use Ed25519, P-256 or RSA"
         case .rsaTooShort(let bits): "an RSA key of \(bits) bits is too short; use at least 2048"
         case .rsaTooLong(let bits): "an RSA key of \(bits) bits is too long; use at most 8192"

@@ -2,7 +2,9 @@
 // signature made from the first (high s), RSA signatures without their leading zero bytes, and Ed25519 keys under which
 // anybody can sign. Each would let a carrier make other bytes of a good envelope, or a stranger a good signature.
 
-/// Ed25519's points of small order. A key that is one makes the message drop out of the equation.
+import CTandemOpenSSL
+
+/// Ed25519's points of small order, and what is no point. A key that is one makes the message drop out of the equation.
 enum Ed25519Point {
     /// The points of order 1, 2, 4 and 8, with the sign of x cleared.
     private static let smallOrders: [[UInt8]] = [
@@ -27,6 +29,33 @@ enum Ed25519Point {
         let hasZeroX = y == smallOrders[0] || y == smallOrders[1]
         return isBelowPrime && !(hasZeroX && isNegative(encoding))
     }
+
+    /// Whether a canonical encoding is that of a point; OpenSSL asks that for the first signature only. The square of x
+    /// is (y^2 - 1) / (d y^2 + 1), and that is a square exactly if the product of both is.
+    static func isOnCurve(_ encoding: ArraySlice<UInt8>) -> Bool {
+        let y = withoutSign(encoding)
+        return openSSL {
+            let context = unsafe BN_CTX_new()
+            unsafe BN_CTX_start(context)
+            defer {
+                unsafe BN_CTX_end(context)
+                unsafe BN_CTX_free(context)
+            }
+            var (prime, d) = unsafe (BN_CTX_get(context), BN_CTX_get(context))
+            let (square, over, under) = unsafe (BN_CTX_get(context), BN_CTX_get(context), BN_CTX_get(context))
+            guard unsafe BN_hex2bn(&prime, Self.prime) > 0, unsafe BN_hex2bn(&d, Self.d) > 0,
+                unsafe BN_lebin2bn(y, Int32(y.count), square) != nil,
+                unsafe BN_mod_sqr(square, square, prime, context) == 1,
+                unsafe BN_mod_sub(over, square, BN_value_one(), prime, context) == 1,
+                unsafe BN_mod_mul(under, square, d, prime, context) == 1,
+                unsafe BN_add_word(under, 1) == 1, unsafe BN_mod_mul(over, over, under, prime, context) == 1
+            else { return false }
+            return unsafe BN_kronecker(over, prime, context) >= 0
+        }.value
+    }
+
+    private static let prime = "7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFED"
+    private static let d = "52036CEE2B6FFE738CC740797779E89800700A4D4141D8AB75EB4DCA135978A3"
 
     /// Whether a canonical encoding is that of a point of small order.
     static func isOfSmallOrder(_ encoding: ArraySlice<UInt8>) -> Bool { smallOrders.contains(withoutSign(encoding)) }

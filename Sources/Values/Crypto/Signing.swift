@@ -5,14 +5,21 @@
 import CTandemOpenSSL
 
 extension PrivateKey {
-    /// The signature of the message: 64 bytes for Ed25519, up to 72 for P-256 (DER), the modulus's length for RSA.
+    /// The signature of the message: 64 bytes for Ed25519, up to 72 for P-256 (DER), the modulus's length for RSA; none
+    /// if the key is on a token that does not answer any more.
     package func sign(_ message: [UInt8]) -> [UInt8] {
         let signature = reference.withPointer { key in
             openSSL { unsafe Signing.signature(of: message, key: key, algorithm: algorithm) }.value
         }
-        guard let signature else { preconditionFailure("a loaded key can sign") }
+        guard let signature else {
+            precondition(isStored, "a loaded key can sign")
+            return []
+        }
         guard algorithm == .ecdsaP256 else { return signature }
-        guard let numbers = ECDSASignature(signature) else { preconditionFailure("OpenSSL writes DER") }
+        guard let numbers = ECDSASignature(signature) else {
+            precondition(isStored, "OpenSSL writes DER")
+            return []
+        }
         return numbers.normalized
     }
 }

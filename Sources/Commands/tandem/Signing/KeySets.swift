@@ -163,7 +163,7 @@ extension Subcommand {
             let keys = try KeyFile.signing(arguments)
             let more = try SignedEnvelope.adding(keys, to: bytes)
             let file = LocalFile(path: try arguments.required("out"))
-            try file.create(more, mode: 0o644)
+            try KeyFile.create(more, as: file)
             console.print("signed   \(file.path), \(try UnverifiedEnvelope(more).signatures.count) signatures")
         } catch let failure as VerificationFailure {
             throw CommandFailure.refused("\(arguments.operands[0]): \(failure)")
@@ -371,7 +371,7 @@ private struct KeySetRequest {
 
     func write(_ bytes: [UInt8], _ console: Console) throws {
         let file = LocalFile(path: try arguments.required("out"))
-        try file.create(bytes, mode: 0o644)
+        try KeyFile.create(bytes, as: file)
         console.print("signed   \(file.path), \(bytes.count) bytes")
         console.print("digest   \(Hexadecimal.encode(SHA256.digest(bytes)))")
     }

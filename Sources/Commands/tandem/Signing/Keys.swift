@@ -80,12 +80,37 @@ struct KeyFile {
         }
     }
 
-    /// The private key in the file, which must be closed to others.
+    /// The private key in the file, which must be closed to others, or on a token.
     func signing(_ passphrases: Passphrases? = nil) throws -> PrivateKey {
+        if KeyStore.isNamed(by: path) { return try onToken(passphrases) }
         var bytes = try LocalFile(path: path).readPrivate()
         let text = SecretBytes(taking: &bytes)
         let passphrase = PrivateKey.isEncrypted(pem: text) ? try passphrases?.passphrase(of: path) : nil
         return try checked { () throws(KeyError) in try PrivateKey(pem: text, passphrase: passphrase) }
+    }
+
+    /// Writes what keys have signed.
+    static func create(_ envelope: [UInt8], as file: LocalFile) throws {
+        guard try UnverifiedEnvelope(envelope).signatures.allSatisfy({ !$0.bytes.isEmpty }) else {
+            throw CommandFailure.refused("a token did not sign; nothing is written")
+        }
+        try file.create(envelope, mode: 0o644)
+    }
+
+    private func onToken(_ passphrases: Passphrases?) throws(CommandFailure) -> PrivateKey {
+        guard !path.contains("pin-value=") else {
+            throw .usage("a PIN in an argument can be seen by others; use --passphrase-file or --passphrase-fd")
+        }
+        // Several objects of one token ask again.
+        var pin: SecretBytes?
+        do throws(KeyStoreError) {
+            return try PrivateKey(uri: path) { [path] in
+                pin = pin ?? (try? passphrases?.passphrase(of: path))
+                return pin
+            }
+        } catch {
+            throw .refused("\(path): \(error)")
+        }
     }
 
     /// The private keys that `--key` names, each once.

@@ -11,7 +11,8 @@ extension Subcommand {
     static let sign = Subcommand(
         path: ["sign"], summary: "sign a configuration for an app into a file",
         options: [
-            Option.valued("key", "FILE", "private key of mode 0600; as many as the threshold asks for").required
+            Option.valued("key", "FILE", "private key of mode 0600, or a pkcs11: URI; as many as the threshold")
+                .required
                 .repeated,
             .passphraseDescriptor, .passphraseFile, .application.required,
             .valued("role", "primary|secondary", "for which side's app").required,
@@ -29,7 +30,11 @@ extension Subcommand {
             .flag("link", "also print it as a link, and as a QR code if one can hold it"),
             .flag("qr", "also print its link as a QR code alone; refused if none can hold it"),
         ],
-        notes: "A key that is not among the values has no override: the values are the complete set, not a change.",
+        notes: """
+            A key that is not among the values has no override: the values are the complete set, not a change.
+            A private key on a token has a URI (RFC 7512) in the place of FILE, such as 'pkcs11:token=safe;object=signing';
+            it needs OpenSSL's provider 'pkcs11'. Its PIN is asked for, or read as a passphrase.
+            """,
         examples: [
             "sign --key signing.key --app org.example.lamp --role secondary --target custom:house-7 --version 1 "
                 + "--set logging=true --set volume=75 --out lamp.config",
@@ -48,7 +53,7 @@ extension Subcommand {
                 "no QR code can hold a link to these \(bytes.count) bytes; --link prints it as text")
         }
         let file = LocalFile(path: try arguments.required("out"))
-        try file.create(bytes, mode: 0o644)
+        try KeyFile.create(bytes, as: file)
         console.print("signed   \(file.path), \(bytes.count) bytes")
         console.print("version  \(payload.version) for \(payload.target.text)")
         console.print("txid     \(payload.transaction)")
