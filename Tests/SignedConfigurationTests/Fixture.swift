@@ -36,6 +36,15 @@ enum Fixture {
         return try ConfigurationSigner.sign(payload, with: [key])
     }
 
+    /// Another envelope around the same signed bytes, with one more signature, which nobody trusts, as any carrier can
+    /// make it.
+    static func rewrapped(_ envelope: [UInt8]) throws -> [UInt8] {
+        let unverified = try UnverifiedEnvelope(envelope)
+        let junk = EnvelopeSignature(keyIdentifier: UniqueIdentifier.random().bytes, bytes: [1])
+        return try SignedEnvelope.bytes(
+            unverified.payload, type: unverified.payloadType, signatures: unverified.signatures + [junk])
+    }
+
     /// An envelope whose payload has these fields besides the usual ones, well signed.
     static func envelope(fields: [String: PropertyListValue?]) throws -> [UInt8] {
         var dictionary = try payload().dictionary

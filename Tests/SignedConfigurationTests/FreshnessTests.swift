@@ -2,6 +2,8 @@
 // back.
 
 import TandemBase
+import TandemCrypto
+import TandemPropertyList
 import TandemSignedConfiguration
 import Testing
 
@@ -29,6 +31,51 @@ import Testing
     @Test("CFG-30: the same version with other bytes is equivocation")
     func theSameVersionWithOtherBytesIsEquivocation() throws {
         try Fixture.expectRejected(try Fixture.envelope(version: 6), .equivocation)
+    }
+
+    @Test("CFG-30: another envelope around what is active is answered as applied and changes nothing")
+    func anotherEnvelopeAroundWhatIsActive() throws {
+        var slot = try Fixture.usedSlot()
+        let other = try Fixture.rewrapped(try #require(slot.active?.record.envelope))
+        let before = slot
+        let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
+        #expect(transition.verdict == .applied && slot == before)
+        guard case .report(let facts)? = transition.changes.first, transition.changes.count == 1 else {
+            Issue.record("reported, and nothing else: \(transition.changes)")
+            return
+        }
+        #expect(facts.digest == SHA256.digest(other), "the primary knows the bytes that it sent")
+    }
+
+    @Test("CFG-30, CFG-63: another envelope around what has failed is rollback, other contents are equivocation")
+    func anotherEnvelopeAroundWhatHasFailed() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try Fixture.envelope()
+        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        for _ in 0..<ConfigurationLimits.attempts {
+            _ = slot.answerOverdue()
+            _ = slot.applicationConnected()
+        }
+        #expect(slot.mark?.isBurnt == true)
+        let other = try Fixture.rewrapped(bytes)
+        let again = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
+        #expect(again.verdict == .rejected(.rollback))
+        let changed = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        #expect(changed.verdict == .rejected(.equivocation))
+    }
+
+    @Test("CFG-30: a mark of an earlier release, which names the envelope only, goes on to count")
+    func aMarkOfAnEarlierRelease() throws {
+        let slot = try Fixture.usedSlot()
+        let active = try #require(slot.active)
+        var fields = try #require(slot.mark).dictionary
+        fields["statement"] = nil
+        var old = ConfigurationSlot(
+            key: slot.key, device: slot.device, mark: try VersionMark(fields), active: active)
+        let context = try Fixture.context(.staging)
+        #expect(old.received(active.record.envelope, by: Fixture.delivery, in: context).verdict == .applied)
+        let other = try Fixture.envelope(version: 6)
+        #expect(old.received(other, by: Fixture.delivery, in: context).verdict == .rejected(.equivocation))
     }
 
     @Test("CFG-30: the floor of an applied configuration holds")

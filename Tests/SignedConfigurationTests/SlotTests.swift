@@ -95,6 +95,32 @@ import Testing
         #expect(OfferReply(message) == nil)
     }
 
+    @Test("CFG-32, CFG-62: another envelope around what waits takes its place, and is no new attempt")
+    func anotherEnvelopeAroundWhatWaits() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try Fixture.envelope()
+        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        #expect(slot.phase == .offered && slot.staged?.attempts == 1)
+        // However often a carrier does it.
+        var last = bytes
+        for _ in 0..<5 {
+            let other = try Fixture.rewrapped(bytes)
+            let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
+            guard case .report(let facts)? = transition.changes.first else {
+                Issue.record("the one before is superseded: \(transition)")
+                return
+            }
+            #expect(facts.verdict == .superseded && facts.digest == SHA256.digest(last))
+            #expect(slot.phase == .offered && slot.staged?.attempts == 1)
+            last = other
+        }
+        #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
+        #expect(slot.active?.record.envelope == last)
+        slot.applicationDisconnected(.inOrder)
+        let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        #expect(again.verdict == .applied && slot.active?.record.envelope == last)
+    }
+
     @Test("CFG-43: what was offered is offered again after a crash or a disconnect")
     func whatWasHandedOverIsHandedOverAgainAfterACrashOrADisconnect() throws {
         var slot = try Fixture.usedSlot()

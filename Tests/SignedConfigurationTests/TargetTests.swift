@@ -6,6 +6,23 @@ import TandemSignedConfiguration
 import Testing
 
 @Suite struct TargetTests {
+    @Test("THR-1: an app applies only what its key signed, for this app, side and identifier, in a new version")
+    func onlyWhatItsKeySigned() throws {
+        let other = try PairedIdentifier(text: "custom:hw-2")
+        let strange = try ConfigurationSigner.sign(try Fixture.payload(), with: [Fixture.stranger])
+        let cases: [(Rejection, [UInt8])] = [
+            (.threshold, strange),
+            (
+                .wrongApplication,
+                try Fixture.envelope { $0.application = try ApplicationIdentifier("org.example.other") }
+            ),
+            (.wrongRole, try Fixture.envelope { $0.role = .primary }),
+            (.wrongTarget, try Fixture.envelope { $0.target = other }),
+            (.rollback, try Fixture.envelope(version: 5)), (.equivocation, try Fixture.envelope(version: 6)),
+        ]
+        for (rejection, bytes) in cases { try Fixture.expectRejected(bytes, rejection) }
+    }
+
     @Test(
         "CFG-20: any other target is refused",
         arguments: ["custom:hw-2", "custom:HW-1", "custom:hw-1 ", "vendor:0123ABCD-0000-8000-8000-0123456789AB"])
@@ -52,7 +69,7 @@ import Testing
     func thePrimaryNeverChecksTargetOrVersion() throws {
         var context = try Fixture.context(.forwarding)
         context.target = nil
-        context.mark = VersionMark(version: 100, digest: nil)
+        context.mark = VersionMark(version: 100, digest: nil, keySetVersion: 1)
         let bytes = try Fixture.envelope()
         #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: context) }
         context.now = WallTime(seconds: 0)

@@ -10,7 +10,8 @@ import Testing
 private struct VectorFile: Decodable {
     struct Mark: Decodable {
         let version: UInt64
-        let digest: String
+        /// SHA-256 of the signed bytes.
+        let signed: String
         let floor: UInt64
         let active: Bool
         let closed: Bool
@@ -83,8 +84,9 @@ private struct VectorFile: Decodable {
             now: WallTime(seconds: vector.now), clockFloor: WallTime(seconds: vector.clockFloor ?? 0),
             mark: vector.mark.map { mark in
                 VersionMark(
-                    version: mark.version, digest: Hexadecimal.decode(mark.digest),
-                    floor: mark.floor, isActive: mark.active, isClosed: mark.closed)
+                    version: mark.version, digest: Hexadecimal.decode(mark.signed),
+                    statement: Hexadecimal.decode(mark.signed),
+                    floor: mark.floor, isActive: mark.active, isClosed: mark.closed, keySetVersion: 1)
             })
     }
 }

@@ -15,7 +15,7 @@ package struct ApplicableConfiguration: Sendable {
         let profile = context.profile
         if profile.checksTarget { try check.target() }
         if profile.checksKeySetVersion { try check.keySetVersion() }
-        isAlreadyActive = profile.checksVersion ? try check.version(digest: verified.digest) : false
+        isAlreadyActive = profile.checksVersion ? try check.version(of: verified) : false
         self.verified = verified
         // An active configuration is not applied again: its time has been judged (CFG-33).
         if isAlreadyActive { return }
@@ -56,14 +56,14 @@ private struct ApplicabilityCheck {
     }
 
     /// Step 15: whether the very same configuration is active already.
-    func version(digest: [UInt8]) throws(VerificationFailure) -> Bool {
+    func version(of verified: VerifiedConfiguration) throws(VerificationFailure) -> Bool {
         let history = try context.anchor.history()
         let least = history.minimumVersion(for: payload.target)
         guard payload.version >= least else {
             throw failure(.rollback, "version \(payload.version) is below \(least), the lowest of the key set")
         }
         guard let mark = context.mark, mark.keySetVersion >= history.markEpoch else { return false }
-        switch mark.judge(version: payload.version, digest: digest) {
+        switch mark.judge(verified) {
         case .newer: return false
         case .alreadyActive: return true
         case .rollback:

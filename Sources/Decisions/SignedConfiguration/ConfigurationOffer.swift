@@ -70,9 +70,10 @@ package struct OfferReply: Sendable, Equatable {
     package let text: String?
 
     /// The answer that these bytes are applied.
-    package init(applied configuration: VerifiedConfiguration) {
+    /// - Parameter envelope: the bytes of the offer, where another envelope around the same statement is applied.
+    package init(applied configuration: VerifiedConfiguration, of envelope: [UInt8]? = nil) {
         verdict = .applied
-        digest = configuration.digest
+        digest = envelope.map { SHA256.digest($0) } ?? configuration.digest
         transaction = configuration.payload.transaction
         version = configuration.payload.version
         text = nil

@@ -24,6 +24,8 @@ package struct ConfigurationRecord: Sendable, Equatable {
     package let envelope: [UInt8]
     /// SHA-256 of ``envelope``.
     package let digest: [UInt8]
+    /// SHA-256 of what is signed in it, whatever its signatures.
+    let statement: [UInt8]
     /// Read from ``envelope``; verified before it was recorded, and again before it is used.
     package let payload: ConfigurationPayload
 
@@ -35,15 +37,18 @@ package struct ConfigurationRecord: Sendable, Equatable {
         self.device = device
         self.envelope = envelope
         digest = SHA256.digest(envelope)
-        payload = try Self.payload(of: envelope)
+        (payload, statement) = try Self.contents(of: envelope)
     }
 
-    static func payload(of envelope: [UInt8]) throws(ConfigurationRecordError) -> ConfigurationPayload {
+    /// The payload of an envelope, and the digest of what is signed in it.
+    static func contents(
+        of envelope: [UInt8]
+    ) throws(ConfigurationRecordError) -> (payload: ConfigurationPayload, statement: [UInt8]) {
         guard let unverified = try? UnverifiedEnvelope(envelope),
             let fields = try? PropertyListReader.readDictionary(unverified.payload),
             let payload = try? ConfigurationPayload(fields)
         else { throw ConfigurationRecordError(description: "the recorded envelope cannot be read") }
-        return payload
+        return (payload, unverified.statementDigest)
     }
 
     package var version: UInt64 { payload.version }

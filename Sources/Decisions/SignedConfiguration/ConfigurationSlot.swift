@@ -184,7 +184,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
 extension ConfigurationSlot {
     /// CFG-32, and the last sentence of CFG-22.
     private func checkWaiting(_ verified: VerifiedConfiguration) throws(VerificationFailure) {
-        guard let staged, staged.record.digest != verified.digest else { return }
+        // A carrier can put another envelope around what waits (CFG-32).
+        guard let staged, staged.record.statement != verified.statement else { return }
         let payload = verified.payload
         if let waived = verified.waived, !staged.isWaived {
             throw VerificationFailure(waived, "one with good signatures is waiting", payload: payload)
@@ -259,9 +260,13 @@ extension ConfigurationSlot {
         _ record: ConfigurationRecord, isWaived: Bool, by delivery: ConfigurationDelivery?,
         in context: VerificationContext, _ transition: inout ApplyTransition
     ) {
-        let same = staged.flatMap { $0.record.digest == record.digest ? $0 : nil }
-        if let older = staged, same == nil, let delivery = older.delivery {
-            transition.add(.report(report(.superseded, of: older, by: delivery)))
+        var same = staged.flatMap { $0.record.statement == record.statement ? $0 : nil }
+        if let older = staged, older.record.digest != record.digest {
+            if let delivery = older.delivery {
+                transition.add(.report(report(.superseded, of: older, by: delivery)))
+            }
+            // The same attempt begins again, in another envelope.
+            if phase == .offered { same?.uncount() }
         }
         let newer = StagedConfiguration(
             record, staged: context.now, mark: VersionMark.counting(mark, under: context.anchor)?.highestRefused,
@@ -401,17 +406,16 @@ extension ConfigurationSlot {
     }
 
     private mutating func commitVerified(_ applied: ActiveConfiguration, _ transition: inout ApplyTransition) {
-        let payload = applied.record.payload
         // After a crash between file and commit the same bytes come again: their lifetime continues, it does not start
         // again.
         let isSame = active?.record.digest == applied.record.digest
         let kept = isSame ? active ?? applied : applied
         active = kept
         transition.add(.active(kept))
-        let advanced = VersionMark.advanced(mark, by: payload, digest: applied.record.digest)
+        let advanced = VersionMark.advanced(mark, by: applied.record)
         mark = advanced
         transition.add(.mark(advanced))
-        transition.add(.clockFloor(min(WallTime(seconds: payload.issued), applied.applied)))
+        transition.add(.clockFloor(min(WallTime(seconds: applied.record.payload.issued), applied.applied)))
         if waived != nil { transition.add(.waived(nil)) }
         waived = nil
     }
@@ -562,7 +566,7 @@ extension ConfigurationSlot {
     ) {
         transition.conclude(.applied)
         guard let delivery else { return }
-        let isOnTrial = trial?.digest == verified.digest
+        let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
         if isOnTrial {
             trial?.delivery = delivery
             transition.add(.trial(trial))

@@ -11,6 +11,8 @@ package struct VerifiedConfiguration: Sendable {
     package let bytes: [UInt8]
     /// SHA-256 of ``bytes``.
     package let digest: [UInt8]
+    /// SHA-256 of what is signed: the same in every envelope around it (CFG-30).
+    package let statement: [UInt8]
     package let payload: ConfigurationPayload
     /// The trusted keys with a good signature.
     package let signers: Set<KeyIdentifier>
@@ -32,6 +34,7 @@ package struct VerifiedConfiguration: Sendable {
         }
         bytes = envelope.bytes
         digest = envelope.digest
+        statement = envelope.statementDigest
         signers = count.signers
         waived = count.failure?.rejection
         isSignerRevoked = count.needsRevoked

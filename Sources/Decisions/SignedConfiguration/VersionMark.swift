@@ -10,6 +10,8 @@ package struct VersionMark: Sendable, Equatable {
     package private(set) var version: UInt64
     /// Its digest; nil where only the number is known.
     package private(set) var digest: [UInt8]?
+    /// The digest of what its signatures cover, the same in every envelope around it; nil where it is not known.
+    package private(set) var statement: [UInt8]?
     /// The highest `floor` of an applied configuration; 0 if there was none.
     package private(set) var floor: UInt64
     package private(set) var isActive: Bool
@@ -22,12 +24,13 @@ package struct VersionMark: Sendable, Equatable {
     package let isBurnt: Bool
 
     package init(
-        version: UInt64, digest: [UInt8]?, floor: UInt64 = 0, isActive: Bool = true, isClosed: Bool = false,
-        keySetVersion: UInt64 = 1, isBurnt: Bool = false
+        version: UInt64, digest: [UInt8]?, statement: [UInt8]? = nil, floor: UInt64 = 0, isActive: Bool = true,
+        isClosed: Bool = false, keySetVersion: UInt64, isBurnt: Bool = false
     ) {
         self.version = version
         self.keySetVersion = keySetVersion
         self.digest = digest
+        self.statement = statement
         self.floor = floor
         self.isActive = isActive
         self.isClosed = isClosed
@@ -42,9 +45,13 @@ package struct VersionMark: Sendable, Equatable {
         case equivocation
     }
 
-    package func judge(version: UInt64, digest: [UInt8]) -> Judgement {
-        if version == self.version, !isClosed, let known = self.digest {
-            if known != digest { return .equivocation }
+    func judge(_ verified: VerifiedConfiguration) -> Judgement {
+        let version = verified.payload.version
+        if version == self.version, !isClosed, let digest {
+            // A row of an earlier release has no statement.
+            guard statement.map({ $0 == verified.statement }) ?? (digest == verified.digest) else {
+                return .equivocation
+            }
             if isActive { return .alreadyActive }
         }
         return version > self.version && version >= floor ? .newer : .rollback
@@ -54,9 +61,10 @@ package struct VersionMark: Sendable, Equatable {
     package var highestRefused: UInt64 { max(version, floor > 0 ? floor - 1 : 0) }
 
     /// The mark after this configuration was applied.
-    static func advanced(_ mark: VersionMark?, by payload: ConfigurationPayload, digest: [UInt8]) -> VersionMark {
-        VersionMark(
-            version: max(payload.version, mark?.version ?? 0), digest: digest,
+    static func advanced(_ mark: VersionMark?, by record: ConfigurationRecord) -> VersionMark {
+        let payload = record.payload
+        return VersionMark(
+            version: max(payload.version, mark?.version ?? 0), digest: record.digest, statement: record.statement,
             floor: max(payload.floor ?? 0, mark?.floor ?? 0), keySetVersion: payload.keySetVersion)
     }
 
@@ -76,8 +84,8 @@ package struct VersionMark: Sendable, Equatable {
     /// The mark after this configuration failed: only a higher version passes from now on.
     static func burnt(_ mark: VersionMark?, by record: ConfigurationRecord) -> VersionMark {
         VersionMark(
-            version: max(record.version, mark?.version ?? 0), digest: record.digest, floor: mark?.floor ?? 0,
-            isActive: false, keySetVersion: record.payload.keySetVersion, isBurnt: true)
+            version: max(record.version, mark?.version ?? 0), digest: record.digest, statement: record.statement,
+            floor: mark?.floor ?? 0, isActive: false, keySetVersion: record.payload.keySetVersion, isBurnt: true)
     }
 
     /// The active configuration has ended: its lifetime is over.
@@ -97,6 +105,7 @@ extension VersionMark {
             "active": .boolean(isActive), "closed": .boolean(isClosed), "keyset": PropertyListValue(keySetVersion),
         ]
         fields["digest"] = digest.map { .data($0) }
+        fields["statement"] = statement.map { .data($0) }
         if isBurnt { fields["burnt"] = true }
         return fields
     }
@@ -108,6 +117,7 @@ extension VersionMark {
             self.init(
                 version: try fields.required("version", "an integer") { $0.unsignedValue },
                 digest: try fields.optional("digest", "32 bytes of data") { $0.digestValue },
+                statement: try fields.optional("statement", "32 bytes of data") { $0.digestValue },
                 floor: try fields.required("floor", "an integer") { $0.unsignedValue },
                 isActive: try fields.required("active", "a boolean") { $0.booleanValue },
                 isClosed: try fields.required("closed", "a boolean") { $0.booleanValue },

@@ -368,7 +368,7 @@ extension Configuration {
         let reply: OfferReply
         do {
             let applied = try signed.receive(try ConfigurationOffer(message), rules)
-            reply = applied.map { OfferReply(applied: $0) } ?? OfferReply(failed: envelope)
+            reply = applied.map { OfferReply(applied: $0, of: envelope) } ?? OfferReply(failed: envelope)
         } catch {
             let rejection = ConfigurationRejection(name: error.rejection.rawValue, detail: error.detail)
             store.notices.add(.event(.rejected(rejection)))

@@ -371,7 +371,7 @@ struct AppliedRecord {
         if let good, good.configuration.payload.version >= handedOver ?? 0 {
             return VersionMark(
                 version: good.configuration.payload.version, digest: good.configuration.digest,
-                keySetVersion: keySetVersion)
+                statement: good.configuration.statement, keySetVersion: keySetVersion)
         }
         return handedOver.map {
             VersionMark(version: $0, digest: nil, isActive: false, keySetVersion: keySetVersion)

@@ -84,7 +84,8 @@ private struct VerifyRequest {
             let bytes = try EnvelopeInput.read(path)
             let applied = try ApplicableConfiguration(verifying: bytes, in: loading)
             return VersionMark(
-                version: applied.payload.version, digest: applied.verified.digest, floor: applied.payload.floor ?? 0,
+                version: applied.payload.version, digest: applied.verified.digest,
+                statement: applied.verified.statement, floor: applied.payload.floor ?? 0,
                 keySetVersion: applied.payload.keySetVersion)
         } catch let failure as VerificationFailure {
             throw CommandFailure.refused("\(path): \(failure.rejection): \(Printable.text(failure.detail))")
