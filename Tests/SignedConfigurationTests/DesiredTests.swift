@@ -379,12 +379,72 @@ private struct Fleet {
         #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [20])
     }
 
-    @Test("LIM-85: as many envelopes are desired as a primary keeps; then one must be withdrawn")
+    @Test("LIM-85: each of thousands of secondaries has an envelope of its own; for one more an old one must go")
     func bounds() throws {
-        var fleet = try Fleet(2)
-        let one = try DesiredConfiguration(envelope: try fleet.envelope(1), accepted: fleet.now)
-        for _ in 0..<4096 { fleet.desired.restore(one) }
-        #expect(throws: DesiredRefusal.full) { try fleet.accept(try fleet.envelope(2, only: [0])) }
+        var fleet = try Fleet(4096)
+        for index in 0..<4096 {
+            let envelope = try fleet.envelope(UInt64(index) + 1, only: [index])
+            fleet.desired.restore(try DesiredConfiguration(envelope: envelope, accepted: fleet.now))
+        }
+        #expect((0..<4096).allSatisfy { fleet.standing($0)?.desired.version == UInt64($0) + 1 })
+        #expect(fleet.link(7)?.entry.version == 8)
+        fleet.members.append(.init())
+        #expect(throws: DesiredRefusal.full) { try fleet.accept(try fleet.envelope(5000, only: [4096])) }
+        #expect(try fleet.accept(try fleet.envelope(5001, only: [9])).keys.sorted().contains(9), "it takes a place")
+        #expect(fleet.standing(9)?.desired.version == 5001 && fleet.standing(10)?.desired.version == 11)
+        #expect(try fleet.accept(try fleet.envelope(5002)).count == 4097)
+        #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [5002])
+    }
+
+    @Test("LIM-85: the bytes of what is desired are bounded; the parsed values are not kept beside them")
+    func boundedBytes() throws {
+        var fleet = try Fleet(1100)
+        let text = PropertyListValue.string(String(repeating: "x", count: 64_000))
+        var (bytes, version) = (0, UInt64(1))
+        while true {
+            let envelope = try Fixture.envelope(version: version) { payload in
+                payload.only = [fleet.members[Int(version) - 1].device]
+                payload.values = ["text": text]
+            }
+            guard bytes + envelope.count <= 64 << 20 else {
+                #expect(throws: DesiredRefusal.full) { try fleet.accept(envelope) }
+                break
+            }
+            let desired = try DesiredConfiguration(envelope: envelope, accepted: fleet.now)
+            #expect(desired.payload.values.isEmpty)
+            fleet.desired.restore(desired)
+            (bytes, version) = (bytes + envelope.count, version + 1)
+        }
+        #expect(version > 1000)
+    }
+
+    @Test("LIM-85: of one secondary eight deliveries wait for a verdict, and the oldest is forgotten first")
+    func openDeliveries() throws {
+        var fleet = try Fleet()
+        var items: [ConfigurationItem] = []
+        for version in UInt64(1)...9 { items.append(try fleet.delivered(try fleet.envelope(version))) }
+        let pairing = fleet.members[0].pairing
+        #expect(fleet.desired.state(of: fleet.key, at: pairing)?.open.map(\.version) == Array(2...9))
+        #expect(!fleet.desired.isOpen(items[0].entry.id, at: pairing))
+        #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, items[0], .applied) }
+    }
+
+    @Test("CFG-70, CFG-73: one secondary's word takes the version before from no other one")
+    func oneWordTakesNothingFromOthers() throws {
+        var fleet = try Fleet(3)
+        let former = try fleet.accept(try fleet.envelope(5))
+        #expect(try fleet.report(0, try #require(former[0]), .applied) == nil)
+        fleet.end(1, try #require(former[1]), .undelivered)
+        let items = try fleet.accept(try fleet.envelope(6))
+        #expect(try fleet.report(0, try #require(items[0]), .applied) == nil)
+        #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [5, 6])
+        let older = try fleet.report(1, try #require(items[1]), .rejected(.schema))
+        #expect(older?.entry.version == 5, "it cannot use the new one and gets what was good before")
+        #expect(try fleet.report(1, try #require(older), .applied) == nil)
+        #expect(try fleet.report(2, try #require(items[2]), .applied) == nil)
+        #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [5, 6], "one secondary needs it")
+        _ = fleet.desired.unpaired(fleet.members[1].pairing)
+        #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [6])
     }
 
     @Test("CFG-70: the desired state is what its rows restore")
@@ -428,7 +488,9 @@ private struct Fleet {
         fleet.members.append(.init())
         #expect(fleet.link(3)?.entry.version == 1, "a new secondary is none of the first")
         #expect(try fleet.report(1, try #require(items[1]), .applied) == nil)
-        #expect(fleet.link(2)?.entry.version == 2 && fleet.link(3)?.entry.version == 2)
+        let later = [2: try fleet.linked(2), 3: try fleet.linked(3)]
+        #expect(later.values.map(\.entry.version) == [2, 2])
+        for (index, item) in later { #expect(try fleet.report(index, item, .applied) == nil) }
         #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [2])
     }
 

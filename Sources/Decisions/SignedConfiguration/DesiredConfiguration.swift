@@ -13,16 +13,19 @@ package struct DesiredConfiguration: Sendable, Equatable {
     package let envelope: [UInt8]
     /// SHA-256 of ``envelope``.
     package let digest: [UInt8]
+    /// Without its values, which would take several times the memory of the bytes.
     package let payload: ConfigurationPayload
     package let accepted: WallTime
     /// A secondary has applied it, so that it has good signatures and its version is spent.
-    package internal(set) var isProven = false
+    package internal(set) var isSpent = false
     /// The secondaries that get it first; nil once all do (CFG-79).
     package internal(set) var rollout: ConfigurationRollout?
 
     /// - Throws: if the envelope does not read as a configuration.
     package init(envelope: [UInt8], accepted: WallTime) throws(ConfigurationRecordError) {
-        payload = try ConfigurationRecord.payload(of: envelope)
+        var payload = try ConfigurationRecord.contents(of: envelope).payload
+        payload.values = [:]
+        self.payload = payload
         key = ConfigurationSlotKey(
             application: payload.application, role: payload.role, target: payload.target)
         self.envelope = envelope
@@ -52,7 +55,7 @@ extension DesiredConfiguration {
     package var dictionary: PropertyListDictionary {
         var fields: PropertyListDictionary = [
             "v": 1, "envelope": .data(envelope), "accepted": .integer(accepted.milliseconds),
-            "proven": .boolean(isProven),
+            "proven": .boolean(isSpent),
         ]
         fields["first"] = rollout.map { .array($0.first.map { .data($0.bytes) }) }
         fields["stopped"] = rollout?.stopped.map { .string($0) }
@@ -60,7 +63,7 @@ extension DesiredConfiguration {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        let parts: (envelope: [UInt8], accepted: WallTime, isProven: Bool)
+        let parts: (envelope: [UInt8], accepted: WallTime, isSpent: Bool)
         let rollout: ConfigurationRollout?
         do {
             var fields = FieldReader(dictionary)
@@ -83,7 +86,7 @@ extension DesiredConfiguration {
             throw .damaged(error)
         }
         try self.init(envelope: parts.envelope, accepted: parts.accepted)
-        isProven = parts.isProven
+        isSpent = parts.isSpent
         self.rollout = rollout
     }
 }

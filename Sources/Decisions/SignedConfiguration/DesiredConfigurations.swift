@@ -8,34 +8,13 @@ package import TandemCrypto
 
 /// Desired configurations of one primary and the state of its secondaries.
 package struct DesiredConfigurations: Sendable {
-    private struct Slot {
-        /// By version, the highest last. A version that no secondary has applied yet leaves the proven one before it in
-        /// place.
-        var desired: [DesiredConfiguration] = []
-        var history: [AcceptedConfiguration] = []
-
-        /// The highest version that is for the secondary; in a rollout it has to be its turn.
-        func desired(of addressee: ConfigurationAddressee) -> DesiredConfiguration? {
-            desired.last { $0.payload.names(addressee.device) && $0.isOffered(to: addressee.pairing) }
-        }
-
-        /// Likewise, and that the secondary has not rejected; of a rollout that has stopped only if it has it already.
-        func wanted(by addressee: ConfigurationAddressee, _ state: SecondaryState?) -> DesiredConfiguration? {
-            desired.last {
-                $0.payload.names(addressee.device) && $0.isOffered(to: addressee.pairing)
-                    && state?.hasRefused($0.digest) != true
-                    && ($0.rollout?.stopped == nil || state?.good?.digest == $0.digest)
-            }
-        }
-    }
-
     private struct Secondary {
         /// The last accepted report counter.
         var counter: UInt64 = 0
         var states: [ConfigurationSlotKey: SecondaryState] = [:]
     }
 
-    private var slots: [ConfigurationSlotKey: Slot] = [:]
+    private var slots: [ConfigurationSlotKey: DesiredSlot] = [:]
     private var secondaries: [UniqueIdentifier: Secondary] = [:]
     /// All desired envelopes.
     private var count = 0
@@ -89,7 +68,7 @@ package struct DesiredConfigurations: Sendable {
     /// The pairings of which anything is known, and those that a rollout names.
     package var pairings: Set<UniqueIdentifier> {
         slots.values.reduce(into: Set(secondaries.keys)) { pairings, slot in
-            for desired in slot.desired { pairings.formUnion(desired.rollout?.first ?? []) }
+            for version in slot.rollouts { pairings.formUnion(slot[version]?.rollout?.first ?? []) }
         }
     }
 
@@ -106,56 +85,57 @@ package struct DesiredConfigurations: Sendable {
         at now: WallTime, identifier: () -> UniqueIdentifier
     ) throws(DesiredRefusal) -> DesiredTransition {
         var transition = DesiredTransition()
-        let slot = slots[new.key] ?? Slot()
-        if slot.desired.contains(where: { $0.digest == new.digest }) {
-            let higher = slot.desired.filter { $0.version > new.version && $0.covers(new) }
-            if let blocking = higher.last(where: { !isRejected($0) }) { throw .rollback(inForce: blocking.version) }
-            drop(higher, of: new.key, &transition)
+        let slot = slots[new.key] ?? DesiredSlot()
+        let rejected = rejected(of: new.key)
+        let dropped: [DesiredConfiguration]
+        if slot.contains(new.digest) {
+            dropped = slot.from(new.version).dropFirst().filter { $0.covers(new) }
+            if let blocking = dropped.last(where: { $0.isSpent || !rejected.contains($0.digest) }) {
+                throw .rollback(inForce: blocking.version)
+            }
+            drop(dropped, of: new.key, &transition)
             widenRollout(of: new, to: first, &transition)
         } else {
             var new = new
             new.rollout = first.map { ConfigurationRollout(first: $0) }
-            try insert(new, slot, &transition)
+            dropped = try insert(new, slot, rejected, &transition)
         }
         for addressee in addressees {
             deliver(new.key, to: addressee, because: .applied(new.digest), at: now, identifier, &transition)
         }
         advanceRollouts(of: new.key, &transition)
         // In the queues of those that get the new one, it takes the place of the one before.
-        let kept = desired(of: new.key)
-        let dropped = slot.desired.filter { one in !kept.contains { $0.digest == one.digest } }
         let served = Set(transition.deliveries.map(\.entry.pairing))
         transition.cancellations += unanswered(dropped, of: new.key).filter { !served.contains($0.pairing) }
         return transition
     }
 
+    /// - Returns: those that it replaces.
     private mutating func insert(
-        _ new: DesiredConfiguration, _ slot: Slot, _ transition: inout DesiredTransition
-    ) throws(DesiredRefusal) {
-        let rejected = slot.desired.filter { isRejected($0) }
-        let inForce = slot.desired.last { kept in !rejected.contains { $0.digest == kept.digest } }
-        if let inForce, new.version <= inForce.version {
+        _ new: DesiredConfiguration, _ slot: DesiredSlot, _ rejected: Set<[UInt8]>,
+        _ transition: inout DesiredTransition
+    ) throws(DesiredRefusal) -> [DesiredConfiguration] {
+        let above = slot.from(new.version)
+        if let inForce = above.last(where: { $0.isSpent || !rejected.contains($0.digest) }) {
             throw new.version == inForce.version
                 ? .equivocation(version: new.version) : .rollback(inForce: inForce.version)
         }
-        let replaced = slot.desired.filter { kept in
-            if kept.isProven { return false }
+        let below = slot.covered(by: new).filter { kept in
             // Those that a rollout has not come to still need the version before.
-            if new.rollout != nil, kept.rollout == nil, !rejected.contains(where: { $0.digest == kept.digest }) {
-                return false
-            }
-            return new.covers(kept) || rejected.contains { $0.digest == kept.digest }
+            !kept.isSpent && (new.rollout == nil || kept.rollout != nil || rejected.contains(kept.digest))
         }
+        let replaced = below + above
         let replacedBytes = replaced.reduce(0) { $0 + $1.envelope.count }
         guard count - replaced.count < ConfigurationLimits.desired,
             bytes - replacedBytes + new.envelope.count <= ConfigurationLimits.desiredBytes
         else { throw .full }
         drop(replaced, of: new.key, &transition)
-        slots[new.key, default: Slot()].desired.append(new)
+        slots[new.key, default: DesiredSlot()].insert(new)
         count += 1
         bytes += new.envelope.count
         transition.changes.append(.desired(new))
         appendHistory(AcceptedConfiguration(new), of: new.key, &transition)
+        return replaced
     }
 
     private mutating func appendHistory(
@@ -168,23 +148,21 @@ package struct DesiredConfigurations: Sendable {
         transition.changes.append(.history(key, history))
     }
 
-    /// Whether a secondary has rejected the envelope for good and none has taken it: its version is not spent.
-    private func isRejected(_ desired: DesiredConfiguration) -> Bool {
-        guard !desired.isProven else { return false }
-        var hasRefusal = false
-        for secondary in secondaries.values {
-            guard let state = secondary.states[desired.key] else { continue }
-            if state.open.contains(where: { $0.digest == desired.digest && $0.verdict != nil }) { return false }
-            hasRefusal = hasRefusal || state.hasRefused(desired.digest)
+    /// The digests of what a secondary has rejected for good and none stages. One that is not spent does not count.
+    private func rejected(of key: ConfigurationSlotKey) -> Set<[UInt8]> {
+        var (refused, staged): (Set<[UInt8]>, Set<[UInt8]>) = ([], [])
+        for state in secondaries.values.compactMap({ $0.states[key] }) {
+            refused.formUnion(state.refusals.map(\.digest))
+            staged.formUnion(state.open.filter { $0.verdict != nil }.map(\.digest))
         }
-        return hasRefusal
+        return refused.subtracting(staged)
     }
 
     private mutating func drop(
         _ dropped: [DesiredConfiguration], of key: ConfigurationSlotKey, _ transition: inout DesiredTransition
     ) {
         for one in dropped {
-            slots[key]?.desired.removeAll { $0.digest == one.digest }
+            slots[key]?.remove(one.version)
             count -= 1
             bytes -= one.envelope.count
             transition.changes.append(.dropped(key, version: one.version))
@@ -230,38 +208,42 @@ package struct DesiredConfigurations: Sendable {
     private mutating func setRollout(
         _ rollout: ConfigurationRollout?, of desired: DesiredConfiguration, _ transition: inout DesiredTransition
     ) {
-        guard let index = slots[desired.key]?.desired.firstIndex(where: { $0.digest == desired.digest }) else { return }
         var changed = desired
         changed.rollout = rollout
-        slots[desired.key]?.desired[index] = changed
+        slots[desired.key]?.insert(changed)
         transition.changes.append(.desired(changed))
         if rollout?.stopped != nil { transition.cancellations += unanswered([desired], of: desired.key) }
         guard rollout == nil else { return }
         transition.promoted.insert(desired.key.application)
-        if changed.isProven { dropCovered(by: changed, &transition) }
+        dropUnneeded(below: changed, &transition)
     }
 
     /// The operator applies the bytes again: to more secondaries first, or to all.
     private mutating func widenRollout(
         of new: DesiredConfiguration, to first: Set<UniqueIdentifier>?, _ transition: inout DesiredTransition
     ) {
-        guard let kept = desired(of: new.key).first(where: { $0.digest == new.digest }), let rollout = kept.rollout
-        else { return }
+        guard let kept = slots[new.key]?.envelope(new.digest), let rollout = kept.rollout else { return }
         setRollout(
             first.map { ConfigurationRollout(first: rollout.first.union($0)) }, of: kept, &transition)
+    }
+
+    /// The envelopes of a slot whose rollouts have not come to all.
+    private func rollouts(of key: ConfigurationSlotKey) -> [DesiredConfiguration] {
+        guard let slot = slots[key] else { return [] }
+        return slot.rollouts.sorted().compactMap { slot[$0] }
     }
 
     /// A rollout goes on once all of the first have applied the envelope and lived with it, and stops when one of them
     /// rejects it or fails with it. From then on the operator decides.
     private mutating func advanceRollouts(of key: ConfigurationSlotKey, _ transition: inout DesiredTransition) {
-        for desired in self.desired(of: key) {
+        for desired in rollouts(of: key) {
             guard var rollout = desired.rollout, rollout.stopped == nil else { continue }
             let states = rollout.first.map { state(of: key, at: $0) }
             let refusals = states.compactMap { $0?.refusals.first { $0.digest == desired.digest } }
             if let refusal = refusals.first {
                 rollout.stopped = refusal.verdict
                 setRollout(rollout, of: desired, &transition)
-            } else if states.allSatisfy({ $0?.hasProven(desired.digest) == true }) {
+            } else if states.allSatisfy({ $0?.hasPassed(desired.digest) == true }) {
                 setRollout(nil, of: desired, &transition)
             }
         }
@@ -269,8 +251,8 @@ package struct DesiredConfigurations: Sendable {
 
     /// A secondary that others wait for is gone.
     private mutating func leaveRollouts(_ pairing: UniqueIdentifier, _ transition: inout DesiredTransition) {
-        for (key, slot) in slots {
-            for desired in slot.desired where desired.rollout?.first.contains(pairing) == true {
+        for key in slots.keys {
+            for desired in rollouts(of: key) where desired.rollout?.first.contains(pairing) == true {
                 guard var rollout = desired.rollout else { continue }
                 rollout.first.remove(pairing)
                 if rollout.first.isEmpty { rollout.stopped = rollout.stopped ?? "unpaired" }
@@ -362,9 +344,13 @@ package struct DesiredConfigurations: Sendable {
 
     /// The pairing is gone, with everything that was reported through it.
     package mutating func unpaired(_ pairing: UniqueIdentifier) -> DesiredTransition {
-        secondaries[pairing] = nil
+        let states = secondaries.removeValue(forKey: pairing)?.states ?? [:]
         var transition = DesiredTransition(changes: [.unpaired(pairing)])
         leaveRollouts(pairing, &transition)
+        // It may have been the last one that lacked something.
+        for desired in states.keys.flatMap({ self.desired(of: $0) }) where desired.isSpent {
+            dropUnneeded(below: desired, &transition)
+        }
         return transition
     }
 
@@ -397,7 +383,7 @@ package struct DesiredConfigurations: Sendable {
             (answered.verdict, answered.text) = (Verdict.failed.name, state?.last?.text)
         }
         take(facts, answered, &transition)
-        if facts.verdict == .applied { prove(entry, &transition) }
+        if facts.verdict == .applied { spend(entry, &transition) }
         advanceRollouts(of: entry.key, &transition)
         deliver(entry.key, to: addressee, because: .reported(entry.digest), at: now, identifier, &transition)
         return (answered, transition)
@@ -406,10 +392,10 @@ package struct DesiredConfigurations: Sendable {
     private mutating func take(
         _ facts: ReportFacts, _ entry: ForwardedConfiguration, _ transition: inout DesiredTransition
     ) {
-        let kept = Set(desired(of: entry.key).map(\.digest))
+        let slot = slots[entry.key]
         change(entry.key, at: entry.pairing, &transition) { state, transition in
             Self.update(entry, in: &state, &transition)
-            state.refusals.removeAll { $0.digest == entry.digest || !kept.contains($0.digest) }
+            state.refusals.removeAll { $0.digest == entry.digest || slot?.contains($0.digest) != true }
             switch facts.verdict {
             case .applied:
                 let isNew = state.good?.digest != entry.digest || state.history.last?.version != entry.version
@@ -446,20 +432,32 @@ package struct DesiredConfigurations: Sendable {
         transition.changes.append(.forwarded(entry))
     }
 
-    /// A secondary has applied the envelope: lower versions that it covers are needed no longer.
-    private mutating func prove(_ entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
-        guard let index = slots[entry.key]?.desired.firstIndex(where: { $0.digest == entry.digest }),
-            let proven = slots[entry.key]?.desired[index], !proven.isProven
-        else { return }
-        slots[entry.key]?.desired[index].isProven = true
-        if let proven = slots[entry.key]?.desired[index] { transition.changes.append(.desired(proven)) }
-        // Those that a rollout has not come to still need the version before.
-        if proven.rollout == nil { dropCovered(by: proven, &transition) }
+    /// A secondary has applied the envelope, so that its version is spent.
+    private mutating func spend(_ entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
+        guard var spent = slots[entry.key]?.envelope(entry.digest) else { return }
+        if !spent.isSpent {
+            spent.isSpent = true
+            slots[entry.key]?.insert(spent)
+            transition.changes.append(.desired(spent))
+        }
+        dropUnneeded(below: spent, &transition)
     }
 
-    private mutating func dropCovered(by proven: DesiredConfiguration, _ transition: inout DesiredTransition) {
-        let covered = desired(of: proven.key).filter { $0.version < proven.version && proven.covers($0) }
-        drop(covered, of: proven.key, &transition)
+    /// Lower versions that a spent one covers are needed no longer, but for the highest of them: that stays as long as
+    /// a secondary has it, gets the spent one, or has rejected that. One secondary's word must not take from the others
+    /// what they would get instead (CFG-73).
+    private mutating func dropUnneeded(below spent: DesiredConfiguration, _ transition: inout DesiredTransition) {
+        // Those that a rollout has not come to still need the version before.
+        guard spent.isSpent, spent.rollout == nil, var covered = slots[spent.key]?.covered(by: spent), !covered.isEmpty
+        else { return }
+        let digests = Set(covered.map(\.digest))
+        let isLacking = secondaries.values.contains { secondary in
+            guard let state = secondary.states[spent.key] else { return false }
+            return state.awaited == spent.digest || state.hasRefused(spent.digest)
+                || state.good.map { digests.contains($0.digest) } ?? false
+        }
+        if isLacking, let kept = covered.lastIndex(where: { $0.rollout == nil }) { covered.remove(at: kept) }
+        drop(covered, of: spent.key, &transition)
     }
 
     /// A delivery has ended without a verdict.
@@ -548,14 +546,13 @@ package struct DesiredConfigurations: Sendable {
     // MARK: restoring
 
     package mutating func restore(_ desired: DesiredConfiguration) {
-        let before = slots[desired.key]?.desired.lastIndex { $0.version <= desired.version }
-        slots[desired.key, default: Slot()].desired.insert(desired, at: before.map { $0 + 1 } ?? 0)
+        slots[desired.key, default: DesiredSlot()].insert(desired)
         count += 1
         bytes += desired.envelope.count
     }
 
     package mutating func restore(_ history: [AcceptedConfiguration], of key: ConfigurationSlotKey) {
-        slots[key, default: Slot()].history = history
+        slots[key, default: DesiredSlot()].history = history
     }
 
     /// - Parameter state: without its deliveries, which are restored after it.

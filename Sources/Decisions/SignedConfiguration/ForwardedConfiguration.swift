@@ -124,7 +124,7 @@ package struct SecondaryState: Sendable, Equatable {
     func isOnItsWay(_ digest: [UInt8]) -> Bool { open.contains { $0.digest == digest && !$0.isLost } }
 
     /// Whether the envelope is active by the last report, and no trial of it lasts (CFG-61).
-    func hasProven(_ digest: [UInt8]) -> Bool {
+    func hasPassed(_ digest: [UInt8]) -> Bool {
         good?.digest == digest && !open.contains { $0.digest == digest && $0.verdict == Verdict.applied.name }
     }
 

@@ -4,7 +4,6 @@
 import Glibc
 import TandemBase
 import TandemCrypto
-import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -12,6 +11,8 @@ import TandemSignedConfiguration
 import TandemTestSupport
 import TandemWire
 import Testing
+
+@testable import TandemDaemon
 
 @Suite(.timeLimit(.minutes(2)), .serialized) struct DesiredStateTests {
     private let nodes: TwoNodes
@@ -31,6 +32,31 @@ import Testing
             let row = try? desired(of: name)
             return row?["verdict"]?.stringValue == verdict && row?["version"]?.unsignedValue == version
         })
+    }
+
+    @Test("LIM-85: an answer has 256 rows and the number of those left out, and counts each secondary once")
+    func rowsOfOneAnswer() throws {
+        defer { nodes.stop() }
+        var state = DesiredConfigurations()
+        let target = PairedIdentifier.vendor(try nodes.device(of: nodes.primary))
+        let devices = (0..<300).map { _ in UniqueIdentifier.random() }
+        for (place, device) in devices.enumerated() {
+            let envelope = try nodes.envelope(UInt64(place) + 1) { $0.only = [device] }
+            state.restore(try DesiredConfiguration(envelope: envelope, accepted: nodes.clock.wallNow))
+        }
+        let status = DesiredStatus(
+            state: state,
+            secondaries: devices.map { device in
+                DesiredStatus.Secondary(
+                    name: "\(device)",
+                    ConfigurationAddressee(pairing: .random(), device: device, target: { _ in target }))
+            })
+        let listed = status.list(nil)
+        #expect(listed.rows.count == 256 && listed.more == 44)
+        #expect(listed.rows.first?["version"] == 300)
+        #expect(listed.rows.allSatisfy { $0["secondaries"] == 1 && $0["applied"] == 0 })
+        let rows = status.rows(of: status.keys(of: nil))
+        #expect(rows.rows.count == 256 && rows.more == 44)
     }
 
     /// A request about the app.

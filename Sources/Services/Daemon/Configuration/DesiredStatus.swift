@@ -84,17 +84,28 @@ struct DesiredStatus {
     /// One row for each desired envelope (CTL-23), with the number of secondaries that have it, and of those that lack
     /// it.
     func list(_ application: ApplicationIdentifier?) -> (rows: [PropertyListDictionary], more: Int) {
-        let all = keys(of: application).flatMap { key in state.desired(of: key).reversed() }
-        let rows = all.prefix(Self.rowLimit).map { desired -> PropertyListDictionary in
-            let standings = secondaries.compactMap { state.standing(of: $0.addressee, for: desired.key) }
-                .filter { $0.desired.digest == desired.digest }
-            var body = describe(desired)
-            body["secondaries"] = .integer(Int64(standings.count))
-            body["applied"] = .integer(Int64(standings.count { $0.staleSince == nil }))
-            body["drift"] = .integer(Int64(standings.count(where: \.isDrift)))
-            return body
+        var rows: [PropertyListDictionary] = []
+        var count = 0
+        for key in keys(of: application) {
+            let desired = state.desired(of: key)
+            count += desired.count
+            guard rows.count < Self.rowLimit else { continue }
+            // Once for each secondary, and not for each row.
+            let standings = Dictionary(
+                grouping: secondaries.compactMap { state.standing(of: $0.addressee, for: key) }, by: \.desired.digest)
+            for one in desired.reversed().prefix(Self.rowLimit - rows.count) {
+                rows.append(describe(one, standings[one.digest] ?? []))
+            }
         }
-        return (rows, all.count - rows.count)
+        return (rows, count - rows.count)
+    }
+
+    private func describe(_ desired: DesiredConfiguration, _ standings: [SecondaryStanding]) -> PropertyListDictionary {
+        var body = describe(desired)
+        body["secondaries"] = .integer(Int64(standings.count))
+        body["applied"] = .integer(Int64(standings.count { $0.staleSince == nil }))
+        body["drift"] = .integer(Int64(standings.count(where: \.isDrift)))
+        return body
     }
 
     private func describe(_ desired: DesiredConfiguration) -> PropertyListDictionary {
