@@ -12,7 +12,7 @@ import Testing
     private let device = UniqueIdentifier.random()
     private let reporter = ReportPrivateKey.generate()
     /// Any bytes: the machine never reads them.
-    private let chain: [[UInt8]] = [[1], [2], [3]]
+    private let chain = [[1], [2], [3]].map { ChainStep($0) }
 
     init() throws {
         key = KeyChainDeliveries.Key(
@@ -117,11 +117,11 @@ import Testing
     func aRefusalBelowALaterAnchorIsNoAnswer() throws {
         var deliveries = KeyChainDeliveries()
         let items = advance(&deliveries)
-        let last = SHA256.digest(chain[2])
+        let last = chain[2].digest
         try take(try report(items[0], .rejected(.rollback), counter: 1), &deliveries)
         #expect(deliveries[key]?.verdict(on: last, at: 2) == nil)
         try take(try report(items[1], .rejected(.oldKeySet), counter: 2), &deliveries)
-        #expect(deliveries[key]?.verdict(on: SHA256.digest(chain[1]), at: 1) == .rejected(.oldKeySet))
+        #expect(deliveries[key]?.verdict(on: chain[1].digest, at: 1) == .rejected(.oldKeySet))
         try take(try report(items[2], .applied, counter: 3), &deliveries)
         #expect(deliveries[key]?.verdict(on: last, at: 2) == .applied)
         var refused = KeyChainDeliveries()
@@ -186,11 +186,32 @@ import Testing
         var deliveries = KeyChainDeliveries()
         let items = advance(&deliveries)
         try take(try report(items[0], .applied, counter: 1), &deliveries)
-        let other: [[UInt8]] = [[9], [8]]
+        let other = [[9], [8]].map { ChainStep($0) }
         let sent = deliveries.advance(key, along: other, isUnderWay: { _ in true }) { .random() }
-        #expect(sent.items.map(\.envelope) == other)
+        #expect(sent.items.map(\.envelope) == other.map(\.envelope))
         #expect(sent.cancelled == [items[1].id, items[2].id])
         #expect(throws: ReportFailure.wrongNonce) { try take(try report(items[1], .applied, counter: 2), &deliveries) }
+    }
+
+    @Test("LIM-111: of a long chain 64 steps are on their way, and the others follow as these are accepted")
+    func aLongChainGoesInParts() throws {
+        let long = (0..<200).map { ChainStep([UInt8($0)]) }
+        var deliveries = KeyChainDeliveries()
+        var sent = deliveries.advance(key, along: long, isUnderWay: { _ in true }) { .random() }.items
+        #expect(sent.count == 64)
+        #expect(deliveries.goOn(key, along: long) { .random() }.isEmpty)
+        var (taken, most) = (0, 0)
+        while taken < sent.count {
+            // The nonces lead to their step, in whichever place.
+            #expect(deliveries.awaits(sent[taken].id))
+            try take(try report(sent[taken], .applied, counter: UInt64(taken) + 1), &deliveries)
+            #expect(!deliveries.awaits(sent[taken].id))
+            taken += 1
+            sent += deliveries.goOn(key, along: long) { .random() }
+            most = max(most, sent.count - taken)
+        }
+        #expect(sent.map(\.envelope) == long.map(\.envelope) && most == 64)
+        #expect(deliveries[key]?.accepted == 200)
     }
 
     @Test("CFG-92: the rows restore the machine")

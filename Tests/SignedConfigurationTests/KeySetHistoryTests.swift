@@ -93,6 +93,26 @@ import Testing
         #expect(judged.verdict == .rejected(.rollback))
     }
 
+    @Test("THR-11: the thief of the root keys does everything, until the app ships another anchor")
+    func theThiefOfTheRoot() throws {
+        let thief = PrivateKey.generate(.ed25519)
+        var history = try KeySetHistory(anchor: try set(1))
+        let stolen = try KeyStatementSigner.sign(try document(2, signer: 1, root: thief), with: [root, thief])
+        #expect(try history.take(stolen) == .rotated(version: 2))
+        var slot = try slot(with: try configuration(9, signer: 1, keySet: 2), history)
+        // The owner's root is out of force.
+        #expect(throws: VerificationFailure(.threshold, "")) { try history.take(try set(3)) }
+        let fresh = PrivateKey.generate(.ed25519)
+        let anchor = try KeyStatementSigner.sign(try document(3, signer: 2, root: fresh), with: [fresh])
+        var shipped = try KeySetHistory(anchor: anchor)
+        let next = try KeyStatementSigner.sign(try document(4, signer: 1, root: thief), with: [thief])
+        #expect(shipped.follow([try set(1), stolen, next]) == VerificationFailure(.threshold, ""))
+        #expect(shipped.current.version == 3)
+        let more = try configuration(10, signer: 1, keySet: 2)
+        let judged = slot.received(more, by: Fixture.delivery, in: try context(shipped, .staging))
+        #expect(judged.verdict == .rejected(.threshold))
+    }
+
     // MARK: chains
 
     @Test("CFG-83: a chain ends after 1,024 rotations, and is followed again to its end")

@@ -31,6 +31,11 @@ package enum ConfigurationLimits {
     package static let revocationBytes = 256 << 10
     /// Key sets and revocations that follow one anchor.
     package static let chainSteps = rotations + revocations
+    /// Steps of a chain that are on their way to one secondary (LIM-111): each report writes their row.
+    package static let stepsUnderWay = 64
+    /// Time within which the steps of a burst go to the app's directory together (LIM-112): each is stored before it is
+    /// answered, and the file is a copy.
+    package static let chainFile = Duration.milliseconds(100)
     /// Desired envelopes of a primary, and their bytes (LIM-85): each secondary may have one of its own by `only`.
     package static let desired = 4096
     package static let desiredBytes = 64 << 20

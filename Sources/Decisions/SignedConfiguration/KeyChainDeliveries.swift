@@ -71,16 +71,26 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         /// The steps of the chain when it was brought last.
         fileprivate var planned = 0
         /// It has refused a step, and has accepted none since: one goes alone.
-        package fileprivate(set) var isProbed = false
+        fileprivate var isProbed = false
 
         fileprivate init(isProbed: Bool = false) { self.isProbed = isProbed }
 
         /// Whether it is one along this chain: another anchor may have taken the place of the one before.
-        fileprivate func isAlong(_ chain: [[UInt8]]) -> Bool {
+        fileprivate func isAlong(_ chain: [ChainStep]) -> Bool {
             let known = underWay.map { ($0.index, $0.digest) } + (last.map { [(accepted - 1, $0)] } ?? [])
-            return known.allSatisfy { index, digest in
-                chain.indices.contains(index) && SHA256.digest(chain[index]) == digest
+            return known.allSatisfy { index, digest in chain.indices.contains(index) && chain[index].digest == digest }
+        }
+
+        /// The next steps, as many as may be on their way (LIM-111).
+        fileprivate mutating func take(_ chain: [ChainStep], _ newIdentifier: () -> UniqueIdentifier) -> [Step] {
+            planned = chain.count
+            let first = max(accepted, underWay.last.map { $0.index + 1 } ?? 0)
+            let room = isProbed ? 1 : ConfigurationLimits.stepsUnderWay
+            let steps = (first..<max(first, min(chain.count, accepted + room))).map { index in
+                Step(id: newIdentifier(), index: index, digest: chain[index].digest)
             }
+            underWay += steps
+            return steps
         }
 
         /// The verdict on a step; nil while there is none.
@@ -111,6 +121,8 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     }
 
     private var places: [Key: Place] = [:]
+    /// The chain of each nonce that no report has answered.
+    private var awaited: [UniqueIdentifier: Key] = [:]
     /// The last accepted report counter of each secondary, for its reports on steps.
     private var counters: [UniqueIdentifier: UInt64] = [:]
 
@@ -121,14 +133,13 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     /// The pairings of which anything is known.
     package var pairings: Set<UniqueIdentifier> { Set(places.keys.map(\.pairing)).union(counters.keys) }
 
-    /// The chains of which one step goes alone.
-    package func probed(through pairing: UniqueIdentifier) -> Set<Key> {
-        Set(places.filter { $0.key.pairing == pairing && $0.value.isProbed }.keys)
-    }
-
     /// Whether a report with this nonce is one on a step.
-    package func awaits(_ nonce: UniqueIdentifier) -> Bool {
-        places.values.contains { $0.underWay.contains { $0.id == nonce } }
+    package func awaits(_ nonce: UniqueIdentifier) -> Bool { awaited[nonce] != nil }
+
+    private mutating func put(_ place: Place?, of key: Key) {
+        for step in places[key]?.underWay ?? [] { awaited[step.id] = nil }
+        places[key] = place
+        for step in place?.underWay ?? [] { awaited[step.id] = key }
     }
 }
 
@@ -139,7 +150,7 @@ extension KeyChainDeliveries {
     ///   - chain: the steps after the anchor, in order.
     ///   - isUnderWay: whether an item is still in its queue.
     package mutating func advance(
-        _ key: Key, along chain: [[UInt8]], because occasion: Occasion = .changed,
+        _ key: Key, along chain: [ChainStep], because occasion: Occasion = .changed,
         isUnderWay: (UniqueIdentifier) -> Bool,
         newIdentifier: () -> UniqueIdentifier
     ) -> Transition {
@@ -154,32 +165,42 @@ extension KeyChainDeliveries {
             transition.cancelled = place.underWay.map(\.id)
             place = Place(isProbed: isRefused || place.isProbed)
         } else if isRefused {
-            places[key] = place
+            put(place, of: key)
             return transition
         }
-        place.planned = chain.count
-        let first = max(place.accepted, place.underWay.last.map { $0.index + 1 } ?? 0)
-        let end = place.isProbed ? min(chain.count, place.accepted + 1) : chain.count
-        for index in first..<max(first, end) {
-            let step = Place.Step(id: newIdentifier(), index: index, digest: SHA256.digest(chain[index]))
-            place.underWay.append(step)
-            transition.items.append(Item(id: step.id, key: key, envelope: chain[index]))
-        }
-        places[key] = place
+        transition.items = items(place.take(chain, newIdentifier), chain, key)
+        put(place, of: key)
         return transition
+    }
+
+    /// A secondary has accepted a step: of those that had no room yet the next ones follow.
+    package mutating func goOn(
+        _ key: Key, along chain: [ChainStep], newIdentifier: () -> UniqueIdentifier
+    ) -> [Item] {
+        // Not one by one: each time, the row is written.
+        guard var place = places[key], !place.isRefused, place.isAlong(chain),
+            place.underWay.count <= ConfigurationLimits.stepsUnderWay / 2
+        else { return [] }
+        let steps = place.take(chain, newIdentifier)
+        put(place, of: key)
+        return items(steps, chain, key)
+    }
+
+    private func items(_ steps: [Place.Step], _ chain: [ChainStep], _ key: Key) -> [Item] {
+        steps.map { Item(id: $0.id, key: key, envelope: chain[$0.index].envelope) }
     }
 
     /// A secondary has reported on a step.
     package mutating func report(
         _ bytes: [UInt8], through pairing: UniqueIdentifier, device: UniqueIdentifier, key: ReportPublicKey
     ) throws(ReportFailure) -> Key {
-        let open = places.filter { $0.key.pairing == pairing }.values.flatMap { $0.underWay.map(\.id) }
+        let nonce = ConfigurationReport.claimedNonce(bytes)
+        let asked = nonce.flatMap { awaited[$0] }.flatMap { $0.pairing == pairing ? $0 : nil }
         var verifier = ReportVerifier(
-            key: key, device: device, pairing: pairing, counter: counters[pairing] ?? 0, open: Set(open))
+            key: key, device: device, pairing: pairing, counter: counters[pairing] ?? 0,
+            open: asked == nil ? [] : Set([nonce].compactMap { $0 }))
         let facts = try verifier.accept(bytes).facts
-        let subject = KeySubject(application: facts.key.application, role: facts.key.role)
-        let key = Key(pairing: pairing, subject: subject)
-        guard var place = places[key],
+        guard let key = asked, key.subject == facts.key.subject, var place = places[key],
             let step = place.underWay.first(where: { $0.id == facts.delivery.nonce && $0.digest == facts.digest })
         else { throw .wrongNonce }
         place.result = Result(digest: facts.digest, verdict: facts.verdict, text: facts.text)
@@ -190,7 +211,7 @@ extension KeyChainDeliveries {
         } else {
             place.underWay.removeAll { $0.id == step.id }
         }
-        places[key] = place
+        put(place, of: key)
         counters[pairing] = verifier.counter
         return key
     }
@@ -199,7 +220,7 @@ extension KeyChainDeliveries {
     /// - Returns: its places, with the items in their queues, which come again.
     package mutating func renewed(_ pairing: UniqueIdentifier) -> [(key: Key, cancelled: [UniqueIdentifier])] {
         let renewed = places.filter { $0.key.pairing == pairing }
-        for key in renewed.keys { places[key] = Place() }
+        for key in renewed.keys { put(Place(), of: key) }
         // A restored secondary counts its reports from where it was; the nonces still tell old ones.
         counters[pairing] = nil
         return renewed.map { ($0.key, $0.value.underWay.map(\.id)) }
@@ -208,7 +229,7 @@ extension KeyChainDeliveries {
     /// The pairing is gone.
     package mutating func unpaired(_ pairing: UniqueIdentifier) -> [Key] {
         let keys = places.keys.filter { $0.pairing == pairing }
-        for key in keys { places[key] = nil }
+        for key in keys { put(nil, of: key) }
         counters[pairing] = nil
         return keys
     }
@@ -223,7 +244,7 @@ extension KeyChainDeliveries {
 
     /// Takes a stored place over.
     package mutating func restore(_ fields: PropertyListDictionary, of key: Key) throws(ConfigurationRecordError) {
-        do { places[key] = try Place(fields) } catch { throw .damaged(error) }
+        do { put(try Place(fields), of: key) } catch { throw .damaged(error) }
     }
 
     package mutating func restore(counter: UInt64, of pairing: UniqueIdentifier) { counters[pairing] = counter }

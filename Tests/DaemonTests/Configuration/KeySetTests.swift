@@ -121,6 +121,33 @@ import Testing
         nodes.stop()
     }
 
+    @Test("CTL-26: a change of keys is followed by its ordinal, and applied once")
+    func aChangeOfKeysIsFollowed() throws {
+        defer { nodes.stop() }
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        let second = try set(2, successor)
+        nodes.stop(.secondary)
+        let first = nodes.ask(nodes.primary, "apply", nodes.application(of: second, wait: 0))
+        let ordinal = try #require(first.body["ordinal"])
+        func states(_ answer: ControlAnswer) -> [String?] {
+            (answer.body["results"]?.arrayValue ?? []).map { $0.dictionaryValue?["state"]?.stringValue }
+        }
+        #expect(states(first) == ["reported", "queued"])
+        var body = nodes.application(of: second, wait: 60_000)
+        (body["follow"], body["after"]) = (true, ordinal)
+        var answer: ControlAnswer?
+        nodes.begin(nodes.primary, "apply", body) { answer = $0 }
+        try nodes.start(.secondary)
+        nodes.run(until: { answer != nil })
+        #expect(answer?.body["ordinal"] != ordinal)
+        while let last = answer, states(last).contains("queued") {
+            body["after"] = last.body["ordinal"]
+            answer = nodes.ask(nodes.primary, "apply", body)
+        }
+        #expect(answer.map(states) == ["reported", "reported"])
+    }
+
     @Test("CFG-92: a secondary that was away gets each rotation in order, and then the configuration")
     func twoRotationsWhileAway() throws {
         try trust(at: nodes.primary)
@@ -283,6 +310,7 @@ import Testing
         try startApp().disconnect()
         let second = try set(2, successor)
         #expect(verdicts(second) == ["applied", "applied"])
+        nodes.run(until: { (try? written().count) == 2 })
         let chain = [try #require(written().first), second]
         #expect(try written() == chain)
         nodes.stop(.secondary)
@@ -290,6 +318,20 @@ import Testing
         try #require(unlink(path) == 0)
         try nodes.start(.secondary)
         #expect(try written() == chain)
+        nodes.stop()
+    }
+
+    @Test("CFG-93, LIM-112: the steps of a burst go to the app's directory together")
+    func aBurstIsWrittenOnce() throws {
+        try trust(at: nodes.primary)
+        let app = try startApp()
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
+        let before = (app.reloads, try written())
+        let steps = try (2...6).map { try set(UInt64($0), successor) }
+        for step in steps { nodes.begin(nodes.primary, "apply", nodes.application(of: step, wait: 0)) { _ in } }
+        nodes.run(until: { app.reloads > before.0 })
+        #expect(try written() == before.1 + steps)
+        #expect(app.reloads == before.0 + 1)
         nodes.stop()
     }
 

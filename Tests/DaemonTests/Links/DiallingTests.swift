@@ -189,7 +189,7 @@ import Testing
         #expect(try settle(primary: 2, empty: false, secondary: 5, empty: false) == 6)
     }
 
-    @Test func anAnswerWithALowerEpochIsRefused() throws {
+    @Test func `THR-106: an answer in an earlier epoch, as a backup would give it, makes no link`() throws {
         let primary = try LinkedDevice("gateway", on: network.scheduler)
         let secondary = try LinkedDevice("panel", on: network.scheduler)
         try network.attach(primary)

@@ -314,6 +314,31 @@ import Testing
         return (sent, slowest)
     }
 
+    @Test func `LIM-60, LIM-63: of a flood, no more than a link's queue stands before another app's message`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        nodes.network.cut()
+        nodes.network.faults.bytesPerSecond = 500_000
+        let (handler, caller) = (try nodes.connect(to: .secondary), try nodes.connect(to: .primary))
+        let pairing = try nodes.pairingIdentifier()
+        let flooding = try ApplicationIdentifier("org.example.flood")
+        let (sink, flood) = (
+            try nodes.connect(to: .secondary, as: flooding), try nodes.connect(to: .primary, as: flooding)
+        )
+        nodes.waitForLink()
+        nodes.clock.advance(by: .seconds(3))
+        let body = try Body.bytes(["a": .data([UInt8](repeating: 7, count: 30_000))])
+        for _ in 0..<60 {
+            try flood.send(Envelope(.message, app: flooding, pairing: pairing, id: .random(), body: body))
+        }
+        nodes.run(until: { sink.received(.message).count >= 3 })
+        let before = sink.received(.message).count
+        try caller.send(nodes.message(through: pairing))
+        nodes.run(until: { !handler.received(.message).isEmpty })
+        // The queue's 64 KiB, the 128 KiB that the system takes ahead, a turn of its own, and what was under way.
+        #expect((sink.received(.message).count - before) * body.count <= (64 + 128 + 16 + 30) << 10)
+    }
+
     @Test func `SES-67, LIM-60 to LIM-62: an app that floods a slow line is held back itself, and loses nothing`()
         throws
     {

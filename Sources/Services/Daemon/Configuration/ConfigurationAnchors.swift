@@ -8,9 +8,6 @@ import TandemPropertyList
 package import TandemSignedConfiguration
 import TandemStore
 
-/// The subject of an anchor: one app on one side.
-package typealias AnchorKey = KeySubject
-
 extension KeySubject {
     /// The key of its rows: its texts with NUL between them, because none of them can contain one.
     var bytes: [UInt8] { Array(application.description.utf8) + [0] + Array(role.rawValue.utf8) }
@@ -33,7 +30,7 @@ package struct KnownAnchor: Sendable, Equatable {
         case application
     }
 
-    package let key: AnchorKey
+    package let key: KeySubject
     package let pem: String
     package let source: Source
     package fileprivate(set) var anchor: ConfigurationAnchor
@@ -43,8 +40,8 @@ extension KnownAnchor {
     /// The exact bytes of the anchor and all that followed; empty for a bare key.
     var chain: [[UInt8]] { if case .trusted(let history) = anchor { history.chain } else { [] } }
 
-    /// The exact bytes of all that followed the anchor.
-    var steps: [[UInt8]] { if case .trusted(let history) = anchor { history.steps } else { [] } }
+    /// All that followed the anchor.
+    var steps: [ChainStep] { if case .trusted(let history) = anchor { history.chainSteps } else { [] } }
 
     /// The place of a statement among them; nil if it is not there.
     func place(of bytes: [UInt8]) -> Int? {
@@ -100,14 +97,14 @@ package struct ConfigurationAnchors: Sendable, Equatable {
         case refused(VerificationFailure)
     }
 
-    private var known: [AnchorKey: KnownAnchor] = [:]
+    private var known: [KeySubject: KnownAnchor] = [:]
     /// The reasons why the last anchors of apps without a trusted one were refused: configurations get them as their
     /// rejections. Forgotten at a restart.
-    private var refused: [AnchorKey: ConfigurationAnchor] = [:]
+    private var refused: [KeySubject: ConfigurationAnchor] = [:]
 
     init() {}
 
-    package subscript(key: AnchorKey) -> KnownAnchor? { known[key] }
+    package subscript(key: KeySubject) -> KnownAnchor? { known[key] }
 
     /// All of them, by application and role.
     package var all: [KnownAnchor] {
@@ -115,15 +112,15 @@ package struct ConfigurationAnchors: Sendable, Equatable {
     }
 
     /// The anchor that verifies configuration of the app.
-    func anchor(of key: AnchorKey) -> ConfigurationAnchor { known[key]?.anchor ?? refused[key] ?? .none }
+    func anchor(of key: KeySubject) -> ConfigurationAnchor { known[key]?.anchor ?? refused[key] ?? .none }
 
-    /// Trusts no key for the app any longer; returns whether there was one.
-    mutating func remove(_ key: AnchorKey) -> Bool {
+    /// Trusts no key for the app any longer; returns the one that was trusted.
+    mutating func remove(_ key: KeySubject) -> KnownAnchor? {
         refused[key] = nil
-        return known.removeValue(forKey: key) != nil
+        return known.removeValue(forKey: key)
     }
 
-    mutating func learn(_ pem: String, for key: AnchorKey, from source: KnownAnchor.Source) -> Learning {
+    mutating func learn(_ pem: String, for key: KeySubject, from source: KnownAnchor.Source) -> Learning {
         let before = known[key]
         if before?.pem == pem { return .same }
         let history: KeySetHistory
@@ -151,7 +148,7 @@ package struct ConfigurationAnchors: Sendable, Equatable {
     /// Follows a key set or a revocation (CFG-84, CFG-85); returns the anchor with it, or nil for one that is known.
     /// - Parameter isCarried: it comes with a primary's chain, whose beginning a later anchor passes over (CFG-90).
     mutating func follow(
-        _ bytes: [UInt8], of key: AnchorKey, isCarried: Bool
+        _ bytes: [UInt8], of key: KeySubject, isCarried: Bool
     ) throws(VerificationFailure) -> KnownAnchor? {
         guard var anchor = known[key] else {
             throw VerificationFailure(.noKey, "no trusted key is known for this application and role")
@@ -167,30 +164,53 @@ package struct ConfigurationAnchors: Sendable, Equatable {
 }
 
 extension KnownAnchor {
-    var row: PropertyListDictionary {
-        var row: PropertyListDictionary = [
+    /// The rows of an anchor that is new; nothing has followed it.
+    var rows: [RowChange] {
+        let row: PropertyListDictionary = [
             "app": .string(key.application.description), "role": .string(key.role.rawValue), "pem": .string(pem),
             "source": .string(source.rawValue),
         ]
-        if !steps.isEmpty { row["steps"] = .array(steps.map { .data($0) }) }
-        return row
+        return [ReceiverState.row(.anchor, key.bytes, row)]
     }
 
-    init?(row: PropertyListDictionary) {
+    /// The row of the last step: each has one, so that a chain of n steps is not written n times.
+    var rowOfLastStep: RowChange? {
+        steps.last.map { step in
+            ReceiverState.row(
+                .chainStep, Self.rowKey(of: steps.count - 1, key), ["envelope": .data(step.envelope)])
+        }
+    }
+
+    /// The removal of all rows, in one commit: steps that stay behind would be those of the next anchor.
+    var removal: [RowChange] {
+        [.delete(.anchor, key: key.bytes)]
+            + steps.indices.map { .delete(.chainStep, key: Self.rowKey(of: $0, key)) }
+    }
+
+    /// The subject's key, and the place in the chain so that the rows are in its order.
+    private static func rowKey(of index: Int, _ key: KeySubject) -> [UInt8] {
+        key.bytes + [0] + withUnsafeBytes(of: UInt32(index).bigEndian) { Array($0) }
+    }
+
+    /// The subject of the row of a step; nil for another key.
+    static func subject(ofStep key: [UInt8]) -> KeySubject? { KeySubject(bytes: Array(key.dropLast(5))) }
+
+    /// - Parameter following: the rows of the steps, in order. Releases before had them in the anchor's row.
+    init?(row: PropertyListDictionary, following: [[UInt8]]) {
         guard let app = row["app"]?.stringValue.flatMap({ try? ApplicationIdentifier($0) }),
             let role = row["role"]?.stringValue.flatMap({ DeviceRole(rawValue: $0) }),
             let pem = row["pem"]?.stringValue,
             let source = row["source"]?.stringValue.flatMap({ Source(rawValue: $0) })
         else { return nil }
         let stored = row["steps"]?.arrayValue ?? []
-        let steps = stored.compactMap(\.dataValue)
+        let steps = stored.compactMap(\.dataValue) + following
         var anchor = ConfigurationAnchor(pem: pem)
         if case .trusted(var history) = anchor {
             // Verified again: a row that was changed must not become trust.
-            guard steps.count == stored.count, history.follow(steps) == nil else { return nil }
+            guard steps.count == stored.count + following.count, history.follow(steps) == nil else { return nil }
             anchor = .trusted(history)
         }
-        self.init(key: AnchorKey(application: app, role: role), pem: pem, source: source, anchor: anchor)
+        self.init(key: KeySubject(application: app, role: role), pem: pem, source: source, anchor: anchor)
     }
 }
 

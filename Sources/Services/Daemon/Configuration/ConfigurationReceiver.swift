@@ -27,6 +27,8 @@ final class ConfigurationReceiver {
     private var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     /// Owed reports on their way into their queue.
     private var submitting: Set<UniqueIdentifier> = []
+    /// Chains whose last steps are on their way to their apps' directories.
+    private var growing: Set<KeySubject> = []
     /// Callers that wait for the app's verdict on bytes with a digest.
     private var observers: [[UInt8]: [Expectation<ApplyTransition>]] = [:]
 
@@ -91,7 +93,7 @@ final class ConfigurationReceiver {
     private func verification(of key: ConfigurationSlotKey, in state: ReceiverState) -> VerificationContext {
         VerificationContext(
             profile: .staging, application: key.application, role: key.role,
-            anchor: state.anchors.anchor(of: AnchorKey(application: key.application, role: key.role)),
+            anchor: state.anchors.anchor(of: KeySubject(application: key.application, role: key.role)),
             target: key.target, device: state.device, now: context.reading.wall, clockFloor: state.clockFloor,
             allowsInvalidSignatures: context.options.allowsInvalidSignatures
                 && waivingApplications.contains(key.application))
@@ -130,7 +132,7 @@ final class ConfigurationReceiver {
     /// A key set or a revocation has arrived: the chain grows, and every configuration of the app is judged again, in
     /// one commit (CFG-91). Returns the outcome; nil if it could not be stored.
     func follow(
-        _ statement: [UInt8], of subject: AnchorKey,
+        _ statement: [UInt8], of subject: KeySubject,
         by source: (delivery: ConfigurationDelivery, key: ConfigurationSlotKey)? = nil
     ) async -> Result<Void, VerificationFailure>? {
         // A full disk must not keep a stolen key in force; CFG-83 bounds what that takes.
@@ -160,7 +162,8 @@ final class ConfigurationReceiver {
                     changes,
                     { [self] in
                         log(outcome, subject)
-                        if hasGrown { writeChain(of: subject) }
+                        let isFelt = judged.contains { !$0.1.effects.isEmpty }
+                        if hasGrown { chainHasGrown(subject, isFelt: isFelt) }
                         for (key, transition) in judged {
                             // Nothing becomes active here: all files may change after the commit.
                             _ = files.write(transition, of: key, .beforeCommit, in: state)
@@ -168,7 +171,6 @@ final class ConfigurationReceiver {
                             carryOut(transition, of: key)
                             logVerdict(transition, of: key)
                         }
-                        if hasGrown, !judged.contains(where: { !$0.1.effects.isEmpty }) { reload(subject) }
                         submitOwed()
                         return outcome.map { _ in }
                     }
@@ -182,7 +184,7 @@ final class ConfigurationReceiver {
     }
 
     private func judgeAgain(
-        _ subject: AnchorKey, in next: inout ReceiverState
+        _ subject: KeySubject, in next: inout ReceiverState
     ) -> [(ConfigurationSlotKey, ApplyTransition)] {
         next.slots.keys.filter { $0.subject == subject }.map { key in
             var slot = next[key]
@@ -192,8 +194,22 @@ final class ConfigurationReceiver {
         }
     }
 
+    /// The app's directory gets the steps of a burst together (LIM-112), and the app reads them then: a secondary that
+    /// joins follows a chain of years at once.
+    /// - Parameter isFelt: the app reads its files again now, because what it was offered or has applied has ended.
+    private func chainHasGrown(_ subject: KeySubject, isFelt: Bool) {
+        files.chainHasGrown(subject)
+        if isFelt { return writeChain(of: subject) }
+        guard growing.insert(subject).inserted else { return }
+        context.scheduler.schedule(after: ConfigurationLimits.chainFile) { [weak self] in
+            guard let self, growing.remove(subject) != nil else { return }
+            writeChain(of: subject)
+            reload(subject)
+        }
+    }
+
     /// The app sees whether the signer of its values was revoked.
-    private func reload(_ subject: AnchorKey) {
+    private func reload(_ subject: KeySubject) {
         guard let key = context.shownKey(of: subject.application, as: subject.role),
             state.slots[key]?.isApplicationConnected == true, state.slots[key]?.active != nil
         else { return }
@@ -209,7 +225,7 @@ final class ConfigurationReceiver {
         }
     }
 
-    private func log(_ outcome: Result<[RowChange], VerificationFailure>, _ subject: AnchorKey) {
+    private func log(_ outcome: Result<[RowChange], VerificationFailure>, _ subject: KeySubject) {
         let app = LogField.text("app", "\(subject.application)")
         switch outcome {
         case .success(let changes) where changes.isEmpty: break
@@ -284,7 +300,7 @@ final class ConfigurationReceiver {
     /// Ends all configurations of an app on one side and changes its trusted key, in one commit with the rows of
     /// another part. Its version marks stay, closed (CFG-31).
     func end(
-        _ key: AnchorKey, with rows: [RowChange] = [],
+        _ key: KeySubject, with rows: [RowChange] = [],
         _ change: @escaping (inout ReceiverState) -> [RowChange]
     ) async throws(StoreError) {
         try await committed.commit(room: .reserve) { [self] next in
@@ -332,7 +348,7 @@ final class ConfigurationReceiver {
             waivingApplications.remove(app)
         }
         if let pem = registration.anchor {
-            let key = AnchorKey(application: app, role: role)
+            let key = KeySubject(application: app, role: role)
             context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
         }
         files.connected(app, as: role, in: state)
@@ -355,7 +371,7 @@ final class ConfigurationReceiver {
 
     /// Learns a trusted key; nil if it could not be stored.
     func learn(
-        _ pem: String, for key: AnchorKey, from source: KnownAnchor.Source
+        _ pem: String, for key: KeySubject, from source: KnownAnchor.Source
     ) async -> ConfigurationAnchors.Learning? {
         try? await committed.commit { [self] next in
             let (learning, changes) = next.learn(pem, for: key, from: source)
@@ -373,7 +389,7 @@ final class ConfigurationReceiver {
         }
     }
 
-    private func log(_ learning: ConfigurationAnchors.Learning, _ key: AnchorKey) {
+    private func log(_ learning: ConfigurationAnchors.Learning, _ key: KeySubject) {
         let app = key.application.description
         switch learning {
         case .same: break
@@ -536,7 +552,7 @@ final class ConfigurationReceiver {
     }
 
     /// Writes the chain of key sets for the library.
-    func writeChain(of subject: AnchorKey) { files.writeChain(of: subject, in: state) }
+    func writeChain(of subject: KeySubject) { files.writeChain(of: subject, in: state) }
 }
 
 extension OfferOutcome {

@@ -253,7 +253,7 @@ final class ConfigurationService {
     // MARK: the operator
 
     /// Trusts a key by the operator's word (CFG-17); the key has been judged.
-    func trust(_ pem: String, for key: AnchorKey) async -> TrustOutcome {
+    func trust(_ pem: String, for key: KeySubject) async -> TrustOutcome {
         switch await receiver.learn(pem, for: key, from: .operator) {
         case .same?, .new?: .trusted
         case .conflict?: .conflict
@@ -263,10 +263,11 @@ final class ConfigurationService {
 
     /// Replaces the trusted key of an app's configuration, or removes it if there is no other one (CTL-33), and ends
     /// what was verified with it.
-    func replaceKey(_ key: AnchorKey, with pem: String?) async throws(StoreError) {
+    func replaceKey(_ key: KeySubject, with pem: String?) async throws(StoreError) {
         try await receiver.end(key) { next in
             let forgotten = next.untrust(key)
-            return pem.map { next.learn($0, for: key, from: .operator).changes } ?? forgotten
+            // The new anchor's row takes the place of the former one's.
+            return forgotten + (pem.map { next.learn($0, for: key, from: .operator).changes } ?? [])
         }
         device.keyTrusted(key.application, key.role, pem != nil)
     }
@@ -274,15 +275,15 @@ final class ConfigurationService {
     /// Ends everything of this side's app, which is removed: its configurations and its trusted key, in one commit with
     /// the rows of another part (SES-73).
     func remove(_ app: ApplicationIdentifier, with rows: [RowChange]) async throws(StoreError) {
-        let key = AnchorKey(application: app, role: options.role)
+        let key = KeySubject(application: app, role: options.role)
         try await receiver.end(key, with: rows) { next in next.untrust(key) }
     }
 
     /// Whether the text names the anchor of the app's configuration, or a key set that followed it.
-    func isTrusted(_ key: AnchorKey, as pem: String) -> Bool { receiver.state.anchors[key]?.has(pem) ?? false }
+    func isTrusted(_ key: KeySubject, as pem: String) -> Bool { receiver.state.anchors[key]?.has(pem) ?? false }
 
     /// Whether a key is trusted for the app's configuration.
-    func isTrusted(_ key: AnchorKey) -> Bool { receiver.state.anchors[key] != nil }
+    func isTrusted(_ key: KeySubject) -> Bool { receiver.state.anchors[key] != nil }
 
     /// Writes the files of this side's app for its new user.
     func ownerChanged(of app: ApplicationIdentifier) { receiver.ownerChanged(of: app, as: options.role) }
@@ -332,6 +333,9 @@ final class ConfigurationService {
     func follow(
         _ envelope: [UInt8], app: ApplicationIdentifier, after ordinal: UInt64?, wait: Duration
     ) async -> ApplyOutcome {
+        if let statement = ClaimedStatement(envelope), statement.subject.application == app {
+            return await keys.results(of: statement, envelope, after: ordinal, wait)
+        }
         guard let desired = try? DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow),
             desired.key.application == app
         else { return .failed(ControlFailure(.badRequest, "this is no configuration of '\(app)'")) }
@@ -478,7 +482,7 @@ final class ConfigurationService {
 
     /// The anchor that configuration of this side's app is verified with; nil if none is trusted.
     func anchor(of app: ApplicationIdentifier) -> KnownAnchor? {
-        receiver.state.anchors[AnchorKey(application: app, role: options.role)]
+        receiver.state.anchors[KeySubject(application: app, role: options.role)]
     }
 
     /// The app's own directory, made if it is missing; nil if it cannot be.

@@ -1,6 +1,6 @@
 // The files in the apps' own directories (CFG-36): copies of the slots' rows and key chains that the library reads
 // without the daemon. Written on the loop's thread: a few milliseconds, once for each configuration that a verified
-// signature lets through.
+// signature lets through, and once for each burst of a chain's steps.
 
 import TandemBase
 import TandemFiles
@@ -22,7 +22,7 @@ final class ConfigurationSlotFiles {
     private let applications: OwnedDirectory
     /// Subjects whose chain is not in their app's directory as it is in the store. Nothing is staged before it is: the
     /// library would refuse it.
-    private var unwrittenChains: Set<AnchorKey> = []
+    private var unwrittenChains: Set<KeySubject> = []
     /// Apps that have files to be written once their user is known.
     private var unplacedApplications: Set<ApplicationIdentifier> = []
 
@@ -93,7 +93,7 @@ final class ConfigurationSlotFiles {
     /// Makes the files of an app those of the present target.
     func reconcile(_ app: ApplicationIdentifier, as role: DeviceRole, with state: ReceiverState) {
         // Before what may rest on it.
-        writeChain(of: AnchorKey(application: app, role: role), in: state)
+        writeChain(of: KeySubject(application: app, role: role), in: state)
         let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
         do throws(FileError) {
             guard let (directory, owner) = try place(of: app) else { return }
@@ -120,16 +120,21 @@ final class ConfigurationSlotFiles {
     func ownerChanged(of app: ApplicationIdentifier, as role: DeviceRole, in state: ReceiverState) {
         let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
         let hasFiles = ConfigurationFile.allCases.contains { slot?.content(of: $0) != nil }
-        let chain = state.anchors[AnchorKey(application: app, role: role)]?.chain ?? []
+        let chain = state.anchors[KeySubject(application: app, role: role)]?.chain ?? []
         if hasFiles || !chain.isEmpty { reconcile(app, as: role, with: state) }
     }
 
     // MARK: chains
 
+    /// A chain has grown: its file is written before anything is staged under it, and else when the caller says so.
+    func chainHasGrown(_ subject: KeySubject) {
+        if subject.role == context.options.role { unwrittenChains.insert(subject) }
+    }
+
     /// Writes the chain of key sets that the library follows from its own anchor (CFG-93), or removes it if there is
     /// none; the files of the other side's app are not here. Returns whether it is as the state says.
     @discardableResult
-    func writeChain(of subject: AnchorKey, in state: ReceiverState) -> Bool {
+    func writeChain(of subject: KeySubject, in state: ReceiverState) -> Bool {
         guard subject.role == context.options.role else { return true }
         unwrittenChains.insert(subject)
         do throws(FileError) {
@@ -148,7 +153,7 @@ final class ConfigurationSlotFiles {
     }
 
     private func write(
-        _ chain: [[UInt8]], of subject: AnchorKey, _ directory: OwnedDirectory, _ owner: UInt32
+        _ chain: [[UInt8]], of subject: KeySubject, _ directory: OwnedDirectory, _ owner: UInt32
     ) throws(FileError) {
         let name = KeySetChainFile.name
         guard !chain.isEmpty else {

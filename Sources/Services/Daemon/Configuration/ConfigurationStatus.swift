@@ -31,7 +31,7 @@ struct ConfigurationStatus {
     // MARK: contents
 
     /// The state that a change of the trusted key, or the app's removal, would end.
-    func contents(of key: AnchorKey) -> Contents {
+    func contents(of key: KeySubject) -> Contents {
         let slots = receiver.state.slots.values.filter { $0.key.subject == key }
         let versions = slots.flatMap { [$0.mark?.highestRefused, $0.active?.record.version] }.compactMap { $0 }
         return Contents(

@@ -22,12 +22,14 @@ final class KeyChainForwarder {
     private let committed: CommittedState<KeyChainDeliveries>
     /// The steps after the anchor as they are durable now. Asked when a delivery is decided: a chain that has grown
     /// since a caller looked must not seem to be another one.
-    private let steps: (KeySubject) -> [[UInt8]]
+    private let steps: (KeySubject) -> [ChainStep]
     private var waiters: [Waiter] = []
+    /// Grows with every change since the start: lets a caller ask for what came after its last answer.
+    private(set) var ordinal: UInt64 = 0
 
     init(
         _ context: ConfigurationContext, state: KeyChainDeliveries, store: LoopStore,
-        steps: @escaping (KeySubject) -> [[UInt8]]
+        steps: @escaping (KeySubject) -> [ChainStep]
     ) {
         self.context = context
         self.steps = steps
@@ -78,6 +80,7 @@ final class KeyChainForwarder {
                     for id in transition.cancelled { context.takeBack(id, of: subject.application, from: pairing) }
                     for item in transition.items { submit(item) }
                 }
+                if !rows.isEmpty { changed() }
             }
         )
     }
@@ -95,27 +98,54 @@ final class KeyChainForwarder {
         }
     }
 
-    /// The results of a step at these secondaries, when each has one or `wait` is over.
-    func results(
-        _ subject: KeySubject, _ bytes: [UInt8], at index: Int, version: UInt64, of peers: [ConfigurationPeer],
-        within wait: Duration
-    ) async -> [ApplyResult] {
-        let digest = SHA256.digest(bytes)
-        let keys = peers.map { KeyChainDeliveries.Key(pairing: $0.pairing, subject: subject) }
-        let waiter = Waiter(
-            isDone: { [self] in keys.allSatisfy { committed.state[$0]?.verdict(on: digest, at: index) != nil } },
-            finished: Expectation(on: context.scheduler))
-        if !waiter.isDone() {
-            waiters.append(waiter)
-            _ = await waiter.finished.value(within: wait)
-            waiters.removeAll { $0.finished === waiter.finished }
+    /// A step of a chain, of which results are asked.
+    struct Question {
+        let subject: KeySubject
+        let index: Int
+        let digest: [UInt8]
+        /// Of the key set in force.
+        let version: UInt64
+        let peers: [ConfigurationPeer]
+
+        fileprivate var keys: [KeyChainDeliveries.Key] {
+            peers.map { KeyChainDeliveries.Key(pairing: $0.pairing, subject: subject) }
         }
-        return zip(peers, keys).map { peer, key in
-            let verdict = committed.state[key]?.verdict(on: digest, at: index)
+    }
+
+    /// The results of a step, when each secondary has one or `wait` is over.
+    func results(of question: Question, within wait: Duration) async -> [ApplyResult] {
+        await self.wait(atMost: wait) { [self] in
+            question.keys.allSatisfy { verdict(at: $0, on: question) != nil }
+        }
+        return results(of: question)
+    }
+
+    /// The present results of a step.
+    func results(of question: Question) -> [ApplyResult] {
+        zip(question.peers, question.keys).map { peer, key in
+            let verdict = verdict(at: key, on: question)
             return ApplyResult(
                 pairing: peer.pairing, name: peer.name, via: peer.via, verdict: verdict?.name,
-                text: verdict == .applied ? nil : committed.state[key]?.result?.text, version: version, digest: digest)
+                text: verdict == .applied ? nil : committed.state[key]?.result?.text, version: question.version,
+                digest: question.digest)
         }
+    }
+
+    private func verdict(at key: KeyChainDeliveries.Key, on question: Question) -> Verdict? {
+        committed.state[key]?.verdict(on: question.digest, at: question.index)
+    }
+
+    /// Waits for a change after an ordinal, at most for a time.
+    func waitForChange(after ordinal: UInt64, atMost wait: Duration) async {
+        await self.wait(atMost: wait) { [self] in self.ordinal != ordinal }
+    }
+
+    private func wait(atMost wait: Duration, until isDone: @escaping () -> Bool) async {
+        guard !isDone() else { return }
+        let waiter = Waiter(isDone: isDone, finished: Expectation(on: context.scheduler))
+        waiters.append(waiter)
+        _ = await waiter.finished.value(within: wait)
+        waiters.removeAll { $0.finished === waiter.finished }
     }
 
     /// A report has arrived from a secondary; returns whether it is durable or dropped, or nil if it is about no step.
@@ -126,19 +156,16 @@ final class KeyChainForwarder {
         let isDurable = try? await committed.commit { [self] next in
             let before = next
             do throws(ReportFailure) {
-                let probed = before.probed(through: peer.pairing)
                 let place = try next.report(
                     report, through: peer.pairing, device: device, key: ReportPublicKey(key))
+                let items = next.goOn(place, along: steps(place.subject), newIdentifier: { .random() })
                 let rows = [next.stored(place), next.storedCounter(of: peer.pairing)]
                 return (
                     rows,
                     { [self] in
                         log(place, peer)
-                        notifyFinished()
-                        // It has accepted the step that went alone: the others follow.
-                        if probed.contains(place), committed.state[place]?.isProbed == false {
-                            advance(place.subject, to: peer, because: .changed)
-                        }
+                        for item in items { submit(item) }
+                        changed()
                         return true
                     }
                 )
@@ -164,7 +191,7 @@ final class KeyChainForwarder {
 
     /// One of two stores was restored, or the pairing was made again.
     func renewed(_ pairing: UniqueIdentifier) {
-        change { [context] next in
+        change { [weak self, context] next in
             let renewed = next.renewed(pairing)
             return (
                 renewed.map { next.stored($0.key) } + [next.storedCounter(of: pairing)],
@@ -172,6 +199,7 @@ final class KeyChainForwarder {
                     for (key, cancelled) in renewed {
                         for id in cancelled { context.takeBack(id, of: key.subject.application, from: pairing) }
                     }
+                    self?.changed()
                 }
             )
         }
@@ -196,7 +224,10 @@ final class KeyChainForwarder {
         context.log(LogEvent(.error, "key chain not stored", .text("error", error.description)))
     }
 
-    private func notifyFinished() { for waiter in waiters where waiter.isDone() { waiter.finished.fulfil(true) } }
+    private func changed() {
+        ordinal += 1
+        for waiter in waiters where waiter.isDone() { waiter.finished.fulfil(true) }
+    }
 }
 
 extension KeyChainDeliveries {
@@ -219,8 +250,8 @@ extension KeyChainDeliveries {
             }
             if row.key.count == 16, let counter = fields["value"]?.unsignedValue {
                 restore(counter: counter, of: pairing)
-            } else if let anchor = AnchorKey(bytes: Array(row.key.dropFirst(16))) {
-                try restore(fields, of: Key(pairing: pairing, subject: anchor))
+            } else if let subject = KeySubject(bytes: Array(row.key.dropFirst(16))) {
+                try restore(fields, of: Key(pairing: pairing, subject: subject))
             } else {
                 throw ConfigurationRowError(.keyChainPlace, "its key names no app")
             }
@@ -230,7 +261,7 @@ extension KeyChainDeliveries {
 
 extension KeyChainDeliveries.Key {
     fileprivate var bytes: [UInt8] {
-        pairing.bytes + AnchorKey(application: subject.application, role: subject.role).bytes
+        pairing.bytes + subject.bytes
     }
 }
 

@@ -84,24 +84,47 @@ final class KeyChanges {
             return .failed(ControlFailure(name: failure.rejection.rawValue, text: failure.detail + hint))
         case .success?: break
         }
-        let own = ApplyResult(
-            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil,
-            version: receiver.state.anchors[subject]?.version ?? 0, digest: SHA256.digest(envelope))
         guard options.role == .primary, subject.role == .secondary else {
             unended.remove(subject)
-            return .results([own], ordinal: nil)
+            return .results([own(subject, envelope)], ordinal: nil)
         }
         do throws(StoreError) { try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
-        let peers = context.receivers(of: subject.application)
-        await chains.advance(subject, to: peers)
-        let steps = receiver.state.anchors[subject]?.steps ?? []
+        await chains.advance(subject, to: context.receivers(of: subject.application))
+        let results =
+            if let question = question(subject, envelope) {
+                await chains.results(of: question, within: wait)
+            } else {
+                [ApplyResult]()
+            }
+        return .results([own(subject, envelope)] + results, ordinal: chains.ordinal)
+    }
+
+    /// The results of a statement that was applied before, once anything has changed after an ordinal (CTL-26).
+    func results(
+        of statement: ClaimedStatement, _ envelope: [UInt8], after ordinal: UInt64?, _ wait: Duration
+    ) async -> ApplyOutcome {
+        if let ordinal { await chains.waitForChange(after: ordinal, atMost: wait) }
+        let subject = statement.subject
+        let results = question(subject, envelope).map { chains.results(of: $0) } ?? []
+        return .results([own(subject, envelope)] + results, ordinal: chains.ordinal)
+    }
+
+    /// This device's own result on what it has followed.
+    private func own(_ subject: KeySubject, _ envelope: [UInt8]) -> ApplyResult {
+        ApplyResult(
+            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil,
+            version: receiver.state.anchors[subject]?.version ?? 0, digest: SHA256.digest(envelope))
+    }
+
+    /// The step that a statement is; nil if the chain has none.
+    private func question(_ subject: KeySubject, _ envelope: [UInt8]) -> KeyChainForwarder.Question? {
+        let anchor = receiver.state.anchors[subject]
+        let steps = anchor?.steps ?? []
         // One that changed nothing is in the chain in another envelope, or not at all: then all of the chain counts.
-        guard let index = receiver.state.anchors[subject]?.place(of: envelope) ?? steps.indices.last else {
-            return .results([own], ordinal: nil)
-        }
-        let results = await chains.results(
-            subject, steps[index], at: index, version: own.version, of: peers, within: wait)
-        return .results([own] + results, ordinal: nil)
+        guard let index = anchor?.place(of: envelope) ?? steps.indices.last else { return nil }
+        return KeyChainForwarder.Question(
+            subject: subject, index: index, digest: steps[index].digest, version: anchor?.version ?? 0,
+            peers: context.receivers(of: subject.application))
     }
 
     /// Ends what is desired and will not be accepted by any secondary any more, and takes it out of its queues: a
@@ -135,7 +158,7 @@ final class KeyChanges {
     func check(
         _ bytes: [UInt8], _ payload: ConfigurationPayload, at time: WallTime? = nil
     ) throws(VerificationFailure) {
-        let key = AnchorKey(application: payload.application, role: payload.role)
+        let key = KeySubject(application: payload.application, role: payload.role)
         let state = receiver.state
         guard state.anchors[key] != nil else { return }
         _ = try ApplicableConfiguration(

@@ -49,25 +49,25 @@ struct ReceiverState {
 
     /// Learns a trusted key; returns the rows to commit.
     mutating func learn(
-        _ pem: String, for key: AnchorKey, from source: KnownAnchor.Source
+        _ pem: String, for key: KeySubject, from source: KnownAnchor.Source
     ) -> (learning: ConfigurationAnchors.Learning, changes: [RowChange]) {
         let learning = anchors.learn(pem, for: key, from: source)
         guard case .new(let anchor) = learning else { return (learning, []) }
-        return (learning, [Self.row(.anchor, key.bytes, anchor.row)])
+        return (learning, anchor.rows)
     }
 
     /// Follows a key set or a revocation; returns the rows to commit, none for one that is known.
     /// - Parameter isCarried: it comes with a primary's chain.
     mutating func follow(
-        _ statement: [UInt8], of key: AnchorKey, isCarried: Bool
+        _ statement: [UInt8], of key: KeySubject, isCarried: Bool
     ) throws(VerificationFailure) -> [RowChange] {
         guard let anchor = try anchors.follow(statement, of: key, isCarried: isCarried) else { return [] }
-        return [Self.row(.anchor, key.bytes, anchor.row)]
+        return [anchor.rowOfLastStep].compactMap { $0 }
     }
 
     /// Forgets the trusted key of an app's configuration.
-    mutating func untrust(_ key: AnchorKey) -> [RowChange] {
-        anchors.remove(key) ? [.delete(.anchor, key: key.bytes)] : []
+    mutating func untrust(_ key: KeySubject) -> [RowChange] {
+        anchors.remove(key)?.removal ?? []
     }
 
     /// The report is in its queue.
@@ -191,12 +191,7 @@ struct ReceiverState {
     init(device: UniqueIdentifier, rows: (RowSpace) throws -> [Row]) throws {
         self.init(device: device)
         try restoreSlots(rows)
-        for row in try rows(.anchor) {
-            guard let anchor = KnownAnchor(row: try Self.fields(row)) else {
-                throw ConfigurationRowError(.anchor, "unreadable")
-            }
-            anchors.restore(anchor)
-        }
+        try restoreAnchors(rows)
         for row in try rows(.owedReport) {
             guard let report = OwedReport(row: try Self.fields(row)) else {
                 throw ConfigurationRowError(.owedReport, "unreadable")
@@ -215,6 +210,24 @@ struct ReceiverState {
                 clockFloor = WallTime(milliseconds: floor)
             }
             if row.key == Self.reportCounterKey, let counter = value?.unsignedValue { reportCounter = counter }
+        }
+    }
+
+    private mutating func restoreAnchors(_ rows: (RowSpace) throws -> [Row]) throws {
+        var steps: [KeySubject: [[UInt8]]] = [:]
+        // In the order of their keys, and so of the chain.
+        for row in try rows(.chainStep) {
+            guard let subject = KnownAnchor.subject(ofStep: row.key),
+                let envelope = try Self.fields(row)["envelope"]?.dataValue
+            else { throw ConfigurationRowError(.chainStep, "unreadable") }
+            steps[subject, default: []].append(envelope)
+        }
+        for row in try rows(.anchor) {
+            let following = KeySubject(bytes: row.key).flatMap { steps[$0] } ?? []
+            guard let anchor = KnownAnchor(row: try Self.fields(row), following: following) else {
+                throw ConfigurationRowError(.anchor, "unreadable")
+            }
+            anchors.restore(anchor)
         }
     }
 
@@ -287,6 +300,8 @@ extension RowSpace {
     static let active = RowSpace(rawValue: 35)
     static let waived = RowSpace(rawValue: 36)
     static let anchor = RowSpace(rawValue: 37)
+    /// Each key set and revocation that followed an anchor.
+    static let chainStep = RowSpace(rawValue: 42)
     /// Of the whole device: clock floor and report counter.
     static let configurationDevice = RowSpace(rawValue: 38)
     /// Signed reports that the queue has not accepted yet.

@@ -78,7 +78,7 @@ final class ApplicationService {
         let contents = Contents(
             record: installed.state[app], isConnected: !local.connections(of: app).isEmpty,
             isReceiving: local.connected(app) != nil, delivery: delivery.contents(of: app),
-            configuration: configuration.status.contents(of: AnchorKey(application: app, role: role)),
+            configuration: configuration.status.contents(of: KeySubject(application: app, role: role)),
             configurationState: configuration.status.stateName(of: app))
         return contents.isEmpty ? nil : contents
     }

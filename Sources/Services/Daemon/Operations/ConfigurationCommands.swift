@@ -16,11 +16,11 @@ extension Node: ConfiguredDevice {}
 
 /// `trust-add`: trusts a key for the configuration of an app (CFG-17).
 struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
-    private let anchor: AnchorKey
+    private let anchor: KeySubject
     private let pem: String
 
     init(_ request: ControlRequest) throws(WireError) {
-        anchor = AnchorKey(application: try request.fields.application("app"), role: try request.fields.role("role"))
+        anchor = KeySubject(application: try request.fields.application("app"), role: try request.fields.role("role"))
         pem = try request.fields.string("key")
     }
 
@@ -60,11 +60,11 @@ struct TrustListCommand<Device: ConfiguredDevice>: ControlCommand {
 
 /// `trust-remove`: trusts no key for an app's configuration any longer (CTL-33).
 struct TrustRemoveCommand<Device: ConfiguredDevice>: ControlCommand {
-    private let anchor: AnchorKey
+    private let anchor: KeySubject
     private let isAgreed: Bool
 
     init(_ request: ControlRequest) throws(WireError) {
-        anchor = AnchorKey(application: try request.fields.application("app"), role: try request.fields.role("role"))
+        anchor = KeySubject(application: try request.fields.application("app"), role: try request.fields.role("role"))
         isAgreed = try request.fields.boolean("yes", absent: false)
     }
 
@@ -78,12 +78,12 @@ struct TrustRemoveCommand<Device: ConfiguredDevice>: ControlCommand {
 
 /// `trust-replace`: trusts another key for an app's configuration than before (CTL-33).
 struct TrustReplaceCommand<Device: ConfiguredDevice>: ControlCommand {
-    private let anchor: AnchorKey
+    private let anchor: KeySubject
     private let pem: String
     private let isAgreed: Bool
 
     init(_ request: ControlRequest) throws(WireError) {
-        anchor = AnchorKey(application: try request.fields.application("app"), role: try request.fields.role("role"))
+        anchor = KeySubject(application: try request.fields.application("app"), role: try request.fields.role("role"))
         pem = try request.fields.string("key")
         isAgreed = try request.fields.boolean("yes", absent: false)
     }
@@ -109,7 +109,7 @@ struct TrustReplaceCommand<Device: ConfiguredDevice>: ControlCommand {
 extension ConfiguredDevice {
     /// Changes the trusted key if the operator has agreed; returns what that ends.
     fileprivate func change(
-        _ anchor: AnchorKey, to pem: String?, isAgreed: Bool
+        _ anchor: KeySubject, to pem: String?, isAgreed: Bool
     ) async throws(ControlFailure) -> PropertyListDictionary {
         let contents = configuration.status.contents(of: anchor)
         if isAgreed {
