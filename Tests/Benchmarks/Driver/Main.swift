@@ -6,6 +6,7 @@
 //     tandem-bench hostile FILE              each payload by itself, until it is read or refused
 //     tandem-bench verify KEY.pem            signatures under a private key, and a configuration without its signature
 //     tandem-bench desired                   1,000 secondaries x 20 apps compared with the desired state
+//     tandem-bench fleet                     one configuration to 1,000 secondaries, and 100 rotations followed
 
 import Glibc
 import TandemCrypto
@@ -31,9 +32,10 @@ enum Driver {
         case ("hostile", let path?, 2): try hostile(path)
         case ("verify", let path?, 2): try VerificationBench(key(path)).report()
         case ("desired", nil, 1): try DesiredBench().report()
+        case ("fleet", nil, 1): try FleetBench().report()
         default:
             throw BenchError(
-                text: "usage: tandem-bench codec payloads|frames FILE, hostile FILE, verify KEY, desired")
+                text: "usage: tandem-bench codec payloads|frames FILE, hostile FILE, verify KEY, desired, fleet")
         }
     }
 
