@@ -118,7 +118,9 @@ let serviceRooms: [Target] = [
 let commands: [Target] = [
     command(
         "tandem", folder: "tandem",
-        imports: values + decisions + machinery + ["CTandemQREncode", "TandemDaemon", "PairedSession"]),
+        imports: values + decisions + machinery + [
+            "CTandemQREncode", "TandemDaemon", "PairedSession", "TandemPropertyListXML",
+        ]),
     command(
         "SampleApp", folder: "SampleApp",
         imports: ["PairedSession", "PairedConfiguration", "TandemBase", "TandemPropertyList"]),
@@ -128,9 +130,9 @@ let commands: [Target] = [
 let benchmarks: [Target] = [
     .executableTarget(
         name: "tandem-bench",
-        dependencies: (values + ["TandemSignedConfiguration", "TandemReactor", "TandemFiles"]).map {
-            .byName(name: $0)
-        },
+        dependencies: (values + [
+            "PairedConfiguration", "TandemSettings", "TandemSignedConfiguration", "TandemReactor", "TandemFiles",
+        ]).map { .byName(name: $0) },
         path: "Tests/Benchmarks/Driver", swiftSettings: strict, linkerSettings: lean)
 ]
 
@@ -173,7 +175,7 @@ let testTargets: [Target] = [
         "PairedConfiguration",
         imports: ["PairedConfiguration", "TandemSettings", "TandemSignedConfiguration", "TandemFiles", "TandemReactor"]
             + values),
-    tests("Command", imports: ["tandem"] + values),
+    tests("Command", imports: ["tandem", "TandemPropertyListXML", "TandemSettings"] + values),
     tests("Conformance", imports: ["TandemConformance"] + values + machinery),
     // The executables are built with the tests, which start them.
     tests(

@@ -30,6 +30,20 @@ struct WakeScheduleTests: ~Copyable {
         #expect(schedule.work(for: other, waits: true, at: time(0)).isEmpty)
     }
 
+    @Test mutating func `CTL-57: another list starts what it names, and nothing twice`() throws {
+        let kettle = try ApplicationIdentifier("org.example.kettle")
+        let stove = try ApplicationIdentifier("org.example.stove")
+        #expect(schedule.work(for: lamp, waits: true, at: time(0)) == [lamp])
+        schedule.follow([kettle, stove]) { $0 == stove }
+        #expect(schedule.work(for: kettle, waits: true, at: time(1)) == [kettle])
+        #expect(schedule.work(for: stove, waits: true, at: time(1)).isEmpty, "it is connected")
+        #expect(schedule.ended(lamp, well: false, at: time(2)).isEmpty, "it is listed no longer")
+        #expect(schedule.timeAdvanced(to: time(3600)).isEmpty)
+        schedule.follow([lamp, kettle]) { _ in false }
+        #expect(schedule.work(for: lamp, waits: true, at: time(3601)) == [lamp])
+        #expect(schedule.work(for: kettle, waits: true, at: time(3601)).isEmpty, "it runs still")
+    }
+
     @Test mutating func `an app that leaves while items wait is started again at once if it had handled something`() {
         #expect(schedule.work(for: lamp, waits: true, at: time(0)) == [lamp])
         schedule.connected(lamp)

@@ -81,6 +81,16 @@ import Testing
         #expect(line.filter { $0 == "\n" }.count == 1)
     }
 
+    @Test func `CTL-54: another level counts from the next event on`() throws {
+        let pipe = try DescriptorPair.pipe()
+        let sink = LogSink(lending: pipe.second.raw, threshold: .error)
+        sink.write(LogEvent(.warning, "before"))
+        sink.setThreshold(.warning)
+        sink.write(LogEvent(.warning, "after"))
+        let line = try text(from: pipe.first.raw)
+        #expect(line.hasSuffix("Z warning after\n") && !line.contains("before"))
+    }
+
     @Test func aReaderThatDoesNotReadLosesLinesAndIsToldHowMany() throws {
         let pipe = try DescriptorPair.pipe()
         let sink = LogSink(lending: pipe.second.raw)

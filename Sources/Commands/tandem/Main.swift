@@ -2,6 +2,7 @@
 // descriptor is missing.
 
 import Glibc
+import PairedSession
 import TandemReactor
 
 @main enum Main {
@@ -24,6 +25,8 @@ import TandemReactor
             return 0
         } catch let failure as CommandFailure {
             return report(failure, arguments, console)
+        } catch let mistakes as OptionMistakes {
+            return report(mistakes.failure, arguments, console)
         } catch {
             return report(.refused("\(error)"), arguments, console)
         }
@@ -64,5 +67,5 @@ import TandemReactor
 }
 
 enum Version {
-    static let text = "0.1.0"
+    static let text = PairedSession.version
 }

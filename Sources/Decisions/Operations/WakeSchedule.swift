@@ -33,6 +33,19 @@ package struct WakeSchedule: ~Copyable, Sendable {
         for app in apps { self.apps[app] = App() }
     }
 
+    /// Starts these apps and no others from now on. One that was known keeps its past, and a program that runs goes on.
+    /// - Parameter isConnected: whether an app that is new has a receiving connection.
+    package mutating func follow(
+        _ listed: [ApplicationIdentifier], isConnected: (ApplicationIdentifier) -> Bool
+    ) {
+        for app in listed where apps[app] == nil {
+            var new = App()
+            new.isConnected = isConnected(app)
+            apps[app] = new
+        }
+        for app in Set(apps.keys).subtracting(listed) { apps[app]?.hasWork = false }
+    }
+
     /// Durable items wait for the app, or no longer do.
     /// - Returns: the apps to start now, as for every event.
     package mutating func work(for app: ApplicationIdentifier, waits: Bool, at now: MonotonicTime)

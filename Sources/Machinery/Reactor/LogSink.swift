@@ -11,15 +11,19 @@ package final class LogSink: Sendable {
     package static var longestLine: Int { 4096 }
 
     private let descriptor: CInt
-    private let threshold: LogLevel
+    /// The raw value of the lightest level that is written.
+    private let threshold: Atomic<UInt8>
     private let dropped = Atomic<UInt64>(0)
     private let untold = Atomic<UInt64>(0)
 
     /// Writes events of at least this level to a descriptor that stays open, and stays the caller's.
     package init(lending descriptor: CInt, threshold: LogLevel = .info) {
         self.descriptor = descriptor
-        self.threshold = threshold
+        self.threshold = Atomic(threshold.rawValue)
     }
+
+    /// Writes events of at least this level from now on.
+    package func setThreshold(_ level: LogLevel) { threshold.store(level.rawValue, ordering: .relaxed) }
 
     /// The number of lines lost because the reader did not keep up.
     package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
@@ -29,7 +33,7 @@ package final class LogSink: Sendable {
 
     /// Writes the event, or drops it.
     package func write(_ event: LogEvent) {
-        guard event.level >= threshold else { return }
+        guard event.level.rawValue >= threshold.load(ordering: .relaxed) else { return }
         let lost = untold.exchange(0, ordering: .relaxed)
         if lost > 0, !writeLine(of: LogEvent(.warning, "log lines dropped", .integer("count", lost))) {
             untold.wrappingAdd(lost, ordering: .relaxed)

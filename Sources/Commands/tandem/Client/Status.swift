@@ -28,9 +28,10 @@ private struct StatusReport {
     let facts: Fact
 
     var lines: [String] {
-        let tables = [pairings, far, applications, queues, contexts, configurations, desired].map(\.lines).filter {
-            !$0.isEmpty
-        }
+        let tables = [pairings, far, applications, counterparts, queues, contexts, configurations, desired].map(\.lines)
+            .filter {
+                !$0.isEmpty
+            }
         return device + tables.flatMap { [""] + $0 }
     }
 
@@ -75,11 +76,20 @@ private struct StatusReport {
     }
 
     private var applications: Table {
-        var table = Table("applications", ["app", "uid", "connected", "identifier", "anchor"])
+        var table = Table("applications", ["app", "uid", "connected", "identifier", "anchor", "name", "version"])
         for app in facts.list("applications") {
             table.add(
-                app.text("app"), app.text("uid"), app.text("connected"), app.text("identifier"), app.digest("anchor"))
+                app.text("app"), app.text("uid"), app.text("connected"), app.text("identifier"), app.digest("anchor"),
+                app.text("name"), app.text("version"))
         }
+        return table
+    }
+
+    /// The other devices' apps, as they name themselves.
+    private var counterparts: Table {
+        let keys = ["app", "name", "version", "icon", "pairing"]
+        var table = Table("counterparts", keys)
+        for app in facts.list("counterparts") { table.add(keys.map { app.text($0) }) }
         return table
     }
 

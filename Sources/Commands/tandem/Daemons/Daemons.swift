@@ -12,6 +12,7 @@ extension Subcommand {
         notes: """
             Without --listen it accepts device links on 127.0.0.1:4747, and on every address when --advertise is given.
             Ctrl-C or SIGTERM lets it finish what it has accepted; a second one ends it at once.
+            \(sources)
             \(wake)
             """,
         examples: [
@@ -25,12 +26,19 @@ extension Subcommand {
             has accepted; a second one ends it at once.
             With --listen it may have secondaries of its own ('tandem pair --device secondary'): it then carries their
             configurations from its primary, and their reports back; its socket serves its part as a secondary.
+            \(sources)
             \(wake)
             """,
         examples: [
             "secondary", "secondary --state kiosk --local ./kiosk.sock --name kiosk",
             "secondary --listen 127.0.0.1:4748 --name gateway",
         ])
+
+    private static let sources = """
+        Each option may also be a variable (--local-group: TANDEM_LOCAL_GROUP) or a key of the file of --config
+        (localGroup; TANDEM_CONFIG names the file, too). The command line goes first, then the environment, then the
+        file: 'tandem config keys' lists them, 'tandem config check' finds the mistakes of a file, SIGHUP reads it again.
+        """
 
     private static let wake = """
         The file of --wake has a line for each app: its identifier, then a program by its absolute path and its
@@ -45,15 +53,18 @@ extension Subcommand {
         Subcommand(
             path: [role.rawValue], summary: summary, options: DaemonOptions.table, notes: notes, examples: examples
         ) { arguments, console in
-            let options = try DaemonOptions(role: role, arguments: arguments).options()
-            try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log, fail in
-                let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log)
+            let settings = try DaemonSettings(arguments, Environment())
+            let options = try DaemonOptions(role: role, settings: settings).options()
+            try ServiceRun.run(log: settings.log, on: console) { loop, log, fail in
+                let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log.handler)
                 node.onFatal = { fail(CommandFailure.refused("\($0)")) }
                 try node.start()
                 let listening = node.listening.map(\.description).joined(separator: ", ")
                 let links = listening.isEmpty ? "" : ", device links at \(listening)"
+                let reload = try DaemonReload(of: node, options, settings, log)
                 return Service(
-                    readiness: "ready: host apps at \(options.local)\(links)", stop: node.stop(completion:))
+                    readiness: "ready: host apps at \(options.local)\(links)", stop: node.stop(completion:),
+                    reload: reload.run)
             }
         }
     }

@@ -11,6 +11,8 @@ struct Service {
     let readiness: String
     /// Lets the service finish; calls back once, when nothing is left to do.
     let stop: (@escaping () -> Void) -> Void
+    /// Reads the configuration again, at SIGHUP. A closed terminal must not end a service silently.
+    var reload: () -> Void = {}
 }
 
 /// One run of a service, from its start to its end.
@@ -25,7 +27,7 @@ enum ServiceRun {
     /// - Parameter start: calls its last argument when the service cannot continue; the run then throws that error.
     static func run(
         log level: LogLevel, on console: Console,
-        _ start: (EventLoop, @escaping LogHandler, @escaping (any Error) -> Void) throws -> Service
+        _ start: (EventLoop, LogSink, @escaping (any Error) -> Void) throws -> Service
     ) throws {
         // Before anything that could start a thread.
         try ProcessSignal.prepareProcess()
@@ -34,14 +36,13 @@ enum ServiceRun {
         let log = LogSink(lending: STDERR_FILENO, threshold: level)
         let loop = try EventLoop()
         var failure: (any Error)?
-        let service = try start(loop, log.handler) { error in
+        let service = try start(loop, log) { error in
             failure = error
             loop.stop()
         }
         var isStopping = false
         let signals = try SignalSource(loop: loop) { signal in
-            // There is no configuration file to read again; a closed terminal must not end a daemon silently either.
-            if signal == .hangUp { return }
+            if signal == .hangUp { return service.reload() }
             if isStopping { return loop.stop() }
             isStopping = true
             service.stop { loop.stop() }
@@ -55,14 +56,14 @@ enum ServiceRun {
     }
 }
 
-/// The option `--log`.
+/// The option `--log` of a service that is no daemon.
 enum LogOption {
-    static let option = Option.valued("log", "LEVEL", "error, warning, info (default) or debug")
+    static let option = DaemonOption.log.option
 
     static func level(_ arguments: Arguments) throws(CommandFailure) -> LogLevel {
         guard let word = arguments.value("log") else { return .info }
         guard let level = LogLevel(name: word) else {
-            throw .usage("--log '\(word)' is none of error, warning, info, debug")
+            throw .usage("--log '\(word)' is none of \(DaemonOption.log.words)")
         }
         return level
     }

@@ -33,7 +33,7 @@ extension Subcommand {
         try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log, _ in
             let simulator = Simulator(
                 scheduler: loop, software: "tandem \(Version.text)", user: geteuid(), secondaries: secondaries,
-                connections: connections, files: try directory.directory(named: "files"), log: log)
+                connections: connections, files: try directory.directory(named: "files"), log: log.handler)
             try simulator.listen(in: directory.path, loop: loop)
             let path = directory.path
             let others = secondaries == 1 ? "" : " to \(path)/secondary-\(secondaries).sock"

@@ -10,6 +10,11 @@ struct Option: Sendable {
     var isRequired = false
     /// Whether it may be given more than once.
     var isRepeated = false
+    /// Whether a switch can be taken back by `--no-NAME`.
+    var isNegatable = false
+
+    /// The value of a switch that is taken back.
+    static let negation = "no"
 
     static func valued(_ name: String, _ value: String, _ summary: String) -> Option {
         Option(name: name, value: value, summary: summary)
@@ -26,8 +31,16 @@ struct Option: Sendable {
         Option(name: name, value: value, summary: summary, isRequired: isRequired, isRepeated: true)
     }
 
+    var negatable: Option {
+        var option = self
+        option.isNegatable = true
+        return option
+    }
+
+    func isNegated(by name: String) -> Bool { isNegatable && name == "no-" + self.name }
+
     /// `--name VALUE`, as help and errors show it.
-    var usage: String { "--" + name + (value.map { " " + $0 } ?? "") }
+    var usage: String { (isNegatable ? "--[no-]" : "--") + name + (value.map { " " + $0 } ?? "") }
 }
 
 /// An argument that is not an option.
@@ -94,12 +107,13 @@ struct OptionParser {
     {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let name = parts.first ?? ""
-        guard let option = subcommand.options.first(where: { $0.name == name }) else {
+        guard let option = subcommand.options.first(where: { $0.name == name || $0.isNegated(by: name) }) else {
             throw .usage("unknown option '--\(name)'")
         }
-        if parsed.has(name), !option.isRepeated { throw .usage("--\(name) is given twice") }
+        if parsed.has(option.name), !option.isRepeated { throw .usage("--\(name) is given twice") }
         let inline = parts.count == 2 ? parts.last : nil
-        parsed.add(try value(of: option, inline: inline, from: &rest), to: name)
+        let value = try value(of: option, inline: inline, from: &rest)
+        parsed.add(option.isNegated(by: name) ? Option.negation : value, to: option.name)
     }
 
     private func value(of option: Option, inline: String?, from rest: inout ArraySlice<String>)

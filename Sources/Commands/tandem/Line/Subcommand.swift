@@ -34,7 +34,7 @@ extension Subcommand {
 extension Subcommand {
     static var all: [Subcommand] {
         [
-            primary, secondary, simulate, status, health, ready, drain, trace, dump,
+            primary, secondary, configCheck, configKeys, simulate, status, health, ready, drain, trace, dump,
             deadLettersList, deadLettersRetry, deadLettersDrop, appsList, appsRemove, appsAssign,
             send, receive, contextSet, contextShow, transfersList, transfersCancel,
             pair, join, switchDevice, trustDevice, trustedDevicesList, trustedDevicesRemove, address, unpair,

@@ -78,7 +78,9 @@ enum OfflineJoin {
         if LocalSockets.candidates(for: .secondary, environment).contains(where: SocketAddress.isServed) {
             return false
         }
-        guard let usual = try? DaemonOptions(role: .secondary, arguments: arguments).state() else { return false }
+        guard let settings = try? DaemonSettings(arguments, environment),
+            let usual = try? DaemonOptions(role: .secondary, settings: settings).state()
+        else { return false }
         return access(usual, F_OK) == 0
     }
 
@@ -86,7 +88,8 @@ enum OfflineJoin {
     static func join(_ body: PropertyListDictionary, _ arguments: Arguments) throws -> PropertyListDictionary {
         try ProcessSignal.prepareProcess()
         try Linux.closeToOthers()
-        let options = try DaemonOptions(role: .secondary, arguments: arguments).withoutSockets()
+        let settings = try DaemonSettings(arguments, Environment())
+        let options = try DaemonOptions(role: .secondary, settings: settings).withoutSockets()
         let loop = try EventLoop()
         let log = LogSink(lending: STDERR_FILENO, threshold: .error)
         let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log.handler)

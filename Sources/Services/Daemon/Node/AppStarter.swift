@@ -8,8 +8,8 @@ import TandemReactor
 
 /// The wake-up hook of one daemon; confined to its loop.
 final class AppStarter {
-    private let commands: WakeCommands
-    private let socket: String
+    private var commands: WakeCommands
+    private var socket: String
     private let loop: EventLoop
     private let log: LogHandler
     private let waiting: () -> Set<ApplicationIdentifier>
@@ -37,6 +37,16 @@ final class AppStarter {
         schedule = WakeSchedule(commands.applications)
     }
 
+    /// Follows other commands from now on.
+    /// - Parameter isConnected: whether an app has a receiving connection.
+    func follow(_ next: WakeCommands, socket: String, isConnected: (ApplicationIdentifier) -> Bool) {
+        guard next != commands else { return }
+        (commands, self.socket) = (next, socket)
+        schedule.follow(next.applications, isConnected: isConnected)
+        log(LogEvent(.info, "wake-up commands read again", .integer("apps", next.applications.count)))
+        itemsMayWait()
+    }
+
     /// Items may have come: looks once, at the end of the turn.
     func itemsMayWait() {
         guard !isLooking else { return }
@@ -48,6 +58,7 @@ final class AppStarter {
     }
 
     private func look() {
+        guard !commands.isEmpty else { return }
         let waits = waiting()
         for app in commands.applications {
             start(schedule.work(for: app, waits: waits.contains(app), at: loop.now))
@@ -148,6 +159,9 @@ package struct WakeCommands: Sendable, Equatable {
 
     private let commands: [ApplicationIdentifier: [String]]
 
+    /// Starts no app.
+    package init() { commands = [:] }
+
     /// Reads the file, which must be this user's or root's and not writable by others.
     package init(path: String) throws(NodeError) {
         let bytes: [UInt8]
@@ -181,6 +195,8 @@ package struct WakeCommands: Sendable, Equatable {
         if !words[1].hasPrefix("/") { return "the program must be named by its absolute path" }
         return words.contains { $0.utf8.contains(0) } ? "a NUL byte" : nil
     }
+
+    var isEmpty: Bool { commands.isEmpty }
 
     /// The apps that have a command.
     var applications: [ApplicationIdentifier] { commands.keys.sorted() }

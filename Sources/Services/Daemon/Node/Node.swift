@@ -39,7 +39,7 @@ package final class Node {
     private let files: FileDelivery
     private let router: DeviceRouter
     private let directories: PairingDirectories
-    /// Starts absent apps for which items wait, if an operator says how.
+    /// Starts absent apps for which items wait, as the operator says; nil where it could not watch them.
     private let starter: AppStarter?
     /// The addresses that accept links, with the ports in effect.
     package private(set) var listening: [SocketAddress] = []
@@ -122,9 +122,9 @@ package final class Node {
             random: random)
         health = HealthService(
             pairings: pairings, links: links, delivery: delivery, items: items, store: store, scheduler: loop)
-        if let commands = options.wake, let processes {
+        if let processes {
             starter = AppStarter(
-                commands, socket: options.local, loop: processes, log: log,
+                options.wake ?? WakeCommands(), socket: options.local, loop: processes, log: log,
                 waiting: { [delivery] in delivery.applicationsWithItems },
                 owner: { [installed] in installed.state[$0]?.user })
         } else {
@@ -313,9 +313,7 @@ package final class Node {
 
     /// Listens and dials from now on.
     package func start() throws(NodeError) {
-        for address in options.listen where address.isWildcard && options.advertise == nil {
-            throw .needsAdvertise(address)
-        }
+        try options.check()
         configuration.start()
         delivery.resume()
         applications.start()
@@ -356,6 +354,12 @@ package final class Node {
 
     /// The address that join links name; nil if no peer can dial this device.
     var advertised: SocketAddress? { options.advertise ?? listening.first { !$0.isWildcard } }
+
+    /// Follows other wake-up commands from now on (CTL-57); nil starts no app.
+    /// - Parameter socket: the absolute path of the local socket.
+    package func follow(_ commands: WakeCommands?, socket: String) {
+        starter?.follow(commands ?? WakeCommands(), socket: socket) { [local] in local.connected($0) != nil }
+    }
 
     /// Lets everything finish that was accepted, then calls back; the store is closed by then (SES-18).
     package func stop(completion: @escaping () -> Void) {

@@ -39,6 +39,11 @@ package struct NodeOptions: Sendable {
         advertise = nil
         allowsInvalidSignatures = false
     }
+
+    /// Refuses options that exclude each other.
+    package func check() throws(NodeError) {
+        if advertise == nil, let wildcard = listen.first(where: \.isWildcard) { throw .needsAdvertise(wildcard) }
+    }
 }
 
 /// The connections of a daemon: sockets of its loop. The networks of tests have in-process streams, with the faults of
