@@ -6,7 +6,32 @@ import TandemCrypto
 import TandemSignedConfiguration
 import Testing
 
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class RestartingConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Volume", in: 0...100, restart: true) var volume = 75
+    @Toggle("Logging") var logging = false
+    @Edit("Name", restart: true) var name = "alarm"
+
+    override var publicKey: String? { AppConfiguration.key.publicKey.key.pem }
+}
+
 @Suite struct SessionHookTests {
+    @Test("SET-47: the report says which of the applied values take effect at the next start")
+    func valuesThatWaitForARestart() throws {
+        let fixture = try Fixture()
+        let app = RestartingConfiguration()
+        fixture.load(app, in: nil)
+        func text(_ version: UInt64, _ values: PropertyListDictionary) throws -> PropertyListValue? {
+            let envelope = try fixture.envelope(version: version, values: values)
+            let reply = try #require(app.sessionDidReceiveMessage(try fixture.message(envelope)))
+            #expect(reply["tandem.verdict"] == "applied")
+            return reply["tandem.text"]
+        }
+        #expect(try text(7, ["volume": 90, "logging": true]) == "at the app's next start: volume")
+        #expect(try text(8, ["volume": 80, "name": "clock"]) == "at the app's next start: volume, name")
+        #expect(try text(9, ["logging": true]) == nil)
+    }
+
     @Test(
         "CFG-41: a message without our mark is the app's own",
         arguments: [

@@ -24,6 +24,7 @@ private final class SlowConfiguration: Sendable {
     func installed(identifier: String? = "kitchen") -> InstalledConfiguration {
         InstalledConfiguration(
             anchor: "the anchor", identifier: identifier, allowsInvalidSignatures: true,
+            identity: ApplicationIdentity(name: "Kitchen", version: "7"),
             load: { self.loads.add(($0, $1, $2)) }, take: { self.taken.add($0) })
     }
 }
@@ -45,13 +46,14 @@ struct InstalledConfigurationTests {
         fixture.scheduler.run()
     }
 
-    @Test("SES-70: an installed configuration registers its anchor, identifier and policy")
+    @Test("SES-70 SET-84: an installed configuration registers its anchor, identifier, policy and manifest")
     func registers() throws {
         try fixture.core.install(configuration.installed())
         fixture.activate()
         let registration = try #require(fixture.daemon.registrations.first)
         #expect(registration.anchor == "the anchor" && registration.identifier?.description == "kitchen")
         #expect(registration.allowsInvalidSignatures && registration.receives)
+        #expect(registration.features.identity == ApplicationIdentity(name: "Kitchen", version: "7"))
     }
 
     @Test("SES-70: a custom identifier that cannot be is refused before anything is registered")

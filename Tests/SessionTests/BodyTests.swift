@@ -42,6 +42,23 @@ struct BodyTests {
         #expect(try Registration(body: [:]) == Registration())
     }
 
+    @Test("SET-84 LIM-107: the manifest's texts travel with the features, and other texts are refused")
+    func identities() throws {
+        let identity = ApplicationIdentity(name: "Küche", version: "1.2", icon: "icon.png")
+        let features = ApplicationFeatures(identity: identity)
+        #expect(try Registration(body: Registration(features: features).body).features == features)
+        let announced = ApplicationAnnouncement(
+            isInstalled: true, isConnected: true, isAnchored: false, features: features)
+        #expect(try ApplicationAnnouncement(body: announced.body).features.identity == identity)
+        for (key, limit) in [("appName", 128), ("appVersion", 64), ("appIcon", 255)] {
+            let longest = PropertyListValue.string(String(repeating: "x", count: limit))
+            #expect(throws: Never.self) { try Registration(body: [key: longest]) }
+            for wrong in [.string(String(repeating: "x", count: limit + 1)), "", "a\0b", 1] as [PropertyListValue] {
+                #expect(throws: WireError.self) { try Registration(body: [key: wrong]) }
+            }
+        }
+    }
+
     @Test("SES-16: application is read as it was written")
     func applicationRoundTrip() throws {
         let announcement = ApplicationAnnouncement(

@@ -171,16 +171,22 @@ package struct ApplicationFeatures: Sendable, Equatable {
     package var provides: ProvidedNames
     /// It shows a complication: urgent items are worth their budget.
     package var hasComplication: Bool
+    package var identity: ApplicationIdentity
 
-    package init(provides: ProvidedNames = .none, hasComplication: Bool = false) {
+    package init(
+        provides: ProvidedNames = .none, hasComplication: Bool = false,
+        identity: ApplicationIdentity = ApplicationIdentity()
+    ) {
         self.provides = provides
         self.hasComplication = hasComplication
+        self.identity = identity
     }
 
     /// Adds what differs from nothing.
     func write(to body: inout PropertyListDictionary) {
         if hasComplication { body["complication"] = .boolean(true) }
         if !provides.names.isEmpty { body["provides"] = .array(provides.names.map { .string($0) }) }
+        identity.write(to: &body)
     }
 
     init(_ fields: BodyFields) throws(WireError) {
@@ -191,5 +197,44 @@ package struct ApplicationFeatures: Sendable, Equatable {
             }
         }
         provides = names ?? .none
+        identity = try ApplicationIdentity(fields)
+    }
+}
+
+/// The name, the version and the icon of an app as its manifest has them (SET-84), for people.
+package struct ApplicationIdentity: Sendable, Equatable {
+    package var name: String?
+    package var version: String?
+    package var icon: String?
+
+    package init(name: String? = nil, version: String? = nil, icon: String? = nil) {
+        self.name = name
+        self.version = version
+        self.icon = icon
+    }
+
+    /// Whether a text has 1 to `limit` bytes without NUL.
+    package static func isText(_ text: String, within limit: Int) -> Bool {
+        (1...limit).contains(text.utf8.count) && !text.utf8.contains(0)
+    }
+
+    fileprivate func write(to body: inout PropertyListDictionary) {
+        body["appName"] = name.map { .string($0) }
+        body["appVersion"] = version.map { .string($0) }
+        body["appIcon"] = icon.map { .string($0) }
+    }
+
+    fileprivate init(_ fields: BodyFields) throws(WireError) {
+        name = try Self.text("appName", within: Limits.applicationName, in: fields)
+        version = try Self.text("appVersion", within: Limits.applicationVersion, in: fields)
+        icon = try Self.text("appIcon", within: Limits.applicationIcon, in: fields)
+    }
+
+    private static func text(
+        _ key: String, within limit: Int, in fields: BodyFields
+    ) throws(WireError) -> String? {
+        try fields.optional(key, "a short text without NUL") { value in
+            value.stringValue.flatMap { isText($0, within: limit) ? $0 : nil }
+        }
     }
 }

@@ -108,6 +108,8 @@ public enum DeclarationProblem: Error, Sendable, Equatable {
     case choice(SettingError, label: String)
     /// The format or the zone of dates that are text means nothing.
     case invalidDateFormat(reason: String)
+    /// A key of the app's manifest, or the manifest itself.
+    case manifest(key: String, reason: String)
     /// The default (declared, or assigned in `reset()`) breaks the property's own rule.
     case defaultValue(SettingError)
 }
@@ -128,6 +130,7 @@ extension DeclarationProblem: CustomStringConvertible {
         case .duplicateLabel(let property, let label): "\(property): the label '\(label)' is used twice"
         case .choice(let error, let label): "choice '\(label)' of \(error)"
         case .invalidDateFormat(let reason): reason
+        case .manifest(let key, let reason): "\(key) in the manifest: \(reason)"
         case .defaultValue(let error): "default of \(error)"
         }
     }

@@ -66,17 +66,22 @@ package struct OfferReply: Sendable, Equatable {
     package let digest: [UInt8]
     package let transaction: UniqueIdentifier?
     package let version: UInt64?
-    /// The reason of a rejection, for people.
+    /// The reason of a rejection, for people; of what is applied, the values that wait for the app's next start.
     package let text: String?
 
     /// The answer that these bytes are applied.
-    /// - Parameter envelope: the bytes of the offer, where another envelope around the same statement is applied.
-    package init(applied configuration: VerifiedConfiguration, of envelope: [UInt8]? = nil) {
+    /// - Parameters:
+    ///   - envelope: the bytes of the offer, where another envelope around the same statement is applied.
+    ///   - restart: the keys whose values take effect at the app's next start; the text names eight of them.
+    package init(
+        applied configuration: VerifiedConfiguration, of envelope: [UInt8]? = nil, restart: [String] = []
+    ) {
         verdict = .applied
         digest = envelope.map { SHA256.digest($0) } ?? configuration.digest
         transaction = configuration.payload.transaction
         version = configuration.payload.version
-        text = nil
+        let more = restart.count > 8 ? " and \(restart.count - 8) more" : ""
+        text = restart.isEmpty ? nil : "at the app's next start: \(restart.prefix(8).joined(separator: ", "))\(more)"
     }
 
     /// The answer that the app did not live with these bytes (CFG-66).

@@ -341,6 +341,13 @@ extension Linux {
         return String(validatingCString: entry.pw_name)
     }
 
+    /// The absolute path of the program that this process runs; nil if the kernel does not say.
+    package static var executablePath: String? {
+        guard let path = realpath("/proc/self/exe", nil) else { return nil }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
     /// The value of an environment variable; nil if it is unset, empty or not UTF-8.
     package static func environment(_ name: String) -> String? {
         guard let value = getenv(name), value.pointee != 0 else { return nil }

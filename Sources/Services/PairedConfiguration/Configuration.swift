@@ -3,6 +3,7 @@
 // and that hides the defaults. It is a class because `reset()` and the anchor are overridden, as in the model it
 // follows. Its import brings identifiers, property-list values and the values of settings.
 
+import PairedSession
 internal import Synchronization
 @_exported public import TandemBase
 import TandemFiles
@@ -36,6 +37,8 @@ open class Configuration: @unchecked Sendable {
         store = SettingsStore()
         signed = SignedSettings(store)
         files = FileSettings(store)
+        let manifest = type(of: self).manifest
+        if manifest.isLogging { PairedLog.isVerbose = true }
         let discovery = PropertyDiscovery(self)
         let schema = SettingsSchema(discovery.declarations)
         for (place, property) in discovery.properties.enumerated() { property.bind(to: store, at: place) }
@@ -45,7 +48,7 @@ open class Configuration: @unchecked Sendable {
         pages.compare(store.defaults, with: ofPages, of: schema)
         // The declared defaults that reset() replaced are not asked for; what it left is.
         let ofSchema = schema.problems.filter { if case .defaultValue = $0 { false } else { true } }
-        let found = discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems
+        let found = discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems + manifest.problems
         problems.withLock { $0 = found }
         policy.judge(found)
         let stored = StoredPreferences(store, chosen ?? preferenceStore, pages)
@@ -60,6 +63,10 @@ open class Configuration: @unchecked Sendable {
 
     /// As ``init(problems:preferences:)`` with ``ProblemPolicy/stop`` and ``preferenceStore``.
     public required convenience init() { self.init(problems: .stop) }
+
+    /// Override to name another manifest than that of the process, such as that of the app which an extension belongs
+    /// to: `ApplicationManifest(path: ...)`, kept in a constant.
+    open class var manifest: ApplicationManifest { .main }
 
     /// Override to change defaults by assignment. Called once, by the initialiser; the result must keep all rules.
     /// Appfigurate's `reset`.
@@ -368,7 +375,9 @@ extension Configuration {
         let reply: OfferReply
         do {
             let applied = try signed.receive(try ConfigurationOffer(message), rules)
-            reply = applied.map { OfferReply(applied: $0, of: envelope) } ?? OfferReply(failed: envelope)
+            reply =
+                applied.map { OfferReply(applied: $0, of: envelope, restart: restartNames(in: $0)) }
+                ?? OfferReply(failed: envelope)
         } catch {
             let rejection = ConfigurationRejection(name: error.rejection.rawValue, detail: error.detail)
             store.notices.add(.event(.rejected(rejection)))
@@ -376,6 +385,10 @@ extension Configuration {
         }
         store.notices.deliver()
         return reply.message
+    }
+
+    private func restartNames(in configuration: VerifiedConfiguration) -> [String] {
+        declarations.filter { $0.needsRestart && configuration.payload.values[$0.name] != nil }.map(\.name)
     }
 }
 

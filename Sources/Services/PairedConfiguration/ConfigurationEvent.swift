@@ -75,3 +75,44 @@ extension PreferenceEvent: CustomStringConvertible {
         }
     }
 }
+
+extension ConfigurationEvent {
+    /// The event in the log; no value of a secret property is in it.
+    var log: LogEvent {
+        switch self {
+        case .applied(let applied):
+            LogEvent(
+                applied.hasInvalidSignature ? .warning : .info, "configuration applied",
+                .integer("version", applied.version), .boolean("invalidSignature", applied.hasInvalidSignature))
+        case .rejected(let rejection):
+            LogEvent(.warning, "configuration rejected", fields: Self.fields(rejection))
+        case .notApplied(let failure):
+            LogEvent(
+                .warning, "file not applied", fields: [.outside("file", failure.file)] + Self.fields(failure.rejection))
+        case .deactivated: LogEvent(.info, "configuration no longer active")
+        case .fileLoaded(let load):
+            LogEvent(
+                load.report.skipped.isEmpty ? .info : .warning, "configuration file loaded",
+                .outside("file", load.file ?? "none"), .integer("loaded", load.report.loaded.count),
+                .integer("skipped", load.report.skipped.count))
+        case .fileRefused(let failure):
+            LogEvent(
+                .error, "configuration file refused",
+                fields: [.outside("file", failure.file)] + Self.fields(failure.rejection))
+        case .preferences(let event):
+            if case .failed = event {
+                LogEvent(.error, "preferences failed", .outside("reason", "\(event)"))
+            } else {
+                LogEvent(.warning, "preference not taken", .outside("reason", "\(event)"))
+            }
+        case .declarationProblem(let problem):
+            LogEvent(.error, "mistake in the declaration", .outside("problem", "\(problem)"))
+        case .assignmentIgnored(let error):
+            LogEvent(.error, "invalid assignment ignored", .outside("problem", "\(error)"))
+        }
+    }
+
+    private static func fields(_ rejection: ConfigurationRejection) -> [LogField] {
+        [.text("name", rejection.name), .outside("reason", rejection.detail)]
+    }
+}

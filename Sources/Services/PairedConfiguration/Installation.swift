@@ -3,6 +3,7 @@
 // see none of that.
 
 public import PairedSession
+import TandemReactor
 
 extension PairedSession {
     /// A session with a configuration on it: the whole integration of an app.
@@ -11,7 +12,8 @@ extension PairedSession {
     ///     let session = try PairedSession("com.example.kiosk", configuration: configuration)
     ///     try await session.activate()
     /// - Parameters:
-    ///   - application: the application identifier; nil: the options', else the environment's `TANDEM_APPLICATION`.
+    ///   - application: the application identifier; nil: the options', else that of the environment's
+    ///     `TANDEM_APPLICATION`, else that of the manifest.
     ///   - options: all else; the configuration's anchor, identifier and policy replace theirs.
     ///   - configuration: the app's one configuration; the session keeps it.
     /// - Throws: as `init(_:)` and `Configuration.install(on:)`.
@@ -21,6 +23,9 @@ extension PairedSession {
     ) throws(SessionError) {
         var options = options
         options.application = application ?? options.application
+        if options.application == nil, Linux.environment("TANDEM_APPLICATION") == nil {
+            options.application = type(of: configuration).manifest.identifier
+        }
         try self.init(options)
         try configuration.install(on: self)
     }
@@ -40,6 +45,7 @@ extension Configuration {
         try session.core.install(
             InstalledConfiguration(
                 anchor: publicKey, identifier: customIdentifier, allowsInvalidSignatures: allowsInvalidSignatures,
+                identity: type(of: self).manifest.identity,
                 load: { role, directory, loaded in
                     ConfigurationThread.run {
                         self.load(application: application, role: role, directory: directory)

@@ -1,12 +1,36 @@
 // Delivery of notices to observers: notices are queued in the order of what happened, and one thread at a time delivers
 // them without a lock. An observer that sets a value queues a notice that follows the present one.
 
+import PairedSession
 import Synchronization
+import TandemBase
 public import TandemSettings
 
 enum Notice: Sendable {
     case changes(SettingChanges)
     case event(ConfigurationEvent)
+}
+
+extension Notice {
+    /// Changes are for those who look for a fault; secret values are in no event.
+    fileprivate func log() {
+        switch self {
+        case .event(let event): PairedLog.write(event.log)
+        case .changes(let changes):
+            guard PairedLog.takes(.debug) else { return }
+            for change in changes.changes { PairedLog.write(change.log(changes.origin)) }
+        }
+    }
+}
+
+extension SettingChange {
+    fileprivate func log(_ origin: SettingOrigin) -> LogEvent {
+        LogEvent(
+            .debug, "setting changed", .text("key", name), .text("origin", origin.rawValue),
+            isSecret ? .secret("old") : .outside("old", old.text),
+            isSecret ? .secret("new") : .outside("new", new.text),
+            .boolean("restart", needsRestart))
+    }
 }
 
 final class NoticeQueue: Sendable {
@@ -33,6 +57,7 @@ final class NoticeQueue: Sendable {
         }
         guard isMine else { return }
         while let (notice, observers) = next() {
+            notice.log()
             for observer in observers { observer(notice) }
         }
     }

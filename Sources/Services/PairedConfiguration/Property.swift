@@ -2,6 +2,7 @@
 // Until the configuration's initialiser has found its name it holds the declared default; from then on the one truth is
 // the configuration's store.
 
+import PairedSession
 import Synchronization
 public import TandemSettings
 
@@ -164,14 +165,16 @@ struct PropertyDiscovery {
 
 /// Policy for mistakes in a configuration's declaration.
 public enum ProblemPolicy: Sendable {
-    /// A debug build stops and names all of them. A release build stops only for a property that could not be bound,
-    /// since it would never get a value; defaults that break their own rule keep their declared value.
+    /// All of them are logged as errors. A debug build stops and names them. A release build stops only for a property
+    /// that could not be bound, since it would never get a value; defaults that break their own rule keep their
+    /// declared value.
     case stop
     /// They are only kept in ``Configuration/declarationProblems``: for an app's own tests.
     case collect
 
     func judge(_ problems: [DeclarationProblem]) {
         guard self == .stop, !problems.isEmpty else { return }
+        for problem in problems { PairedLog.write(ConfigurationEvent.declarationProblem(problem).log) }
         let text = problems.map(\.description).joined(separator: "; ")
         assertionFailure("mistakes in the configuration's declaration: \(text)")
         precondition(!problems.contains(where: \.isStructural), "a configuration cannot be bound: \(text)")
@@ -183,7 +186,7 @@ extension DeclarationProblem {
     fileprivate var isStructural: Bool {
         switch self {
         case .noProperties, .notASetting, .duplicateName, .invalidName: true
-        case .invalidPattern, .invalidDateFormat, .noChoices, .duplicateLabel, .choice, .defaultValue: false
+        case .invalidPattern, .invalidDateFormat, .manifest, .noChoices, .duplicateLabel, .choice, .defaultValue: false
         }
     }
 }

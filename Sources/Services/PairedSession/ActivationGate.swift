@@ -3,6 +3,7 @@
 // order until then.
 
 package import TandemBase
+package import TandemSession
 
 /// A typed configuration as a session sees it: its part of the registration, and the two calls that it takes.
 package struct InstalledConfiguration: Sendable {
@@ -11,6 +12,7 @@ package struct InstalledConfiguration: Sendable {
     /// The custom identifier that this device's app declares.
     let identifier: String?
     let allowsInvalidSignatures: Bool
+    let identity: ApplicationIdentity
     /// Loads what is stored on this device, and calls back once, from any thread.
     let load: @Sendable (DeviceRole, _ directory: String?, _ loaded: @escaping @Sendable () -> Void) -> Void
     /// Answers a configuration from the daemon, at any later time, from any thread.
@@ -18,12 +20,14 @@ package struct InstalledConfiguration: Sendable {
 
     package init(
         anchor: String?, identifier: String?, allowsInvalidSignatures: Bool,
+        identity: ApplicationIdentity = ApplicationIdentity(),
         load: @escaping @Sendable (DeviceRole, String?, @escaping @Sendable () -> Void) -> Void,
         take: @escaping @Sendable (ReceivedMessage) -> Void
     ) {
         self.anchor = anchor
         self.identifier = identifier
         self.allowsInvalidSignatures = allowsInvalidSignatures
+        self.identity = identity
         self.load = load
         self.take = take
     }

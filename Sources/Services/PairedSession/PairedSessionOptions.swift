@@ -28,7 +28,7 @@ public struct PairedSessionOptions: Sendable {
     /// The application shows a complication, or whatever is worth an urgent transfer.
     public var showsComplication = false
     /// Name and version of the program, for people.
-    public var software = "PairedSession"
+    public var software = "PairedSession \(PairedSession.version)"
     /// Called once for each `activate()` that waits longer than a second because no daemon answers, with the addresses
     /// and their errors. By default it writes a line to standard error; nil: nothing.
     public var onMissingDaemon: (@Sendable (String) -> Void)? = { failure in
@@ -62,7 +62,10 @@ package struct SessionSettings: Sendable {
             allowsInvalidSignatures: options.allowsInvalidSignatures, features: try Self.features(options))
         addresses = try Self.addresses(options, environment)
         software = options.software
-        onMissingDaemon = options.onMissingDaemon
+        onMissingDaemon = { failure in
+            PairedLog.write(LogEvent(.warning, "no daemon yet", .outside("reason", failure)))
+            options.onMissingDaemon?(failure)
+        }
     }
 
     private static func application(_ text: String?) throws(SessionError) -> ApplicationIdentifier {
@@ -78,10 +81,12 @@ package struct SessionSettings: Sendable {
 
     /// The registration with what an installed configuration declares in place of the options.
     func registration(with configuration: InstalledConfiguration) throws(SessionError) -> TandemSession.Registration {
-        TandemSession.Registration(
+        var features = registration.features
+        features.identity = configuration.identity
+        return TandemSession.Registration(
             receives: registration.receives, anchor: configuration.anchor,
             identifier: try Self.identifier(configuration.identifier),
-            allowsInvalidSignatures: configuration.allowsInvalidSignatures, features: registration.features)
+            allowsInvalidSignatures: configuration.allowsInvalidSignatures, features: features)
     }
 
     private static func identifier(_ text: String?) throws(SessionError) -> CustomIdentifier? {

@@ -101,8 +101,7 @@ package actor SessionActor {
 
     /// An app that waits for a daemon at a wrong path would wait in silence.
     private func reportMissingDaemon() {
-        guard !activating.isEmpty, let failure = daemon.dialFailure else { return }
-        settings.onMissingDaemon?(failure)
+        if !activating.isEmpty, let failure = daemon.dialFailure { settings.onMissingDaemon?(failure) }
     }
 
     /// A caller of `activate` waits no longer; the session continues its attempts.
@@ -145,6 +144,7 @@ package actor SessionActor {
     // MARK: events of the connection
 
     private func happened(_ event: SessionConnection.Event) {
+        event.log(of: settings.application)
         switch event {
         case .activation(let state): passed(through: state)
         case .refused(let error):

@@ -6,10 +6,13 @@
 package typealias LogHandler = (LogEvent) -> Void
 
 /// One event of the log.
-package struct LogEvent: Sendable {
-    package let level: LogLevel
-    package let message: StaticString
-    package let fields: [LogField]
+public struct LogEvent: Sendable {
+    /// How much it matters.
+    public let level: LogLevel
+    /// The same for all events of a kind.
+    public let message: StaticString
+    /// The facts, in the order in which the text has them.
+    public let fields: [LogField]
 
     package init(_ level: LogLevel, _ message: StaticString, _ fields: LogField...) {
         self.init(level, message, fields: fields)
@@ -22,15 +25,18 @@ package struct LogEvent: Sendable {
     }
 
     /// One line without its end: `2026-11-21T09:30:00Z info link ready pairing=...`.
-    package func line(at time: WallTime) -> String {
-        var line = "\(time) \(level.name) \(message)"
-        for field in fields { line += " \(field.name)=\(field.value.rendered)" }
-        return line
+    public func line(at time: WallTime) -> String { "\(time) \(description)" }
+}
+
+extension LogEvent: CustomStringConvertible {
+    /// `info link ready pairing=...`.
+    public var description: String {
+        fields.reduce("\(level.name) \(message)") { "\($0) \($1.name)=\($1.value.rendered)" }
     }
 }
 
 extension LogEvent: Equatable {
-    package static func == (left: Self, right: Self) -> Bool {
+    public static func == (left: Self, right: Self) -> Bool {
         left.level == right.level && left.message.description == right.message.description
             && left.fields == right.fields
     }
@@ -55,19 +61,27 @@ extension LogField.Value {
 // to log a payload: neither bytes nor property lists are values here.
 
 /// A named fact of a log event.
-package struct LogField: Sendable, Hashable {
+public struct LogField: Sendable, Hashable {
     /// The value of a field.
-    package enum Value: Sendable, Hashable {
+    public enum Value: Sendable, Hashable {
+        /// Words of the program.
         case text(String)
+        /// Text that a peer, a file or a person chose, whole; a line shows 128 bytes of it, escaped.
         case outside(String)
+        /// A count, a size, a number.
         case integer(Int64)
+        /// A number beyond those.
         case unsigned(UInt64)
+        /// Yes or no.
         case boolean(Bool)
+        /// A secret, which is shown nowhere.
         case redacted
     }
 
-    package let name: String
-    package let value: Value
+    /// The same for all events of a kind.
+    public let name: String
+    /// The fact.
+    public let value: Value
 
     /// A fact in our own words: an identifier, a reason's stable name.
     package static func text(_ name: StaticString, _ text: String) -> Self {
@@ -102,7 +116,7 @@ package struct LogField: Sendable, Hashable {
 // today, a look now.
 
 /// The weight of a log event, lightest first.
-package enum LogLevel: UInt8, Sendable, CaseIterable {
+public enum LogLevel: UInt8, Sendable, CaseIterable {
     /// Only for someone who looks for a fault.
     case debug
     /// A normal step of life: started, linked, stopped.
@@ -113,7 +127,7 @@ package enum LogLevel: UInt8, Sendable, CaseIterable {
     case error
 
     /// The word in a log line and on the command line.
-    package var name: String {
+    public var name: String {
         switch self {
         case .debug: "debug"
         case .info: "info"
@@ -123,14 +137,14 @@ package enum LogLevel: UInt8, Sendable, CaseIterable {
     }
 
     /// The level with this name; nil for another word.
-    package init?(name: String) {
+    public init?(name: String) {
         guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = level
     }
 }
 
 extension LogLevel: Comparable {
-    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 // Text made safe for one line of a log: what a terminal, a log reader or an eye could take for something else is

@@ -83,6 +83,12 @@ package enum Limits {
     package static let providedNames = 16
     /// Bytes of one of these names (LIM-32).
     package static let providedName = 64
+    /// Bytes of an app's name for people (LIM-107).
+    package static let applicationName = 128
+    /// Bytes of an app's version for people (LIM-107).
+    package static let applicationVersion = 64
+    /// Bytes of the name of an app's icon (LIM-107).
+    package static let applicationIcon = 255
     /// A topic or a key of the envelope (LIM-37): a name, not data.
     package static let shortText = 128
     /// Text of a peer in a log line or an error (LIM-13).

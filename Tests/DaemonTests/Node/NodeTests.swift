@@ -163,6 +163,23 @@ import Testing
         #expect(record?["uid"]?.unsignedValue == UInt64(Linux.user))
     }
 
+    @Test func `SET-84: a primary's status has the names of its own apps and of its secondaries' apps`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        nodes.waitForLink()
+        let identity = ApplicationIdentity(name: "Kitchen\u{1B}[2J", version: "1.2", icon: "icon.png")
+        let registration = TandemSession.Registration(features: ApplicationFeatures(identity: identity))
+        let client = try nodes.connect(to: .secondary, registration)
+        nodes.run { (try? nodes.rows("counterparts", of: nodes.primary))?.isEmpty == false }
+        let row = try #require(try nodes.rows("counterparts", of: nodes.primary).first)
+        let pairing = try nodes.pairing(of: nodes.primary)
+        #expect(row["app"] == .string(nodes.app.description) && row["pairing"] == pairing)
+        #expect(row["name"] == "Kitchen\u{1B}[2J" && row["version"] == "1.2" && row["icon"] == "icon.png")
+        let own = try #require(try nodes.rows("applications", of: nodes.secondary).first)
+        #expect(own["name"] == row["name"] && own["version"] == "1.2")
+        client.disconnect()
+    }
+
     @Test func `SES-6: an app of another user is refused, also after a restart`() throws {
         defer { nodes.stop() }
         try nodes.startApp().disconnect()

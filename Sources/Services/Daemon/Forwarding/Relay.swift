@@ -137,6 +137,13 @@ package final class Relay {
 
     // MARK: apps
 
+    /// The apps of the other devices, as they were announced last, in the order of their pairings and names.
+    func announced(to role: DeviceRole) -> [(UniqueIdentifier, ApplicationIdentifier, ApplicationAnnouncement)] {
+        sides[role].pairings.sorted { $0.key < $1.key }.flatMap { pairing, end in
+            end.announcements.sorted { $0.key < $1.key }.map { (pairing, $0.key, $0.value) }
+        }
+    }
+
     /// Records an app as installed, or updates its record. A declared value stays until the app declares another.
     package func install(
         _ app: ApplicationIdentifier, on side: RoleContext, identifier: CustomIdentifier? = nil,

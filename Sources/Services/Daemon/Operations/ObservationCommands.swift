@@ -41,6 +41,7 @@ struct StatusCommand: ControlCommand {
         if more > 0 { status["desiredMore"] = .integer(Int64(more)) }
         status["far"] = .array(node.configuration.farSecondaries.map { .dictionary($0) })
         status["contexts"] = .array(node.contexts)
+        status["counterparts"] = .array(node.counterpartIdentities)
         status["health"] = .dictionary(node.health.report())
         status["counters"] = .dictionary(
             PropertyListDictionary(
@@ -106,6 +107,17 @@ extension Node {
         return body
     }
 
+    /// The manifests of the other devices' apps, at most LIM-85.
+    fileprivate var counterpartIdentities: [PropertyListValue] {
+        DeviceRole.allCases.flatMap { relay.announced(to: $0) }.lazy.compactMap { pairing, app, announcement in
+            var body = announcement.features.identity.status
+            guard announcement.isInstalled, !body.isEmpty else { return nil }
+            body["pairing"] = .data(pairing.bytes)
+            body["app"] = .string(app.description)
+            return .dictionary(body)
+        }.prefix(DesiredStatus.rowLimit).map(\.self)
+    }
+
     fileprivate var contexts: [PropertyListValue] {
         // A peer may name any application; one that is not installed here has no owner.
         delivery.contexts.revisions.filter { installed.state[$0.key.app] != nil }.map { context in
@@ -156,12 +168,23 @@ extension PairingRecord {
 
 extension ApplicationRecord {
     fileprivate func status(on node: Node) -> PropertyListDictionary {
-        var body: PropertyListDictionary = [
-            "app": .string(app.description), "uid": .integer(Int64(user)),
-            "connected": .boolean(node.local.connected(app) != nil),
-        ]
+        let announcement = node.relay.side(node.options.role).applications[app]?.announcement
+        var body = announcement?.features.identity.status ?? [:]
+        body["app"] = .string(app.description)
+        body["uid"] = .integer(Int64(user))
+        body["connected"] = .boolean(node.local.connected(app) != nil)
         body["identifier"] = identifier.map { .string($0.description) }
         body["anchor"] = node.configuration.anchor(of: app)?.identifiers.first.map { .data($0.bytes) }
+        return body
+    }
+}
+
+extension ApplicationIdentity {
+    fileprivate var status: PropertyListDictionary {
+        var body: PropertyListDictionary = [:]
+        body["name"] = name.map { .string($0) }
+        body["version"] = version.map { .string($0) }
+        body["icon"] = icon.map { .string($0) }
         return body
     }
 }

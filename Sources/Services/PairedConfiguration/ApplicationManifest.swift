@@ -1,0 +1,131 @@
+// Manifest of an app: the property list Info.plist, with keys of Apple's bundles and of Appfigurate. It names the app
+// for people, and has what must be known before any code of the app runs. A key with a wrong value is a mistake of the
+// declaration, and never a silent default of a security switch.
+
+import TandemBase
+import TandemFiles
+public import TandemPropertyList
+import TandemPropertyListXML
+import TandemReactor
+import TandemSession
+public import TandemSettings
+import TandemWire
+
+/// The manifest of an app (Protocol/Settings.md SET-80 to SET-84).
+public struct ApplicationManifest: Sendable, Equatable {
+    /// `CFBundleIdentifier`: the application identifier, if neither the app nor the environment names one.
+    public private(set) var identifier: String?
+    /// `CFBundleDisplayName`, else `CFBundleName`; at most 128 bytes.
+    public private(set) var name: String?
+    /// `CFBundleShortVersionString`, else `CFBundleVersion`; at most 64 bytes.
+    public private(set) var version: String?
+    /// The name of the icon's file: the first of `CFBundleIcons`, `CFBundleIconFiles`, `CFBundleIconFile`; at most 255
+    /// bytes.
+    public private(set) var icon: String?
+    /// `APLLogging`: every event is logged, from before the app's first line on; false without the key.
+    public private(set) var isLogging = false
+    /// `APLKeychainAccessibility`; ``ProtectedAccessibility/always`` without the key, nil if its value is a mistake.
+    public private(set) var accessibility: ProtectedAccessibility? = .always
+    /// `APLKeychainAccessGroup`: the group that shares the protected store; nil for a store of the app's own.
+    public private(set) var accessGroup: String?
+    /// The mistakes; a key that one is about has no effect.
+    public private(set) var problems: [DeclarationProblem] = []
+
+    /// The manifest of this process: `Info.plist` beside its executable. Without that file it is empty.
+    public static let main =
+        Linux.executablePath.map { path in
+            ApplicationManifest(
+                path: path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) + fileName, isOptional: true)
+        } ?? ApplicationManifest([:])
+
+    private static var fileName: String { "Info.plist" }
+
+    /// Reads a file, such as that of the app which an extension belongs to. One that cannot be read is a mistake.
+    public init(path: String) { self.init(path: path, isOptional: false) }
+
+    private init(path: String, isOptional: Bool) {
+        do {
+            let bytes = try FileReading.read(
+                path: path, limit: PropertyListXMLReader.maximumLength, trust: .ownOrRootsAndUnwritable)
+            self.init(
+                bytes.starts(with: "bplist".utf8)
+                    ? try PropertyListReader.readDictionary(bytes) : try PropertyListXMLReader.readDictionary(bytes))
+        } catch FileError.missing where isOptional {
+            self.init([:])
+        } catch {
+            self.init([:])
+            accessibility = nil
+            problems = [.manifest(key: path, reason: "\(error)")]
+        }
+    }
+
+    /// The manifest with these entries.
+    public init(_ entries: PropertyListDictionary) {
+        identifier = text(["CFBundleIdentifier"], within: 128, in: entries)
+        name = text(["CFBundleDisplayName", "CFBundleName"], within: Limits.applicationName, in: entries)
+        version = text(
+            ["CFBundleShortVersionString", "CFBundleVersion"], within: Limits.applicationVersion, in: entries)
+        icon = icons(in: entries)
+        if let value = entries["APLLogging"] {
+            isLogging = value.booleanValue ?? false
+            if value.booleanValue == nil { refuse("APLLogging", "it is \(value.kind); write <true/> or <false/>") }
+        }
+        if let value = entries["APLKeychainAccessibility"] {
+            accessibility = value.stringValue.flatMap { ProtectedAccessibility(rawValue: $0) }
+            if accessibility == nil {
+                let names = ProtectedAccessibility.allCases.map(\.rawValue).joined(separator: ", ")
+                refuse("APLKeychainAccessibility", "it is none of \(names)")
+            }
+        }
+        accessGroup = text(["APLKeychainAccessGroup"], within: 255, in: entries)
+        // A store that was to be shared must not become a private one, nor one with another protection.
+        if accessGroup == nil, entries["APLKeychainAccessGroup"] != nil { accessibility = nil }
+    }
+
+    /// The name, version and icon as they travel to other devices.
+    var identity: ApplicationIdentity { ApplicationIdentity(name: name, version: version, icon: icon) }
+
+    private mutating func refuse(_ key: String, _ reason: String) {
+        problems.append(.manifest(key: key, reason: reason))
+    }
+
+    /// The first text of these keys; one that is none is a mistake, and the next key counts.
+    private mutating func text(_ keys: [String], within limit: Int, in entries: PropertyListDictionary) -> String? {
+        for key in keys {
+            guard let value = entries[key] else { continue }
+            if let text = value.stringValue, ApplicationIdentity.isText(text, within: limit) { return text }
+            refuse(key, "it must be a text of 1 to \(limit) bytes without NUL")
+        }
+        return nil
+    }
+
+    /// The first icon, wherever a bundle may name it.
+    private mutating func icons(in entries: PropertyListDictionary) -> String? {
+        let primary = entries["CFBundleIcons"]?.dictionaryValue?["CFBundlePrimaryIcon"]?.dictionaryValue ?? [:]
+        var candidates: PropertyListDictionary = [:]
+        candidates["CFBundleIcons"] = primary["CFBundleIconFiles"]?.arrayValue?.first ?? primary["CFBundleIconName"]
+        candidates["CFBundleIconFiles"] = entries["CFBundleIconFiles"]?.arrayValue?.first
+        candidates["CFBundleIconFile"] = entries["CFBundleIconFile"]
+        return text(
+            ["CFBundleIcons", "CFBundleIconFiles", "CFBundleIconFile"], within: Limits.applicationIcon, in: candidates)
+    }
+}
+
+/// When protected values can be read, and whether a copy of them is of use on another device. Appfigurate's
+/// `APLKeychainAccessibility`.
+public enum ProtectedAccessibility: String, Sendable, Hashable, CaseIterable {
+    /// While the device is unlocked.
+    case whenUnlocked = "WhenUnlocked"
+    /// The same, on this device only.
+    case whenUnlockedThisDeviceOnly = "WhenUnlockedThisDeviceOnly"
+    /// Once the device has been unlocked after a restart.
+    case afterFirstUnlock = "AfterFirstUnlock"
+    /// The same, on this device only.
+    case afterFirstUnlockThisDeviceOnly = "AfterFirstUnlockThisDeviceOnly"
+    /// Always.
+    case always = "Always"
+    /// The same, on this device only.
+    case alwaysThisDeviceOnly = "AlwaysThisDeviceOnly"
+    /// While the device is unlocked, and only where it has a passcode; on this device only.
+    case whenPasscodeSetThisDeviceOnly = "WhenPasscodeSetThisDeviceOnly"
+}

@@ -1,0 +1,78 @@
+// The log of the libraries: who gets events, from when on, and what is in none of them. The log is the process's:
+// events of other tests come, too, and each test looks for its own.
+
+import PairedConfiguration
+import PairedSession
+import Synchronization
+import TandemTestSupport
+import Testing
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class LoudConfiguration: Configuration, @unchecked Sendable {
+    @Toggle("Whether the log was on in reset") var wasOn = false
+
+    override class var manifest: ApplicationManifest { ApplicationManifest(["APLLogging": true]) }
+
+    override func reset() { wasOn = PairedLog.isVerbose }
+}
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class SecretiveConfiguration: Configuration, @unchecked Sendable {
+    @Preference(secret: true) var keyOfLogTest = "hunter2"
+    @Preference(restart: true) var nameOfLogTest = "one"
+}
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class MistakenConfiguration: Configuration, @unchecked Sendable {
+    @Toggle("Logging") var logging = false
+
+    override class var manifest: ApplicationManifest { ApplicationManifest(["APLKeychainAccessibility": "Sometimes"]) }
+}
+
+@Suite(.serialized) struct LogTests {
+    private func events(from level: LogLevel, of key: String, _ body: () -> Void) -> [LogEvent] {
+        let events = Collector<LogEvent>()
+        PairedLog.send(from: level) { events.add($0) }
+        defer { PairedLog.send(from: .error, to: nil) }
+        body()
+        return events.all.filter { $0.fields.contains(.text("key", key)) }
+    }
+
+    @Test func `SET-82: the manifest turns the log on before the app's own code runs`() {
+        PairedLog.send(from: .error) { _ in }
+        defer { PairedLog.send(from: .error, to: nil) }
+        #expect(!PairedLog.isVerbose)
+        #expect(LoudConfiguration().wasOn)
+        #expect(PairedLog.isVerbose)
+        PairedLog.isVerbose = false
+        #expect(!PairedLog.isVerbose)
+    }
+
+    @Test func `SET-86: events are values, and a secret is in none of them`() {
+        let secret = events(from: .debug, of: "keyOfLogTest") { SecretiveConfiguration().keyOfLogTest = "hunter3" }
+        #expect(
+            secret.map(\.description) == [
+                "debug setting changed key=keyOfLogTest origin=local old=<redacted> new=<redacted> restart=no"
+            ])
+        #expect(secret.first?.fields.contains { $0.name == "new" && $0.value == .redacted } == true)
+        let plain = events(from: .debug, of: "nameOfLogTest") { SecretiveConfiguration().nameOfLogTest = "two\n" }
+        #expect(
+            plain.map(\.description) == [
+                "debug setting changed key=nameOfLogTest origin=local old=one new=\"two\\n\" restart=yes"
+            ])
+        #expect(events(from: .info, of: "nameOfLogTest") { SecretiveConfiguration().nameOfLogTest = "two" }.isEmpty)
+    }
+
+    #if DEBUG
+        @Test func `SET-85 SET-87: without a receiver mistakes are lines on standard error`() async {
+            let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                PairedLog.write(LogEvent(.warning, "no error"))
+                _ = MistakenConfiguration()
+            }
+            let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            #expect(
+                text.contains("Z error mistake in the declaration problem=\"APLKeychainAccessibility in the manifest"))
+            #expect(!text.contains("no error"))
+        }
+    #endif
+}
