@@ -190,6 +190,18 @@ measure_hostile() {
     done
 }
 
+# What an app pays for its typed settings, in process.
+measure_settings() {
+    local round name result
+    for ((round = 1; round <= rounds; round++)); do
+        taskset -c 1 "$driver" settings >"$logs/settings"
+        while read -r result; do
+            name=$(sed -nE 's/.*"operation":"([^"]+)".*/\1/p' <<<"$result")
+            note settings "$name" 0 "$round" "$result"
+        done <"$logs/settings"
+    done
+}
+
 table_of() {
     local script=$here/$1.sh
     # On one core, so that a move to the other one is no part of a figure; what needs both pins its processes itself.

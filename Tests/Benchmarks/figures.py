@@ -110,6 +110,17 @@ def crowd_rows(runs):
             yield beside(row, mine, reference, "alone", 1.2)
 
 
+# Nanoseconds: a read of one setting; a file of 500 keys; 100 changes as one batch.
+SETTINGS_TARGETS = {"setting read": 50}
+
+
+def settings_rows(runs):
+    for case, size, name in runs:
+        if case == "settings":
+            row = figure("Settings", name, "ns", column(runs, case, size, name, "value"))
+            yield judged(row, "value", SETTINGS_TARGETS.get(name.split(",")[0]))
+
+
 def hostile_rows(runs):
     for case, size, name in runs:
         if case == "hostile":
@@ -119,5 +130,5 @@ def hostile_rows(runs):
 
 
 def rows_of(runs):
-    for part in (relay_rows, counted_rows, idle_rows, start_rows, crowd_rows, hostile_rows):
+    for part in (relay_rows, counted_rows, idle_rows, start_rows, crowd_rows, hostile_rows, settings_rows):
         yield from part(runs)

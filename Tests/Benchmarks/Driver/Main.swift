@@ -5,6 +5,7 @@
 //     tandem-bench codec frames FILE         checking, reading and writing of envelopes
 //     tandem-bench hostile FILE              each payload by itself, until it is read or refused
 //     tandem-bench verify KEY.pem            signatures under a private key, and a configuration without its signature
+//     tandem-bench settings                  reading, loading and changing typed settings
 //     tandem-bench desired                   1,000 secondaries x 20 apps compared with the desired state
 //     tandem-bench fleet                     one configuration to 1,000 secondaries, and 100 rotations followed
 
@@ -33,9 +34,11 @@ enum Driver {
         case ("verify", let path?, 2): try VerificationBench(key(path)).report()
         case ("desired", nil, 1): try DesiredBench().report()
         case ("fleet", nil, 1): try FleetBench().report()
+        case ("settings", nil, 1): try SettingsBench().report()
         default:
             throw BenchError(
-                text: "usage: tandem-bench codec payloads|frames FILE, hostile FILE, verify KEY, desired, fleet")
+                text: "usage: tandem-bench codec payloads|frames FILE, hostile FILE, verify KEY, desired, fleet, "
+                    + "settings")
         }
     }
 
