@@ -6,7 +6,7 @@ import CTandemOpenSSL
 /// The reason why a key behind a URI cannot be used.
 package enum KeyStoreError: Error, Sendable, Equatable {
     /// OpenSSL has no provider for the URI's scheme.
-    case noProvider(scheme: String, reason: String)
+    case noProvider(scheme: String)
     /// The provider does not open the URI, or asks for another PIN.
     case unopened(String)
     /// The URI names no private key.
@@ -20,8 +20,8 @@ package enum KeyStoreError: Error, Sendable, Equatable {
 extension KeyStoreError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .noProvider(let scheme, let reason):
-            "OpenSSL has no provider '\(scheme)' (\(reason)); install Debian's 'pkcs11-provider', and name the token's "
+        case .noProvider(let scheme):
+            "OpenSSL has no provider '\(scheme)'; install Debian's 'pkcs11-provider', and name the token's "
                 + "module in PKCS11_PROVIDER_MODULE"
         case .unopened(let reason): "the provider does not open it: \(reason)"
         case .noKey: "it names no private key; add 'type=private' and the key's 'object' or 'id'"
@@ -42,8 +42,9 @@ package enum KeyStore {
     /// Makes the scheme known to OpenSSL, whose configuration this process does not read.
     static func prepare(_ scheme: String) throws(KeyStoreError) {
         // The provider that OpenSSL has by itself stays beside it.
-        let (isLoaded, faults) = openSSL { unsafe OSSL_PROVIDER_try_load(nil, scheme, 1) != nil }
-        guard isLoaded else { throw .noProvider(scheme: scheme, reason: faults.text) }
+        guard openSSL({ unsafe OSSL_PROVIDER_try_load(nil, scheme, 1) != nil }).value else {
+            throw .noProvider(scheme: scheme)
+        }
     }
 }
 
