@@ -278,6 +278,18 @@ extension Linux {
         return time
     }
 
+    /// The content of a `user` key in the keyrings of the process; nil if there is none that it may read.
+    package static func keyringContent(_ description: String) -> [UInt8]? {
+        // The kernel's own limit for the content of such a key.
+        let limit = 32_767
+        var count = 0
+        let content = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
+            count = Int(description.withCString { tandem_keyring_read($0, buffer.baseAddress, limit) })
+            initialized = max(0, min(count, limit))
+        }
+        return count > 0 && count <= limit ? content : nil
+    }
+
     /// Calls the action when the process exits in order: `exit`, or the end of `main`. No signal calls it.
     package static func atExit(_ action: @convention(c) () -> Void) { atexit(action) }
 

@@ -216,12 +216,40 @@ package struct ApplicationPreferences {
         guard let name = (variable("TANDEM_APPLICATION") ?? file).flatMap({ try? ApplicationIdentifier($0) }) else {
             return NoPreferences(detail: "the program's name is no application identifier; set TANDEM_APPLICATION")
         }
+        guard let path = path(of: name, variable) else { return NoPreferences(detail: noHome) }
+        return FilePreferences(path)
+    }
+
+    fileprivate static let noHome = "neither XDG_CONFIG_HOME nor HOME is set; set TANDEM_PREFERENCES to a directory"
+
+    /// The file in the configuration directory of an app of this name; nil without one.
+    fileprivate static func path(of name: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
         guard let home = variable("XDG_CONFIG_HOME") ?? variable("HOME").map({ $0 + "/.config" }), home.hasPrefix("/")
-        else {
-            return NoPreferences(
-                detail: "neither XDG_CONFIG_HOME nor HOME is set; set TANDEM_PREFERENCES to a directory")
+        else { return nil }
+        return "\(home)/\(name)/\(fileName)"
+    }
+}
+
+extension FilePreferences {
+    /// The store that several apps of one user share: that of an app of this name. `APLKeychainAccessGroup` names it
+    /// in a manifest.
+    /// - Throws: the name is no application identifier, or there is no configuration directory.
+    public convenience init(accessGroup: String) throws(PreferenceStoreError) {
+        try self.init(accessGroup: accessGroup, variable: Linux.environment)
+    }
+
+    package convenience init(
+        accessGroup: String, variable: (String) -> String?
+    ) throws(PreferenceStoreError) {
+        let store = "the access group '\(accessGroup.prefix(64))'"
+        guard let name = try? ApplicationIdentifier(accessGroup) else {
+            let detail = "an access group is 1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
+            throw PreferenceStoreError(.unavailable, store: store, detail: detail)
         }
-        return FilePreferences("\(home)/\(name)/\(fileName)")
+        guard let path = ApplicationPreferences.path(of: name, variable) else {
+            throw PreferenceStoreError(.unavailable, store: store, detail: ApplicationPreferences.noHome)
+        }
+        self.init(path)
     }
 }
 

@@ -79,39 +79,51 @@ extension PreferenceStoreError: CustomStringConvertible {
 
 /// Preferences that end with this object: for tests, and for values that must not survive the process.
 public final class MemoryPreferences: PreferenceStore {
+    private let stored: Mutex<PropertyListDictionary>
+    private let observers = PreferenceObservers()
+
+    /// A store with these entries.
+    public init(_ entries: PropertyListDictionary = [:]) { stored = Mutex(entries) }
+
+    /// All entries.
+    public var entries: PropertyListDictionary { stored.withLock(\.self) }
+
+    public func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
+        let isChanged = stored.withLock { stored in
+            let edit = change(stored)
+            if !edit.isEmpty { stored = edit.applied(to: stored) }
+            return !edit.isEmpty
+        }
+        if isChanged { observers.notify() }
+    }
+
+    public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
+        observers.add(changed)
+    }
+}
+
+/// The observers of a store.
+final class PreferenceObservers: Sendable {
     private struct State {
-        var entries: PropertyListDictionary
         /// In the order of their tokens.
         var observers: [(token: Int, call: @Sendable () -> Void)] = []
         var nextToken = 0
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
-    /// A store with these entries.
-    public init(_ entries: PropertyListDictionary = [:]) { state = Mutex(State(entries: entries)) }
-
-    /// All entries.
-    public var entries: PropertyListDictionary { state.withLock(\.entries) }
-
-    public func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
-        let observers = state.withLock { state -> [@Sendable () -> Void] in
-            let edit = change(state.entries)
-            guard !edit.isEmpty else { return [] }
-            state.entries = edit.applied(to: state.entries)
-            return state.observers.map(\.call)
-        }
-        for call in observers { call() }
-    }
-
-    public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
+    func add(_ call: @escaping @Sendable () -> Void) -> ConfigurationObservation {
         let token = state.withLock { state in
             state.nextToken += 1
-            state.observers.append((state.nextToken, changed))
+            state.observers.append((state.nextToken, call))
             return state.nextToken
         }
         return ConfigurationObservation { [weak self] in
             self?.state.withLock { $0.observers.removeAll { $0.token == token } }
         }
+    }
+
+    func notify() {
+        for observer in state.withLock(\.observers) { observer.call() }
     }
 }

@@ -1,10 +1,13 @@
 // Linux calls that need a GNU or Linux header of their own.
 #include "result.h"
 
+#include <linux/keyctl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int tandem_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
     return TANDEM_RETRY(accept4(descriptor, address, length, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -20,6 +23,11 @@ int tandem_socket_credentials(int descriptor, struct tandem_credentials *credent
 
 int tandem_rename_new(int from_directory, const char *from, int to_directory, const char *to) {
     return tandem_result(renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE));
+}
+
+int tandem_keyring_read(const char *description, void *room, size_t size) {
+    int key = tandem_result(syscall(SYS_request_key, "user", description, NULL, 0));
+    return key < 0 ? key : tandem_result(syscall(SYS_keyctl, KEYCTL_READ, key, room, size));
 }
 
 int tandem_thread_start(void *(*body)(void *), void *context, const char *name, pthread_t *thread) {

@@ -47,6 +47,8 @@ int tandem_rename_new(int from_directory, const char *from, int to_directory, co
 int tandem_thread_start(void *(*body)(void *), void *context, const char *name, pthread_t *thread);
 const char *tandem_error_name(int number);
 const char *tandem_error_text(int number);
+// The content of a `user` key in the process's keyrings: its length, which may be above the room's.
+int tandem_keyring_read(const char *description, void *room, size_t size);
 int tandem_process_forbid_dump(void);
 void tandem_heap_trim(void);
 
