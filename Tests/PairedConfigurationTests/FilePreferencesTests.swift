@@ -12,6 +12,9 @@ private final class Preferences: Configuration, @unchecked Sendable {
     @Preference var volume = 50
 }
 
+/// Writes of a process that is killed.
+private let writes = Atomic<Int>(0)
+
 @Suite struct FilePreferencesTests {
     private let place = TemporaryDirectory()
 
@@ -117,6 +120,35 @@ private final class Preferences: Configuration, @unchecked Sendable {
             }
         }
         #expect(try entries()?.count == 40)
+    }
+
+    @Test("SET-29: a process that is killed while it writes leaves a whole file, and the next one goes on")
+    func aKilledWriter() async throws {
+        setenv("TANDEM_TEST_KILLED", place.path("preferences.plist"), 1)
+        defer { unsetenv("TANDEM_TEST_KILLED") }
+        for _ in 0..<3 {
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                let store = FilePreferences(String(cString: getenv("TANDEM_TEST_KILLED")))
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        while true {
+                            let number = writes.add(1, ordering: .relaxed).newValue
+                            let value: PropertyListValue = .integer(Int64(number))
+                            try? store.update { _ in PreferenceEdit(values: ["one": value, "other": value]) }
+                        }
+                    }
+                    group.addTask {
+                        while writes.load(ordering: .relaxed) < 30 { sched_yield() }
+                        kill(getpid(), SIGKILL)
+                    }
+                }
+            }
+            let found = try #require(try entries())
+            let one = try #require(found["one"]?.integerValue)
+            #expect(found["other"]?.integerValue == one && one >= 28)
+        }
+        try store.update { _ in PreferenceEdit(values: ["one": 1]) }
+        #expect(place.names == ["preferences.plist"])
     }
 
     @Test("LIM-97: a holder that does not end its turn is a fault after a while, and nothing is written")

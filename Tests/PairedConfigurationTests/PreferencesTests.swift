@@ -170,6 +170,8 @@ private final class OddStore: PreferenceStore {
             path(home.merging(["TANDEM_PREFERENCES": "/p", "STATE_DIRECTORY": "/s"]) { $1 }) == "/p/preferences.plist")
         #expect(path(["TANDEM_PREFERENCES": "memory"]) == nil)
         #expect(path([:]) == nil && path(home, "/usr/bin/a b") == nil && path(["HOME": "h"]) == nil)
+        #expect(path(["HOME": "/h", "XDG_CONFIG_HOME": "x"]) == "/h/.config/kiosk/preferences.plist")
+        #expect(path(["STATE_DIRECTORY": "/a:/b"]) == "/a/preferences.plist")
         let none = ApplicationPreferences.store(variable: { _ in nil }, program: "kiosk")
         #expect(throws: PreferenceStoreError.self) { try none.update { _ in PreferenceEdit() } }
     }

@@ -211,7 +211,10 @@ package struct ApplicationPreferences {
         if let choice = variable("TANDEM_PREFERENCES") {
             return choice == "memory" ? MemoryPreferences() : FilePreferences(choice + "/" + fileName)
         }
-        if let path = variable("STATE_DIRECTORY") { return FilePreferences(path + "/" + fileName) }
+        // Several of a service have colons between them.
+        if let path = variable("STATE_DIRECTORY")?.split(separator: ":").first {
+            return FilePreferences(path + "/" + fileName)
+        }
         let file = program?.split(separator: "/").last.map(String.init)
         guard let name = (variable("TANDEM_APPLICATION") ?? file).flatMap({ try? ApplicationIdentifier($0) }) else {
             return NoPreferences(detail: "the program's name is no application identifier; set TANDEM_APPLICATION")
@@ -224,8 +227,9 @@ package struct ApplicationPreferences {
 
     /// The file in the configuration directory of an app of this name; nil without one.
     fileprivate static func path(of name: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
-        guard let home = variable("XDG_CONFIG_HOME") ?? variable("HOME").map({ $0 + "/.config" }), home.hasPrefix("/")
-        else { return nil }
+        // The specification of these directories ignores a relative one.
+        let homes = [variable("XDG_CONFIG_HOME"), variable("HOME").map { $0 + "/.config" }]
+        guard let home = homes.compactMap(\.self).first(where: { $0.hasPrefix("/") }) else { return nil }
         return "\(home)/\(name)/\(fileName)"
     }
 }
