@@ -5,7 +5,7 @@
 package import TandemBase
 package import TandemSession
 
-/// A typed configuration as a session sees it: its part of the registration, and the two calls that it takes.
+/// A typed configuration as a session sees it: its part of the registration, and the calls that it takes.
 package struct InstalledConfiguration: Sendable {
     /// PEM text of the compiled trust anchor.
     let anchor: String?
@@ -17,12 +17,15 @@ package struct InstalledConfiguration: Sendable {
     let load: @Sendable (DeviceRole, _ directory: String?, _ loaded: @escaping @Sendable () -> Void) -> Void
     /// Answers a configuration from the daemon, at any later time, from any thread.
     let take: @Sendable (ReceivedMessage) -> Void
+    /// Hears of the pairings whenever the session's state may have changed, if the daemon carries synced settings.
+    let follow: @Sendable ([PairedDevice]) -> Void
 
     package init(
         anchor: String?, identifier: String?, allowsInvalidSignatures: Bool,
         identity: ApplicationIdentity = ApplicationIdentity(),
         load: @escaping @Sendable (DeviceRole, String?, @escaping @Sendable () -> Void) -> Void,
-        take: @escaping @Sendable (ReceivedMessage) -> Void
+        take: @escaping @Sendable (ReceivedMessage) -> Void,
+        follow: @escaping @Sendable ([PairedDevice]) -> Void = { _ in }
     ) {
         self.anchor = anchor
         self.identifier = identifier
@@ -30,6 +33,7 @@ package struct InstalledConfiguration: Sendable {
         self.identity = identity
         self.load = load
         self.take = take
+        self.follow = follow
     }
 }
 

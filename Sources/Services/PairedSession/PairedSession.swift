@@ -18,7 +18,7 @@ package import TandemReactor
 /// connection ends when the last of an app's sessions is released, or by ``end()``.
 public final class PairedSession: Sendable {
     package let core: SessionActor
-    let pairing: UniqueIdentifier?
+    package let pairing: UniqueIdentifier?
     /// Keeps the session that was opened, whose release ends the actor; nil for that one itself.
     private let opened: PairedSession?
 

@@ -46,8 +46,7 @@ package actor SessionActor {
         self.settings = settings
         daemon = DaemonChannel(dialer: dialer, scheduler: scheduler)
         connection = SessionConnection(settings: settings, scheduler: scheduler, channel: daemon)
-        states = SessionStatePublisher(
-            connection.machine, Clocks(now: Linux.bootTime, wall: Linux.wallTime))
+        states = SessionStatePublisher(connection.machine, Clocks(now: Linux.bootTime, wall: Linux.wallTime))
         requests = RequestTable(daemon: daemon, scheduler: scheduler, counts: counts)
         broadcasts = BroadcastTable(app: app, daemon: daemon, scheduler: scheduler)
         messages = MessageInbox(scheduler: scheduler)
@@ -179,13 +178,13 @@ package actor SessionActor {
         transfers.submitAgain()
         if followedOn != daemon.number { transfers.followAgain() }
         followedOn = daemon.number
+        publish()
         finishActivating(.success(()))
     }
 
     private func awaitArrivals(_ number: Int) {
         guard let deliverArrivals else {
-            scheduler.schedule(after: .zero) { [weak connection] in connection?.arrivalsDelivered(number) }
-            return
+            return _ = scheduler.schedule(after: .zero) { [weak connection] in connection?.arrivalsDelivered(number) }
         }
         deliverArrivals { [weak self] in self?.run { $0.connection.arrivalsDelivered(number) } }
     }
@@ -194,6 +193,7 @@ package actor SessionActor {
         states.publish(
             connection.machine, Clocks(now: scheduler.now, wall: scheduler.wallNow), passing: passing,
             contexts.contexts, hasContentPending: items.hasWaiting)
+        if connection.takesSettings, followedOn == daemon.number { configuration?.follow(states.snapshot.pairings) }
     }
 
     /// Publishes whether an item waits for a handler, if that has changed.

@@ -100,6 +100,8 @@ final class SessionConnection {
     private var registration: TandemSession.Registration
     /// The daemon carries topics (SES-3).
     private(set) var takesTopics = false
+    /// The daemon carries synced settings (SES-76).
+    private(set) var takesSettings = false
     /// The daemon has said `bye` on this connection.
     private(set) var isDaemonLeaving = false
 
@@ -223,6 +225,7 @@ final class SessionConnection {
             (try? HelloNegotiation(own: own).accept(version: version, capabilities: Set(hello.capabilities))) != nil
         else { return refuse(Refusal(.version)) }
         takesTopics = hello.capabilities.contains(.topic)
+        takesSettings = hello.capabilities.contains(.settings)
         perform(machine.greeted())
     }
 

@@ -221,7 +221,7 @@ extension WCSession {
             let dispatcher = DelegateDispatcher(self, core)
             core.observeEvents { dispatcher.happened($0) }
             core.receive { dispatcher.arrived($0) }
-            core.handleItems(Channel.forApps) { dispatcher.arrived($0, $1) }
+            core.handleItems(Channel.forApps.subtracting([.settings])) { dispatcher.arrived($0, $1) }
             core.observeTransfers { [weak self] in self?.happened($0) }
             core.beforeSwitching { [weak self] done in
                 guard let self else { return done() }

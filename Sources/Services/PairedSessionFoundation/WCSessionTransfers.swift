@@ -96,7 +96,7 @@ extension WCSession {
         case .file: fileFinished(event.id, error, isLast: isLast)
         case .userInfo: finished(event.id, error, isLast: isLast)
         // The next context takes its place.
-        case .context, nil: break
+        case .context, .settings, nil: break
         }
     }
 
@@ -143,7 +143,7 @@ extension WCSession {
             case .file: session.fileArrived(item, session, delegate)
             case .context: delegate.session(session, didReceiveApplicationContext: item.content.foundationValue)
             case .userInfo: delegate.session(session, didReceiveUserInfo: item.content.foundationValue)
-            case nil: UnhandledReport.set()
+            case .settings, nil: UnhandledReport.set()
             }
             if UnhandledReport.isSet { token.threw(.rejected(.unhandled)) } else { token.returned() }
         }

@@ -11,6 +11,7 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
     case userInfo
     case urgent
     case file
+    case settings
 
     /// Rules of a channel for its items.
     package struct Properties: Sendable {
@@ -33,6 +34,7 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
         case .userInfo: Properties(capability: .userInfo, bodyLimit: Limits.userInfoBody)
         case .urgent: Properties(capability: .urgent, bodyLimit: Limits.userInfoBody, overflow: .userInfo)
         case .file: Properties(capability: .file, bodyLimit: Limits.userInfoBody, hasFile: true)
+        case .settings: Properties(capability: .settings, bodyLimit: Limits.contextBody, isLatestWins: true)
         }
     }
 

@@ -72,6 +72,8 @@ package enum Capability: String, Sendable, Hashable, CaseIterable {
     case trial
     /// Carriers and far secondaries are known (CFG-100).
     case chain
+    /// Settings are mirrored (SES-76).
+    case settings
 }
 
 /// The part of hello that device links add.

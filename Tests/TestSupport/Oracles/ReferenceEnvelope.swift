@@ -43,7 +43,7 @@ package enum ReferenceEnvelope {
         "answer": (["app", "id", "command"], ["code", "name", "body"]),
         "join": (["body"], []), "joined": (["body"], []),
     ]
-    private static let channels = ["configuration", "context", "userInfo", "urgent", "file"]
+    private static let channels = ["configuration", "context", "userInfo", "urgent", "file", "settings"]
 
     /// The pairs of an envelope without `sealing`, which says nothing in version 1; nil if a rule is broken.
     package static func pairs(_ payload: [UInt8]) -> PropertyListDictionary? {

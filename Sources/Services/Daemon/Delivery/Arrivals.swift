@@ -174,6 +174,7 @@ package final class Arrivals {
             log(.error, "item failed too often, kept as a dead letter", key, .integer("ordinal", ordinal))
         case .released(let id): environment.report(.fileReleased(id, key, .inbound))
         case .contextReceived(let revision, let body):
+            guard key.isContext else { break }
             environment.report(.contextChanged(LatestContext(key, .received, revision, body)))
         case .staleContext(let revision):
             staleContexts.add()

@@ -43,7 +43,7 @@ package final class ContextDelivery {
                     completion(result.map { SubmitReceipt(.unchanged, revision: revision) })
                 case .set(let revision):
                     // A repeated submission may be of an older context than the one that is set.
-                    if isNew, case .success = result {
+                    if isNew, key.isContext, case .success = result {
                         environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
                     }
                     completion(result.map { SubmitReceipt(revision: revision) })
@@ -71,13 +71,13 @@ package final class ContextDelivery {
     // MARK: reading
 
     private var sentRevisions: [QueueKey: UInt64] {
-        queues.table.queues.compactMapValues { queue in
+        queues.table.queues.filter(\.key.isContext).compactMapValues { queue in
             queue.machine.context.flatMap { $0.isCleared ? nil : $0.revision }
         }
     }
 
     private var receivedRevisions: [QueueKey: UInt64] {
-        arrivals.table.queues.compactMapValues { $0.machine.context?.revision }
+        arrivals.table.queues.filter(\.key.isContext).compactMapValues { $0.machine.context?.revision }
     }
 
     /// The revisions of all contexts, by pairing and application: the last one set here, and the last one that came and
@@ -120,6 +120,11 @@ package final class ContextDelivery {
             }
         }
     }
+}
+
+extension QueueKey {
+    /// An app is told the latest of the queue (SES-52); of mirrored settings only their merging needs it (SES-76).
+    var isContext: Bool { channel == .context }
 }
 
 /// The latest context of one direction.

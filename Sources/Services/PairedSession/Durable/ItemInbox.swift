@@ -30,8 +30,8 @@ final class ItemInbox {
     private var waiting: [(item: DeliveredItem, give: @Sendable (HandlingVerdict) -> Void)] = []
     private var nextNumber: UInt64 = 0
 
-    /// Something waits for its first handler: `hasContentPending` of WCSession.
-    var hasWaiting: Bool { !waiting.isEmpty }
+    /// Something of the app's waits for its first handler: `hasContentPending` of WCSession.
+    var hasWaiting: Bool { waiting.contains { $0.item.channel != .settings } }
 
     /// A `delivery` arrived.
     /// - Parameter give: called once with the verdict of the handlers.

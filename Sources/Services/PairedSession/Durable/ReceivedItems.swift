@@ -45,9 +45,10 @@ public struct ReceivedContext: Sendable {
     public let revision: UInt64
 }
 
-/// The contents that apps have handlers for. The one place that says which handler a channel's items go to.
+/// The contents that apps and their configurations have handlers for. The one place that says which handler a channel's
+/// items go to.
 package enum ItemContent: CaseIterable, Sendable {
-    case userInfo, context, file
+    case userInfo, context, file, settings
 
     /// The channels whose items have this content.
     var channels: Set<Channel> { Set(Channel.allCases.filter { $0.content == self }) }
@@ -60,6 +61,7 @@ extension Channel {
         case .userInfo, .urgent: .userInfo
         case .context: .context
         case .file: .file
+        case .settings: .settings
         case .configuration: nil
         }
     }

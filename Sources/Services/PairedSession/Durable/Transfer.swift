@@ -40,7 +40,7 @@ public final class Transfer: Sendable {
             case .userInfo: self = .userInfo
             case .urgent: self = .urgent
             case .file: self = .file
-            case .context, .configuration: return nil
+            case .context, .settings, .configuration: return nil
             }
         }
     }
