@@ -22,6 +22,7 @@ struct Lamp {
         let events = configuration.observeEvents(Self.show)
         defer { withExtendedLifetime((observation, events)) {} }
         session.handleMessages { [configuration] message in Self.echo(message, configuration) }
+        try configuration.edit()
         try await session.activate()
         for (name, value) in configuration.snapshot.values { Output.show("value \(name) = \(value.text)") }
         for await status in session.reachabilityUpdates { Output.show("reachable \(status.level) \(status.reason)") }
@@ -54,6 +55,7 @@ struct Lamp {
         case .deactivated: Output.show("no signed configuration is active")
         case .fileLoaded(let load): Output.show("configuration file \(load.file ?? "none")")
         case .fileRefused(let failure): Output.show("configuration file refused: \(failure)")
+        case .sync(let event): Output.show("synced settings: \(event)")
         case .declarationProblem(let problem): Output.show("mistake in a declaration: \(problem)")
         case .preferences(let event): Output.show("preferences: \(event)")
         case .assignmentIgnored(let error): Output.show("ignored: \(error)")

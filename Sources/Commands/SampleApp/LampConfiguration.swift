@@ -14,4 +14,16 @@ final class LampConfiguration: Configuration, @unchecked Sendable {
     /// A real app returns the text of its key here, compiled in; the sample takes it from `--key`, so that it can be
     /// tried with any key.
     override var publicKey: String? { CommandLineKey.text }
+
+    override var syncedSettings: [any DeclaredProperty] { Launch.arguments.sync.isEmpty ? [] : [$volume, $colour] }
+
+    /// Sets what the command line says.
+    func edit() throws {
+        for text in Launch.arguments.sync {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { continue }
+            if parts[0] == "colour" { try $colour.set(parts[1]) }
+            if parts[0] == "volume", let volume = Int(parts[1]) { try $volume.set(volume) }
+        }
+    }
 }

@@ -110,6 +110,8 @@ public enum DeclarationProblem: Error, Sendable, Equatable {
     case invalidDateFormat(reason: String)
     /// A key of the app's manifest, or the manifest itself.
     case manifest(key: String, reason: String)
+    /// A property that cannot be synced.
+    case invalidSync(property: String, String)
     /// The default (declared, or assigned in `reset()`) breaks the property's own rule.
     case defaultValue(SettingError)
 }
@@ -131,6 +133,7 @@ extension DeclarationProblem: CustomStringConvertible {
         case .choice(let error, let label): "choice '\(label)' of \(error)"
         case .invalidDateFormat(let reason): reason
         case .manifest(let key, let reason): "\(key) in the manifest: \(reason)"
+        case .invalidSync(let property, let reason): "the synced setting '\(property)': \(reason)"
         case .defaultValue(let error): "default of \(error)"
         }
     }

@@ -48,6 +48,15 @@ package struct SettingLayers: Sendable {
         change(origin) { $0[layer.rawValue][place] = value }
     }
 
+    /// Sets or removes values of one layer that have been judged, as one batch.
+    package mutating func put(
+        _ values: [(place: Int, value: SettingValue?)], in layer: SettingLayer, origin: SettingOrigin
+    ) -> SettingChanges {
+        change(origin) { rows in
+            for (place, value) in values { rows[layer.rawValue][place] = value }
+        }
+    }
+
     /// The values of one layer, one or nil for each declaration.
     package func values(in layer: SettingLayer) -> [SettingValue?] { rows[layer.rawValue] }
 

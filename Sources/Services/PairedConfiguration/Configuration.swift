@@ -48,7 +48,9 @@ open class Configuration: @unchecked Sendable {
         pages.compare(store.defaults, with: ofPages, of: schema)
         // The declared defaults that reset() replaced are not asked for; what it left is.
         let ofSchema = schema.problems.filter { if case .defaultValue = $0 { false } else { true } }
-        let found = discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems + manifest.problems
+        let found =
+            discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems + manifest.problems
+            + SyncRules(self).problems(in: schema)
         problems.withLock { $0 = found }
         policy.judge(found)
         let stored = StoredPreferences(store, chosen ?? preferenceStore, pages)
@@ -105,6 +107,16 @@ open class Configuration: @unchecked Sendable {
     /// Override on a primary to target this app's secondaries by a name of its own instead of the device's vendor
     /// identifier: 1-256 bytes of UTF-8 without NUL. Appfigurate's `customIdentifier`.
     open var customIdentifier: String? { nil }
+
+    /// Override to mirror some preferences with the counterpart of the session that this configuration is installed on,
+    /// such as `[$colour, $volume]` (Protocol/Settings.md SET-70). Each side takes what the other sets or removes, also
+    /// without a link meanwhile; signed values and a person's edits hide it as they hide any preference.
+    /// DDGPreferences' class for iCloud.
+    open var syncedSettings: [any DeclaredProperty] { [] }
+
+    /// Override to name the property by which the app's user decides whether ``syncedSettings`` are mirrored. It is not
+    /// mirrored itself. nil, the default: they always are.
+    open var syncSwitch: Property<Bool>? { nil }
 
     /// Override to take the entries of a configuration file by hand, such as `home = file["base_url"]?.stringValue`:
     /// what is assigned here is the file's value, of the layer ``SettingLayer/file``, and one that breaks its rule is
@@ -260,6 +272,11 @@ extension Configuration {
     }
 
     private var conversion: SettingConversion { ConversionRules(self).conversion }
+
+    /// The mirror of the synced settings.
+    func mirror(on session: PairedSession) -> SettingsMirror? {
+        preferences.withLock(\.self).map { SettingsMirror(store, $0, SyncRules(self), on: session) }
+    }
 }
 
 /// The environment that the process was started with, as the kernel shows it: to find variables without a property.
@@ -272,6 +289,30 @@ private enum StartEnvironment {
         let bytes = (try? FileReading.read(path: "/proc/self/environ", limit: limit)) ?? []
         return bytes.split(separator: 0).compactMap { entry in
             entry.firstIndex(of: UInt8(ascii: "=")).map { String(decoding: entry[..<$0], as: UTF8.self) }
+        }
+    }
+}
+
+/// The synced settings as the app declares them.
+struct SyncRules: Sendable {
+    let names: [String]
+    let toggle: Property<Bool>?
+
+    init(_ configuration: Configuration) {
+        names = configuration.syncedSettings.map(\.declaration.name)
+        toggle = configuration.syncSwitch
+    }
+
+    var isOn: Bool { toggle?.value ?? true }
+
+    /// A property of another configuration, one that is named twice, and the switch itself.
+    func problems(in schema: SettingsSchema) -> [DeclarationProblem] {
+        var known: Set<String> = []
+        return names.compactMap { name in
+            if schema.place(of: name) == nil { return .invalidSync(property: name, "it is no property of this class") }
+            if !known.insert(name).inserted { return .invalidSync(property: name, "it is named twice") }
+            guard name == toggle?.declaration.name else { return nil }
+            return .invalidSync(property: name, "each device has this switch for itself")
         }
     }
 }

@@ -46,6 +46,8 @@ public enum ConfigurationEvent: Sendable, Equatable {
     case fileRefused(ConfigurationFileFailure)
     /// Stored preferences were not taken, or not stored, as they are.
     case preferences(PreferenceEvent)
+    /// Synced settings were not mirrored as they are.
+    case sync(SyncEvent)
     /// A mistake in the declaration: each observer receives those found at start before anything else.
     case declarationProblem(DeclarationProblem)
     /// An invalid value was assigned in code and ignored.
@@ -105,6 +107,7 @@ extension ConfigurationEvent {
             } else {
                 LogEvent(.warning, "preference not taken", .outside("reason", "\(event)"))
             }
+        case .sync(let event): LogEvent(.warning, "setting not synced as it is", .outside("reason", "\(event)"))
         case .declarationProblem(let problem):
             LogEvent(.error, "mistake in the declaration", .outside("problem", "\(problem)"))
         case .assignmentIgnored(let error):
@@ -114,5 +117,32 @@ extension ConfigurationEvent {
 
     private static func fields(_ rejection: ConfigurationRejection) -> [LogField] {
         [.text("name", rejection.name), .outside("reason", rejection.detail)]
+    }
+}
+
+/// Something that happened to synced settings.
+public enum SyncEvent: Sendable, Equatable {
+    /// Both sides have changed the property, and neither knew of the other: the primary's value counts.
+    case conflict(String)
+    /// The counterpart's value breaks a rule of this app, whose own value stays.
+    case notTaken(SettingError)
+    /// The app's value of the property stays here, because there are too many or too large ones.
+    case noRoom(String)
+    /// The counterpart's library has sent what it must not.
+    case refused(reason: String)
+    /// The file of what is mirrored could not be read or written.
+    case notStored(ConfigurationFileFailure)
+}
+
+extension SyncEvent: CustomStringConvertible {
+    /// A line for a log; it shows no value of a secret property.
+    public var description: String {
+        switch self {
+        case .conflict(let name): "\(name) was changed on both devices: the primary's value counts"
+        case .notTaken(let error): "the counterpart's value is not taken: \(error)"
+        case .noRoom(let name): "\(name) is not mirrored: there are too many settings, or too large ones"
+        case .refused(let reason): "the counterpart's settings are refused: \(reason)"
+        case .notStored(let failure): "\(failure.file): \(failure.rejection.detail)"
+        }
     }
 }

@@ -42,6 +42,7 @@ extension Configuration {
     /// - Throws: 7008 `identifier` if ``customIdentifier`` is none.
     public func install(on session: PairedSession) throws(SessionError) {
         let application = session.application
+        let mirror = mirror(on: session)
         try session.core.install(
             InstalledConfiguration(
                 anchor: publicKey, identifier: customIdentifier, allowsInvalidSignatures: allowsInvalidSignatures,
@@ -52,7 +53,8 @@ extension Configuration {
                         loaded()
                     }
                 },
-                take: { message in ConfigurationThread.run { self.answer(message) } }))
+                take: { message in ConfigurationThread.run { self.answer(message) } }, follow: { mirror?.follow($0) }))
+        mirror?.begin()
     }
 
     /// A dictionary that this library does not know is let go, which answers it as unhandled.

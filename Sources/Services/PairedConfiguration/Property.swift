@@ -119,6 +119,14 @@ extension Property: AnyProperty {
     }
 }
 
+/// A declared property of any type.
+public protocol DeclaredProperty: Sendable {
+    /// The declaration.
+    var declaration: SettingDeclaration { get }
+}
+
+extension Property: DeclaredProperty {}
+
 /// A property of any type, as the configuration's initialiser binds it.
 protocol AnyProperty: Sendable {
     /// Names the property as the code does, unless it has a key of its own.
@@ -186,7 +194,9 @@ extension DeclarationProblem {
     fileprivate var isStructural: Bool {
         switch self {
         case .noProperties, .notASetting, .duplicateName, .invalidName: true
-        case .invalidPattern, .invalidDateFormat, .manifest, .noChoices, .duplicateLabel, .choice, .defaultValue: false
+        case .invalidPattern, .invalidDateFormat, .manifest, .noChoices, .duplicateLabel, .choice, .invalidSync,
+            .defaultValue:
+            false
         }
     }
 }

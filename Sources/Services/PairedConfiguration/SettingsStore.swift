@@ -18,8 +18,8 @@ final class SettingsStore: Sendable {
         var merge = PreferenceMerge(SettingsSchema([]))
         /// Whether the hook for defaults runs.
         var isDefaulting = false
-        /// Called when the store lacks a change.
-        var pended: @Sendable () -> Void = {}
+        /// Called when the app has changed a preference.
+        var pended: [@Sendable () -> Void] = []
     }
 
     private let state = Mutex(State())
@@ -64,33 +64,33 @@ final class SettingsStore: Sendable {
     func set(_ value: SettingValue, at place: Int) throws(SettingError) {
         let (schema, isResetting) = state.withLock { ($0.layers.schema, $0.resetting != nil) }
         if !isResetting, let error = schema.problem(of: value, at: place) { throw error }
-        let pended = state.withLock { state -> (@Sendable () -> Void)? in
+        let pended = state.withLock { state -> [@Sendable () -> Void] in
             if state.resetting != nil {
                 state.resetting?[place] = value
-                return nil
+                return []
             }
             if !state.readings.isEmpty, state.readings[Linux.currentThread] != nil {
                 state.readings[Linux.currentThread]?.put(value, at: place)
-                return nil
+                return []
             }
             let old = state.layers.values(in: .storedPreference)[place]
-            guard old != value, !state.isDefaulting || old == nil else { return nil }
+            guard old != value, !state.isDefaulting || old == nil else { return [] }
             notices.add(.changes(state.layers.put(value, at: place, in: .storedPreference)))
             state.merge.changed(at: place, isDefault: state.isDefaulting)
-            return state.isDefaulting ? nil : state.pended
+            return state.isDefaulting ? [] : state.pended
         }
-        pended?()
+        for action in pended { action() }
         notices.deliver()
     }
 
     func remove(at place: Int) {
-        let pended = state.withLock { state -> (@Sendable () -> Void)? in
-            guard state.layers.values(in: .storedPreference)[place] != nil else { return nil }
+        let pended = state.withLock { state -> [@Sendable () -> Void] in
+            guard state.layers.values(in: .storedPreference)[place] != nil else { return [] }
             notices.add(.changes(state.layers.remove(at: place, from: .storedPreference)))
             state.merge.changed(at: place)
             return state.pended
         }
-        pended?()
+        for action in pended { action() }
         notices.deliver()
     }
 
@@ -106,8 +106,8 @@ final class SettingsStore: Sendable {
         state.withLock { $0.isDefaulting = false }
     }
 
-    /// From now on the action is called for each change that the store lacks.
-    func whenPending(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.pended = action } }
+    /// From now on the action is called for each change of the app's, which the store lacks.
+    func whenPending(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.pended.append(action) } }
 
     /// Takes what others have changed in the store; nil for a store that cannot be read. The caller delivers the
     /// notices when it holds no lock.
@@ -123,6 +123,25 @@ final class SettingsStore: Sendable {
 
     /// The store has the changes of an outcome.
     func wrote(_ outcome: PreferenceOutcome) { state.withLock { $0.merge.wrote(outcome) } }
+
+    // MARK: synced settings
+
+    /// The stored preferences, one or nil for each declaration.
+    var preferences: [SettingValue?] { state.withLock { $0.layers.values(in: .storedPreference) } }
+
+    /// Takes judged values of the counterpart's as one batch, each unless the app has changed its own meanwhile; the
+    /// store lacks them then. The caller delivers the notices when it holds no lock.
+    /// - Returns: the names of those that were taken.
+    func take(_ changes: [MirroredChange]) -> [String] {
+        state.withLock { state in
+            let now = state.layers.values(in: .storedPreference)
+            let taken = changes.filter { now[$0.place]?.synced == $0.old }
+            let values = taken.map { (place: $0.place, value: $0.new) }
+            notices.add(.changes(state.layers.put(values, in: .storedPreference, origin: .counterpart)))
+            for change in taken { state.merge.changed(at: change.place) }
+            return taken.map(\.name)
+        }
+    }
 
     /// Replaces the signed layer as one batch; the caller delivers the notices when it holds no lock.
     func replaceSigned(_ payload: SettingsPayload?) {

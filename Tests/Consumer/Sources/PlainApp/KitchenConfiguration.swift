@@ -14,6 +14,9 @@ final class KitchenConfiguration: Configuration, @unchecked Sendable {
 
     /// The text of the key that signs for this app (`tandem keys new` writes it), compiled in.
     override var publicKey: String? { nil }
+
+    /// The counterpart has the same, however far away it is when either is changed.
+    override var syncedSettings: [any DeclaredProperty] { [$volume, $colour] }
 }
 // snippet.end
 
@@ -46,6 +49,7 @@ func observe(_ configuration: KitchenConfiguration) async {
         case .fileRefused(let failure): print("\(failure.file): \(failure.rejection)")
         case .declarationProblem(let problem): print("mistake in a declaration: \(problem)")
         case .preferences(let event): print("preferences: \(event)")
+        case .sync(let event): print("synced settings: \(event)")
         case .assignmentIgnored(let error): print("ignored: \(error)")
         }
     }

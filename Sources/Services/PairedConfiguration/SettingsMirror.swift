@@ -1,0 +1,333 @@
+// Mirror of a configuration's synced settings on its session (SET-70 to SET-79): brings the app's edits to the
+// counterpart, and the counterpart's to the app. The values are stored before the mirror is, and the mirror before
+// anything is sent or acknowledged, so that a process may end between any two steps.
+
+internal import PairedSession
+internal import Synchronization
+import TandemBase
+import TandemFiles
+import TandemPropertyList
+import TandemSettings
+import TandemWire
+
+/// The mirror of one configuration with the pairing that its session talks through; any thread.
+final class SettingsMirror: Sendable {
+    private struct State {
+        var pairing: UniqueIdentifier?
+        var side: MirroredSide?
+        /// No pairing was followed before in this process.
+        var isFirst = true
+        var wasOn = true
+        /// The mark of the body that the daemon has not accepted yet.
+        var submitting: UInt64?
+        /// A body of a pairing that the session has not named yet.
+        var early: (item: DeliveredItem, token: HandlingToken)?
+    }
+
+    private let state = Mutex(State())
+    private let observation = Mutex<ConfigurationObservation?>(nil)
+    private let store: SettingsStore
+    private let stored: StoredPreferences
+    private let rules: SyncRules
+    /// The pairing that the session is bound to; nil: the active one.
+    private let bound: UniqueIdentifier?
+    private let core: WeakCore
+
+    init(_ store: SettingsStore, _ stored: StoredPreferences, _ rules: SyncRules, on session: PairedSession) {
+        self.store = store
+        self.stored = stored
+        self.rules = rules
+        bound = session.pairing
+        core = WeakCore(value: session.core)
+    }
+
+    /// Begins, before the session connects.
+    func begin() {
+        store.whenPending { [weak self] in self?.later { $0.edited() } }
+        let observation = store.notices.observeChanges { [weak self] changes in
+            // The app's own are known, whether something hides them or not.
+            if changes.origin != .local, changes.origin != .counterpart { self?.later { $0.edited() } }
+        }
+        self.observation.withLock { $0 = observation }
+        core.value?.run { [weak self, bound] core in
+            core.handleItems([.settings], pairing: bound) { item, token in
+                // An app without synced settings has what there is when it has some.
+                guard let self, !self.rules.names.isEmpty else { return token.returned() }
+                self.later { $0.received(item, token) }
+            }
+        }
+    }
+
+    /// The session says which devices there are.
+    func follow(_ devices: [PairedDevice]) {
+        guard !rules.names.isEmpty else { return }
+        let device = devices.first { bound == nil ? $0.isActive : $0.pairing == bound }
+        later { $0.follow(device) }
+    }
+
+    /// Steps run in the order of their causes, on a thread that may wait for a disk.
+    private func later(_ step: @escaping @Sendable (SettingsMirror) -> Void) {
+        ConfigurationThread.run { step(self) }
+    }
+
+    // MARK: steps
+
+    private func follow(_ device: PairedDevice?) {
+        let early = state.withLock { state in
+            if state.pairing != device?.pairing {
+                state.pairing = device?.pairing
+                state.side = device.map { opened($0, isFirst: state.isFirst) }
+                state.isFirst = state.isFirst && device == nil
+                state.submitting = nil
+            }
+            defer { state.early = nil }
+            return state.early
+        }
+        if let early { received(early.item, early.token) }
+        edited()
+    }
+
+    private func opened(_ device: PairedDevice, isFirst: Bool) -> MirroredSide {
+        var side = MirroredSide(device, names: rules.names)
+        if let fault = side.fault { tell(.notStored(fault)) }
+        // A preference that is missing at start is none that was removed: that is seen while the app runs.
+        if isFirst { side.settings.restore(missingFrom: values) }
+        return side
+    }
+
+    /// A preference has changed, or something else that may have a body sent.
+    private func edited() {
+        step { _ in nil }
+    }
+
+    /// A body has come.
+    private func received(_ item: DeliveredItem, _ token: HandlingToken) {
+        let isOurs = state.withLock { state in
+            if state.pairing == nil { state.early = (item, token) }
+            return state.pairing == item.facts.pairing
+        }
+        guard isOurs else { return state.withLock { $0.early == nil } ? token.returned() : () }
+        guard rules.isOn else { return token.returned() }
+        step { (settings: inout SyncedSettings) in
+            do throws(SyncedSettingsFault) {
+                return .success(try settings.merge(item.content))
+            } catch {
+                return .failure(error)
+            }
+        } then: { result in
+            switch result {
+            case .stored: token.returned()
+            case .refused(let fault):
+                token.threw(.rejected(ItemRejection(.invalidParameter, reason: fault.reason).error))
+            case .notStored(let reason): token.threw(.failed(reason))
+            }
+        }
+    }
+
+    private enum Outcome {
+        case stored
+        case refused(SyncedSettingsFault)
+        case notStored(reason: String)
+    }
+
+    /// Looks at the app's values, merges, has the app take what is new, stores all of it, and sends what is due.
+    private func step(
+        _ merge: (inout SyncedSettings) -> Result<SyncReport, SyncedSettingsFault>?,
+        then done: (Outcome) -> Void = { _ in }
+    ) {
+        let isOn = rules.isOn
+        let merged: Outcome? = state.withLock { state in
+            defer { state.wasOn = isOn }
+            guard isOn, var side = state.side else { return nil }
+            // Bodies that came meanwhile were let go.
+            if !state.wasOn { side.settings.announce() }
+            var outcome = Outcome.stored
+            for name in side.settings.look(at: values) { tell(.noRoom(name)) }
+            switch merge(&side.settings) {
+            case .success(let report)?: tell(report)
+            case .failure(let fault)?:
+                outcome = .refused(fault)
+                tell(.refused(reason: fault.reason))
+            case nil: break
+            }
+            take(&side.settings)
+            state.side = side
+            return outcome
+        }
+        guard let merged else { return }
+        let reason = save()
+        store.notices.deliver()
+        done(reason.map { .notStored(reason: $0) } ?? merged)
+    }
+
+    /// Stores the preferences and then the mirror, and sends what is due.
+    /// - Returns: why they cannot be stored.
+    private func save() -> String? {
+        do throws(PreferenceStoreError) {
+            if stored.isDirty { try stored.synchronise() }
+        } catch {
+            return error.description
+        }
+        return state.withLock { state in
+            state.side?.save()
+            if let fault = state.side?.fault {
+                tell(.notStored(fault))
+                return fault.rejection.detail
+            }
+            submit(&state)
+            return nil
+        }
+    }
+
+    /// The app takes what the counterpart has changed, as far as its rules allow, unless it has changed it meanwhile.
+    private func take(_ settings: inout SyncedSettings) {
+        var changes: [MirroredChange] = []
+        for (name, value) in settings.pending {
+            guard let place = store.schema.place(of: name) else { continue }
+            do throws(SettingError) {
+                let new = try setting(value, at: place)
+                changes.append(MirroredChange(place: place, name: name, old: settings.local(name), new: new))
+            } catch {
+                settings.refuse(name)
+                tell(.notTaken(error))
+            }
+        }
+        for name in store.take(changes) { settings.took(name) }
+    }
+
+    private func setting(_ value: SyncedValue?, at place: Int) throws(SettingError) -> SettingValue? {
+        let schema = store.schema
+        let setting: SettingValue
+        switch value {
+        case nil: return nil
+        case .nothing: setting = .nothing
+        case .value(let value):
+            guard let read = SettingValue(value, as: schema.declarations[place].type) else {
+                throw schema.mistype(value, at: place)
+            }
+            setting = read
+        }
+        if let error = schema.problem(of: setting, at: place) { throw error }
+        return setting
+    }
+
+    /// Gives the daemon the body that is due; without a daemon that takes it now the next change of the session's
+    /// state tries again.
+    private func submit(_ state: inout State) {
+        guard let (body, mark) = state.side?.settings.outgoing, let pairing = state.pairing, state.submitting != mark
+        else { return }
+        state.submitting = mark
+        var submission = Submission(.settings, to: pairing, OutgoingContent(body))
+        // The counterpart may have to hear the same again.
+        submission.name = SubmitFrame.Word.always.rawValue
+        core.value?.run { [weak self, submission] core in
+            core.submit(submission) { result in
+                let isAccepted = if case .success = result { true } else { false }
+                self?.later { $0.submitted(mark, through: pairing, isAccepted) }
+            }
+        }
+    }
+
+    private func submitted(_ mark: UInt64, through pairing: UniqueIdentifier, _ isAccepted: Bool) {
+        state.withLock { state in
+            guard state.pairing == pairing, state.submitting == mark else { return }
+            state.submitting = nil
+            if isAccepted { state.side?.settings.sent(mark) }
+        }
+    }
+
+    /// The app's preferences in the form in which they travel.
+    private var values: [String: SyncedValue] {
+        let stored = store.preferences
+        let values = rules.names.compactMap { name -> (String, SyncedValue)? in
+            guard let place = store.schema.place(of: name), let value = stored[place] else { return nil }
+            return (name, value.synced)
+        }
+        return Dictionary(values) { first, _ in first }
+    }
+
+    // MARK: telling
+
+    private func tell(_ event: SyncEvent) { store.notices.add(.event(.sync(event))) }
+
+    private func tell(_ report: SyncReport) {
+        for name in report.conflicts { tell(.conflict(name)) }
+        for name in report.full { tell(.noRoom(name)) }
+    }
+}
+
+/// The session, which its mirror does not keep alive.
+private struct WeakCore: Sendable {
+    weak let value: SessionActor?
+
+    init(value: SessionActor) { self.value = value }
+}
+
+/// A value of the counterpart's for the app.
+struct MirroredChange: Sendable {
+    let place: Int
+    let name: String
+    /// The app's value when it was looked at.
+    let old: SyncedValue?
+    /// nil: the preference is removed.
+    let new: SettingValue?
+}
+
+extension SettingValue {
+    /// The form in which a preference is mirrored.
+    var synced: SyncedValue { propertyListValue.map { .value($0) } ?? .nothing }
+}
+
+/// One side of the mirror and its file, in the app's directory for the pairing: it goes with the pairing.
+private struct MirroredSide {
+    var settings: SyncedSettings
+    /// The file could not be read at start, or written last.
+    private(set) var fault: ConfigurationFileFailure?
+    private let path: String?
+    private var directory: OwnedDirectory?
+    private var saved: PropertyListDictionary?
+
+    private static let file = "synced-settings.plist"
+    /// More than two shares with their names (LIM-108), once as entries and once as the app's values.
+    private static let limit = 1 << 20
+
+    init(_ device: PairedDevice, names: [String]) {
+        settings = SyncedSettings(device.role, names: names)
+        path = device.directory
+        do {
+            guard let bytes = try opened()?.read(Self.file, limit: Self.limit) else { return }
+            let stored = try? PropertyListReader.readDictionary(bytes)
+            if let read = stored.flatMap({ SyncedSettings(device.role, names: names, stored: $0) }) {
+                (settings, saved) = (read, stored)
+            } else {
+                fault = ConfigurationFileFailure(Self.file, "it is not as this library writes it")
+            }
+        } catch {
+            fault = ConfigurationFileFailure(Self.file, "\(error)")
+        }
+    }
+
+    private mutating func opened() throws(FileError) -> OwnedDirectory? {
+        if directory == nil, let path { directory = try OwnedDirectory(existing: path) }
+        return directory
+    }
+
+    /// Stores what has changed; without a directory nothing is stored, and the counterpart tells all at each start.
+    mutating func save() {
+        let stored = settings.stored
+        do {
+            if stored != saved {
+                try opened()?.replace(Self.file, with: try PropertyListWriter.write(.dictionary(stored)))
+            }
+            (saved, fault) = (stored, nil)
+        } catch {
+            fault = ConfigurationFileFailure(Self.file, "\(error)")
+        }
+    }
+}
+
+extension ConfigurationFileFailure {
+    fileprivate init(_ file: String, _ detail: String) {
+        self.init(file: file, rejection: ConfigurationRejection(name: "damaged", detail: detail))
+    }
+}

@@ -1,0 +1,153 @@
+// Synced settings of one app beside a daemon that the test plays: frames, files, and what goes wrong.
+
+import PairedConfiguration
+import PairedSession
+import TandemFiles
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite struct SyncedSettingsDaemonTests {
+    private let fixture: SessionFixture
+    private let directory = TemporaryDirectory()
+    private let pairing: UniqueIdentifier
+    private let configuration = PanelConfiguration()
+    private let events = Collector<SyncEvent>()
+    private let observation: ConfigurationObservation
+
+    init() throws {
+        fixture = try SessionFixture()
+        pairing = fixture.daemon.pair()
+        fixture.daemon.situation.pairings[0].directory = directory.path
+        observation = configuration.observeEvents { [events] event in
+            if case .sync(let event) = event { events.add(event) }
+        }
+        fixture.daemon.onFrame = { [daemon = fixture.daemon] frame in
+            guard frame.kind == .submit else { return }
+            daemon.send(
+                Envelope(
+                    .accepted, app: daemon.app, pairing: frame.pairing, id: frame.id, channel: frame.channel,
+                    revision: 1))
+        }
+    }
+
+    private func start() throws {
+        try configuration.install(on: fixture.session)
+        fixture.activate()
+        fixture.scheduler.settle()
+    }
+
+    private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
+
+    private var verdicts: [String?] { fixture.daemon.received.filter { $0.kind == .verdict }.map(\.name) }
+
+    private func deliver(_ body: PropertyListDictionary) throws {
+        var envelope = Envelope(
+            .delivery, app: fixture.daemon.app, pairing: pairing, id: .random(), channel: .settings, revision: 1)
+        envelope.attempt = 1
+        fixture.daemon.send(try envelope.with(body: body))
+        fixture.scheduler.settle()
+    }
+
+    private let body: PropertyListDictionary = [
+        "clock": 1, "seen": 0, "values": ["volume": ["revision": 1, "side": "secondary", "value": 70]],
+    ]
+
+    @Test("SES-76, SET-71: a body is submitted on the channel as a context is, always as a new one") func submission()
+        throws
+    {
+        configuration.volume = 60
+        try start()
+        let first = try #require(submitted.first)
+        #expect(first.channel == .settings && first.name == "always" && submitted.count == 1)
+        #expect(try first.dictionaryBody() == [:], "a side that knows nothing asks")
+        try deliver([:])
+        #expect(submitted.count == 2)
+        #expect(
+            try submitted.last?.dictionaryBody() == [
+                "clock": 1, "seen": 0, "values": ["volume": ["revision": 1, "side": "primary", "value": 60]],
+            ])
+        fixture.daemon.tellSituation()
+        fixture.scheduler.settle()
+        #expect(submitted.count == 2, "an accepted body is not sent again")
+    }
+
+    @Test("SES-3: nothing is sent through a daemon that does not know synced settings") func olderDaemon() throws {
+        fixture.daemon.capabilities.removeAll { $0 == .settings }
+        configuration.volume = 60
+        try start()
+        configuration.volume = 70
+        fixture.scheduler.settle()
+        #expect(submitted.isEmpty && fixture.session.activationState == .activated)
+    }
+
+    @Test("SET-78: the entries are in the pairing's directory before the item is handled; the next process has them")
+    func stored() throws {
+        try start()
+        try deliver(body)
+        #expect(verdicts == ["handled"] && configuration.volume == 70)
+        let next = try SessionFixture()
+        _ = next.daemon.pair()
+        next.daemon.situation = fixture.daemon.situation
+        let restarted = PanelConfiguration()
+        try restarted.install(on: next.session)
+        next.activate()
+        next.scheduler.settle()
+        #expect(restarted.volume == 70, "a preference that is missing at start was not removed")
+        let sent = try #require(next.daemon.received.first { $0.kind == .submit })
+        #expect(try sent.dictionaryBody() == ["clock": 0, "seen": 1, "values": try #require(body["values"])])
+    }
+
+    @Test("SET-78: a file that cannot be read is told and counts as none") func damaged() throws {
+        try OwnedDirectory(existing: directory.path).replace("synced-settings.plist", with: Array("no".utf8))
+        try start()
+        guard case .notStored(let failure)? = events.all.first else {
+            Issue.record("nothing was told")
+            return
+        }
+        #expect(failure.file == "synced-settings.plist")
+        try deliver(body)
+        #expect(verdicts == ["handled"] && configuration.volume == 70)
+    }
+
+    @Test("SET-78: an item whose entries cannot be stored has failed, and comes again") func notStored() throws {
+        fixture.daemon.situation.pairings[0].directory = directory.path("gone")
+        try start()
+        try deliver(body)
+        #expect(verdicts == ["failed"])
+        guard case .notStored? = events.all.last else {
+            Issue.record("nothing was told")
+            return
+        }
+    }
+
+    @Test("SET-76: a body that cannot be is rejected and told, and the next one comes as ever") func refused() throws {
+        try start()
+        try deliver(["clock": 1])
+        #expect(verdicts == ["rejected"])
+        guard case .refused? = events.all.last else {
+            Issue.record("nothing was told")
+            return
+        }
+        try deliver(body)
+        #expect(verdicts == ["rejected", "handled"] && configuration.volume == 70)
+    }
+
+    @Test("SET-78: another pairing starts with nothing, and its items do not mix") func otherPairing() throws {
+        try start()
+        try deliver(body)
+        let second = TemporaryDirectory()
+        let other = fixture.daemon.pair()
+        fixture.daemon.situation.pairings[1].directory = second.path
+        fixture.daemon.situation.active = other
+        fixture.daemon.tellSituation()
+        fixture.scheduler.settle()
+        #expect(submitted.last?.pairing == other)
+        #expect(try submitted.last?.dictionaryBody() == [:])
+        let count = submitted.count
+        try deliver(["clock": 2, "seen": 0, "values": ["volume": ["revision": 2, "side": "secondary", "value": 80]]])
+        #expect(verdicts == ["handled", "handled"], "of the pairing that is not active it is let go")
+        #expect(configuration.volume == 70 && submitted.count == count)
+    }
+}
