@@ -68,6 +68,18 @@ import Testing
         #expect(throws: PatternError.patternTooCostly) { try pattern.isFound(in: text) }
     }
 
+    @Test("the places where a match may start share the steps of one search")
+    func placesShareTheSteps() throws {
+        let pattern = try Pattern("(?:a|a){10}[bc]")
+        #expect(throws: PatternError.patternTooCostly) {
+            try pattern.isFound(in: String(repeating: "a", count: 2000))
+        }
+        #expect(try pattern.isFound(in: String(repeating: "a", count: 10) + "b"))
+        #expect(try Pattern("^(?:a|a){10}[bc]").isFound(in: String(repeating: "a", count: 10) + "b" + longText))
+    }
+
+    private let longText = String(repeating: "a", count: 60_000)
+
     @Test func deepRecursionEndsAtALimit() throws {
         let pattern = try Pattern(#"^(\((?1)*\))*$"#)
         #expect(throws: PatternError.patternTooCostly) {

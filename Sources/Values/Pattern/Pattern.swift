@@ -43,6 +43,8 @@ extension Pattern: Equatable {
 @safe final class CompiledPattern: @unchecked Sendable {
     private let code: OpaquePointer
     private let limits: OpaquePointer
+    /// It can match at the start of a text only.
+    private let isAnchored: Bool
 
     init(_ source: String) throws(PatternError) {
         unsafe code = try Self.compile(source)
@@ -51,6 +53,9 @@ extension Pattern: Equatable {
         }
         unsafe limits = unsafe context
         unsafe pcre2_set_match_limit_8(context, PatternLimits.steps)
+        var options: UInt32 = 0
+        unsafe pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_ALLOPTIONS), &options)
+        isAnchored = options & PCRE2_ANCHORED != 0
         unsafe pcre2_set_depth_limit_8(context, PatternLimits.depth)
         unsafe pcre2_set_heap_limit_8(context, PatternLimits.heapKibibytes)
     }
@@ -62,9 +67,16 @@ extension Pattern: Equatable {
 
     /// Whether the pattern is found anywhere in the text, which must be valid UTF-8.
     func isFound(in text: [UInt8]) throws(PatternError) -> Bool {
-        let match = unsafe pcre2_match_data_create_8(1, nil)
-        defer { unsafe pcre2_match_data_free_8(match) }
-        let result = unsafe pcre2_match_8(code, text, text.count, 0, 0, match, limits)
+        guard let match = unsafe pcre2_match_data_create_8(1, nil),
+            let share = unsafe pcre2_match_context_copy_8(limits)
+        else { throw .patternTooCostly }
+        defer {
+            unsafe pcre2_match_data_free_8(match)
+            unsafe pcre2_match_context_free_8(share)
+        }
+        // PCRE2 counts the steps anew at each place where a match may start.
+        if !isAnchored { unsafe pcre2_set_match_limit_8(share, PatternLimits.steps(ofStartsIn: text.count)) }
+        let result = unsafe pcre2_match_8(code, text, text.count, 0, 0, match, share)
         // 0 means found with more groups than the match data holds; one pair is all that is asked for.
         if result >= 0 { return true }
         if result == PCRE2_ERROR_NOMATCH { return false }
@@ -130,6 +142,10 @@ package enum PatternLimits {
     package static let textLength = 65_536
     /// Steps of one search: about 10 ms at worst, and ten times what an honest pattern takes on the longest text.
     package static let steps: UInt32 = 1_000_000
+    /// Steps that each place of a text has at least, if a match may start at any of them.
+    private static let leastSteps: UInt32 = 100
+    /// Steps from each place of a text of so many bytes: a share of those of the search.
+    static func steps(ofStartsIn count: Int) -> UInt32 { max(leastSteps, steps / UInt32(count + 1)) }
     /// Nested backtracking points of one search.
     package static let depth: UInt32 = 10_000
     /// KiB of backtracking memory of one search.
