@@ -19,6 +19,6 @@ import Testing
     }
 
     @Test(arguments: ["a", "=1", ""]) func otherTextIsAWrongCall(text: String) {
-        #expect(throws: CommandFailure.usage("--set '\(text)' is not KEY=VALUE")) { try ValuesInput.assignment(text) }
+        #expect(throws: CommandFailure.usage("'\(text)' is not KEY=VALUE")) { try ValuesInput.assignment(text) }
     }
 }

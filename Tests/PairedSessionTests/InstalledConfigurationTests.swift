@@ -21,10 +21,12 @@ private final class SlowConfiguration: Sendable {
     let loads = Collector<(role: DeviceRole, directory: String?, loaded: Loaded)>()
     let taken = Collector<ReceivedMessage>()
 
-    func installed(identifier: String? = "kitchen") -> InstalledConfiguration {
+    func installed(
+        identifier: String? = "kitchen", schema: InstalledConfiguration.Schema? = nil
+    ) -> InstalledConfiguration {
         InstalledConfiguration(
             anchor: "the anchor", identifier: identifier, allowsInvalidSignatures: true,
-            identity: ApplicationIdentity(name: "Kitchen", version: "7"),
+            identity: ApplicationIdentity(name: "Kitchen", version: "7"), schema: schema,
             load: { self.loads.add(($0, $1, $2)) }, take: { self.taken.add($0) })
     }
 }
@@ -54,6 +56,21 @@ struct InstalledConfigurationTests {
         #expect(registration.anchor == "the anchor" && registration.identifier?.description == "kitchen")
         #expect(registration.allowsInvalidSignatures && registration.receives)
         #expect(registration.features.identity == ApplicationIdentity(name: "Kitchen", version: "7"))
+    }
+
+    @Test("SES-71: a schema is named by its digest, and sent to a daemon that asks for it, and to no other")
+    func schema() throws {
+        let digest = Array(repeating: UInt8(7), count: 32)
+        try fixture.core.install(configuration.installed(schema: .init(digest: digest, document: [1, 2, 3])))
+        fixture.activate()
+        #expect(fixture.daemon.registrations.first?.schema == digest)
+        #expect(!fixture.daemon.received.contains { $0.kind == .query })
+        fixture.daemon.wantsSchema = true
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(10))
+        let queries = try fixture.daemon.received.filter { $0.kind == .query }.map { try QueryFrame($0) }
+        #expect(queries.count == 1 && queries.first?.pairing == nil)
+        #expect(try queries.first?.question() == .schema(document: [1, 2, 3]))
     }
 
     @Test("SES-70: a custom identifier that cannot be is refused before anything is registered")

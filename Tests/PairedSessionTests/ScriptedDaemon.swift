@@ -33,6 +33,8 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     var onFrame: (Envelope) -> Void = { _ in }
     private(set) var channel: FrameChannel?
     private(set) var dials = 0
+    /// It asks for the schema that an app names.
+    var wantsSchema = false
     private(set) var registrations: [TandemSession.Registration] = []
     private(set) var received: [Envelope] = []
 
@@ -123,7 +125,8 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
                 registrations.append(try TandemSession.Registration(body: envelope.dictionaryBody()))
                 if let refusal { return send(try refusal.envelope) }
                 let answer = RegistrationAnswer(
-                    device: device, role: role, directory: "/apps/x", uid: 1, state: situation)
+                    device: device, role: role, directory: "/apps/x", uid: 1, state: situation,
+                    wantsSchema: wantsSchema)
                 send(.registered, body: answer.body(now: scheduler.now))
                 try sendContexts()
             case .query where try answered(QueryFrame(envelope)): break
@@ -153,7 +156,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
             let items = query.channel.flatMap { stored.outstanding[$0] } ?? []
             body = OutstandingPage(items: items, more: nil).body
         case .budget: body = stored.budget.body
-        case .cancel, .subscribe, .apply: return false
+        case .cancel, .subscribe, .apply, .schema: return false
         }
         send(try AnswerFrame(to: (query.id, query.app, query.command), body: body).envelope)
         return true

@@ -27,17 +27,18 @@ struct BodyTests {
         #expect(later.pairings.first?.since == now + .seconds(97))
     }
 
-    @Test("SES-6: registered is read as it was written")
+    @Test("SES-6, SES-71: registered is read as it was written")
     func registeredRoundTrip() throws {
         let answer = RegistrationAnswer(
-            device: .random(), role: .primary, directory: "/x", uid: 1000, state: try state())
+            device: .random(), role: .primary, directory: "/x", uid: 1000, state: try state(), wantsSchema: true)
         #expect(try RegistrationAnswer(body: answer.body(now: now), now: now) == answer)
     }
 
-    @Test("SES-5: register is read as it was written, with the stated defaults")
+    @Test("SES-5, SES-71: register is read as it was written, with the stated defaults")
     func registerRoundTrip() throws {
         let full = Registration(
-            receives: false, anchor: "PEM", identifier: try CustomIdentifier("x"), allowsInvalidSignatures: true)
+            receives: false, anchor: "PEM", identifier: try CustomIdentifier("x"), allowsInvalidSignatures: true,
+            schema: Array(repeating: 1, count: 32))
         #expect(try Registration(body: full.body) == full)
         #expect(try Registration(body: [:]) == Registration())
     }

@@ -26,7 +26,7 @@ import Testing
         .delivery: ("app pairing id channel attempt body", "topic age remaining revision"),
         .verdict: ("app pairing id channel name", "code body"), .finishedAck: ("app pairing id channel", ""),
         .finished: ("app pairing id channel name", "code body"), .context: ("app pairing name revision body", ""),
-        .query: ("app id command", "pairing channel body"), .answer: ("app id command", "code name body"),
+        .query: ("app id command", "pairing channel body"), .answer: ("app id command", "pairing code name body"),
         .chunk: ("app pairing id channel offset body", ""), .fetch: ("app pairing id channel offset", "name"),
         .join: ("body", ""), .joined: ("body", ""),
     ]

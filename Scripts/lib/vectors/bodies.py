@@ -45,6 +45,9 @@ def registrations(cases):
     says(cases, kind, clause, "what is said to be absent", {
         "receives": True, "allowsInvalidSignatures": False, "complication": False, "provides": []}, {"receives": True})
     says(cases, kind, clause, "an identifier of 256 bytes", {"receives": True, "identifier": "\u00fc" * 128})
+    says(cases, kind, "SES-71", "a schema", {"receives": True, "schema": bytes(range(32))})
+    for name, value in (("31 bytes", bytes(31)), ("a text", "x" * 32)):
+        refuses(cases, kind, "SES-71", f"a schema of {name}", {"schema": value})
     for name, text in (("no bytes", ""), ("257 bytes", "x" * 257), ("a NUL", "a\0b")):
         refuses(cases, kind, clause, f"an identifier of {name}", {"identifier": text})
     for key, value in (("receives", 1), ("anchor", "text"), ("anchor", b"\xff"), ("identifier", b"room"),

@@ -58,7 +58,7 @@ struct Lamp {
         case .sync(let event): Output.show("synced settings: \(event)")
         case .declarationProblem(let problem): Output.show("mistake in a declaration: \(problem)")
         case .preferences(let event): Output.show("preferences: \(event)")
-        case .assignmentIgnored(let error): Output.show("ignored: \(error)")
+        case .assignmentIgnored(let error), .editIgnored(let error): Output.show("ignored: \(error)")
         }
     }
 }

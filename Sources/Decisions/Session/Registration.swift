@@ -15,16 +15,20 @@ package struct Registration: Sendable, Equatable {
     package let identifier: CustomIdentifier?
     package let allowsInvalidSignatures: Bool
     package let features: ApplicationFeatures
+    /// SHA-256 of the document that describes the app's properties; nil if it has none.
+    package let schema: [UInt8]?
 
     package init(
         receives: Bool = true, anchor: String? = nil, identifier: CustomIdentifier? = nil,
-        allowsInvalidSignatures: Bool = false, features: ApplicationFeatures = ApplicationFeatures()
+        allowsInvalidSignatures: Bool = false, features: ApplicationFeatures = ApplicationFeatures(),
+        schema: [UInt8]? = nil
     ) {
         self.receives = receives
         self.anchor = anchor
         self.identifier = identifier
         self.allowsInvalidSignatures = allowsInvalidSignatures
         self.features = features
+        self.schema = schema
     }
 
     package var body: PropertyListDictionary {
@@ -33,6 +37,7 @@ package struct Registration: Sendable, Equatable {
         if let identifier { body["identifier"] = .string(identifier.description) }
         if allowsInvalidSignatures { body["allowsInvalidSignatures"] = .boolean(true) }
         features.write(to: &body)
+        if let schema { body["schema"] = .data(schema) }
         return body
     }
 
@@ -43,6 +48,9 @@ package struct Registration: Sendable, Equatable {
         identifier = try fields.optionalCustomIdentifier("identifier")
         allowsInvalidSignatures = try fields.boolean("allowsInvalidSignatures", absent: false)
         features = try ApplicationFeatures(fields)
+        schema = try fields.optional("schema", "data of 32 bytes") { value in
+            value.dataValue.flatMap { $0.count == 32 ? $0 : nil }
+        }
     }
 }
 
@@ -56,15 +64,19 @@ package struct RegistrationAnswer: Sendable, Equatable {
     /// The user that owns the app.
     package let uid: UInt64
     package let state: SessionState
+    /// The daemon does not have the schema that the app has named.
+    package let wantsSchema: Bool
 
     package init(
-        device: UniqueIdentifier, role: DeviceRole, directory: String?, uid: UInt64, state: SessionState
+        device: UniqueIdentifier, role: DeviceRole, directory: String?, uid: UInt64, state: SessionState,
+        wantsSchema: Bool = false
     ) {
         self.device = device
         self.role = role
         self.directory = directory
         self.uid = uid
         self.state = state
+        self.wantsSchema = wantsSchema
     }
 
     package func body(now: MonotonicTime) -> PropertyListDictionary {
@@ -73,6 +85,7 @@ package struct RegistrationAnswer: Sendable, Equatable {
         body["role"] = .string(role.rawValue)
         if let directory { body["directory"] = .string(directory) }
         body["uid"] = .integer(Int64(clamping: uid))
+        if wantsSchema { body["schema"] = true }
         return body
     }
 
@@ -83,6 +96,7 @@ package struct RegistrationAnswer: Sendable, Equatable {
         directory = try fields.optionalString("directory")
         uid = try fields.unsigned("uid")
         state = try SessionState(body: body, now: now)
+        wantsSchema = try fields.boolean("schema", absent: false)
     }
 }
 

@@ -55,6 +55,12 @@ public struct SettingDeclaration: Sendable {
     public let allowsNothing: Bool
     /// The stored values that mean on and off; nil for a plain boolean, and for every other type.
     public let toggleValues: ToggleValues?
+    /// The label of the property on a settings page; nil for its name.
+    public let title: String?
+    /// The page that shows the property; nil for the first one. Places on a page follow the order of declaration.
+    public let page: String?
+    /// Those who may edit it.
+    public let access: SettingAccess
     /// The declared default, before `reset()`.
     public package(set) var initialValue: SettingValue
     /// Whether the Swift type can read the value; nil where every value of the type can be read.
@@ -65,7 +71,7 @@ public struct SettingDeclaration: Sendable {
         name: String = "", type: SettingType, editor: SettingEditor, summary: String, bounds: SettingBounds? = nil,
         pattern: String? = nil, choices: [SettingChoice] = [], icon: SliderIcon? = nil, needsRestart: Bool = false,
         isSecret: Bool = false, allowsNothing: Bool = false, toggleValues: ToggleValues? = nil,
-        initialValue: SettingValue
+        title: String? = nil, page: String? = nil, access: SettingAccess = .user, initialValue: SettingValue
     ) {
         self.name = name
         self.type = type
@@ -79,6 +85,9 @@ public struct SettingDeclaration: Sendable {
         self.isSecret = isSecret
         self.allowsNothing = allowsNothing
         self.toggleValues = toggleValues
+        self.title = title
+        self.page = page
+        self.access = access
         self.initialValue = initialValue
     }
 }
@@ -189,7 +198,9 @@ extension SettingDeclaration {
     }
 
     private func brokenChoice(by value: SettingValue) -> SettingError.Rule? {
-        guard editor == .choice, !choices.contains(where: { $0.value == value }) else { return nil }
+        // Of an enumeration elsewhere than in its app the choices are all that is known.
+        let isClosed = editor == .choice || (editor == .preference && !choices.isEmpty && isReadable == nil)
+        guard isClosed, !choices.contains(where: { $0.value == value }) else { return nil }
         return .choice
     }
 
@@ -247,6 +258,27 @@ public enum SettingType: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .array, .dictionary, .set: true
         case .boolean, .integer, .float, .double, .string, .strings, .data, .date, .url, .coded: false
+        }
+    }
+}
+
+/// Those who may edit a property beside its app, from the fewest to the most; a signed configuration sets it in any
+/// case.
+public enum SettingAccess: String, Sendable, Hashable, CaseIterable, Comparable {
+    /// Nobody: a signed configuration alone.
+    case signed
+    /// A person on this device.
+    case user
+    /// A person on the paired primary, too.
+    case counterpart
+
+    public static func < (left: SettingAccess, right: SettingAccess) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+        switch self {
+        case .signed: 0
+        case .user: 1
+        case .counterpart: 2
         }
     }
 }

@@ -30,6 +30,10 @@ public struct SettingError: Error, Sendable, Equatable {
         case unreadable
         /// Signed configuration sets no property of this type.
         case localOnly(SettingType)
+        /// No edit sets the property: a signed configuration alone does.
+        case signedOnly
+        /// The app does not let the paired device edit the property.
+        case notForCounterpart
     }
 
     /// The property's name.
@@ -65,6 +69,8 @@ extension SettingError.Rule {
         case .notStorable: "not-storable"
         case .unreadable: "unreadable"
         case .localOnly: "local-only"
+        case .signedOnly: "signed-only"
+        case .notForCounterpart: "not-for-counterpart"
         }
     }
 }
@@ -84,6 +90,8 @@ extension SettingError: CustomStringConvertible {
         case .notStorable(let reason): "\(property): \(value) cannot be stored: \(reason)"
         case .unreadable: "\(property): \(value) cannot be read"
         case .localOnly(let type): "\(property): a value of type \(type.rawValue) cannot be signed"
+        case .signedOnly: "\(property): only a signed configuration sets it"
+        case .notForCounterpart: "\(property): the app does not let the paired device edit it"
         }
     }
 }
@@ -114,6 +122,8 @@ public enum DeclarationProblem: Error, Sendable, Equatable {
     case invalidSync(property: String, String)
     /// The default (declared, or assigned in `reset()`) breaks the property's own rule.
     case defaultValue(SettingError)
+    /// The declarations cannot be told to the daemon, so that no page, shell or signer knows them.
+    case notAnnounced(reason: String)
 }
 
 extension DeclarationProblem: CustomStringConvertible {
@@ -135,6 +145,7 @@ extension DeclarationProblem: CustomStringConvertible {
         case .manifest(let key, let reason): "\(key) in the manifest: \(reason)"
         case .invalidSync(let property, let reason): "the synced setting '\(property)': \(reason)"
         case .defaultValue(let error): "default of \(error)"
+        case .notAnnounced(let reason): "the schema cannot be told to the daemon: \(reason)"
         }
     }
 }

@@ -33,6 +33,15 @@ package struct SettingLayers: Sendable {
         SettingsSnapshot(schema.declarations.indices.map { (schema.declarations[$0], value(at: $0)) })
     }
 
+    /// The declarations with the present defaults in place of the declared ones.
+    package var declarationsWithDefaults: [SettingDeclaration] {
+        schema.declarations.enumerated().map { place, declaration in
+            var declaration = declaration
+            declaration.initialValue = rows[SettingLayer.declaredDefault.rawValue][place] ?? declaration.initialValue
+            return declaration
+        }
+    }
+
     /// Sets a property in one layer.
     package mutating func set(
         _ value: SettingValue, at place: Int, in layer: SettingLayer, origin: SettingOrigin = .local

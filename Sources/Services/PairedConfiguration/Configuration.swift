@@ -23,6 +23,7 @@ open class Configuration: @unchecked Sendable {
     private let store: SettingsStore
     private let signed: SignedSettings
     private let files: FileSettings
+    private let edits: EditedSettings
     private let problems = Mutex<[DeclarationProblem]>([])
     /// Opened at the end of the initialiser.
     private let preferences = Mutex<StoredPreferences?>(nil)
@@ -39,6 +40,7 @@ open class Configuration: @unchecked Sendable {
         files = FileSettings(store)
         let manifest = type(of: self).manifest
         if manifest.isLogging { PairedLog.isVerbose = true }
+        edits = EditedSettings(store)
         let discovery = PropertyDiscovery(self)
         let schema = SettingsSchema(discovery.declarations)
         for (place, property) in discovery.properties.enumerated() { property.bind(to: store, at: place) }
@@ -139,6 +141,20 @@ extension Configuration {
 
     /// The effective values of all properties at one moment.
     public var snapshot: SettingsSnapshot { store.snapshot }
+
+    /// The schema for the daemon, with the defaults that `reset()` left; nil if it cannot be written, which is a
+    /// mistake in the declaration.
+    var announcedSchema: SchemaDocument? {
+        do throws(SchemaError) {
+            return try SchemaDocument(writing: store.announced)
+        } catch {
+            let problem = DeclarationProblem.notAnnounced(reason: error.description)
+            problems.withLock { if !$0.contains(problem) { $0.append(problem) } }
+            store.notices.add(.event(.declarationProblem(problem)))
+            store.notices.deliver()
+            return nil
+        }
+    }
 
     /// This configuration's part of the app's registration.
     public var registration: ConfigurationRegistration {
@@ -366,6 +382,7 @@ extension Configuration {
     ) -> ConfigurationLoad {
         defer { store.notices.deliver() }
         let home = SignedHome(application: application, role: role, directory: directory, time: time)
+        edits.load(from: directory)
         return reported(signed.load(home, rules) { [weak self] in self?.timePassed() })
     }
 
@@ -387,6 +404,7 @@ extension Configuration {
         // A store that cannot be read is an event.
         try? readPreferences()
         defer { store.notices.deliver() }
+        edits.reload()
         return reported(signed.reload(rules))
     }
 

@@ -50,6 +50,8 @@ public enum ConfigurationEvent: Sendable, Equatable {
     case sync(SyncEvent)
     /// A mistake in the declaration: each observer receives those found at start before anything else.
     case declarationProblem(DeclarationProblem)
+    /// A user's edit that this app does not take; the layers below show.
+    case editIgnored(SettingError)
     /// An invalid value was assigned in code and ignored.
     case assignmentIgnored(SettingError)
 }
@@ -110,6 +112,8 @@ extension ConfigurationEvent {
         case .sync(let event): LogEvent(.warning, "setting not synced as it is", .outside("reason", "\(event)"))
         case .declarationProblem(let problem):
             LogEvent(.error, "mistake in the declaration", .outside("problem", "\(problem)"))
+        case .editIgnored(let error):
+            LogEvent(.warning, "invalid edit ignored", .outside("problem", "\(error)"))
         case .assignmentIgnored(let error):
             LogEvent(.error, "invalid assignment ignored", .outside("problem", "\(error)"))
         }

@@ -3,7 +3,9 @@
 // see none of that.
 
 public import PairedSession
+import TandemCrypto
 import TandemReactor
+import TandemSettings
 
 extension PairedSession {
     /// A session with a configuration on it: the whole integration of an app.
@@ -43,10 +45,14 @@ extension Configuration {
     public func install(on session: PairedSession) throws(SessionError) {
         let application = session.application
         let mirror = mirror(on: session)
+        let schema = announcedSchema.map {
+            InstalledConfiguration.Schema(digest: SHA256.digest($0.bytes), document: $0.bytes)
+        }
         try session.core.install(
             InstalledConfiguration(
                 anchor: publicKey, identifier: customIdentifier, allowsInvalidSignatures: allowsInvalidSignatures,
                 identity: type(of: self).manifest.identity,
+                schema: schema,
                 load: { role, directory, loaded in
                     ConfigurationThread.run {
                         self.load(application: application, role: role, directory: directory)

@@ -27,7 +27,7 @@ public final class Property<Value: Sendable>: Sendable {
         _ form: SettingForm<Value>, _ editor: SettingEditor, _ value: Value, _ summary: String,
         bounds: SettingBounds? = nil, icon: SliderIcon? = nil, pattern: String? = nil,
         choices: [SettingChoice] = [], toggleValues: ToggleValues? = nil, key: String? = nil, restart: Bool,
-        secret: Bool
+        secret: Bool, access: SettingAccess = .user
     ) {
         self.form = form
         declared = value
@@ -35,7 +35,7 @@ public final class Property<Value: Sendable>: Sendable {
         var declaration = SettingDeclaration(
             type: form.type, editor: editor, summary: summary, bounds: bounds, pattern: pattern, choices: choices,
             icon: icon, needsRestart: restart, isSecret: secret, allowsNothing: form.allowsNothing,
-            toggleValues: toggleValues, initialValue: Self.initial(value, form))
+            toggleValues: toggleValues, access: access, initialValue: Self.initial(value, form))
         if !form.readsAll {
             let read = form.read
             declaration.isReadable = { read($0) != nil }
@@ -195,7 +195,7 @@ extension DeclarationProblem {
         switch self {
         case .noProperties, .notASetting, .duplicateName, .invalidName: true
         case .invalidPattern, .invalidDateFormat, .manifest, .noChoices, .duplicateLabel, .choice, .invalidSync,
-            .defaultValue:
+            .defaultValue, .notAnnounced:
             false
         }
     }

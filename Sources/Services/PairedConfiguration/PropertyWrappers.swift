@@ -8,7 +8,7 @@
 //     @Preference var window = Frame(width: 800, height: 600)
 
 public import TandemPropertyList
-import TandemSettings
+public import TandemSettings
 
 /// A property that is on or off. Appfigurate's `BOOL_PROPERTY`.
 @propertyWrapper public struct Toggle: Sendable, SettingWrapper {
@@ -29,14 +29,15 @@ import TandemSettings
     ///   - off: the value that they keep for off (`FalseValue`).
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: the value is shown nowhere.
+    ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Bool = false, _ summary: String, on: PropertyListValue = true, off: PropertyListValue = false,
-        restart: Bool = false, secret: Bool = false
+        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
     ) {
         let values = ToggleValues(on: on, off: off)
         projectedValue = Property(
             .ofSetting, .toggle, wrappedValue, summary, toggleValues: values == ToggleValues() ? nil : values,
-            restart: restart, secret: secret)
+            restart: restart, secret: secret, access: access)
     }
 }
 
@@ -59,13 +60,14 @@ import TandemSettings
     ///   - icon: the pictures at the two ends.
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: the value is shown nowhere.
+    ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
-        icon: SliderIcon = .numeric, restart: Bool = false, secret: Bool = false
+        icon: SliderIcon = .numeric, restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
     ) {
         projectedValue = Property(
             .ofSetting, .slider, wrappedValue, summary, bounds: Value.settingBounds(range), icon: icon,
-            restart: restart, secret: secret)
+            restart: restart, secret: secret, access: access)
     }
 }
 
@@ -90,22 +92,24 @@ import TandemSettings
     ///   - pattern: searched in the shortest decimal text, with its anchors as written; nil or empty for none.
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: the value is shown nowhere.
+    ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
-        matching pattern: String? = nil, restart: Bool = false, secret: Bool = false
+        matching pattern: String? = nil, restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
     ) where Value: NumericSetting {
         projectedValue = Property(
             .ofSetting, .edit, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
-            restart: restart, secret: secret)
+            restart: restart, secret: secret, access: access)
     }
 
     /// Text; a nil of an optional breaks no pattern.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, matching pattern: String? = nil,
-        restart: Bool = false, secret: Bool = false
+        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
     ) where Value: TextSetting {
         projectedValue = Property(
-            .ofSetting, .edit, wrappedValue, summary, pattern: pattern, restart: restart, secret: secret)
+            .ofSetting, .edit, wrappedValue, summary, pattern: pattern, restart: restart, secret: secret, access: access
+        )
     }
 }
 
@@ -127,22 +131,26 @@ import TandemSettings
     ///   - choices: label and value; each label once.
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: the value is shown nowhere.
+    ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, _ choices: KeyValuePairs<String, Value>,
-        restart: Bool = false, secret: Bool = false
+        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
     ) {
         projectedValue = Property(
-            .ofSetting, .choice, wrappedValue, summary, choices: .labelled(choices), restart: restart, secret: secret)
+            .ofSetting, .choice, wrappedValue, summary, choices: .labelled(choices), restart: restart, secret: secret,
+            access: access)
     }
 }
 
 extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: SettingRepresentable {
     /// One of the cases of an enumeration, labelled with their names in the code.
     public init(
-        wrappedValue: Value = .settingDefault, _ summary: String, restart: Bool = false, secret: Bool = false
+        wrappedValue: Value = .settingDefault, _ summary: String, restart: Bool = false, secret: Bool = false,
+        access: SettingAccess = .user
     ) {
         projectedValue = Property(
-            .ofSetting, .choice, wrappedValue, summary, choices: Value.settingChoices, restart: restart, secret: secret)
+            .ofSetting, .choice, wrappedValue, summary, choices: Value.settingChoices, restart: restart, secret: secret,
+            access: access)
     }
 }
 
@@ -168,24 +176,26 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ///   - choices: label and value; each label once.
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: the value is shown nowhere.
+    ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
         matching pattern: String? = nil, _ choices: KeyValuePairs<String, Value>, restart: Bool = false,
-        secret: Bool = false
+        secret: Bool = false, access: SettingAccess = .user
     ) where Value: NumericSetting {
         projectedValue = Property(
             .ofSetting, .editableChoice, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
-            choices: .labelled(choices), restart: restart, secret: secret)
+            choices: .labelled(choices), restart: restart, secret: secret, access: access)
     }
 
     /// Text; the choices keep the rule too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, matching pattern: String? = nil,
-        _ choices: KeyValuePairs<String, Value>, restart: Bool = false, secret: Bool = false
+        _ choices: KeyValuePairs<String, Value>, restart: Bool = false, secret: Bool = false,
+        access: SettingAccess = .user
     ) where Value: TextSetting {
         projectedValue = Property(
             .ofSetting, .editableChoice, wrappedValue, summary, pattern: pattern, choices: .labelled(choices),
-            restart: restart, secret: secret)
+            restart: restart, secret: secret, access: access)
     }
 }
 
@@ -208,22 +218,24 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ///   - key: the key in stores; nil for the property's name.
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: the value is shown nowhere.
+    ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String = "", key: String? = nil, restart: Bool = false,
-        secret: Bool = false
+        secret: Bool = false, access: SettingAccess = .user
     ) where Value: SettingRepresentable {
         projectedValue = Property(
             .ofSetting, .preference, wrappedValue, summary, choices: Value.settingChoices, key: key, restart: restart,
-            secret: secret)
+            secret: secret, access: access)
     }
 
     /// Any other Codable type. See ``VersionedSetting`` for types whose form changes between releases.
     @_disfavoredOverload
     public init(
-        wrappedValue: Value, _ summary: String = "", key: String? = nil, restart: Bool = false, secret: Bool = false
+        wrappedValue: Value, _ summary: String = "", key: String? = nil, restart: Bool = false, secret: Bool = false,
+        access: SettingAccess = .user
     ) where Value: Codable {
         projectedValue = Property(
-            .ofCodable, .preference, wrappedValue, summary, key: key, restart: restart, secret: secret)
+            .ofCodable, .preference, wrappedValue, summary, key: key, restart: restart, secret: secret, access: access)
     }
 }
 
@@ -232,10 +244,10 @@ extension Preference {
     @_disfavoredOverload
     public init<Wrapped: Codable>(
         wrappedValue: Value = nil, _ summary: String = "", key: String? = nil, restart: Bool = false,
-        secret: Bool = false
+        secret: Bool = false, access: SettingAccess = .user
     ) where Value == Wrapped? {
         projectedValue = Property(
-            .ofCodable, .preference, wrappedValue, summary, key: key, restart: restart, secret: secret)
+            .ofCodable, .preference, wrappedValue, summary, key: key, restart: restart, secret: secret, access: access)
     }
 }
 

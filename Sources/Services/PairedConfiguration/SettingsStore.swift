@@ -54,6 +54,16 @@ final class SettingsStore: Sendable {
 
     var snapshot: SettingsSnapshot { state.withLock { $0.layers.snapshot } }
 
+    /// The declarations with the present defaults.
+    var announced: [SettingDeclaration] { state.withLock { $0.layers.declarationsWithDefaults } }
+
+    /// Replaces the user's edits as one batch; the caller delivers the notices when it holds no lock.
+    func replaceEdits(_ payload: SettingsPayload?) {
+        state.withLock { state in
+            notices.add(.changes(state.layers.replace(.userEdit, with: payload, origin: .user)))
+        }
+    }
+
     func value(at place: Int) -> SettingValue {
         state.withLock { $0.resetting?[place] ?? $0.layers.value(at: place) }
     }

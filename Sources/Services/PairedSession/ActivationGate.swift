@@ -7,12 +7,25 @@ package import TandemSession
 
 /// A typed configuration as a session sees it: its part of the registration, and the calls that it takes.
 package struct InstalledConfiguration: Sendable {
+    /// The document that describes the properties, and its SHA-256, by which daemons know it.
+    package struct Schema: Sendable {
+        let digest: [UInt8]
+        let document: [UInt8]
+
+        package init(digest: [UInt8], document: [UInt8]) {
+            self.digest = digest
+            self.document = document
+        }
+    }
+
     /// PEM text of the compiled trust anchor.
     let anchor: String?
     /// The custom identifier that this device's app declares.
     let identifier: String?
     let allowsInvalidSignatures: Bool
     let identity: ApplicationIdentity
+    /// nil: the properties cannot be described.
+    let schema: Schema?
     /// Loads what is stored on this device, and calls back once, from any thread.
     let load: @Sendable (DeviceRole, _ directory: String?, _ loaded: @escaping @Sendable () -> Void) -> Void
     /// Answers a configuration from the daemon, at any later time, from any thread.
@@ -22,7 +35,7 @@ package struct InstalledConfiguration: Sendable {
 
     package init(
         anchor: String?, identifier: String?, allowsInvalidSignatures: Bool,
-        identity: ApplicationIdentity = ApplicationIdentity(),
+        identity: ApplicationIdentity = ApplicationIdentity(), schema: Schema? = nil,
         load: @escaping @Sendable (DeviceRole, String?, @escaping @Sendable () -> Void) -> Void,
         take: @escaping @Sendable (ReceivedMessage) -> Void,
         follow: @escaping @Sendable ([PairedDevice]) -> Void = { _ in }
@@ -31,6 +44,7 @@ package struct InstalledConfiguration: Sendable {
         self.identifier = identifier
         self.allowsInvalidSignatures = allowsInvalidSignatures
         self.identity = identity
+        self.schema = schema
         self.load = load
         self.take = take
         self.follow = follow

@@ -86,7 +86,8 @@ package struct SessionSettings: Sendable {
         return TandemSession.Registration(
             receives: registration.receives, anchor: configuration.anchor,
             identifier: try Self.identifier(configuration.identifier),
-            allowsInvalidSignatures: configuration.allowsInvalidSignatures, features: features)
+            allowsInvalidSignatures: configuration.allowsInvalidSignatures, features: features,
+            schema: configuration.schema?.digest)
     }
 
     private static func identifier(_ text: String?) throws(SessionError) -> CustomIdentifier? {

@@ -98,6 +98,8 @@ final class SessionConnection {
     private var switches = 0
     private var refusalText = ""
     private var registration: TandemSession.Registration
+    /// The schema whose digest is registered.
+    private var schema: InstalledConfiguration.Schema?
     /// The daemon carries topics (SES-3).
     private(set) var takesTopics = false
     /// The daemon carries synced settings (SES-76).
@@ -120,7 +122,9 @@ final class SessionConnection {
     }
 
     /// Changes the content of the registration, from the next one on.
-    func register(_ registration: TandemSession.Registration) { self.registration = registration }
+    func register(_ registration: TandemSession.Registration, schema: InstalledConfiguration.Schema?) {
+        (self.registration, self.schema) = (registration, schema)
+    }
 
     /// The app ends the session.
     func end() {
@@ -202,6 +206,7 @@ final class SessionConnection {
             let answer = try RegistrationAnswer(body: ApplicationFrame(envelope).body, now: scheduler.now)
             if machine.phase == .registering { channel.registered() }
             perform(machine.registered(answer))
+            if answer.wantsSchema { sendSchema() }
         case .state:
             perform(machine.stateArrived(try SessionState(body: ApplicationFrame(envelope).body, now: scheduler.now)))
         case .ping: channel.send(PingFrame(envelope).answer)
@@ -216,6 +221,13 @@ final class SessionConnection {
             onEvent(.frame(envelope))
         default: refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) is not sent to host apps"))
         }
+    }
+
+    /// Brings the daemon the schema. Nobody waits for the answer: a daemon that refuses it says why in its log.
+    private func sendSchema() {
+        guard let schema else { return }
+        let question = QueryFrame.Question.schema(document: schema.document)
+        channel.send(QueryFrame(question, id: .random(), app: settings.application, pairing: nil, channel: nil))
     }
 
     private func greeted(_ hello: Hello) {

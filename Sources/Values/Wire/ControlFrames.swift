@@ -30,6 +30,10 @@ package enum ControlName: String, EnvelopeWord {
     case deadLetterRetry = "dead-letter-retry"
     case deadLetterDrop = "dead-letter-drop"
     case trace
+    case settingsGet = "settings-get"
+    case settingsSet = "settings-set"
+    case settingsReset = "settings-reset"
+    case settingsSchema = "settings-schema"
 }
 
 /// The names of CTL-4 that belong to no other vocabulary: the `name` of a `result` that is a failure.
@@ -47,6 +51,7 @@ package enum ControlFailureName: String, EnvelopeWord {
     case anchorConflict = "anchor-conflict"
     case store
     case full
+    case schema
 }
 
 /// A `control`: an operator's request.

@@ -46,8 +46,8 @@ package enum FrameKind: String, Sendable, Hashable, CaseIterable {
         case .finished: Row([.app, .pairing, .id, .channel, .name], [.code, .body], from: .daemon)
         case .finishedAck: Row([.app, .pairing, .id, .channel], from: .app)
         case .context: Row([.app, .pairing, .name, .revision, .body], from: .daemon)
-        case .query: Row([.app, .id, .command], [.pairing, .channel, .body], from: .app)
-        case .answer: Row([.app, .id, .command], [.code, .name, .body], from: .daemon)
+        case .query: Row([.app, .id, .command], [.pairing, .channel, .body], from: [.app, .link])
+        case .answer: Row([.app, .id, .command], [.pairing, .code, .name, .body], from: [.daemon, .link])
         case .join, .joined: Row([.body], from: .stranger)
         }
     }

@@ -72,6 +72,8 @@ package enum Capability: String, Sendable, Hashable, CaseIterable {
     case trial
     /// Carriers and far secondaries are known (CFG-100).
     case chain
+    /// Requests about settings are answered (SES-72).
+    case edits
     /// Settings are mirrored (SES-76).
     case settings
 }

@@ -15,11 +15,13 @@ package struct QueryFrame: TypedFrame {
         case budget
         /// Hands a signed configuration for this app over, as the app got it by a link (CFG-60).
         case apply(envelope: [UInt8])
+        /// Brings the app's schema, which the daemon has asked for (SES-71).
+        case schema(document: [UInt8])
     }
 
     /// The `command` of a question.
     package enum Command: String, EnvelopeWord {
-        case outstanding, cancel, subscribe, budget, apply
+        case outstanding, cancel, subscribe, budget, apply, schema
     }
 
     package let app: ApplicationIdentifier
@@ -31,7 +33,7 @@ package struct QueryFrame: TypedFrame {
     private let body: PropertyListDictionary
 
     package init(
-        _ question: Question, id: UniqueIdentifier, app: ApplicationIdentifier, pairing: UniqueIdentifier,
+        _ question: Question, id: UniqueIdentifier, app: ApplicationIdentifier, pairing: UniqueIdentifier?,
         channel: Channel?
     ) {
         (self.app, self.id, self.pairing, self.channel) = (app, id, pairing, channel)
@@ -75,6 +77,9 @@ package struct QueryFrame: TypedFrame {
         case .apply:
             guard let envelope = body[BodyKey.envelope]?.dataValue else { throw .item }
             return .apply(envelope: envelope)
+        case .schema:
+            guard let document = body[BodyKey.schema]?.dataValue else { throw .item }
+            return .schema(document: document)
         case nil: throw .unknownCommand
         }
     }
@@ -88,6 +93,7 @@ extension QueryFrame.Question {
         case .subscribe: .subscribe
         case .budget: .budget
         case .apply: .apply
+        case .schema: .schema
         }
     }
 
@@ -98,6 +104,7 @@ extension QueryFrame.Question {
         case .subscribe(let items): [BodyKey.items: .array(items.map { .data($0.bytes) })]
         case .budget: [:]
         case .apply(let envelope): [BodyKey.envelope: .data(envelope)]
+        case .schema(let document): [BodyKey.schema: .data(document)]
         }
     }
 }
@@ -118,6 +125,7 @@ package enum AnswerName: String, EnvelopeWord, Error {
     case items
     case item
     case store
+    case schema
 }
 
 /// An `answer`.

@@ -214,6 +214,7 @@ package enum BodyKey {
     package static let remaining = "remaining"
     package static let resets = "resets"
     package static let retry = "retry"
+    package static let schema = "schema"
     package static let size = "size"
     package static let state = "state"
     package static let text = "text"

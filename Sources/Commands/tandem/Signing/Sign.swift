@@ -5,6 +5,7 @@ import TandemBase
 import TandemCrypto
 import TandemPropertyList
 import TandemReactor
+import TandemSettings
 import TandemSignedConfiguration
 
 extension Subcommand {
@@ -27,6 +28,7 @@ extension Subcommand {
             .valued("lifetime", "TIME", "revert the values when they have been applied that long"),
             .valued("floor", "N", "once applied, refuse every version below N"),
             .valued("keyset", "FILE", "the key set in force (tandem keyset show), if the keys are of one"),
+            .valued("check", "FILE", "refuse values that this schema refuses (tandem settings schema)"),
             .flag("link", "also print it as a link, and as a QR code if one can hold it"),
             .flag("qr", "also print its link as a QR code alone; refused if none can hold it"),
         ],
@@ -82,7 +84,21 @@ private struct SignRequest {
         payload.lifetime = try seconds("lifetime")
         payload.floor = arguments.has("floor") ? try version("floor") : nil
         if let history = try keySet() { payload.keySetVersion = history.current.version }
+        try checkSchema(payload)
         return payload
+    }
+
+    /// The app would refuse the configuration as a whole, by the name `schema` and with this text.
+    private func checkSchema(_ payload: ConfigurationPayload) throws {
+        guard let path = arguments.value("check") else { return }
+        do {
+            let document = try SchemaDocument(reading: try LocalFile(path: path).read())
+            _ = try document.schema.payload(payload.values, optional: Set(payload.optional ?? []))
+        } catch let error as SettingsPayloadError {
+            throw CommandFailure.refused("\(error) [schema]")
+        } catch {
+            throw CommandFailure.refused("\(path): \(error)")
+        }
     }
 
     private func keySet() throws -> KeySetHistory? { try arguments.value("keyset").map { try KeySetChain.read([$0]) } }
@@ -128,8 +144,11 @@ struct ValuesInput {
     private let assignments: [String]
     private let path: String?
 
-    init(_ arguments: Arguments) {
-        assignments = arguments.all("set")
+    init(_ arguments: Arguments) { self.init(arguments, assignments: arguments.all("set")) }
+
+    /// - Parameter assignments: texts of the form `KEY=VALUE`.
+    init(_ arguments: Arguments, assignments: [String]) {
+        self.assignments = assignments
         path = arguments.value("values")
     }
 
@@ -148,7 +167,7 @@ struct ValuesInput {
     static func assignment(_ text: String) throws(CommandFailure) -> (String, PropertyListValue) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let key = parts.first, let value = parts.last, !key.isEmpty else {
-            throw .usage("--set '\(text)' is not KEY=VALUE")
+            throw .usage("'\(text)' is not KEY=VALUE")
         }
         return (key, scalar(value))
     }
@@ -164,7 +183,8 @@ struct ValuesInput {
         }
     }
 
-    private static func file(_ path: String) throws -> PropertyListDictionary {
+    /// The values in a file.
+    static func file(_ path: String) throws -> PropertyListDictionary {
         let bytes = try LocalFile(path: path).read()
         let value: PropertyListValue
         do { value = try JSONReader.read(bytes) } catch { throw CommandFailure.refused("\(path): \(error)") }

@@ -22,7 +22,7 @@ final class AppQueries {
     private unowned let endpoint: LocalEndpoint
     /// Lists of outstanding items in the making.
     private var pages: [ConnectionNumber: Int] = [:]
-    /// The connections with a configuration that is being judged.
+    /// The connections with a configuration or a schema that is being judged.
     private var applying: Set<ConnectionNumber> = []
     /// Lists that wait until their connection was sent the contexts of before (SES-62). A connection that still is sent
     /// some has an entry.
@@ -36,6 +36,7 @@ final class AppQueries {
 
     /// Takes `query`.
     func answer(_ query: QueryFrame, _ connection: HostAppConnection) {
+        if case .schema(let document)? = try? query.question() { return take(document, query, connection) }
         guard let pairing = query.pairing,
             endpoint.relay.reachability(of: query.app, pairing: pairing, on: endpoint.side) != nil
         else { return refuse(query, .deviceNotPaired, .notPaired, connection) }
@@ -54,7 +55,7 @@ final class AppQueries {
             case .outstanding(let ordinal): outstanding(query, queue, after: ordinal, connection)
             case .cancel(let item): cancel(item, query, queue, connection)
             case .subscribe(let items): subscribe(to: items, query, queue, connection)
-            case .budget, .apply: break
+            case .budget, .apply, .schema: break
             }
         } catch {
             refuse(query, .invalidParameter, error, connection)
@@ -182,6 +183,28 @@ final class AppQueries {
             guard let self else { return }
             applying.remove(number)
             if let connection = endpoint.connection(number) { answer(query, connection, nil, verdict.body) }
+        }
+    }
+
+    /// Takes the schema of an app from its receiving connection (SES-71).
+    private func take(_ document: [UInt8], _ query: QueryFrame, _ connection: HostAppConnection) {
+        let (number, user) = (connection.number, connection.credentials.user)
+        guard connection.receiving?.app == query.app, let take = endpoint.takingSchema else {
+            return refuse(query, .invalidParameter, .unknownCommand, connection)
+        }
+        guard applying.insert(number).inserted else {
+            return refuse(query, .genericError, .tooManyRequests, connection)
+        }
+        endpoint.scheduler.start { [weak self] in
+            let reason = await take(query.app, document, user)
+            guard let self else { return }
+            applying.remove(number)
+            guard let connection = endpoint.connection(number) else { return }
+            if reason == nil {
+                answer(query, connection, nil)
+            } else {
+                refuse(query, .invalidParameter, .schema, connection)
+            }
         }
     }
 

@@ -279,7 +279,7 @@ final class HostAppConnection {
                 let answer = RegistrationAnswer(
                     device: endpoint.options.device, role: application.role,
                     directory: endpoint.directory(of: application.app), uid: UInt64(application.user),
-                    state: state)
+                    state: state, wantsSchema: endpoint.lacksSchema(of: application))
                 let body = answer.body(now: endpoint.scheduler.now)
                 return try ApplicationFrame(.registered, application.app, body).frame()
             }

@@ -60,6 +60,10 @@ package final class LocalEndpoint {
         package var disconnected: (ConnectedApplication, _ inOrder: Bool) -> Void
         /// Judges a configuration that an app hands over (CFG-60); nil if the side takes none.
         var apply: ((ApplicationIdentifier, _ envelope: [UInt8]) async -> ApplyAnswer)?
+        /// Whether the side keeps schemas, and not the app's one of this digest (SES-71).
+        var lacksSchema: (ApplicationIdentifier, _ digest: [UInt8]) -> Bool = { _, _ in false }
+        /// Stores the schema of a user's app; the reason if that is refused. Nil if the side keeps none.
+        var takeSchema: ((ApplicationIdentifier, _ document: [UInt8], _ user: UInt32) async -> String?)?
 
         package init(
             store: @escaping (ApplicationIdentifier, _ user: UInt32) async -> Bool,
@@ -347,6 +351,19 @@ package final class LocalEndpoint {
 
     /// Judges a configuration that an app hands over; nil if the side takes none.
     var applying: ((ApplicationIdentifier, _ envelope: [UInt8]) async -> ApplyAnswer)? { outlets?.apply }
+
+    /// Whether the app is to bring its schema (SES-71); a connection that only sends does not speak for its app.
+    func lacksSchema(of application: ConnectedApplication) -> Bool {
+        guard let outlets, application.registration.receives, let digest = application.registration.schema else {
+            return false
+        }
+        return outlets.lacksSchema(application.app, digest)
+    }
+
+    /// Stores an app's schema; nil if the side keeps none.
+    var takingSchema: ((ApplicationIdentifier, _ document: [UInt8], _ user: UInt32) async -> String?)? {
+        outlets?.takeSchema
+    }
 
     /// The app's own directory; one that nobody owns has none.
     func directory(of app: ApplicationIdentifier) -> String? { owners[app] == nil ? nil : outlets?.directory(app) }

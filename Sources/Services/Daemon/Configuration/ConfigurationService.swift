@@ -460,6 +460,21 @@ final class ConfigurationService {
     /// The configurations of this device and those on their way to its secondaries.
     var status: ConfigurationStatus { ConfigurationStatus(of: receiver, forwarder, context) }
 
+    /// The values that are signed for this side's app and applied.
+    func signedValues(of app: ApplicationIdentifier) -> PropertyListDictionary {
+        let slot = context.shownKey(of: app, as: options.role).flatMap { receiver.state.slots[$0] }
+        return (slot?.waived ?? slot?.active)?.record.payload.values ?? [:]
+    }
+
+    /// Has an app read its files again (CFG-42).
+    static var reloadBody: [UInt8] {
+        do {
+            return try PropertyListWriter.write(ConfigurationOffer.reloadMessage)
+        } catch {
+            preconditionFailure("a message of one key can always be written: \(error)")
+        }
+    }
+
     /// The desired state beside the reports of the secondaries.
     var desired: DesiredStatus {
         DesiredStatus(

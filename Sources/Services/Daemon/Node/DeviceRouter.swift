@@ -44,6 +44,8 @@ final class DeviceRouter {
     let apps: AppDelivery
     private let delivery: DurableDelivery
     private let configuration: ConfigurationService?
+    /// Requests about settings; nil if the device takes none.
+    var settings: RemoteSettings?
     private var peers: [UniqueIdentifier: Peer] = [:]
     private var outlets: Outlets?
 
@@ -72,15 +74,17 @@ final class DeviceRouter {
     ///   - isSameRun: whether the same run of the peer's daemon had the last path.
     ///   - readsTrials: whether both ends know reports of the second form (CFG-67).
     ///   - carries: whether both ends know carriers (CFG-100).
+    ///   - asksSettings: whether both ends know requests about settings (SES-72).
     func open(
         _ pairing: UniqueIdentifier, over path: any PeerPath, port: RelayPort? = nil,
         received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] = [],
         channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false, readsTrials: Bool = true,
-        carries: Bool = false
+        carries: Bool = false, asksSettings: Bool = false
     ) {
         peers[pairing] = Peer(path: path, port: port)
         delivery.linkOpened(pairing, received: received, channels: channels, isSameRun: isSameRun)
         configuration?.linked(pairing, readsTrials: readsTrials, carries: carries)
+        if asksSettings { settings?.opened(pairing) { path.send($0) } }
     }
 
     /// The path is gone.
@@ -88,6 +92,7 @@ final class DeviceRouter {
         let peer = peers.removeValue(forKey: pairing)
         delivery.linkClosed(pairing)
         configuration?.unlinked(pairing)
+        settings?.closed(pairing)
         peer?.port?.closed(reason)
     }
 
@@ -112,6 +117,11 @@ final class DeviceRouter {
             return delivery.receive(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
         case .ping, .pong:
             delivery.take(marker: PingFrame(envelope), over: pairing)
+            return nil
+        case .query, .answer:
+            guard let settings, settings.receive(envelope, from: pairing) else {
+                return (.unexpected, "\(envelope.kind.rawValue) has no place here")
+            }
             return nil
         case .failure where envelope.has(.channel):
             guard let failure = try? FailureFrame(envelope) else { return (.malformed, "a failure does not read") }

@@ -202,7 +202,8 @@ extension LinkService: LinkHost {
             channels: Set(link.agreement.capabilities.compactMap(\.channel)),
             isSameRun: peerRuns.updateValue(link.peer.instance, forKey: link.pairing) == link.peer.instance,
             readsTrials: link.agreement.capabilities.contains(.trial),
-            carries: link.agreement.capabilities.contains(.chain))
+            carries: link.agreement.capabilities.contains(.chain),
+            asksSettings: link.agreement.capabilities.contains(.edits))
     }
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {

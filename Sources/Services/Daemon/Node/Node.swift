@@ -8,6 +8,7 @@ import TandemDelivery
 import TandemFiles
 import TandemOperations
 import TandemPairing
+import TandemPropertyList
 package import TandemReactor
 import TandemSession
 import TandemStore
@@ -29,6 +30,8 @@ package final class Node {
     let local: LocalEndpoint
     let configuration: ConfigurationService
     let applications: ApplicationService
+    let settings: ApplicationSettings
+    let remoteSettings: RemoteSettings
     let health: HealthService
     let tracing: TraceService
     let counters: Counters
@@ -104,7 +107,15 @@ package final class Node {
             relay: relay, owners: applications.records.mapValues(\.user), log: log)
         configuration = try Self.configuration(
             options, device, delivery, store, pairings, installed, counterparts, local, relay, log)
+        settings = Self.settings(of: local, configuration, in: device.applications)
+        remoteSettings = RemoteSettings(
+            settings,
+            device: RemoteSettings.Surroundings(
+                role: { [pairings] in pairings[$0].flatMap { $0.state == .active ? $0.role : nil } },
+                name: { [pairings] in pairings[$0]?.name ?? "" },
+                owner: { [unowned local] in local.owner(of: $0) }), scheduler: loop)
         router = DeviceRouter(endpoint: local, delivery: delivery, configuration: configuration)
+        router.settings = remoteSettings
         items = router.apps
         directories = PairingDirectories(
             in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
@@ -166,6 +177,19 @@ package final class Node {
         }
     }
 
+    private static func settings(
+        of local: LocalEndpoint, _ configuration: ConfigurationService, in applications: OwnedDirectory
+    ) -> ApplicationSettings {
+        let device = ApplicationSettings.Surroundings(
+            owner: { [unowned local] in local.owner(of: $0) },
+            signed: { [weak configuration] in configuration?.signedValues(of: $0) ?? [:] },
+            reload: { [unowned local] app in
+                guard local.connected(app) != nil else { return }
+                local.offer(ConfigurationService.reloadBody, to: app, pairing: .zero) { _ in }
+            }, log: { [unowned local] in local.accounts.log($0, of: $1) })
+        return ApplicationSettings(in: applications, device: device, scheduler: local.scheduler)
+    }
+
     // MARK: composition
 
     private func introduceParts() {
@@ -203,6 +227,8 @@ package final class Node {
         outlets.apply = { [weak configuration] app, envelope in
             await configuration?.submit(envelope, app: app) ?? ApplyAnswer(verdict: nil, text: "")
         }
+        outlets.lacksSchema = { [weak settings] in settings?.lacksSchema(of: $0, digest: $1) ?? false }
+        outlets.takeSchema = { [weak settings] in await settings?.take($1, of: $0, from: $2) }
         local.connect(outlets)
         local.controlResponder = self
         pairings.connect(
@@ -390,6 +416,7 @@ package final class Node {
         delivery.stop()
         files.close()
         directories.close()
+        settings.close()
         // The changes of this turn are committed at its end, those of a queue whose last commit is under way at the end
         // of the turn in which that is done.
         flush { [self] in
@@ -411,6 +438,7 @@ package final class Node {
         _ = try? device.store.read(RowRange(space: .pairing, limit: 1))
         files.waitForDisk()
         directories.waitForDisk()
+        settings.waitForDisk()
     }
 
     /// Lets the state go as the end of the process would, and finishes nothing. Its scheduler must run nothing of this
@@ -419,6 +447,7 @@ package final class Node {
         isStopping = true
         files.close()
         directories.close()
+        settings.close()
         device.close()
     }
 

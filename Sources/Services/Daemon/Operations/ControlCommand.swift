@@ -96,6 +96,10 @@ extension Node: ControlResponder {
         case .deadLetterRetry: DeadLetterRetryCommand.self
         case .deadLetterDrop: DeadLetterDropCommand.self
         case .trace: TraceCommand.self
+        case .settingsGet: SettingsGetCommand.self
+        case .settingsSet: SettingsSetCommand.self
+        case .settingsReset: SettingsResetCommand.self
+        case .settingsSchema: SettingsSchemaCommand.self
         }
     }
 

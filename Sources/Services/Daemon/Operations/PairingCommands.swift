@@ -155,9 +155,12 @@ struct UntrustDeviceCommand: ControlCommand {
 }
 
 /// The only pairing that `pairing` or `who` names.
-private struct PairingName {
+struct PairingName {
     private let pairing: UniqueIdentifier?
     private let name: String?
+
+    /// Whether the request names none.
+    var isAbsent: Bool { pairing == nil && name == nil }
 
     init(_ fields: BodyFields) throws(WireError) {
         pairing = try fields.optionalIdentifier("pairing")

@@ -50,7 +50,7 @@ func observe(_ configuration: KitchenConfiguration) async {
         case .declarationProblem(let problem): print("mistake in a declaration: \(problem)")
         case .preferences(let event): print("preferences: \(event)")
         case .sync(let event): print("synced settings: \(event)")
-        case .assignmentIgnored(let error): print("ignored: \(error)")
+        case .assignmentIgnored(let error), .editIgnored(let error): print("ignored: \(error)")
         }
     }
     for await changes in configuration.updates where changes["volume"] != nil {

@@ -1,0 +1,51 @@
+"""Cases of schemas (SCH-1, SCH-2, SCH-5): documents with the digest by which they are known, values that one takes and
+refuses, and documents that are none, with the place of the fault.
+"""
+import hashlib
+
+from .raw import Cases
+from .values import canonical, notation
+
+VOLUME = {"key": "volume", "type": "integer", "editor": "slider", "title": "Volume", "minimum": 0, "maximum": 100,
+          "default": 7, "icon": "volume", "page": "Sound"}
+COLOUR = {"key": "colour", "type": "string", "editor": "edit", "nothing": True, "pattern": "^#([a-f0-9]{6})$"}
+RATING = {"key": "rating", "type": "double", "editor": "choice", "default": 0.5,
+          "choices": [{"label": "Low", "value": 0.5}, {"label": "High", "value": 1}]}
+TOKEN = {"key": "token", "type": "string", "editor": "edit", "secret": True}
+ALL = [VOLUME, COLOUR, RATING, TOKEN]
+
+
+def made():
+    cases = Cases("Schemas (SCH-1, SCH-2, SCH-5): value is what hex reads as; digest is the SHA-256 of the bytes; takes and "
+                  "refuses are values that each is judged by the document; error the key path of the fault, which never travels.")
+    document(cases, "SCH-1", "no property", [])
+    document(cases, "SCH-1", "a property of each kind", ALL,
+             takes=[{"volume": 0}, {"volume": 100, "colour": "#0a0b0c"}, {"rating": 1}, {"token": ""}, {}],
+             refuses=[{"volume": 101}, {"volume": 1.0}, {"volume": True}, {"colour": "red"}, {"rating": 0.75},
+                      {"token": 1}, {"speed": 1}, {"volume": 1, "colour": "red"}])
+    document(cases, "SCH-2", "what a later version adds", [{**VOLUME, "later": {"a": 1}, "icon": "sparkle"}],
+             takes=[{"volume": 1}], refuses=[{"volume": -1}])
+    document(cases, "SCH-2", "a default outside its bounds", [{**VOLUME, "default": 101}], takes=[{"volume": 1}])
+    for place, row in (("type", {"type": "later"}), ("editor", {"editor": "later"}), ("access", {"access": "later"}),
+                       ("key", {"key": 1}), ("default", {"default": "x"}), ("maximum", {"minimum": 2, "maximum": 1}),
+                       ("minimum", {"minimum": "a"}), ("secret", {"secret": 1}), ("choices", {"choices": {}}),
+                       ("choices[0].label", {"choices": [{"value": 1}]}),
+                       ("choices[0].value", {"choices": [{"label": "a"}]})):
+        refused(cases, f"a wrong {place}", {"v": 1, "properties": [{**VOLUME, **row}]}, f"properties[0].{place}")
+    refused(cases, "one bound", {"v": 1, "properties": [{**COLOUR, "minimum": "a"}]}, "properties[0].minimum")
+    refused(cases, "a key twice", {"v": 1, "properties": [VOLUME, VOLUME]}, "properties")
+    refused(cases, "a pattern that does not compile", {"v": 1, "properties": [{**COLOUR, "pattern": "("}]}, "properties")
+    refused(cases, "another version", {"v": 2, "properties": []}, "v")
+    refused(cases, "no properties", {"v": 1}, "properties")
+    refused(cases, "a property that is no dictionary", {"v": 1, "properties": [1]}, "properties[0]")
+    return cases
+
+
+def document(cases, clause, name, rows, takes=(), refuses=()):
+    data = canonical({"v": 1, "properties": rows})
+    cases.add(name, clause, data, value=notation({"v": 1, "properties": rows}), digest=hashlib.sha256(data).hexdigest(),
+              takes=[notation(values) for values in takes], refuses=[notation(values) for values in refuses])
+
+
+def refused(cases, name, root, place):
+    cases.add(name, "SCH-2", canonical(root), value=notation(root), error=place)

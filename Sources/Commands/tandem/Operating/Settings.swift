@@ -1,0 +1,226 @@
+// `settings`: a user's edits of an app's properties, in the daemon that keeps them. They work while the app does not
+// run; one that runs takes them at once. The app's schema judges values, with the texts of every other source.
+
+import TandemBase
+import TandemPropertyList
+import TandemSettings
+import TandemWire
+
+extension Subcommand {
+    static let settingsList = Subcommand(
+        path: ["settings", "list"], summary: "show an app's properties with their values",
+        options: [.device, .secondary, .application.required, .json],
+        notes: """
+            'layer' is where the value comes from, as far as the daemon knows: 'signed' configuration, a 'user's
+            edit, or the app's 'default'. What the app's own code, files and environment set is known to the app alone.
+            """,
+        examples: ["settings list --app org.example.lamp", "settings list --app org.example.lamp --json"]
+    ) { arguments, console in
+        let answer = try SettingsAnswer(arguments)
+        if arguments.has("json") { return console.print(json: answer.json) }
+        for line in answer.table.lines { console.print(line) }
+    }
+
+    static let settingsGet = Subcommand(
+        path: ["settings", "get"], summary: "print the value of an app's property",
+        operands: [.required("KEY")], options: [.device, .secondary, .application.required, .json],
+        notes: "The value of a secret is never printed.",
+        examples: ["settings get --app org.example.lamp volume"]
+    ) { arguments, console in
+        let key = arguments.operands[0]
+        guard let row = try SettingsAnswer(arguments).rows.first(where: { $0.body["key"] == .string(key) }) else {
+            throw CommandFailure.refused(
+                SettingError(property: key, value: "", rule: .unknownProperty).description)
+        }
+        if arguments.has("json") { return console.print(json: .dictionary(row.body)) }
+        console.print(SettingsAnswer.value(of: row))
+    }
+
+    static let settingsSet = Subcommand(
+        path: ["settings", "set"], summary: "edit an app's properties, all of them or none",
+        operands: [.several("KEY=VALUE")],
+        options: [
+            .device, .secondary, .application.required,
+            .valued("values", "FILE", "values from a file with one JSON object"), .json,
+        ],
+        notes: """
+            VALUE is true, 7, 1.5, or text; "7" is text. An edit hides what the app itself has stored, and is hidden by
+            signed configuration. A secret belongs into a file: arguments are visible to other users.
+            """,
+        examples: [
+            "settings set --app org.example.lamp volume=80 logging=true",
+            "settings set --app org.example.lamp --values secrets.json",
+        ]
+    ) { arguments, console in
+        let values = try ValuesInput(arguments, assignments: arguments.operands).values()
+        guard !values.isEmpty else { throw CommandFailure.usage("KEY=VALUE or --values is missing") }
+        _ = try arguments.ask(.settingsSet, try arguments.settings(["values": .dictionary(values)]))
+        try printRows(of: values.keys, arguments, console)
+    }
+
+    static let settingsReset = Subcommand(
+        path: ["settings", "reset"], summary: "take edits of an app's properties back",
+        operands: [.several("KEY")],
+        options: [.device, .secondary, .application.required, .flag("all", "all edits"), .json],
+        notes: "What the app has stored, or its default, shows again.",
+        examples: ["settings reset --app org.example.lamp volume", "settings reset --app org.example.lamp --all"]
+    ) { arguments, console in
+        guard arguments.operands.isEmpty == arguments.has("all") else {
+            throw CommandFailure.usage("name the KEYs, or --all")
+        }
+        var body: PropertyListDictionary = [:]
+        if !arguments.has("all") { body["keys"] = .array(arguments.operands.map { .string($0) }) }
+        let answer = try arguments.ask(.settingsReset, try arguments.settings(body))
+        let keys = (answer["keys"]?.arrayValue ?? []).compactMap(\.stringValue)
+        try printRows(of: keys, arguments, console)
+    }
+
+    static let settingsWatch = Subcommand(
+        path: ["settings", "watch"], summary: "print an app's properties as edits change them; ends with Ctrl-C",
+        options: [.device, .application.required, .json],
+        notes: "It prints nothing at first, and then one line for each property that has changed.",
+        examples: ["settings watch --app org.example.lamp", "settings watch --app org.example.lamp --json"]
+    ) { arguments, console in
+        var known = try SettingsAnswer(arguments)
+        while true {
+            let next = try SettingsAnswer(arguments, after: known)
+            for row in next.rows where !known.rows.contains(where: { $0.body == row.body }) {
+                if arguments.has("json") {
+                    console.print(json: .dictionary(row.body))
+                } else {
+                    console.print("\(row.text("key")) \(SettingsAnswer.value(of: row)) (\(row.text("layer")))")
+                }
+            }
+            known = next
+            await Task.yield()
+        }
+    }
+
+    static let settingsExport = Subcommand(
+        path: ["settings", "export"], summary: "print the edits of an app's properties as one JSON object",
+        options: [
+            .device, .secondary, .application.required, .valued("out", "FILE", "write to a new file of mode 0600"),
+        ],
+        notes: "Secrets are left out.",
+        examples: ["settings export --app org.example.lamp --out lamp.json"]
+    ) { arguments, console in
+        let edits = try SettingsAnswer(arguments).rows.compactMap { row in
+            row.body["edit"].map { (row.body["key"]?.stringValue ?? "", $0) }
+        }
+        let value = PropertyListValue.dictionary(PropertyListDictionary(uniqueKeysWithValues: edits))
+        guard let path = arguments.value("out") else { return console.print(json: value) }
+        try LocalFile(path: path).create(Array((PropertyListJSON.text(value) + "\n").utf8), mode: 0o600)
+    }
+
+    static let settingsImport = Subcommand(
+        path: ["settings", "import"], summary: "edit an app's properties from a file, all of them or none",
+        operands: [.required("FILE")], options: [.device, .secondary, .application.required, .json],
+        notes: """
+            FILE has one JSON object. Other spellings are converted here, as files of settings have them: "YES", "0" or
+            1 for a switch, "80" for a number. The command names each property whose value was converted.
+            """,
+        examples: ["settings import --app org.example.lamp lamp.json"]
+    ) { arguments, console in
+        let values = try ValuesInput.file(arguments.operands[0])
+        let answer = try arguments.ask(
+            .settingsSet, try arguments.settings(["values": .dictionary(values), "import": true]))
+        for key in (answer["converted"]?.arrayValue ?? []).compactMap(\.stringValue) {
+            console.warn("converted \(Printable.text(key))")
+        }
+        try printRows(of: values.keys, arguments, console)
+    }
+
+    static let settingsSchema = Subcommand(
+        path: ["settings", "schema"], summary: "write the schema of an app's properties to a file",
+        options: [
+            .device, .secondary, .application.required,
+            .valued("out", "FILE", "where to write; an existing file is never overwritten").required,
+        ],
+        notes: "'tandem sign --check FILE' refuses to sign values that the schema refuses.",
+        examples: ["settings schema --app org.example.lamp --out lamp.schema"]
+    ) { arguments, console in
+        let answer = try arguments.ask(.settingsSchema, try arguments.settings([:]))
+        guard let schema = answer["schema"]?.dataValue else {
+            throw CommandFailure.refused("the daemon's answer has no schema")
+        }
+        let file = LocalFile(path: try arguments.required("out"))
+        try file.create(schema, mode: 0o644)
+        console.print("wrote  \(file.path), \(schema.count) bytes")
+        console.print("digest \(Fact(answer).text("digest"))")
+    }
+
+    private static func printRows(of keys: [String], _ arguments: Arguments, _ console: Console) throws {
+        var answer = try SettingsAnswer(arguments)
+        answer.keep(keys)
+        if arguments.has("json") { return console.print(json: answer.json) }
+        for line in answer.table.lines { console.print(line) }
+    }
+}
+
+extension Option {
+    /// The secondary whose app is meant, through its primary.
+    fileprivate static let secondary = Option.valued(
+        "secondary", "NAME", "the app on this secondary of the asked primary, as far as the app allows it")
+}
+
+extension Arguments {
+    /// The body of a request about an app's settings.
+    fileprivate func settings(_ more: PropertyListDictionary) throws -> PropertyListDictionary {
+        var body = more
+        body["app"] = .string(try application().description)
+        guard let secondary = value("secondary") else { return body }
+        if let pairing = UniqueIdentifier(text: secondary) {
+            body["pairing"] = .data(pairing.bytes)
+        } else {
+            body["who"] = .string(secondary)
+        }
+        return body
+    }
+}
+
+/// The daemon's answer about an app's settings.
+private struct SettingsAnswer {
+    private(set) var rows: [Fact]
+    private let digest: PropertyListValue?
+    private let ordinal: PropertyListValue?
+
+    /// - Parameter known: waits until something has changed since this answer.
+    init(_ arguments: Arguments, after known: SettingsAnswer? = nil) throws {
+        var body: PropertyListDictionary = [:]
+        if let known {
+            body["after"] = known.ordinal
+            body["wait"] = 10_000
+        }
+        let answer = try arguments.ask(
+            .settingsGet, try arguments.settings(body), time: known == nil ? .zero : .seconds(10))
+        rows = Fact.list(answer["settings"])
+        (digest, ordinal) = (answer["digest"], answer["ordinal"])
+    }
+
+    mutating func keep(_ keys: [String]) {
+        rows.removeAll { row in !keys.contains { row.body["key"] == .string($0) } }
+    }
+
+    /// Values as they are: an app's data is no identifier.
+    var json: PropertyListValue {
+        .dictionary(["settings": .array(rows.map { .dictionary($0.body) })])
+    }
+
+    var table: Table {
+        var table = Table("settings", ["key", "value", "layer", "type", "access", "restart"])
+        for row in rows {
+            table.add(
+                row.text("key"), Self.value(of: row),
+                row.body["unknown"] == true ? "not in the schema" : row.text("layer"),
+                row.text("type"), row.text("access"), row.text("restart"))
+        }
+        return table
+    }
+
+    /// A value on one line; never a secret's.
+    static func value(of row: Fact) -> String {
+        if row.body["secret"] == true { return SettingError.redacted }
+        guard let value = row.body["value"] else { return "nil" }
+        return Printable.text(value.stringValue ?? PropertyListJSON.text(value))
+    }
+}

@@ -1,0 +1,271 @@
+// Schema as a document that travels (Protocol/Schema.md): an app writes what it declares, and its daemon, the primary
+// and a signer judge values by it as the app does. A document comes from outside: each fault is an error that names its
+// place and no value, and what a later version adds is passed over.
+
+import TandemBase
+import TandemPropertyList
+
+/// A schema with the bytes that it was read from, or is written as.
+package struct SchemaDocument: Sendable {
+    /// Bytes of a document (LIM-100).
+    package static let byteLimit = 262_144
+    /// Properties of a document (LIM-101).
+    package static let propertyLimit = 1024
+
+    /// The exact bytes; their SHA-256 names the document.
+    package let bytes: [UInt8]
+    /// The declared properties.
+    package let schema: SettingsSchema
+
+    /// Writes the document of an app's declarations: equal declarations are equal bytes.
+    package init(writing declarations: [SettingDeclaration]) throws(SchemaError) {
+        guard declarations.count <= Self.propertyLimit else { throw SchemaError("", .tooMany(declarations.count)) }
+        let rows = declarations.map { PropertyListValue.dictionary($0.schemaRow) }
+        let root: PropertyListDictionary = ["v": 1, "properties": .array(rows)]
+        do {
+            bytes = try PropertyListWriter.write(root)
+        } catch {
+            throw SchemaError("", .notStorable("\(error)"))
+        }
+        guard bytes.count <= Self.byteLimit else { throw SchemaError("", .tooLarge(bytes.count)) }
+        schema = SettingsSchema(declarations)
+    }
+
+    /// Reads a document; a default or a choice that breaks its own rule is the app's mistake, and no fault of the
+    /// document.
+    package init(reading bytes: [UInt8]) throws(SchemaError) {
+        guard bytes.count <= Self.byteLimit else { throw SchemaError("", .tooLarge(bytes.count)) }
+        let root: PropertyListDictionary
+        do {
+            root = try PropertyListReader.readDictionary(bytes)
+        } catch {
+            throw SchemaError("", .notStorable("\(error)"))
+        }
+        guard root["v"]?.integerValue == 1 else { throw SchemaError("v", .expected("1")) }
+        guard let rows = root["properties"]?.arrayValue else {
+            throw SchemaError("properties", .expected("an array"))
+        }
+        guard rows.count <= Self.propertyLimit else { throw SchemaError("properties", .tooMany(rows.count)) }
+        var declarations: [SettingDeclaration] = []
+        for (place, row) in rows.enumerated() {
+            guard let row = row.dictionaryValue else {
+                throw SchemaError("properties[\(place)]", .expected("a dictionary"))
+            }
+            declarations.append(try SchemaRow(row, at: "properties[\(place)]").declaration())
+        }
+        schema = SettingsSchema(declarations)
+        self.bytes = bytes
+        if let problem = schema.problems.first(where: \.endsJudgement) {
+            throw SchemaError("properties", .problem(problem))
+        }
+    }
+}
+
+/// Why a schema cannot be written, or a document is none: the place and the fault, and never a value.
+package struct SchemaError: Error, Sendable, Equatable {
+    package enum Fault: Sendable, Equatable {
+        /// Bytes over the limit.
+        case tooLarge(Int)
+        /// Properties over the limit.
+        case tooMany(Int)
+        /// No property list, or one that cannot be written.
+        case notStorable(String)
+        /// Another value than this one at the place in a document.
+        case expected(String)
+        /// A mistake in the declarations by which nothing can be judged.
+        case problem(DeclarationProblem)
+    }
+
+    /// The key path; empty for the whole.
+    package let place: String
+    package let fault: Fault
+
+    /// A fault at a key path.
+    package init(_ place: String, _ fault: Fault) {
+        self.place = place
+        self.fault = fault
+    }
+}
+
+extension SchemaError: CustomStringConvertible {
+    package var description: String {
+        let text =
+            switch fault {
+            case .tooLarge(let count): "\(count) bytes; a schema has at most \(SchemaDocument.byteLimit)"
+            case .tooMany(let count): "\(count) properties; a schema has at most \(SchemaDocument.propertyLimit)"
+            case .notStorable(let reason): reason
+            case .expected(let what): "expected \(what)"
+            case .problem(let problem): problem.description
+            }
+        return place.isEmpty ? text : "\(place): \(text)"
+    }
+}
+
+extension DeclarationProblem {
+    /// Whether values of the schema cannot be told apart or judged.
+    fileprivate var endsJudgement: Bool {
+        switch self {
+        case .duplicateName, .invalidName, .invalidPattern: true
+        case .noProperties, .notASetting, .noChoices, .duplicateLabel, .choice, .invalidDateFormat, .manifest,
+            .defaultValue,
+            .notAnnounced:
+            false
+        }
+    }
+}
+
+// MARK: - writing
+
+extension SettingDeclaration {
+    /// The property in a document. A secret's default stays where it is.
+    fileprivate var schemaRow: PropertyListDictionary {
+        var row: PropertyListDictionary = [
+            "key": .string(name), "type": .string(type.rawValue), "editor": .string(editor.rawValue),
+        ]
+        row["title"] = title.map { .string($0) }
+        if !summary.isEmpty { row["description"] = .string(summary) }
+        row["page"] = page.map { .string($0) }
+        (row["minimum"], row["maximum"]) = bounds?.ends ?? (nil, nil)
+        row["pattern"] = pattern.map { .string($0) }
+        if !choices.isEmpty { row["choices"] = .array(choices.map { .dictionary($0.schemaRow) }) }
+        if !isSecret { row["default"] = initialValue.propertyListValue }
+        row["icon"] = icon.map { .string($0.rawValue) }
+        for (key, isSet) in [("nothing", allowsNothing), ("restart", needsRestart), ("secret", isSecret)] where isSet {
+            row[key] = true
+        }
+        if access != .user { row["access"] = .string(access.rawValue) }
+        (row["on"], row["off"]) = (toggleValues?.on, toggleValues?.off)
+        return row
+    }
+}
+
+extension SettingChoice {
+    fileprivate var schemaRow: PropertyListDictionary {
+        var row: PropertyListDictionary = ["label": .string(label)]
+        row["value"] = value.propertyListValue
+        return row
+    }
+}
+
+extension SettingBounds {
+    fileprivate var ends: (PropertyListValue?, PropertyListValue?) {
+        switch self {
+        case .integer(let range): (PropertyListValue(range.lowerBound), PropertyListValue(range.upperBound))
+        case .float(let range): (.real(Double(range.lowerBound)), .real(Double(range.upperBound)))
+        case .double(let range): (.real(range.lowerBound), .real(range.upperBound))
+        }
+    }
+
+    /// The bounds between two values of one type; nil if no value lies between them, or the type has no order.
+    fileprivate init?(_ least: SettingValue, _ most: SettingValue) {
+        switch (least, most) {
+        case (.integer(let least), .integer(let most)) where least <= most: self = .integer(least...most)
+        case (.float(let least), .float(let most)) where least <= most: self = .float(least...most)
+        case (.double(let least), .double(let most)) where least <= most: self = .double(least...most)
+        default: return nil
+        }
+    }
+}
+
+// MARK: - reading
+
+/// One property of a document that is being read.
+private struct SchemaRow {
+    private let row: PropertyListDictionary
+    private let place: String
+
+    init(_ row: PropertyListDictionary, at place: String) {
+        self.row = row
+        self.place = place
+    }
+
+    func declaration() throws(SchemaError) -> SettingDeclaration {
+        let name = try string("key")
+        let type: SettingType = try word("type")
+        let allowsNothing = try flag("nothing")
+        let isSecret = try flag("secret")
+        let toggle =
+            row["on"] == nil && row["off"] == nil
+            ? nil : ToggleValues(on: row["on"] ?? true, off: row["off"] ?? false)
+        return SettingDeclaration(
+            name: name, type: type, editor: try word("editor"), summary: try optionalString("description") ?? "",
+            bounds: try bounds(type), pattern: try optionalString("pattern"), choices: try choices(type, allowsNothing),
+            icon: row["icon"]?.stringValue.flatMap { SliderIcon(rawValue: $0) }, needsRestart: try flag("restart"),
+            isSecret: isSecret, allowsNothing: allowsNothing, toggleValues: toggle,
+            title: try optionalString("title"), page: try optionalString("page"), access: try access(),
+            initialValue: try initial(type, isOptional: allowsNothing || isSecret))
+    }
+
+    private func fault(_ key: String, _ expected: String) -> SchemaError {
+        SchemaError("\(place).\(key)", .expected(expected))
+    }
+
+    private func string(_ key: String) throws(SchemaError) -> String {
+        guard let text = try optionalString(key) else { throw fault(key, "a string") }
+        return text
+    }
+
+    private func optionalString(_ key: String) throws(SchemaError) -> String? {
+        guard let value = row[key] else { return nil }
+        guard let text = value.stringValue else { throw fault(key, "a string") }
+        return text
+    }
+
+    private func flag(_ key: String) throws(SchemaError) -> Bool {
+        guard let value = row[key] else { return false }
+        guard let flag = value.booleanValue else { throw fault(key, "a boolean") }
+        return flag
+    }
+
+    /// A word that decides about values: one that a later version adds is no rule that this one could pass over.
+    private func word<Word: RawRepresentable<String>>(_ key: String) throws(SchemaError) -> Word {
+        guard let word = Word(rawValue: try string(key)) else { throw fault(key, "a word of this version") }
+        return word
+    }
+
+    private func access() throws(SchemaError) -> SettingAccess {
+        row["access"] == nil ? .user : try word("access")
+    }
+
+    private func value(_ key: String, _ type: SettingType) throws(SchemaError) -> SettingValue? {
+        guard let value = row[key] else { return nil }
+        let typed = SettingValue(value, as: type)
+        // A real that no float can hold could not be written again.
+        let isInfinite = if case .float(let number)? = typed { !number.isFinite } else { false }
+        guard let typed, !isInfinite else { throw fault(key, "a value of type \(type.rawValue)") }
+        return typed
+    }
+
+    private func initial(_ type: SettingType, isOptional: Bool) throws(SchemaError) -> SettingValue {
+        if let value = try value("default", type) { return value }
+        guard isOptional else { throw fault("default", "a value of type \(type.rawValue)") }
+        return .nothing
+    }
+
+    private func bounds(_ type: SettingType) throws(SchemaError) -> SettingBounds? {
+        switch (try value("minimum", type), try value("maximum", type)) {
+        case (nil, nil): return nil
+        case (let least?, let most?):
+            guard let bounds = SettingBounds(least, most) else {
+                throw fault("maximum", "a number not under 'minimum'")
+            }
+            return bounds
+        default: throw fault("minimum", "beside 'maximum'")
+        }
+    }
+
+    private func choices(_ type: SettingType, _ allowsNothing: Bool) throws(SchemaError) -> [SettingChoice] {
+        guard let value = row["choices"] else { return [] }
+        guard let rows = value.arrayValue else { throw fault("choices", "an array") }
+        var choices: [SettingChoice] = []
+        for (number, value) in rows.enumerated() {
+            guard let row = value.dictionaryValue else { throw fault("choices[\(number)]", "a dictionary") }
+            let choice = SchemaRow(row, at: "\(place).choices[\(number)]")
+            guard let value = try choice.value("value", type) ?? (allowsNothing ? .nothing : nil) else {
+                throw choice.fault("value", "a value of type \(type.rawValue)")
+            }
+            choices.append(SettingChoice(label: try choice.string("label"), value: value))
+        }
+        return choices
+    }
+}

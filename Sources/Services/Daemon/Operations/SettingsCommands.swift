@@ -1,0 +1,142 @@
+// The control commands about apps' settings (CTL-39 to CTL-41): a user's edits, and the schema that judges them. The
+// user of an app may use them for it, as may the operator.
+
+import TandemBase
+import TandemPairing
+import TandemPropertyList
+import TandemReactor
+import TandemSettings
+import TandemWire
+
+/// The app of a request and the user that asks.
+private struct SettingsRequest {
+    let app: ApplicationIdentifier
+    private let caller: PeerCredentials
+    private let isPrivileged: Bool
+    /// The secondary that the request is for.
+    private let secondary: PairingName
+
+    init(_ request: ControlRequest) throws(WireError) {
+        app = try request.fields.application("app")
+        secondary = try PairingName(request.fields)
+        (caller, isPrivileged) = (request.caller, request.isPrivileged)
+    }
+
+    var user: UInt32 { caller.user }
+    var editor: SettingsEditor { SettingsEditor(user: caller.user, access: .user, name: "user") }
+
+    /// Runs the request for a user who may edit the app's settings; at a secondary for the operator alone.
+    /// - Parameter remote: the command and the body for the secondary; nil for one that asks this device only.
+    func run(
+        on node: Node, remote: (ControlName, PropertyListDictionary)?,
+        _ body: (ApplicationSettings) async throws(SettingsFailure) -> PropertyListDictionary
+    ) async throws(ControlFailure) -> PropertyListDictionary {
+        if !secondary.isAbsent {
+            guard isPrivileged else {
+                throw ControlFailure(.notAllowed, "only the daemon's own user and root may ask a secondary")
+            }
+            guard let (command, body) = remote else {
+                throw ControlFailure(.badRequest, "'after' and 'wait' are for this device's own apps")
+            }
+            let record = try secondary.record(in: node.pairings)
+            return try await node.remoteSettings.ask(command, body, of: app, at: record.pairing)
+        }
+        guard isPrivileged || node.local.owner(of: app) == caller.user else {
+            throw ControlFailure(.notAllowed, "the app is another user's, or nobody's")
+        }
+        do throws(SettingsFailure) { return try await body(node.settings) } catch { throw ControlFailure(error) }
+    }
+}
+
+/// `settings-get`: an app's properties with their values, at once or after a change.
+struct SettingsGetCommand: ControlCommand {
+    static var access: ControlAccess { .everyone }
+
+    private let request: SettingsRequest
+    private let after: UInt64?
+    private let wait: Duration
+
+    init(_ request: ControlRequest) throws(WireError) {
+        self.request = try SettingsRequest(request)
+        after = try request.fields.optional("after", "an integer from 0", \.unsignedValue)
+        wait = try request.fields.milliseconds("wait", absent: .zero)
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let remote: (ControlName, PropertyListDictionary)? = after == nil && wait == .zero ? (.settingsGet, [:]) : nil
+        return try await request.run(on: node, remote: remote) { settings throws(SettingsFailure) in
+            let ordinal = try await settings.waitForChange(after: after, atMost: wait, for: request.user)
+            let state = try await settings.state(of: request.app, for: request.user)
+            return [
+                "settings": .array(state.rows.map { .dictionary($0) }), "digest": .data(state.digest),
+                "ordinal": PropertyListValue(ordinal),
+            ]
+        }
+    }
+}
+
+/// `settings-set`: edits properties, all of them or none.
+struct SettingsSetCommand: ControlCommand {
+    static var access: ControlAccess { .everyone }
+
+    private let request: SettingsRequest
+    private let values: PropertyListDictionary
+    private let isLoose: Bool
+
+    init(_ request: ControlRequest) throws(WireError) {
+        self.request = try SettingsRequest(request)
+        values = try request.fields.required("values", "a dictionary", \.dictionaryValue)
+        isLoose = try request.fields.boolean("import", absent: false)
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let body: PropertyListDictionary = ["values": .dictionary(values), "import": .boolean(isLoose)]
+        return try await request.run(on: node, remote: (.settingsSet, body)) { settings throws(SettingsFailure) in
+            let converted = try await settings.set(
+                values, isLoose: isLoose, of: request.app, by: request.editor)
+            return ["converted": .array(converted.map { .string($0) })]
+        }
+    }
+}
+
+/// `settings-reset`: takes edits back, so that the layers below show.
+struct SettingsResetCommand: ControlCommand {
+    static var access: ControlAccess { .everyone }
+
+    private let request: SettingsRequest
+    /// nil: all.
+    private let keys: [String]?
+
+    init(_ request: ControlRequest) throws(WireError) {
+        self.request = try SettingsRequest(request)
+        keys = try request.fields.optional("keys", "an array of strings") { value in
+            value.arrayValue.flatMap { values in
+                let texts = values.compactMap(\.stringValue)
+                return texts.count == values.count ? texts : nil
+            }
+        }
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let body: PropertyListDictionary = keys.map { ["keys": .array($0.map { .string($0) })] } ?? [:]
+        return try await request.run(on: node, remote: (.settingsReset, body)) { settings throws(SettingsFailure) in
+            let keys = try await settings.reset(keys, of: request.app, by: request.editor)
+            return ["keys": .array(keys.map { .string($0) })]
+        }
+    }
+}
+
+/// `settings-schema`: the document that the app has sent.
+struct SettingsSchemaCommand: ControlCommand {
+    static var access: ControlAccess { .everyone }
+
+    private let request: SettingsRequest
+
+    init(_ request: ControlRequest) throws(WireError) { self.request = try SettingsRequest(request) }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        try await request.run(on: node, remote: (.settingsSchema, [:])) { settings throws(SettingsFailure) in
+            try await settings.state(of: request.app, for: request.user).schemaBody
+        }
+    }
+}

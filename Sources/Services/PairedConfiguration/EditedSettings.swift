@@ -1,0 +1,67 @@
+// A user's edits, as the daemon keeps them in the app's directory (Protocol/Schema.md SCH-8): read at each load, and
+// again when the daemon says that the file has changed. The app's own schema judges them: it may be newer than the one
+// that the daemon judged them by.
+
+import Synchronization
+import TandemFiles
+import TandemPropertyList
+import TandemSettings
+
+/// The layer of edits of one configuration; any thread.
+final class EditedSettings: Sendable {
+    private struct State {
+        var directory: String?
+        /// The faults that were reported already.
+        var errors: [SettingError] = []
+        var failure: ConfigurationFileFailure?
+    }
+
+    /// Held while the file is read, so that no older content follows a newer one. Readers of values never take it.
+    private let state = Mutex(State())
+    private let store: SettingsStore
+
+    init(_ store: SettingsStore) { self.store = store }
+
+    /// Reads the edits in an app's directory; nil has none. The caller delivers the notices.
+    func load(from directory: String?) {
+        state.withLock { state in
+            state.directory = directory
+            read(&state)
+        }
+    }
+
+    /// Reads them again; nothing before ``load(from:)``.
+    func reload() { state.withLock { read(&$0) } }
+
+    /// A file that cannot be read leaves the edits as they are.
+    private func read(_ state: inout State) {
+        let edits: SettingEdits
+        do {
+            edits = try state.directory.map(Self.edits) ?? SettingEdits()
+            state.failure = nil
+        } catch {
+            let rejection = ConfigurationRejection(name: "damaged", detail: "\(error)")
+            let failure = ConfigurationFileFailure(file: SettingEdits.fileName, rejection: rejection)
+            if state.failure != failure { store.notices.add(.event(.fileRefused(failure))) }
+            state.failure = failure
+            return
+        }
+        let (payload, errors) = store.schema.taken(edits)
+        store.replaceEdits(payload)
+        for error in errors where !state.errors.contains(error) { store.notices.add(.event(.editIgnored(error))) }
+        state.errors = errors
+    }
+
+    private struct Damage: Error, CustomStringConvertible {
+        let description = "it is no file of edits"
+    }
+
+    private static func edits(in directory: String) throws -> SettingEdits {
+        let folder = try OwnedDirectory(existing: directory)
+        guard let bytes = try folder.read(SettingEdits.fileName, limit: SettingEdits.byteLimit) else {
+            return SettingEdits()
+        }
+        guard let edits = SettingEdits(try PropertyListReader.readDictionary(bytes)) else { throw Damage() }
+        return edits
+    }
+}

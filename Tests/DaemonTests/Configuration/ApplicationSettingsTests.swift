@@ -1,0 +1,318 @@
+// Schemas and user's edits of apps in a whole daemon: the schema's way from the app, edits with and without the app,
+// the limits of one user, and what another user may not.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemFiles
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSettings
+import TandemTestSupport
+import TandemTransport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct ApplicationSettingsTests {
+    private let nodes: TwoNodes
+    private let document: SchemaDocument
+
+    init() throws {
+        nodes = try TwoNodes()
+        document = try SchemaDocument(writing: [
+            SettingDeclaration(
+                name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(0...100),
+                needsRestart: true, initialValue: .integer(7)),
+            SettingDeclaration(
+                name: "token", type: .string, editor: .edit, summary: "", isSecret: true, initialValue: .string("")),
+            SettingDeclaration(
+                name: "server", type: .string, editor: .edit, summary: "", access: .signed,
+                initialValue: .string("a")),
+            SettingDeclaration(
+                name: "notes", type: .string, editor: .edit, summary: "", allowsNothing: true, initialValue: .nothing),
+        ])
+    }
+
+    private var registration: TandemSession.Registration {
+        .init(anchor: nodes.signer.publicKey.key.pem, schema: SHA256.digest(document.bytes))
+    }
+
+    private func isAsked(_ client: Client) throws -> Bool? {
+        try client.received(.registered).last?.dictionaryBody()["schema"]?.booleanValue
+    }
+
+    private func bring(_ bytes: [UInt8], _ client: Client) throws -> Envelope? {
+        let count = client.received(.answer).count
+        let question = QueryFrame.Question.schema(document: bytes)
+        try client.send(
+            QueryFrame(question, id: .random(), app: nodes.app, pairing: nil, channel: nil).envelope)
+        nodes.run(until: { client.received(.answer).count > count })
+        return client.received(.answer).last
+    }
+
+    /// The app with its schema at the daemon.
+    private func startApp(at place: TwoNodes.Place = .secondary) throws -> Client {
+        let app = try nodes.startApp(at: place, registration)
+        if try isAsked(app) == true { #expect(try bring(document.bytes, app)?.code == 0) }
+        return app
+    }
+
+    private func ask(
+        _ command: String, _ more: PropertyListDictionary = [:], at node: Node? = nil
+    ) -> ControlAnswer {
+        var body = more
+        body["app"] = .string(nodes.app.description)
+        return nodes.ask(node ?? nodes.secondary, command, body)
+    }
+
+    private func row(_ key: String) -> PropertyListDictionary? {
+        ask("settings-get").body["settings"]?.arrayValue?.compactMap(\.dictionaryValue)
+            .first { $0["key"] == .string(key) }
+    }
+
+    private func set(_ values: PropertyListDictionary, loosely: Bool = false) -> ControlAnswer {
+        ask("settings-set", ["values": .dictionary(values), "import": .boolean(loosely)])
+    }
+
+    private func folder() throws -> OwnedDirectory {
+        try OwnedDirectory(existing: nodes.directory.path("secondary-state/apps/\(nodes.app)"))
+    }
+
+    private func edits() throws -> PropertyListDictionary? {
+        try folder().read("edits.plist", limit: 1 << 20).map { try PropertyListReader.readDictionary($0) }
+    }
+
+    // MARK: the schema
+
+    @Test("SES-71, SCH-6: a daemon asks for a schema that it lacks, keeps it over a restart, and asks for another one")
+    func brought() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp(registration)
+        #expect(try isAsked(app) == true && ask("settings-get").name == "not-found")
+        #expect(try bring(document.bytes, app)?.code == 0)
+        #expect(
+            ask("settings-schema").body == [
+                "schema": .data(document.bytes), "digest": .data(SHA256.digest(document.bytes)),
+            ])
+        app.disconnect()
+        try nodes.restart(.secondary)
+        let again = try nodes.startApp(registration)
+        #expect(try isAsked(again) == nil && row("volume")?["value"] == 7)
+        again.disconnect()
+        let other = try nodes.startApp(.init(schema: SHA256.digest([1])))
+        #expect(try isAsked(other) == true)
+    }
+
+    @Test("SES-71, SCH-6: a document that is no schema is refused, and the one before stays")
+    func refused() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let later: PropertyListDictionary = ["v": 9]
+        for bytes in [[], [1, 2, 3], try PropertyListWriter.write(later), Array(repeating: 0, count: 262_145)] {
+            let answer = try bring(bytes, app)
+            #expect(answer?.code == 7008 && answer?.name == "schema")
+        }
+        #expect(!app.isClosed && row("volume")?["value"] == 7 && nodes.hasNoted("an app's schema is refused"))
+    }
+
+    @Test("SES-71: a connection that only sends is not asked, and brings none")
+    func senders() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp(registration)
+        let sender = try nodes.connect(
+            to: .secondary, .init(receives: false, schema: SHA256.digest(document.bytes)))
+        #expect(try isAsked(sender) == nil)
+        #expect(try bring(document.bytes, sender)?.name == "unknown-command")
+        #expect(!app.isClosed && ask("settings-get").name == "not-found")
+    }
+
+    // MARK: edits
+
+    @Test("CTL-39, CTL-40, CTL-41: an edit is judged, kept, shown and taken back")
+    func edited() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        #expect(set(["volume": 80, "notes": "x"]).code == 0)
+        #expect(
+            row("volume") == [
+                "key": "volume", "type": "integer", "access": "user", "layer": "user", "value": 80, "edit": 80,
+                "edited": true, "restart": true,
+            ])
+        let refused = set(["volume": 101, "notes": "y"])
+        #expect(refused.name == "schema" && refused.body["text"] == "volume: 101 is over the maximum 100")
+        #expect(set(["server": "b"]).body["text"] == "server: only a signed configuration sets it")
+        #expect(try edits() == ["v": 1, "values": ["volume": 80, "notes": "x"]])
+        #expect(set(["volume": "81"], loosely: true).body["converted"] == ["volume"])
+        #expect(ask("settings-reset", ["keys": ["volume"]]).body["keys"] == ["volume"])
+        #expect(row("volume")?["layer"] == "default" && row("notes")?["value"] == "x")
+        #expect(ask("settings-reset").body["keys"] == ["notes"])
+        #expect(row("notes")?["value"] == nil && row("notes")?["layer"] == "default")
+        #expect(ask("settings-reset", ["keys": ["speed"]]).name == "schema")
+        #expect(ask("settings-reset", ["keys": [1]]).name == "bad-request")
+        let line = nodes.notes.first { "\($0.message)" == "settings edited" }.map { "\($0)" }
+        #expect(line?.contains("volume") == true && line?.contains("80") == false)
+    }
+
+    @Test(
+        "SCH-12, SCH-8: a connected app reads its files again after a change, and one that is away has it at its start")
+    func pushed() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        #expect(set(["volume": 80]).code == 0)
+        nodes.run(until: { app.reloads == 1 })
+        #expect(set(["volume": 80]).code == 0 && app.reloads == 1)
+        app.disconnect()
+        #expect(set(["volume": 90]).code == 0)
+        try nodes.restart(.secondary)
+        #expect(try edits() == ["v": 1, "values": ["volume": 90]] && row("volume")?["value"] == 90)
+    }
+
+    @Test("SCH-4, CTL-39: a secret is written and never read")
+    func secrets() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        #expect(set(["token": "swordfish"]).code == 0)
+        #expect(
+            row("token") == [
+                "key": "token", "type": "string", "access": "user", "layer": "user", "edited": true, "secret": true,
+            ])
+        #expect(!nodes.notes.contains { "\($0)".contains("swordfish") })
+        #expect(try edits()?["values"] == ["token": "swordfish"])
+    }
+
+    @Test("CTL-39: a signed value hides an edit, which stays")
+    func signed() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        _ = try startApp()
+        #expect(set(["volume": 70]).code == 0)
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        #expect(row("volume")?["layer"] == "signed" && row("volume")?["value"] == 80 && row("volume")?["edit"] == 70)
+    }
+
+    @Test("SCH-8: an edit of a key that the next schema lacks is shown as unknown, and can be taken back")
+    func orphans() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        #expect(set(["volume": 80, "notes": "x"]).code == 0)
+        let smaller = try SchemaDocument(writing: [document.schema.declarations[0]])
+        #expect(try bring(smaller.bytes, app)?.code == 0)
+        #expect(row("notes") == ["key": "notes", "unknown": true] && row("volume")?["value"] == 80)
+        #expect(ask("settings-reset", ["keys": ["notes"]]).body["keys"] == ["notes"])
+        #expect(row("notes") == nil)
+    }
+
+    @Test("SCH-8: a file of edits that the app has damaged has none, and the next edit replaces it")
+    func damaged() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let mistyped: PropertyListDictionary = ["v": 1, "values": 7]
+        for bytes in [Array("nonsense".utf8), try PropertyListWriter.write(mistyped)] {
+            try folder().replace("edits.plist", with: bytes)
+            #expect(row("volume")?["layer"] == "default")
+        }
+        try folder().replace("edits.plist", with: Array(repeating: 0, count: 131_073))
+        #expect(ask("settings-get").name == "store")
+        try folder().remove("edits.plist")
+        #expect(set(["volume": 80]).code == 0 && row("volume")?["value"] == 80)
+        try folder().replace("schema.plist", with: [1, 2, 3])
+        #expect(ask("settings-get").name == "store" && set(["volume": 81]).name == "store")
+    }
+
+    @Test("CTL-2: the user of an app may edit its settings, and no other user")
+    func users() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["volume": 80]]
+        for (user, name) in [(Linux.user, nil), (Linux.user + 1, "not-allowed")] {
+            for command in ["settings-get", "settings-set", "settings-reset", "settings-schema"] {
+                var answer: ControlAnswer?
+                nodes.secondary.respond(to: nodes.request(command, body, user: user, isPrivileged: false)) {
+                    answer = $0
+                }
+                nodes.run(until: { answer != nil })
+                #expect(answer?.name == name, "\(command)")
+            }
+        }
+        #expect(ask("settings-get", at: nodes.primary).name == "not-found")
+    }
+
+    @Test("SES-73: an app that is removed leaves neither schema nor edits")
+    func removed() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        #expect(set(["volume": 80]).code == 0)
+        #expect(ask("app-remove", ["yes": true]).code == 0)
+        #expect(ask("settings-get").name == "not-found")
+        _ = try startApp()
+        #expect(row("volume")?["layer"] == "default")
+    }
+
+    // MARK: waiting and limits
+
+    @Test("CTL-39: a request that waits is answered by the next change, or when its time is over")
+    func waits() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let ordinal = try #require(ask("settings-get").body["ordinal"])
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "after": ordinal, "wait": 60_000,
+        ]
+        var answer: ControlAnswer?
+        nodes.begin(nodes.secondary, "settings-get", body) { answer = $0 }
+        nodes.clock.run()
+        #expect(answer == nil)
+        #expect(set(["volume": 80]).code == 0)
+        nodes.run(until: { answer != nil })
+        let changed = try #require(answer?.body)
+        #expect(changed["ordinal"] != ordinal)
+        #expect(ask("settings-get", ["after": ordinal, "wait": 60_000]).body == changed, "it has changed already")
+        let last = try #require(changed["ordinal"])
+        #expect(ask("settings-get", ["after": last, "wait": 1000]).body["ordinal"] == last)
+    }
+
+    @Test("LIM-104: of one user's requests 64 wait for a change, and the next is full")
+    func waiters() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let ordinal = try #require(ask("settings-get").body["ordinal"])
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "after": ordinal, "wait": 60_000,
+        ]
+        var answers: [ControlAnswer] = []
+        for _ in 0..<65 { nodes.begin(nodes.secondary, "settings-get", body) { answers.append($0) } }
+        nodes.clock.run()
+        #expect(answers.map(\.name) == ["full"])
+    }
+
+    @Test("LIM-102: of one user's changes four wait for the disk, and the next is full")
+    func changesAtOnce() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        var answers: [ControlAnswer] = []
+        for number in 0..<6 {
+            let body: PropertyListDictionary = [
+                "app": .string(nodes.app.description), "values": ["volume": .integer(Int64(number))],
+            ]
+            nodes.begin(nodes.secondary, "settings-set", body) { answers.append($0) }
+        }
+        nodes.run(until: { answers.count == 6 })
+        #expect(answers.count { $0.name == "full" } == 2 && answers.count { $0.code == 0 } == 4)
+        #expect(set(["volume": 9]).code == 0)
+    }
+
+    @Test("LIM-103: edits of 131,072 bytes are kept, and beyond them none is taken")
+    func size() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let empty: PropertyListDictionary = [
+            "v": 1, "values": ["notes": .string(String(repeating: "x", count: 100_000))],
+        ]
+        let around = try PropertyListWriter.write(empty).count - 100_000
+        let text = { (count: Int) in PropertyListValue.string(String(repeating: "x", count: count)) }
+        #expect(set(["notes": text(131_072 - around)]).code == 0)
+        #expect(set(["notes": text(131_073 - around)]).name == "full")
+        #expect(try folder().read("edits.plist", limit: 1 << 20)?.count == 131_072)
+    }
+}

@@ -1,0 +1,81 @@
+// A user's edits in the app: read from the daemon's file at a load and a reload, above the stored preference and below
+// what is signed, judged by the app's own schema; and the schema that the app tells the daemon.
+
+import PairedConfiguration
+import Synchronization
+import TandemFiles
+import TandemPropertyList
+import TandemSettings
+import TandemTestSupport
+import Testing
+
+@Suite struct EditTests {
+    private let fixture: Fixture
+
+    init() throws { fixture = try Fixture() }
+
+    private func write(_ values: PropertyListDictionary, in directory: OwnedDirectory) throws {
+        let file: PropertyListDictionary = ["v": 1, "values": .dictionary(values)]
+        try directory.replace("edits.plist", with: try PropertyListWriter.write(file))
+    }
+
+    @Test("SCH-10: edits are read at the load, and again when the daemon says so, as one batch of origin user")
+    func reads() throws {
+        try Fixture.withDirectory { directory in
+            try write(["volume": 80], in: directory)
+            let app = fixture.app(in: directory.path)
+            #expect(app.volume == 80 && app.$volume.layer == .userEdit)
+            app.volume = 60
+            #expect(app.volume == 80, "an edit hides the stored preference")
+            let changes = Mutex<[SettingChanges]>([])
+            let observation = app.observe { change in changes.withLock { $0.append(change) } }
+            try write(["volume": 90, "logging": true], in: directory)
+            #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == ["tandem.verdict": "applied"])
+            #expect(app.volume == 90 && app.logging)
+            #expect(changes.withLock { $0 }.map(\.origin) == [.user])
+            try directory.remove("edits.plist")
+            app.reload()
+            #expect(app.volume == 60 && !app.logging)
+            observation.cancel()
+        }
+    }
+
+    @Test("SCH-10: an edit that the app's schema does not take is an event, once, and the others apply")
+    func skips() throws {
+        try Fixture.withDirectory { directory in
+            let app = fixture.app(in: directory.path)
+            let events = Mutex<[ConfigurationEvent]>([])
+            let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+            try write(["volume": 101, "rating": 95, "gone": 1], in: directory)
+            app.reload()
+            app.reload()
+            #expect(app.rating == 95 && app.volume == 75)
+            let errors = events.withLock { $0 }.compactMap {
+                if case .editIgnored(let error) = $0 { error.description } else { nil }
+            }
+            #expect(errors == ["there is no property 'gone'", "volume: 101 is over the maximum 100"])
+            observation.cancel()
+        }
+    }
+
+    @Test("SCH-10: a file that cannot be read is an event, and the edits stay as they are")
+    func damaged() throws {
+        try Fixture.withDirectory { directory in
+            try write(["volume": 80], in: directory)
+            let app = fixture.app(in: directory.path)
+            let events = Mutex<[ConfigurationEvent]>([])
+            let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+            let later: PropertyListDictionary = ["v": 2, "values": [:]]
+            for bytes in [Array("nonsense".utf8), try PropertyListWriter.write(later)] {
+                try directory.replace("edits.plist", with: bytes)
+                app.reload()
+                #expect(app.volume == 80)
+            }
+            let files = events.withLock { $0 }.compactMap {
+                if case .fileRefused(let failure) = $0 { failure.file } else { nil }
+            }
+            #expect(files == ["edits.plist", "edits.plist"])
+            observation.cancel()
+        }
+    }
+}

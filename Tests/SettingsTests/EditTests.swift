@@ -1,0 +1,108 @@
+// A user's edits: judged as a whole by the schema, never of keys that a signed configuration alone sets, with other
+// spellings of a value at an import only.
+
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@Suite struct EditTests {
+    private static let schema = SettingsSchema([
+        SettingDeclaration(
+            name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(0...100),
+            initialValue: .integer(7)),
+        SettingDeclaration(
+            name: "logging", type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false)),
+        SettingDeclaration(
+            name: "server", type: .string, editor: .edit, summary: "", access: .signed, initialValue: .string("a")),
+        SettingDeclaration(
+            name: "name", type: .string, editor: .edit, summary: "", access: .counterpart, initialValue: .string("a")),
+        SettingDeclaration(
+            name: "night", type: .boolean, editor: .toggle, summary: "",
+            toggleValues: ToggleValues(on: "dark", off: "light"), initialValue: .boolean(false)),
+    ])
+
+    private func refusal(_ changes: PropertyListDictionary, by editor: SettingAccess = .user) -> String? {
+        var edits = SettingEdits()
+        do throws(SettingsPayloadError) {
+            _ = try edits.set(changes, by: editor, in: Self.schema)
+            return nil
+        } catch {
+            #expect(edits == SettingEdits(), "nothing is taken in part")
+            return error.description
+        }
+    }
+
+    @Test("SCH-8: edits are taken as a whole, and refused with the texts of every other source")
+    func judged() throws {
+        #expect(refusal(["volume": 80, "logging": true]) == nil)
+        #expect(refusal(["volume": 101, "logging": true]) == "volume: 101 is over the maximum 100")
+        #expect(refusal(["volume": "80"]) == "volume: '80' is not of type integer")
+        #expect(refusal(["speed": 1]) == "there is no property 'speed'")
+        let signed = #expect(throws: SettingsPayloadError.self) { try Self.schema.payload(["volume": 101]) }
+        #expect(signed?.description == refusal(["volume": 101]))
+    }
+
+    @Test("SCH-9: no edit sets a key for signed configuration, and the paired device only those that are open to it")
+    func access() throws {
+        #expect(refusal(["server": "b"]) == "server: only a signed configuration sets it")
+        #expect(refusal(["server": "b"], by: .counterpart) == "server: only a signed configuration sets it")
+        #expect(refusal(["name": "b"], by: .counterpart) == nil)
+        #expect(
+            refusal(["volume": 1], by: .counterpart) == "volume: the app does not let the paired device edit it")
+        var edits = SettingEdits()
+        _ = try edits.set(["volume": 1, "name": "b"], by: .user, in: Self.schema)
+        #expect(throws: SettingsPayloadError.self) {
+            try edits.reset(["volume"], by: .counterpart, in: Self.schema)
+        }
+        #expect(try edits.reset(nil, by: .counterpart, in: Self.schema) == ["name"])
+        #expect(edits.values == ["volume": 1])
+    }
+
+    @Test("SCH-11: other spellings are converted at an import only, and named")
+    func loose() throws {
+        let values: PropertyListDictionary = ["logging": "YES", "volume": "80", "name": 7]
+        #expect(refusal(values) != nil)
+        var edits = SettingEdits()
+        let converted = try edits.set(values, by: .user, isLoose: true, in: Self.schema)
+        #expect(converted == ["logging", "name", "volume"])
+        #expect(edits.values == ["logging": true, "volume": 80, "name": "7"])
+        #expect(throws: SettingsPayloadError.self) {
+            try edits.set(["logging": "perhaps"], by: .user, isLoose: true, in: Self.schema)
+        }
+        #expect(try edits.set(["volume": 3], by: .user, isLoose: true, in: Self.schema).isEmpty)
+    }
+
+    @Test("SCH-8: a toggle's edit is kept in its own values, and read from them")
+    func toggles() throws {
+        var edits = SettingEdits()
+        _ = try edits.set(["night": true], by: .user, in: Self.schema)
+        #expect(edits.values == ["night": "dark"])
+        _ = try edits.set(["night": "light"], by: .user, in: Self.schema)
+        #expect(Self.schema.taken(edits).payload.values[4] == .boolean(false))
+        #expect(refusal(["night": "yes"]) != nil)
+    }
+
+    @Test("SCH-10: what the app's schema does not take is passed over, and the rest applies")
+    func taken() throws {
+        let file: PropertyListDictionary = [
+            "v": 1, "values": ["volume": 80, "logging": 7, "server": "b", "gone": true],
+        ]
+        let edits = try #require(SettingEdits(file))
+        let (payload, errors) = Self.schema.taken(edits)
+        #expect(payload.values == [.integer(80), nil, nil, nil, nil])
+        #expect(errors.map(\.rule.name) == ["unknown-property", "type", "signed-only"])
+        #expect(edits.dictionary == file)
+        for other: PropertyListDictionary in [[:], ["v": 2, "values": [:]], ["v": 1], ["v": 1, "values": []]] {
+            #expect(SettingEdits(other) == nil)
+        }
+    }
+
+    @Test("SCH-8: a reset takes an edit back, also of a key that the schema no longer has")
+    func reset() throws {
+        var edits = try #require(SettingEdits(["v": 1, "values": ["volume": 80, "gone": 1]]))
+        #expect(throws: SettingsPayloadError.self) { try edits.reset(["speed"], by: .user, in: Self.schema) }
+        #expect(try edits.reset(["gone", "logging"], by: .user, in: Self.schema) == ["gone"])
+        #expect(try edits.reset(nil, by: .user, in: Self.schema) == ["volume"])
+        #expect(edits == SettingEdits())
+    }
+}
