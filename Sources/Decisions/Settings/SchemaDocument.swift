@@ -106,9 +106,8 @@ extension DeclarationProblem {
     fileprivate var endsJudgement: Bool {
         switch self {
         case .duplicateName, .invalidName, .invalidPattern: true
-        case .noProperties, .notASetting, .noChoices, .duplicateLabel, .choice, .invalidDateFormat, .manifest,
-            .defaultValue,
-            .notAnnounced:
+        case .noProperties, .notASetting, .noChoices, .duplicateLabel, .choice, .invalidDateFormat, .manifest, .invalidSync,
+            .defaultValue, .notAnnounced:
             false
         }
     }
