@@ -69,6 +69,19 @@ private let writes = Atomic<Int>(0)
         #expect(place.names == ["preferences.plist"])
     }
 
+    @Test("SET-29: values that no reader would take are not stored, in either form, and the file stays as it is")
+    func tooLarge() throws {
+        for end in ["", "\u{7}"] {
+            let app = Preferences(preferences: store)
+            app.name = "Anna"
+            try app.writePreferences()
+            let before = text
+            app.name = String(repeating: "a", count: 600_000) + end
+            let error = #expect(throws: PreferenceStoreError.self) { try app.writePreferences() }
+            #expect(error?.reason == .notStorable && text == before && app.isDirty)
+        }
+    }
+
     @Test("SET-29: a text that XML cannot carry makes the file binary, and it is XML again without one")
     func binary() throws {
         let app = Preferences(preferences: store)

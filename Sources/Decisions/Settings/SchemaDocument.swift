@@ -53,7 +53,7 @@ package struct SchemaDocument: Sendable {
             }
             declarations.append(try SchemaRow(row, at: "properties[\(place)]").declaration())
         }
-        schema = SettingsSchema(declarations)
+        schema = SettingsSchema(declarations, isForeign: true)
         self.bytes = bytes
         if let problem = schema.problems.first(where: \.endsJudgement) {
             throw SchemaError("properties", .problem(problem))
@@ -106,7 +106,8 @@ extension DeclarationProblem {
     fileprivate var endsJudgement: Bool {
         switch self {
         case .duplicateName, .invalidName, .invalidPattern: true
-        case .noProperties, .notASetting, .noChoices, .duplicateLabel, .choice, .invalidDateFormat, .manifest, .invalidSync,
+        case .noProperties, .notASetting, .noChoices, .duplicateLabel, .choice, .invalidDateFormat, .manifest,
+            .invalidSync,
             .defaultValue, .notAnnounced:
             false
         }

@@ -16,12 +16,18 @@ package struct SettingsSchema: Sendable {
     /// The mistakes in the declarations, defaults and choices included.
     package let problems: [DeclarationProblem]
 
-    package init(_ declarations: [SettingDeclaration]) {
+    /// - Parameter isForeign: the declarations are of another program. Their defaults and choices are not judged: that
+    ///   is the program's own matter, and each costs a search.
+    package init(_ declarations: [SettingDeclaration], isForeign: Bool = false) {
         let check = DeclarationCheck(declarations)
         self.declarations = declarations
         patterns = check.patterns
         places = Dictionary(declarations.enumerated().map { ($1.name, $0) }) { first, _ in first }
         let sound = SettingsSchema(declarations, patterns, places)
+        guard !isForeign else {
+            problems = check.problems
+            return
+        }
         problems = check.problems + sound.choiceProblems + sound.problems(ofDefaults: declarations.map(\.initialValue))
     }
 

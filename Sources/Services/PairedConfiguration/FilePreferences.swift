@@ -129,11 +129,18 @@ public final class FilePreferences: PreferenceStore {
     }
 
     private func formed(_ entries: PropertyListDictionary) throws(PreferenceStoreError) -> [UInt8] {
+        let bytes: [UInt8]
         do throws(PreferenceFault) {
-            return try form.write(entries)
+            bytes = try form.write(entries)
         } catch {
             throw PreferenceStoreError(error.reason, store: path, detail: error.detail)
         }
+        // More would be damage to the next reader.
+        guard bytes.count <= form.limit else {
+            let text = "all values together have \(bytes.count) bytes, of at most \(form.limit)"
+            throw PreferenceStoreError(.notStorable, store: path, detail: text)
+        }
+        return bytes
     }
 
     private func trying<Result>(_ body: () throws(FileError) -> Result) throws(PreferenceStoreError) -> Result {

@@ -104,10 +104,12 @@ extension Subcommand {
         notes: "Secrets are left out.",
         examples: ["settings export --app org.example.lamp --out lamp.json"]
     ) { arguments, console in
-        let edits = try SettingsAnswer(arguments).rows.compactMap { row in
-            row.body["edit"].map { (row.body["key"]?.stringValue ?? "", $0) }
+        var edits: PropertyListDictionary = [:]
+        for row in try SettingsAnswer(arguments).rows {
+            // A secondary's answer may name a key twice.
+            if let key = row.body["key"]?.stringValue, let edit = row.body["edit"] { edits[key] = edit }
         }
-        let value = PropertyListValue.dictionary(PropertyListDictionary(uniqueKeysWithValues: edits))
+        let value = PropertyListValue.dictionary(edits)
         guard let path = arguments.value("out") else { return console.print(json: value) }
         try LocalFile(path: path).create(Array((PropertyListJSON.text(value) + "\n").utf8), mode: 0o600)
     }

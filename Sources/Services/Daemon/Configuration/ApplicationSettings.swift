@@ -271,6 +271,14 @@ struct SettingsState: Sendable {
     /// The document for those who ask for it.
     var schemaBody: PropertyListDictionary { ["schema": .data(document.bytes), "digest": .data(digest)] }
 
+    /// The document as the paired device may know it: of the properties that it may edit, and of no other; nil if there
+    /// are none.
+    var forCounterpart: SettingsState? {
+        let open = document.schema.declarations.filter { $0.access == .counterpart }
+        guard !open.isEmpty, let document = try? SchemaDocument(writing: open) else { return nil }
+        return SettingsState(document: document, edits: edits, signed: signed)
+    }
+
     /// The rows of the properties that the paired device may edit.
     var rowsForCounterpart: [PropertyListDictionary] {
         document.schema.declarations.filter { $0.access == .counterpart }.map(row)

@@ -152,10 +152,15 @@ final class RemoteSettings {
             switch ControlName(rawValue: query.command) {
             case .settingsGet:
                 let state = try await settings.state(of: query.app, for: owner)
+                guard let open = state.forCounterpart else { throw SettingsFailure.noSchema }
                 return [
-                    "settings": .array(state.rowsForCounterpart.map { .dictionary($0) }), "digest": .data(state.digest),
+                    "settings": .array(state.rowsForCounterpart.map { .dictionary($0) }), "digest": .data(open.digest),
                 ]
-            case .settingsSchema: return try await settings.state(of: query.app, for: owner).schemaBody
+            case .settingsSchema:
+                guard let state = try await settings.state(of: query.app, for: owner).forCounterpart else {
+                    throw SettingsFailure.noSchema
+                }
+                return state.schemaBody
             case .settingsSet:
                 let converted = try await settings.set(
                     query.body["values"]?.dictionaryValue ?? [:], isLoose: query.body["import"] == true, of: query.app,
@@ -167,7 +172,12 @@ final class RemoteSettings {
                 return ["keys": .array(done.map { .string($0) })]
             default: break
             }
-        } catch { throw ControlFailure(error) }
+        } catch .file {
+            // Its text has paths of this device.
+            throw ControlFailure(.store, "the device cannot read or write the app's settings")
+        } catch {
+            throw ControlFailure(error)
+        }
         throw ControlFailure(.unknownCommand, "this device does not know the request")
     }
 }

@@ -416,12 +416,13 @@ package final class Node {
         delivery.stop()
         files.close()
         directories.close()
-        settings.close()
         // The changes of this turn are committed at its end, those of a queue whose last commit is under way at the end
         // of the turn in which that is done.
         flush { [self] in
             flush { [self] in
                 device.close()
+                // Last, because it waits for a search that is under way.
+                settings.close()
                 log(LogEvent(.info, "stopped"))
                 completion()
             }
