@@ -48,9 +48,9 @@ final class ApplicationSettings {
     private let scheduler: any Scheduler
     private let worker: FileWorker
     private var underWay: [UInt32: Int] = [:]
-    private var waiters: [(user: UInt32, changed: Expectation<Bool>)] = []
-    /// Grows with each change of any app.
-    private(set) var ordinal: UInt64 = 1
+    private var waiters: [(app: ApplicationIdentifier, user: UInt32, changed: Expectation<Bool>)] = []
+    /// Grows with each change of an app; one for each app that has changed since the start.
+    private var ordinals: [ApplicationIdentifier: UInt64] = [:]
 
     /// - Parameter applications: has one directory for each app.
     init(in applications: OwnedDirectory, device: Surroundings, scheduler: any Scheduler) {
@@ -88,7 +88,7 @@ final class ApplicationSettings {
         device.log(
             LogEvent(.info, "an app's schema is stored", .text("app", "\(app)"), .integer("bytes", document.count)),
             user)
-        changed()
+        changed(app)
         return nil
     }
 
@@ -135,29 +135,30 @@ final class ApplicationSettings {
             LogEvent(
                 .info, message, .text("app", "\(app)"), .outside("keys", keys.prefix(8).joined(separator: " ")),
                 .integer("uid", editor.user), .outside("by", editor.name)), editor.user)
-        changed()
+        changed(app)
         device.reload(app)
         return result
     }
 
     // MARK: waiting
 
-    private func changed() {
-        ordinal += 1
-        for waiter in waiters { waiter.changed.fulfil(true) }
+    private func changed(_ app: ApplicationIdentifier) {
+        ordinals[app, default: 1] += 1
+        for waiter in waiters where waiter.app == app { waiter.changed.fulfil(true) }
     }
 
-    /// Waits for a change after an ordinal, at most for a time; returns the present ordinal.
+    /// Waits for a change of an app after an ordinal, at most for a time; returns the present ordinal.
     func waitForChange(
-        after ordinal: UInt64?, atMost wait: Duration, for user: UInt32
+        of app: ApplicationIdentifier, after ordinal: UInt64?, atMost wait: Duration, for user: UInt32
     ) async throws(SettingsFailure) -> UInt64 {
-        guard let ordinal, ordinal == self.ordinal, wait > .zero else { return self.ordinal }
+        let present = ordinals[app, default: 1]
+        guard ordinal == present, wait > .zero else { return present }
         guard waiters.count(where: { $0.user == user }) < Self.waiterLimit else { throw .busy }
         let changed = Expectation<Bool>(on: scheduler)
-        waiters.append((user, changed))
+        waiters.append((app, user, changed))
         _ = await changed.value(within: wait)
         waiters.removeAll { $0.changed === changed }
-        return self.ordinal
+        return ordinals[app, default: 1]
     }
 
     // MARK: the thread

@@ -25,6 +25,9 @@ private struct SettingsRequest {
     var user: UInt32 { caller.user }
     var editor: SettingsEditor { SettingsEditor(user: caller.user, access: .user, name: "user") }
 
+    /// Whether the caller may use the app's settings now.
+    func isAllowed(on node: Node) -> Bool { isPrivileged || node.local.owner(of: app) == caller.user }
+
     /// Runs the request for a user who may edit the app's settings; at a secondary for the operator alone.
     /// - Parameter remote: the command and the body for the secondary; nil for one that asks this device only.
     func run(
@@ -41,7 +44,7 @@ private struct SettingsRequest {
             let record = try secondary.record(in: node.pairings)
             return try await node.remoteSettings.ask(command, body, of: app, at: record.pairing)
         }
-        guard isPrivileged || node.local.owner(of: app) == caller.user else {
+        guard isAllowed(on: node) else {
             throw ControlFailure(.notAllowed, "the app is another user's, or nobody's")
         }
         do throws(SettingsFailure) { return try await body(node.settings) } catch { throw ControlFailure(error) }
@@ -65,7 +68,10 @@ struct SettingsGetCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let remote: (ControlName, PropertyListDictionary)? = after == nil && wait == .zero ? (.settingsGet, [:]) : nil
         return try await request.run(on: node, remote: remote) { settings throws(SettingsFailure) in
-            let ordinal = try await settings.waitForChange(after: after, atMost: wait, for: request.user)
+            let ordinal = try await settings.waitForChange(
+                of: request.app, after: after, atMost: wait, for: request.user)
+            // The operator may have given the app to another user meanwhile.
+            guard request.isAllowed(on: node) else { throw SettingsFailure.noSchema }
             let state = try await settings.state(of: request.app, for: request.user)
             return [
                 "settings": .array(state.rows.map { .dictionary($0) }), "digest": .data(state.digest),
