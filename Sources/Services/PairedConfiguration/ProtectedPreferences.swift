@@ -29,6 +29,8 @@ extension ProtectedAccessibility {
 /// Until the key is there each use throws ``PreferenceStoreError/Reason/locked``. The app has its defaults then, and
 /// the values that it sets are stored after ``unlock(passphrase:)``.
 public final class ProtectedPreferences: PreferenceStore {
+    /// A passphrase that is only being tried must seal nothing.
+    private let turn = Mutex(())
     private let file: FilePreferences
     private let keys: ProtectionKeys
     private let observers = PreferenceObservers()
@@ -49,12 +51,14 @@ public final class ProtectedPreferences: PreferenceStore {
     /// Supplies the key. Configurations on this store read it then.
     /// - Throws: it is another one than the file's; the store is as it was.
     public func unlock(passphrase: String) throws(PreferenceStoreError) {
-        let old = keys.replacePassphrase(SecretBytes(copying: passphrase.utf8))
-        do throws(PreferenceStoreError) {
-            try file.update { _ in PreferenceEdit() }
-        } catch {
-            if error.reason == .locked { _ = keys.replacePassphrase(old) }
-            throw error
+        try turn.withLock { _ throws(PreferenceStoreError) in
+            let old = keys.replacePassphrase(SecretBytes(copying: passphrase.utf8))
+            do throws(PreferenceStoreError) {
+                try file.update { _ in PreferenceEdit() }
+            } catch {
+                if error.reason == .locked { _ = keys.replacePassphrase(old) }
+                throw error
+            }
         }
         observers.notify()
     }
@@ -64,8 +68,10 @@ public final class ProtectedPreferences: PreferenceStore {
     public func lock() { keys.lock() }
 
     public func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
-        try keys.check()
-        try file.update(change)
+        try turn.withLock { _ throws(PreferenceStoreError) in
+            try keys.check()
+            try file.update(change)
+        }
     }
 
     public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
