@@ -133,8 +133,9 @@ private final class Preferences: Configuration, @unchecked Sendable {
         let error = #expect(throws: PreferenceStoreError.self) { try app.readPreferences() }
         #expect(error?.reason == .damaged && app.token == "swordfish")
         app.token = "marlin"
-        let moved = #expect(throws: PreferenceStoreError.self) { try app.writePreferences() }
-        #expect(moved?.aside == "secret.plist.damaged")
+        // The library's own thread may be first; then this has nothing left to write.
+        try? app.writePreferences()
+        #expect(place.names.contains("secret.plist.damaged"))
         #expect(Preferences(preferences: store(.always)).token == "marlin")
     }
 
