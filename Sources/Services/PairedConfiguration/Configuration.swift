@@ -33,7 +33,9 @@ open class Configuration: @unchecked Sendable {
 
     /// Finds the properties, calls ``reset()``, judges defaults, choices and patterns together, and reads the stored
     /// preferences.
-    /// - Parameter preferences: their store; nil for ``preferenceStore``.
+    /// - Parameters:
+    ///   - policy: the consequence of mistakes.
+    ///   - chosen: the store of preferences; nil for ``preferenceStore``.
     public init(problems policy: ProblemPolicy, preferences chosen: (any PreferenceStore)? = nil) {
         store = SettingsStore()
         signed = SignedSettings(store)

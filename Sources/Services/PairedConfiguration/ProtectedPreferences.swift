@@ -40,6 +40,7 @@ public final class ProtectedPreferences: PreferenceStore {
 
     /// - Parameters:
     ///   - path: as of ``FilePreferences``. The key file of the two classes of `Always` is beside it, as `NAME.key`.
+    ///   - accessibility: the times and machines at which the values can be read.
     ///   - keyring: the description of a `user` key in the kernel's keyring, whose content is the passphrase: it
     ///     outlives this process and ends with the machine, or when somebody removes it.
     public init(_ path: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil) {

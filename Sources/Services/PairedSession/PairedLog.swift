@@ -21,7 +21,9 @@ public enum PairedLog {
 
     /// Hands events of at least a level to a receiver instead of standard error. It is called on the thread of the
     /// event, without a lock of the library's that it could need, and must not block.
-    /// - Parameter receiver: nil for standard error.
+    /// - Parameters:
+    ///   - level: events below it are dropped.
+    ///   - receiver: nil for standard error.
     public static func send(from level: LogLevel = .info, to receiver: (@Sendable (LogEvent) -> Void)?) {
         state.withLock { $0 = State(threshold: level, receiver: receiver) }
     }
