@@ -165,13 +165,13 @@ private final class OddStore: PreferenceStore {
         #expect(
             path(home.merging(["TANDEM_APPLICATION": "com.example.a"]) { $1 })
                 == "/h/.config/com.example.a/preferences.plist")
-        #expect(path(home.merging(["STATE_DIRECTORY": "/var/lib/a"]) { $1 }) == "/var/lib/a/preferences.plist")
+        #expect(path(home.merging(["STATE_DIRECTORY": "/var/lib/a"]) { $1 }) == "/var/lib/a/kiosk/preferences.plist")
         #expect(
             path(home.merging(["TANDEM_PREFERENCES": "/p", "STATE_DIRECTORY": "/s"]) { $1 }) == "/p/preferences.plist")
         #expect(path(["TANDEM_PREFERENCES": "memory"]) == nil)
         #expect(path([:]) == nil && path(home, "/usr/bin/a b") == nil && path(["HOME": "h"]) == nil)
         #expect(path(["HOME": "/h", "XDG_CONFIG_HOME": "x"]) == "/h/.config/kiosk/preferences.plist")
-        #expect(path(["STATE_DIRECTORY": "/a:/b"]) == "/a/preferences.plist")
+        #expect(path(["STATE_DIRECTORY": "/a:/b"]) == "/a/kiosk/preferences.plist")
         let none = ApplicationPreferences.store(variable: { _ in nil }, program: "kiosk")
         #expect(throws: PreferenceStoreError.self) { try none.update { _ in PreferenceEdit() } }
     }

@@ -207,8 +207,8 @@ package struct ApplicationPreferences {
     /// The name of the file.
     private static var fileName: String { "preferences.plist" }
 
-    /// The store: `preferences.plist` in the directory that `TANDEM_PREFERENCES` names, else in a service's state
-    /// directory, else in the app's configuration directory. `memory` in that variable stores nothing.
+    /// The store: `preferences.plist` in the directory that `TANDEM_PREFERENCES` names, else in the app's directory.
+    /// `memory` in that variable stores nothing.
     /// - Parameters:
     ///   - variable: the environment.
     ///   - program: the path that the process was started by, whose last part names an app without an identifier.
@@ -218,10 +218,6 @@ package struct ApplicationPreferences {
         if let choice = variable("TANDEM_PREFERENCES") {
             return choice == "memory" ? MemoryPreferences() : FilePreferences(choice + "/" + fileName)
         }
-        // Several of a service have colons between them.
-        if let path = variable("STATE_DIRECTORY")?.split(separator: ":").first {
-            return FilePreferences(path + "/" + fileName)
-        }
         let file = program?.split(separator: "/").last.map(String.init)
         guard let name = (variable("TANDEM_APPLICATION") ?? file).flatMap({ try? ApplicationIdentifier($0) }) else {
             return NoPreferences(detail: "the program's name is no application identifier; set TANDEM_APPLICATION")
@@ -230,12 +226,18 @@ package struct ApplicationPreferences {
         return FilePreferences(path)
     }
 
-    fileprivate static let noHome = "neither XDG_CONFIG_HOME nor HOME is set; set TANDEM_PREFERENCES to a directory"
+    fileprivate static let noHome =
+        "none of STATE_DIRECTORY, XDG_CONFIG_HOME and HOME is set; set TANDEM_PREFERENCES to a directory"
 
-    /// The file in the configuration directory of an app of this name; nil without one.
+    /// The file in the directory of an app of this name, in a service's state directory or a person's configuration;
+    /// nil without either. The directory is the app's own and closed to others: whoever can open one can hold its turn.
     fileprivate static func path(of name: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
-        // The specification of these directories ignores a relative one.
-        let homes = [variable("XDG_CONFIG_HOME"), variable("HOME").map { $0 + "/.config" }]
+        // Several state directories of a service have colons between them. The specification of the others ignores a
+        // relative one.
+        let homes = [
+            variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init), variable("XDG_CONFIG_HOME"),
+            variable("HOME").map { $0 + "/.config" },
+        ]
         guard let home = homes.compactMap(\.self).first(where: { $0.hasPrefix("/") }) else { return nil }
         return "\(home)/\(name)/\(fileName)"
     }
