@@ -137,4 +137,15 @@ import Testing
         let size = UInt64(space.f_frsize)
         return (UInt64(space.f_blocks - space.f_bfree) * size, UInt64(space.f_bavail) * size)
     }
+
+    @Test("SET-30: a file that is kept aside has one further name until another one takes its place")
+    func keptAside() throws {
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        for name in ["a.damaged", "a.damaged-2"] {
+            try directory.replace("a", with: Array(name.utf8))
+            #expect(try directory.keepAside("a") == name)
+            #expect(try directory.keepAside("a") == name)
+        }
+        #expect(try directory.names() == ["a", "a.damaged", "a.damaged-2"])
+    }
 }

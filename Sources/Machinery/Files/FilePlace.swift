@@ -128,6 +128,14 @@ struct FilePlace {
         return true
     }
 
+    /// Whether the file here has that name, too.
+    func isLinked(to other: FilePlace) -> Bool {
+        guard let here = try? Linux.lookAt(path: name, in: directory),
+            let there = try? Linux.lookAt(path: other.name, in: other.directory)
+        else { return false }
+        return here.device == there.device && here.inode == there.inode
+    }
+
     func setMode(of file: borrowing OwnedDescriptor, _ mode: UInt32) throws(FileError) {
         let raw = file.raw
         try check(SystemCall.retried { fchmod(raw, mode) }, "fchmod")

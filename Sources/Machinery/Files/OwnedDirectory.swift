@@ -124,7 +124,7 @@ package final class OwnedDirectory: Sendable {
     }
 
     /// Gives the file a further name, `name.damaged` or with a number after that, under which it stays when the first
-    /// name is replaced.
+    /// name is replaced. A file that has such a name already, because the replacement failed, gets no other.
     /// - Returns: the further name.
     package func keepAside(_ name: String) throws(FileError) -> String {
         let place = try safePlace(name)
@@ -134,6 +134,7 @@ package final class OwnedDirectory: Sendable {
                 try synchronise()
                 return other.name
             }
+            if place.isLinked(to: other) { return other.name }
         }
         throw .full(path: place.path + ".damaged-\(Self.mostKeptAside)")
     }

@@ -77,11 +77,28 @@ public final class FilePreferences: PreferenceStore {
         let bytes = try formed(edit.applied(to: content.entries))
         if let damage = content.damage {
             let aside = try trying { () throws(FileError) in try directory.keepAside(name) }
-            try trying { () throws(FileError) in try directory.replace(name, with: bytes) }
+            // One that was too large to be read cannot be compared.
+            guard try replace(content.bytes, with: bytes, in: directory, isKnown: content.bytes != nil) else {
+                return false
+            }
             throw PreferenceStoreError(damage.reason, store: path, detail: damage.detail, aside: aside)
         }
+        return try replace(content.bytes, with: bytes, in: directory, isKnown: true)
+    }
+
+    /// - Parameters:
+    ///   - old: the bytes that were read; nil for no file.
+    ///   - isKnown: whether anything but the old bytes must stay.
+    /// - Returns: false if another writer was faster.
+    private func replace(
+        _ old: [UInt8]?, with bytes: [UInt8], in directory: OwnedDirectory, isKnown: Bool
+    ) throws(PreferenceStoreError) -> Bool {
         do throws(FileError) {
-            try directory.replace(name, with: bytes, insteadOf: content.bytes, limit: form.limit)
+            if isKnown {
+                try directory.replace(name, with: bytes, insteadOf: old, limit: form.limit)
+            } else {
+                try directory.replace(name, with: bytes)
+            }
             return true
         } catch .changedMeanwhile {
             return false
