@@ -49,6 +49,8 @@ package struct SettingsBundle: Sendable {
 
     /// All keys, each once, in the order of the pages.
     package private(set) var keys: [String] = []
+    /// Their bytes: two keys may be equal as texts only.
+    private var known: Set<[UInt8]> = []
     /// The defaults of the keys that have one.
     package private(set) var defaults: [String: PropertyListValue] = [:]
     package private(set) var problems: [SettingsBundleProblem] = []
@@ -95,7 +97,7 @@ package struct SettingsBundle: Sendable {
     }
 
     private mutating func add(_ key: String, _ value: PropertyListValue?) {
-        if !keys.contains(where: { $0.utf8.elementsEqual(key.utf8) }) { keys.append(key) }
+        if known.insert(Array(key.utf8)).inserted { keys.append(key) }
         guard let value else { return }
         if let known = defaults[key] {
             if known != value { problems.append(.differentDefaults(key: key)) }

@@ -31,11 +31,15 @@ public final class FilePreferences: PreferenceStore {
 
     /// As ``init(_:)``, in another form.
     init(_ path: String, _ form: PreferenceForm, patience: Duration = FilePreferences.patience) {
-        let slash = path.lastIndex(of: "/")
-        directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        (directory, name) = Self.parts(of: path)
         self.form = form
         self.patience = patience
+    }
+
+    /// The directory and the name of a file at a path.
+    static func parts(of path: String) -> (directory: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
     }
 
     public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {

@@ -151,11 +151,11 @@ private final class ProtectionKeys: Sendable {
 
     /// The key in the file beside the store; the writer of the store has the turn at their directory.
     private func keyFile(making: Bool) throws(PreferenceFault) -> SecretBytes {
-        let slash = path.lastIndex(of: "/") ?? path.startIndex
-        let name = path[path.index(after: slash)...] + ".key"
+        let (place, file) = FilePreferences.parts(of: path)
+        let name = file + ".key"
         do throws(FileError) {
-            let directory = try OwnedDirectory(existing: String(path[..<slash]))
-            if var bytes = try directory.read(String(name), limit: SealedBytes.keyCount, trust: .ownAndPrivate) {
+            let directory = try OwnedDirectory(existing: place)
+            if var bytes = try directory.read(name, limit: SealedBytes.keyCount, trust: .ownAndPrivate) {
                 guard bytes.count == SealedBytes.keyCount else {
                     throw .tooLarge(path: directory.path + "/" + name, limit: SealedBytes.keyCount)
                 }
@@ -163,7 +163,7 @@ private final class ProtectionKeys: Sendable {
             }
             guard making else { throw .missing(path: directory.path + "/" + name) }
             let key = SecretBytes(randomCount: SealedBytes.keyCount)
-            try directory.replace(String(name), with: key.exposed)
+            try directory.replace(name, with: key.exposed)
             return key
         } catch {
             throw PreferenceFault(reason: .locked, detail: error.description)
