@@ -28,8 +28,8 @@ final class RemoteSettings {
     private struct Path {
         let send: (Envelope) -> Void
         var question: Question?
-        /// A request of the other device is being answered.
-        var isAnswering = false
+        /// The request of the other device that is being answered.
+        var answering: UniqueIdentifier?
     }
 
     /// A primary waits for an answer as long as this (LIM-105).
@@ -112,14 +112,15 @@ final class RemoteSettings {
     private func answer(_ query: SettingsQueryFrame) async {
         let pairing = query.pairing
         guard let link = links[pairing] else { return }
-        guard !link.isAnswering else {
+        guard link.answering == nil else {
             return send(.failure(ControlFailure(.full, "another request is open")), to: query, link.send)
         }
-        links[pairing]?.isAnswering = true
+        links[pairing]?.answering = query.id
         let result: Result<PropertyListDictionary, ControlFailure>
         do throws(ControlFailure) { result = .success(try await carryOut(query)) } catch { result = .failure(error) }
-        guard let link = links[pairing] else { return }
-        links[pairing]?.isAnswering = false
+        // The answer to a link that has ended is not for the next one.
+        guard let link = links[pairing], link.answering == query.id else { return }
+        links[pairing]?.answering = nil
         send(result, to: query, link.send)
     }
 
