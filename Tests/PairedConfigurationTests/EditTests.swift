@@ -78,4 +78,39 @@ import Testing
             observation.cancel()
         }
     }
+
+    @Test("SCH-14, SET-7: changes by a paired primary have the origin counterpart, also when they are taken back")
+    func origins() throws {
+        try Fixture.withDirectory { directory in
+            let app = CounterpartConfiguration()
+            fixture.load(app, in: directory.path)
+            let changes = Mutex<[SettingChanges]>([])
+            let observation = app.observe { change in changes.withLock { $0.append(change) } }
+            let author: PropertyListValue = .data(Array(repeating: 7, count: 16))
+            var file: PropertyListDictionary = [
+                "v": 1, "values": ["volume": 80, "name": "hall"], "nothing": ["colour"],
+                "by": ["name": author, "volume": author],
+            ]
+            try directory.replace("edits.plist", with: try PropertyListWriter.write(file))
+            app.reload()
+            #expect(app.volume == 7, "not open to a primary")
+            #expect(app.name == "hall" && app.colour == nil)
+            file = ["v": 1, "values": [:]]
+            try directory.replace("edits.plist", with: try PropertyListWriter.write(file))
+            app.reload()
+            #expect(app.name == "lamp" && app.colour == "red")
+            #expect(
+                changes.withLock { $0 }.map { "\($0.origin) \($0.changes.map(\.name))" } == [
+                    #"user ["colour"]"#, #"counterpart ["name"]"#, #"user ["colour"]"#, #"counterpart ["name"]"#,
+                ])
+            observation.cancel()
+        }
+    }
+}
+
+/// Unchecked: all state is in the wrappers, which have locks.
+private final class CounterpartConfiguration: Configuration, @unchecked Sendable {
+    @Edit("Volume", in: 0...100) var volume = 7
+    @Edit("Name", access: .counterpart) var name = "lamp"
+    @Edit("Colour") var colour: String? = "red"
 }

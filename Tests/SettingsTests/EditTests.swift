@@ -1,6 +1,7 @@
 // A user's edits: judged as a whole by the schema, never of keys that a signed configuration alone sets, with other
-// spellings of a value at an import only.
+// spellings of a value at an import only; and the authors of edits.
 
+import TandemBase
 import TandemPropertyList
 import TandemSettings
 import Testing
@@ -19,9 +20,15 @@ import Testing
         SettingDeclaration(
             name: "night", type: .boolean, editor: .toggle, summary: "",
             toggleValues: ToggleValues(on: "dark", off: "light"), initialValue: .boolean(false)),
+        SettingDeclaration(
+            name: "colour", type: .string, editor: .edit, summary: "", allowsNothing: true, access: .counterpart,
+            initialValue: .string("red")),
     ])
 
-    private func refusal(_ changes: PropertyListDictionary, by editor: SettingAccess = .user) -> String? {
+    private let primary = UniqueIdentifier.random()
+    private var counterpart: SettingAuthor { .primary(primary) }
+
+    private func refusal(_ changes: PropertyListDictionary, by editor: SettingAuthor = .user) -> String? {
         var edits = SettingEdits()
         do throws(SettingsPayloadError) {
             _ = try edits.set(changes, by: editor, in: Self.schema)
@@ -45,16 +52,16 @@ import Testing
     @Test("SCH-9: no edit sets a key for signed configuration, and the paired device only those that are open to it")
     func access() throws {
         #expect(refusal(["server": "b"]) == "server: only a signed configuration sets it")
-        #expect(refusal(["server": "b"], by: .counterpart) == "server: only a signed configuration sets it")
-        #expect(refusal(["name": "b"], by: .counterpart) == nil)
+        #expect(refusal(["server": "b"], by: counterpart) == "server: only a signed configuration sets it")
+        #expect(refusal(["name": "b"], by: counterpart) == nil)
         #expect(
-            refusal(["volume": 1], by: .counterpart) == "volume: the app does not let the paired device edit it")
+            refusal(["volume": 1], by: counterpart) == "volume: the app does not let the paired device edit it")
         var edits = SettingEdits()
         _ = try edits.set(["volume": 1, "name": "b"], by: .user, in: Self.schema)
         #expect(throws: SettingsPayloadError.self) {
-            try edits.reset(["volume"], by: .counterpart, in: Self.schema)
+            try edits.reset(["volume"], by: counterpart, in: Self.schema)
         }
-        #expect(try edits.reset(nil, by: .counterpart, in: Self.schema) == ["name"])
+        #expect(try edits.reset(nil, by: counterpart, in: Self.schema) == ["name"])
         #expect(edits.values == ["volume": 1])
     }
 
@@ -78,7 +85,7 @@ import Testing
         _ = try edits.set(["night": true], by: .user, in: Self.schema)
         #expect(edits.values == ["night": "dark"])
         _ = try edits.set(["night": "light"], by: .user, in: Self.schema)
-        #expect(Self.schema.taken(edits).payload.values[4] == .boolean(false))
+        #expect(Self.schema.taken(edits).values[4] == .boolean(false))
         #expect(refusal(["night": "yes"]) != nil)
     }
 
@@ -88,9 +95,9 @@ import Testing
             "v": 1, "values": ["volume": 80, "logging": 7, "server": "b", "gone": true],
         ]
         let edits = try #require(SettingEdits(file))
-        let (payload, errors) = Self.schema.taken(edits)
-        #expect(payload.values == [.integer(80), nil, nil, nil, nil])
-        #expect(errors.map(\.rule.name) == ["unknown-property", "type", "signed-only"])
+        let taken = Self.schema.taken(edits)
+        #expect(taken.values == [.integer(80), nil, nil, nil, nil, nil] && taken.counterparts.isEmpty)
+        #expect(taken.errors.map(\.rule.name) == ["unknown-property", "type", "signed-only"])
         #expect(edits.dictionary == file)
         for other: PropertyListDictionary in [[:], ["v": 2, "values": [:]], ["v": 1], ["v": 1, "values": []]] {
             #expect(SettingEdits(other) == nil)
@@ -104,5 +111,82 @@ import Testing
         #expect(try edits.reset(["gone", "logging"], by: .user, in: Self.schema) == ["gone"])
         #expect(try edits.reset(nil, by: .user, in: Self.schema) == ["volume"])
         #expect(edits == SettingEdits())
+    }
+
+    // MARK: authors
+
+    @Test("SCH-13, SCH-14: an edit names the primary that made it, and one that is repeated stays its author's")
+    func authors() throws {
+        var edits = SettingEdits()
+        _ = try edits.set(["name": "hall", "colour": "blue"], by: counterpart, in: Self.schema)
+        _ = try edits.set(["volume": 80, "colour": "green"], by: .user, in: Self.schema)
+        _ = try edits.set(["colour": "green"], by: counterpart, in: Self.schema)
+        #expect(["name", "colour", "volume"].map { edits[$0]?.author } == [counterpart, .user, .user])
+        #expect(
+            edits.dictionary == [
+                "v": 1, "values": ["name": "hall", "colour": "green", "volume": 80],
+                "by": ["name": .data(primary.bytes)],
+            ])
+        #expect(SettingEdits(edits.dictionary) == edits)
+        #expect(Self.schema.taken(edits).counterparts == [3])
+        _ = try edits.set(["name": "hall"], by: .user, in: Self.schema)
+        #expect(edits["name"]?.author == .user)
+        let odd: PropertyListDictionary = ["v": 1, "values": ["name": "a"], "by": ["name": 7, "gone": .data([1])]]
+        #expect(SettingEdits(odd)?["name"]?.author == .user)
+    }
+
+    @Test("SCH-14: the edit of a primary is judged as a primary's, also by a schema that came later")
+    func closedAgain() throws {
+        let author: PropertyListDictionary = ["volume": .data(primary.bytes)]
+        let edits = try #require(SettingEdits(["v": 1, "values": ["volume": 80], "by": .dictionary(author)]))
+        let taken = Self.schema.taken(edits)
+        #expect(taken.values[0] == nil && taken.errors.map(\.rule) == [.notForCounterpart])
+    }
+
+    @Test("SCH-15: the edits of one primary can be taken back, and nobody else's")
+    func unpaired() throws {
+        let other = UniqueIdentifier.random()
+        var edits = SettingEdits()
+        _ = try edits.set(["name": "hall"], by: counterpart, in: Self.schema)
+        _ = try edits.set(["volume": 80], by: .user, in: Self.schema)
+        _ = try edits.set([:], empty: ["colour"], by: .primary(other), in: Self.schema)
+        #expect(edits.keys { $0 == primary } == ["name"])
+        #expect(edits.remove { $0 == primary } == ["name"] && edits.remove { $0 == primary } == [])
+        #expect(edits.values == ["volume": 80] && edits["colour"]?.author == .primary(other))
+        #expect(edits.remove { $0 != primary } == ["colour"])
+    }
+
+    @Test("CTL-44, SCH-13: a property is edited to nothing where it may be, and taken back as any other edit")
+    func nothing() throws {
+        var edits = SettingEdits()
+        _ = try edits.set(["volume": 1], empty: ["colour"], by: .user, in: Self.schema)
+        #expect(edits.dictionary == ["v": 1, "values": ["volume": 1], "nothing": ["colour"]])
+        #expect(SettingEdits(edits.dictionary) == edits && edits.keys == ["volume", "colour"])
+        #expect(Self.schema.taken(edits).values[5] == .nothing)
+        for (key, text) in [
+            ("volume", "volume: nil is not of type integer"), ("server", "server: only a signed configuration sets it"),
+            ("speed", "there is no property 'speed'"),
+        ] {
+            let error = #expect(throws: SettingsPayloadError.self) {
+                try edits.set([:], empty: [key], by: .user, in: Self.schema)
+            }
+            #expect(error?.description == text)
+        }
+        _ = try edits.set(["colour": "blue"], by: .user, in: Self.schema)
+        #expect(edits.dictionary == ["v": 1, "values": ["volume": 1, "colour": "blue"]])
+        _ = try edits.set([:], empty: ["colour"], by: .user, in: Self.schema)
+        #expect(try edits.reset(["colour"], by: .user, in: Self.schema) == ["colour"])
+        #expect(edits.dictionary == ["v": 1, "values": ["volume": 1]])
+    }
+
+    @Test("LIM-116: sixteen edits of a primary are taken at once, and then one in a second")
+    func pace() {
+        var pace = EditPace()
+        let start = MonotonicTime(nanoseconds: 5_000_000_000)
+        for _ in 0..<16 { #expect(pace.wait(at: start) == .zero) }
+        #expect(pace.wait(at: start) == .seconds(1) && pace.wait(at: start) == .seconds(2))
+        let later = start + .seconds(3)
+        #expect(pace.wait(at: later) == .zero && pace.wait(at: later) == .seconds(1))
+        #expect(pace.wait(at: start + .seconds(100)) == .zero)
     }
 }

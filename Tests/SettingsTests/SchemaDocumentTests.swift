@@ -138,6 +138,24 @@ import Testing
         #expect(throws: SchemaError("", .tooLarge(262_145))) { try Self.document(text(262_145 - around)) }
     }
 
+    @Test("LIM-117: of the schemas of other devices the last 64 that were used are kept, and at most 4 MiB")
+    func cache() throws {
+        let document = try SchemaDocument(writing: [
+            SettingDeclaration(name: "a", type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false))
+        ])
+        var cache = SchemaCache()
+        for number in 0..<64 { cache.insert(document, [UInt8(number)]) }
+        #expect(cache.document([0])?.bytes == document.bytes)
+        cache.insert(document, [64])
+        #expect(cache.document([1]) == nil && cache.document([0]) != nil && cache.document([64]) != nil)
+        let text = String(repeating: "x", count: 260_000)
+        let large = try SchemaDocument(writing: [
+            SettingDeclaration(name: "a", type: .boolean, editor: .toggle, summary: text, initialValue: .boolean(false))
+        ])
+        for number in 100..<117 { cache.insert(large, [UInt8(number)]) }
+        #expect(cache.document([100]) == nil && cache.document([101]) != nil && cache.document([116]) != nil)
+    }
+
     @Test("SCH-4: the default of a secret stays in the app, and its values are judged without being shown")
     func secrets() throws {
         let secret = SettingDeclaration(

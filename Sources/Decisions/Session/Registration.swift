@@ -48,9 +48,7 @@ package struct Registration: Sendable, Equatable {
         identifier = try fields.optionalCustomIdentifier("identifier")
         allowsInvalidSignatures = try fields.boolean("allowsInvalidSignatures", absent: false)
         features = try ApplicationFeatures(fields)
-        schema = try fields.optional("schema", "data of 32 bytes") { value in
-            value.dataValue.flatMap { $0.count == 32 ? $0 : nil }
-        }
+        schema = try fields.optionalDigest("schema")
     }
 }
 
@@ -113,10 +111,13 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
     package let features: ApplicationFeatures
     /// How far the announcing side's messages would come now, as it sees the other one.
     package var seen: ReachabilityLevel?
+    /// Sent by a secondary only: SHA-256 of the schema that its primary may know; nil if there is none (SES-77).
+    package var schema: [UInt8]?
 
     package init(
         isInstalled: Bool, isConnected: Bool, identifier: CustomIdentifier? = nil, isIdentifierCleared: Bool = false,
-        isAnchored: Bool, features: ApplicationFeatures = ApplicationFeatures(), seen: ReachabilityLevel? = nil
+        isAnchored: Bool, features: ApplicationFeatures = ApplicationFeatures(), seen: ReachabilityLevel? = nil,
+        schema: [UInt8]? = nil
     ) {
         self.isInstalled = isInstalled
         self.isConnected = isConnected
@@ -125,6 +126,7 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         self.isAnchored = isAnchored
         self.features = features
         self.seen = seen
+        self.schema = schema
     }
 
     /// Whether the app may take a configuration that it could not take before (CFG-72).
@@ -144,6 +146,7 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         if let identifier { body["identifier"] = .string(identifier.description) }
         if isIdentifierCleared { body["cleared"] = .boolean(true) }
         if let seen { body["seen"] = .string(seen.rawValue) }
+        if let schema { body["schema"] = .data(schema) }
         features.write(to: &body)
         return body
     }
@@ -157,6 +160,7 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         isAnchored = try fields.boolean("anchored")
         features = try ApplicationFeatures(fields)
         seen = try fields.optional("seen", "a level") { $0.stringValue.flatMap { ReachabilityLevel(rawValue: $0) } }
+        schema = try fields.optionalDigest("schema")
     }
 }
 

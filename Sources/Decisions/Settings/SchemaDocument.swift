@@ -18,7 +18,8 @@ package struct SchemaDocument: Sendable {
     package let schema: SettingsSchema
 
     /// Writes the document of an app's declarations: equal declarations are equal bytes.
-    package init(writing declarations: [SettingDeclaration]) throws(SchemaError) {
+    /// - Parameter isForeign: the declarations are another program's, which alone judges its defaults and choices.
+    package init(writing declarations: [SettingDeclaration], isForeign: Bool = false) throws(SchemaError) {
         guard declarations.count <= Self.propertyLimit else { throw SchemaError("", .tooMany(declarations.count)) }
         let rows = declarations.map { PropertyListValue.dictionary($0.schemaRow) }
         let root: PropertyListDictionary = ["v": 1, "properties": .array(rows)]
@@ -28,7 +29,7 @@ package struct SchemaDocument: Sendable {
             throw SchemaError("", .notStorable("\(error)"))
         }
         guard bytes.count <= Self.byteLimit else { throw SchemaError("", .tooLarge(bytes.count)) }
-        schema = SettingsSchema(declarations)
+        schema = SettingsSchema(declarations, isForeign: isForeign)
     }
 
     /// Reads a document; a default or a choice that breaks its own rule is the app's mistake, and no fault of the
@@ -59,6 +60,34 @@ package struct SchemaDocument: Sendable {
             throw SchemaError("properties", .problem(problem))
         }
     }
+}
+
+/// Documents of other devices' apps, by digest (LIM-117): a thousand secondaries with one app share one. The document
+/// that was used longest ago goes first.
+package struct SchemaCache: Sendable {
+    package static let documentLimit = 64
+    package static let byteLimit = 4 << 20
+
+    /// The one that was used last is the last one.
+    private var documents: [(digest: [UInt8], document: SchemaDocument)] = []
+
+    package init() {}
+
+    /// The document of a digest, which counts as used now.
+    package mutating func document(_ digest: [UInt8]) -> SchemaDocument? {
+        guard let place = documents.firstIndex(where: { $0.digest == digest }) else { return nil }
+        documents.append(documents.remove(at: place))
+        return documents.last?.document
+    }
+
+    /// Keeps a document under its digest.
+    package mutating func insert(_ document: SchemaDocument, _ digest: [UInt8]) {
+        documents.removeAll { $0.digest == digest }
+        documents.append((digest, document))
+        while documents.count > Self.documentLimit || byteCount > Self.byteLimit { documents.removeFirst() }
+    }
+
+    private var byteCount: Int { documents.reduce(0) { $0 + $1.document.bytes.count } }
 }
 
 /// Why a schema cannot be written, or a document is none: the place and the fault, and never a value.

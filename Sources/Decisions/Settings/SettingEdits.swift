@@ -1,8 +1,29 @@
-// A user's edits of an app's properties, as the daemon keeps them: one stored form for each edited key. The daemon
-// judges each change by the app's schema, and the app judges what it reads again, because its schema may be newer.
+// Edits of an app's properties, as the daemon keeps them: one stored form for each edited key, and the primary that
+// made the edit, if one did. The daemon judges each change by the app's schema, and the app judges what it reads again,
+// because its schema may be newer.
 
-import TandemBase
+package import TandemBase
 package import TandemPropertyList
+
+/// The person who makes an edit.
+package enum SettingAuthor: Sendable, Equatable {
+    /// A person on this device.
+    case user
+    /// A person on the primary of a pairing.
+    case primary(UniqueIdentifier)
+
+    /// The least that a property's ``SettingAccess`` must be for this person.
+    package var access: SettingAccess { self == .user ? .user : .counterpart }
+
+    fileprivate var pairing: UniqueIdentifier? { if case .primary(let pairing) = self { pairing } else { nil } }
+}
+
+/// The edit of one property.
+package struct SettingEdit: Sendable, Equatable {
+    /// The stored form; nil for an edit to nothing.
+    package let value: PropertyListValue?
+    package let author: SettingAuthor
+}
 
 /// The edited values of one app.
 package struct SettingEdits: Sendable, Equatable {
@@ -11,84 +32,150 @@ package struct SettingEdits: Sendable, Equatable {
     /// The file in the app's directory.
     package static let fileName = "edits.plist"
 
-    /// The stored forms by key.
+    /// The stored forms by key; a key that was edited to nothing has none.
     package private(set) var values: PropertyListDictionary
+    /// The keys that were edited to nothing, with true.
+    private var nothing: PropertyListDictionary = [:]
+    /// The pairings of the primaries that made edits, by key. The other edits are the user's.
+    private var authors: PropertyListDictionary = [:]
 
     /// No edits.
     package init() { values = [:] }
 
-    /// The form of the file; nil for any other dictionary.
+    /// The form of the file; nil for any other dictionary. An author that is no pairing counts as the user.
     package init?(_ dictionary: PropertyListDictionary) {
         guard dictionary["v"]?.integerValue == 1, let values = dictionary["values"]?.dictionaryValue else { return nil }
         self.values = values
+        for key in dictionary["nothing"]?.arrayValue?.compactMap(\.stringValue) ?? [] where values[key] == nil {
+            nothing[key] = true
+        }
+        for (key, author) in dictionary["by"]?.dictionaryValue ?? [:] where self[key] != nil {
+            authors[key] = author.pairing.map { .data($0.bytes) }
+        }
     }
 
     /// The form of the file.
-    package var dictionary: PropertyListDictionary { ["v": 1, "values": .dictionary(values)] }
+    package var dictionary: PropertyListDictionary {
+        var dictionary: PropertyListDictionary = ["v": 1, "values": .dictionary(values)]
+        if !nothing.isEmpty { dictionary["nothing"] = .array(nothing.keys.map { .string($0) }) }
+        if !authors.isEmpty { dictionary["by"] = .dictionary(authors) }
+        return dictionary
+    }
+
+    /// The edited keys, those that the schema no longer has too.
+    package var keys: [String] { values.keys + nothing.keys }
+
+    /// The edit of a key.
+    package subscript(key: String) -> SettingEdit? {
+        let value = values[key]
+        guard value != nil || nothing[key] != nil else { return nil }
+        return SettingEdit(value: value, author: authors[key]?.pairing.map { .primary($0) } ?? .user)
+    }
 
     /// Takes values as a whole: either all of them, or none and each mistake is listed.
-    /// - Parameter isLoose: whether other spellings of a value are converted, as of an imported file.
+    /// - Parameters:
+    ///   - empty: keys that are set to nothing.
+    ///   - isLoose: whether other spellings of a value are converted, as of an imported file.
     /// - Returns: the keys whose values were converted.
     package mutating func set(
-        _ changes: PropertyListDictionary, by editor: SettingAccess, isLoose: Bool = false, in schema: SettingsSchema
+        _ changes: PropertyListDictionary, empty: [String] = [], by author: SettingAuthor, isLoose: Bool = false,
+        in schema: SettingsSchema
     ) throws(SettingsPayloadError) -> [String] {
-        var (next, converted, errors) = (values, [String](), [SettingError]())
-        for (key, value) in changes {
-            switch schema.edit(key, value, by: editor, isLoose: isLoose) {
+        var (next, converted, errors) = (self, [String](), [SettingError]())
+        let all = changes.map { ($0.key, Optional($0.value)) } + empty.map { ($0, nil) }
+        for (key, value) in all {
+            switch schema.edit(key, value, by: author.access, isLoose: isLoose) {
             case .success(let edit):
-                next[key] = schema.declarations[edit.place].stored(edit.value)
+                next.put(schema.declarations[edit.place].stored(edit.value), key, by: author)
                 if edit.isConverted { converted.append(key) }
             case .failure(let error): errors.append(error)
             }
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
-        values = next
+        self = next
         return converted
     }
 
     /// Takes edits back, all of them for nil; those of keys that the schema no longer has, too.
     /// - Returns: the keys that had one.
     package mutating func reset(
-        _ keys: [String]?, by editor: SettingAccess, in schema: SettingsSchema
+        _ keys: [String]?, by author: SettingAuthor, in schema: SettingsSchema
     ) throws(SettingsPayloadError) -> [String] {
+        let editor = author.access
         let errors = (keys ?? []).compactMap { key -> SettingError? in
             guard let place = schema.place(of: key) else {
                 let unknown = SettingError(property: key, value: "", rule: .unknownProperty)
-                return values[key] == nil ? unknown : nil
+                return self[key] == nil ? unknown : nil
             }
             return schema.declarations[place].refusal(of: editor, value: "")
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
-        let removed = (keys ?? values.keys).filter { key in
-            values[key] != nil
-                && (schema.place(of: key).map { schema.declarations[$0].access >= editor } ?? (editor == .user))
+        return remove(keys ?? self.keys) { key in
+            schema.place(of: key).map { schema.declarations[$0].access >= editor } ?? (author == .user)
         }
-        for key in removed { values[key] = nil }
+    }
+
+    /// The keys that the primaries of some pairings have edited.
+    package func keys(ofPrimaries isMeant: (UniqueIdentifier) -> Bool) -> [String] {
+        authors.filter { $0.value.pairing.map(isMeant) ?? false }.map(\.key)
+    }
+
+    /// Takes back what the primaries of some pairings have edited; returns the keys.
+    package mutating func remove(ofPrimaries isMeant: (UniqueIdentifier) -> Bool) -> [String] {
+        remove(keys(ofPrimaries: isMeant)) { _ in true }
+    }
+
+    private mutating func remove(_ keys: [String], where isMeant: (String) -> Bool) -> [String] {
+        let removed = keys.filter { self[$0] != nil && isMeant($0) }
+        for key in removed { (values[key], nothing[key], authors[key]) = (nil, nil, nil) }
         return removed
     }
+
+    private mutating func put(_ value: PropertyListValue?, _ key: String, by author: SettingAuthor) {
+        // A primary that repeats an edit does not become its author; a person on this device does.
+        if let edit = self[key], edit.value == value, author != .user { return }
+        (values[key], nothing[key]) = (value, value == nil ? true : nil)
+        authors[key] = author.pairing.map { .data($0.bytes) }
+    }
+}
+
+/// The edits that a schema takes.
+package struct TakenEdits: Sendable {
+    /// One value or nil for each declaration, in its order.
+    package fileprivate(set) var values: [SettingValue?]
+    /// The places of the values that a paired primary set.
+    package fileprivate(set) var counterparts: Set<Int> = []
+    /// The errors of the edits that are not taken.
+    package fileprivate(set) var errors: [SettingError] = []
 }
 
 extension SettingsSchema {
     /// The edits that the schema takes, and the errors of the others.
-    package func taken(_ edits: SettingEdits) -> (payload: SettingsPayload, errors: [SettingError]) {
-        var values = [SettingValue?](repeating: nil, count: declarations.count)
-        var errors: [SettingError] = []
-        for (key, value) in edits.values {
-            switch edit(key, value, by: .user, isLoose: false) {
-            case .success(let edit): values[edit.place] = edit.value
-            case .failure(let error): errors.append(error)
+    package func taken(_ edits: SettingEdits) -> TakenEdits {
+        var taken = TakenEdits(values: [SettingValue?](repeating: nil, count: declarations.count))
+        for key in edits.keys {
+            guard let found = edits[key] else { continue }
+            switch edit(key, found.value, by: found.author.access, isLoose: false) {
+            case .success(let edit):
+                taken.values[edit.place] = edit.value
+                if found.author != .user { taken.counterparts.insert(edit.place) }
+            case .failure(let error): taken.errors.append(error)
             }
         }
-        return (SettingsPayload(values: values, ignored: []), errors)
+        return taken
     }
 
     fileprivate func edit(
-        _ key: String, _ value: PropertyListValue, by editor: SettingAccess, isLoose: Bool
+        _ key: String, _ value: PropertyListValue?, by editor: SettingAccess, isLoose: Bool
     ) -> Result<(place: Int, value: SettingValue, isConverted: Bool), SettingError> {
         guard let place = place(of: key) else {
-            return .failure(SettingError(property: key, value: value.kind, rule: .unknownProperty))
+            return .failure(SettingError(property: key, value: value?.kind ?? "nil", rule: .unknownProperty))
         }
         let declaration = declarations[place]
+        guard let value else {
+            let error = declaration.refusal(of: editor, value: "nil") ?? problem(of: .nothing, at: place)
+            return error.map { .failure($0) } ?? .success((place, .nothing, false))
+        }
         let mistype = mistype(value, at: place)
         if let error = declaration.refusal(of: editor, value: mistype.value) { return .failure(error) }
         let exact = declaration.value(exact: value)
@@ -116,5 +203,28 @@ extension SettingDeclaration {
     /// The value that another spelling means, as files of settings have them.
     fileprivate func value(loose: PropertyListValue) -> SettingValue? {
         value(stored: loose) ?? SettingConversion(dates: .standard).value(loose, as: type)
+    }
+}
+
+extension PropertyListValue {
+    fileprivate var pairing: UniqueIdentifier? { dataValue.flatMap { UniqueIdentifier(bytes: $0) } }
+}
+
+/// Pace of the edits that come over the links of one pairing (LIM-116): a burst, and then one in each interval. An edit
+/// costs the device two writes to its disk and the app a reading of all its files.
+package struct EditPace: Sendable {
+    package static let burst = 16
+    package static let interval = Duration.seconds(1)
+
+    /// When the whole burst is free again.
+    private var free: MonotonicTime?
+
+    package init() {}
+
+    /// Takes the next place; returns how long it is until that is free.
+    package mutating func wait(at now: MonotonicTime) -> Duration {
+        let next = max(free ?? now, now) + Self.interval
+        free = next
+        return max(.zero, next.since(now) - Self.interval * Self.burst)
     }
 }

@@ -1,6 +1,6 @@
-// A user's edits, as the daemon keeps them in the app's directory (Protocol/Schema.md SCH-8): read at each load, and
-// again when the daemon says that the file has changed. The app's own schema judges them: it may be newer than the one
-// that the daemon judged them by.
+// Edits of a person on this device or on a primary, as the daemon keeps them in the app's directory (Protocol/Schema.md
+// SCH-8): read at each load, and again when the daemon says that the file has changed. The app's own schema judges
+// them: it may be newer than the one that the daemon judged them by.
 
 import Synchronization
 import TandemFiles
@@ -14,6 +14,8 @@ final class EditedSettings: Sendable {
         /// The faults that were reported already.
         var errors: [SettingError] = []
         var failure: ConfigurationFileFailure?
+        /// The places that a primary has edited.
+        var counterparts: Set<Int> = []
     }
 
     /// Held while the file is read, so that no older content follows a newer one. Readers of values never take it.
@@ -46,10 +48,12 @@ final class EditedSettings: Sendable {
             state.failure = failure
             return
         }
-        let (payload, errors) = store.schema.taken(edits)
-        store.replaceEdits(payload)
-        for error in errors where !state.errors.contains(error) { store.notices.add(.event(.editIgnored(error))) }
-        state.errors = errors
+        let taken = store.schema.taken(edits)
+        // An edit that is gone has the origin that it had.
+        let former = state.counterparts.filter { taken.values[$0] == nil }
+        store.replaceEdits(taken.values, ofCounterparts: taken.counterparts.union(former))
+        for error in taken.errors where !state.errors.contains(error) { store.notices.add(.event(.editIgnored(error))) }
+        (state.errors, state.counterparts) = (taken.errors, taken.counterparts)
     }
 
     private struct Damage: Error, CustomStringConvertible {

@@ -57,10 +57,18 @@ final class SettingsStore: Sendable {
     /// The declarations with the present defaults.
     var announced: [SettingDeclaration] { state.withLock { $0.layers.declarationsWithDefaults } }
 
-    /// Replaces the user's edits as one batch; the caller delivers the notices when it holds no lock.
-    func replaceEdits(_ payload: SettingsPayload?) {
+    /// Replaces the edits: the user's as one batch, and those of primaries as another. The caller delivers the notices
+    /// when it holds no lock.
+    /// - Parameters:
+    ///   - values: one or nil for each declaration.
+    ///   - counterparts: the places whose changes are those of primaries.
+    func replaceEdits(_ values: [SettingValue?], ofCounterparts counterparts: Set<Int>) {
         state.withLock { state in
-            notices.add(.changes(state.layers.replace(.userEdit, with: payload, origin: .user)))
+            for (origin, isOfCounterpart) in [(SettingOrigin.user, false), (.counterpart, true)] {
+                let edits = values.indices.filter { counterparts.contains($0) == isOfCounterpart }
+                    .map { (place: $0, value: values[$0]) }
+                notices.add(.changes(state.layers.put(edits, in: .userEdit, origin: origin)))
+            }
         }
     }
 

@@ -59,6 +59,21 @@ package struct BodyFields: Sendable {
         try optional(key, "data of 16 bytes", \.identifierValue)
     }
 
+    /// A SHA-256.
+    package func optionalDigest(_ key: String) throws(WireError) -> [UInt8]? {
+        try optional(key, "data of 32 bytes") { value in value.dataValue.flatMap { $0.count == 32 ? $0 : nil } }
+    }
+
+    /// An array of strings.
+    package func optionalStrings(_ key: String) throws(WireError) -> [String]? {
+        try optional(key, "an array of strings") { value in
+            value.arrayValue.flatMap { values in
+                let texts = values.compactMap(\.stringValue)
+                return texts.count == values.count ? texts : nil
+            }
+        }
+    }
+
     package func application(_ key: String) throws(WireError) -> ApplicationIdentifier {
         try required(key, "an application identifier") { value in
             value.stringValue.flatMap { try? ApplicationIdentifier($0) }

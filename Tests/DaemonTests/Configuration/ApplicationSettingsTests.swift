@@ -181,6 +181,44 @@ import Testing
         #expect(try edits()?["values"] == ["token": "swordfish"])
     }
 
+    @Test("CTL-44: a property is set to nothing where it may be, and the app is told as of any other edit")
+    func nothing() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let set = { [self] (more: PropertyListDictionary) in
+            var body = more
+            body["values"] = body["values"] ?? [:]
+            return ask("settings-set", body)
+        }
+        #expect(self.set(["notes": "x"]).code == 0 && set(["nothing": ["notes"]]).code == 0)
+        #expect(
+            row("notes") == [
+                "key": "notes", "type": "string", "access": "user", "layer": "user", "edited": true,
+            ])
+        nodes.run(until: { app.reloads == 2 })
+        #expect(try edits() == ["v": 1, "values": [:], "nothing": ["notes"]])
+        let refused = set(["nothing": ["volume", "notes"]])
+        #expect(refused.name == "schema" && refused.body["text"] == "volume: nil is not of type integer")
+        for bad: PropertyListValue in [["notes", 1], "notes"] {
+            #expect(set(["nothing": bad]).name == "bad-request")
+        }
+        #expect(set(["nothing": ["notes"], "values": ["notes": "y"]]).name == "bad-request")
+        #expect(ask("settings-reset").body["keys"] == ["notes"])
+    }
+
+    @Test("SCH-17: a schema that was changed in its directory judges nothing, and the app is asked for it again")
+    func changedSchema() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let other = try SchemaDocument(writing: [document.schema.declarations[3]])
+        try folder().replace("schema.plist", with: other.bytes)
+        #expect(ask("settings-get").name == "store" && set(["notes": "x"]).name != nil)
+        app.disconnect()
+        let again = try nodes.startApp(registration)
+        #expect(try isAsked(again) == true && bring(document.bytes, again)?.code == 0)
+        #expect(row("volume")?["value"] == 7)
+    }
+
     @Test("CTL-39: a signed value hides an edit, which stays")
     func signed() throws {
         defer { nodes.stop() }
@@ -217,7 +255,7 @@ import Testing
         try folder().remove("edits.plist")
         #expect(set(["volume": 80]).code == 0 && row("volume")?["value"] == 80)
         try folder().replace("schema.plist", with: [1, 2, 3])
-        #expect(ask("settings-get").name == "store" && set(["volume": 81]).name == "store")
+        #expect(ask("settings-get").name == "store" && set(["volume": 81]).name == "not-found")
     }
 
     @Test("CTL-2: the user of an app may edit its settings, and no other user")

@@ -1,5 +1,5 @@
 // Settings of an app on a secondary, read and edited through its primary: what the app has opened and nothing else, one
-// request at a time, and an end for each request.
+// request at a time, and an end for each request. The schema travels once, and the edits go with the pairing.
 
 import TandemBase
 import TandemCrypto
@@ -98,7 +98,6 @@ import Testing
         _ = try startApp()
         #expect(ask("settings-get", of: "the primary", at: nodes.secondary).name == "wrong-role")
         #expect(ask("settings-get", of: "nobody").name == "not-found")
-        #expect(ask("settings-get", ["after": 1]).name == "bad-request")
         let body: PropertyListDictionary = ["app": .string(nodes.app.description), "who": "the secondary"]
         var answers: [ControlAnswer] = []
         nodes.primary.respond(to: nodes.request("settings-get", body, isPrivileged: false)) { answers.append($0) }
@@ -114,35 +113,83 @@ import Testing
     // MARK: one end
 
     /// A device in the role, whose link the test is the other end of.
-    private struct OneEnd {
+    private final class OneEnd {
         let scheduler = ManualScheduler()
         let pairing = UniqueIdentifier.random()
         let app: ApplicationIdentifier
-        let directory = TemporaryDirectory()
         let remote: RemoteSettings
+        private let directory = TemporaryDirectory()
+        private let settings: ApplicationSettings
+        private let announced: Announced
+        /// The device's side of the app: how often it was to read its files, and what ends that.
+        private(set) var reloads: [() -> Void] = []
 
-        init(as role: DeviceRole) throws {
-            app = try ApplicationIdentifier("org.example.alarm")
+        private final class Announced {
+            var digest: [UInt8]?
+            var reload: (@escaping () -> Void) -> Void = { _ in }
+        }
+
+        /// The digest that the secondary has announced.
+        var digest: [UInt8]? {
+            get { announced.digest }
+            set { announced.digest = newValue }
+        }
+
+        init(as role: DeviceRole, with document: SchemaDocument? = nil) throws {
+            let app = try ApplicationIdentifier("org.example.alarm")
+            let digests = document.map { SchemaDigests(exact: SHA256.digest($0.bytes), open: nil) }
             let applications = try OwnedDirectory(existing: directory.path)
-            let settings = ApplicationSettings(
+            if let document {
+                try applications.directory(named: app.description).replace("schema.plist", with: document.bytes)
+            }
+            let announced = Announced()
+            settings = ApplicationSettings(
                 in: applications,
                 device: ApplicationSettings.Surroundings(
-                    owner: { _ in Linux.user }, signed: { _ in [:] }, reload: { _ in }, log: { _, _ in }),
-                scheduler: scheduler)
+                    owners: { [app: Linux.user] }, schema: { _ in digests }, describe: { _, _ in true },
+                    lost: { _, _ in }, signed: { _ in [:] }, reload: { _, done in announced.reload(done) },
+                    log: { _, _ in }), scheduler: scheduler)
             remote = RemoteSettings(
                 settings,
                 device: RemoteSettings.Surroundings(
-                    role: { _ in role }, name: { _ in "peer" }, owner: { _ in Linux.user }), scheduler: scheduler)
+                    role: { _ in role }, name: { _ in "peer" }, schema: { _, _ in announced.digest }),
+                scheduler: scheduler)
+            (self.app, self.announced) = (app, announced)
+            announced.reload = { [weak self] in self?.reloads.append($0) }
+        }
+
+        func run() {
+            for _ in 0..<4 {
+                scheduler.run()
+                settings.waitForDisk()
+            }
+            scheduler.run()
         }
 
         /// Asks; the outcome comes later.
-        func ask(_ done: @escaping (Result<PropertyListDictionary, ControlFailure>) -> Void) {
+        func ask(
+            _ command: ControlName = .settingsGet, _ body: PropertyListDictionary = [:],
+            _ done: @escaping (Result<PropertyListDictionary, ControlFailure>) -> Void
+        ) {
             scheduler.start { [remote, app, pairing] in
                 do throws(ControlFailure) {
-                    done(.success(try await remote.ask(.settingsGet, [:], of: app, at: pairing)))
+                    done(.success(try await remote.perform(command, body, of: app, at: pairing)))
                 } catch { done(.failure(error)) }
             }
-            scheduler.run()
+            run()
+        }
+
+        /// The other device asks.
+        func query(_ command: ControlName, _ body: PropertyListDictionary) throws {
+            let frame = SettingsQueryFrame(command, id: .random(), app: app, pairing: pairing, body: body)
+            #expect(remote.receive(try frame.envelope, from: pairing))
+            run()
+        }
+
+        func answer(_ query: Envelope, _ body: PropertyListDictionary) throws {
+            let frame = SettingsAnswerFrame(to: try SettingsQueryFrame(query), body: body)
+            #expect(remote.receive(try frame.envelope, from: pairing))
+            run()
         }
     }
 
@@ -187,5 +234,200 @@ import Testing
         #expect(end.remote.receive(try other.envelope, from: end.pairing), "a secondary that asks")
         end.scheduler.run()
         #expect(try SettingsAnswerFrame(try #require(sent.last)).name == "wrong-role")
+    }
+
+    // MARK: schemas that travel
+
+    private var opened: SchemaDocument {
+        get throws {
+            try SchemaDocument(writing: document.schema.declarations.filter { $0.access == .counterpart })
+        }
+    }
+
+    @Test("SES-77, SES-78, SCH-16: the schema of an announced digest is asked for once, and then only values travel")
+    func fetchedOnce() throws {
+        let (end, document) = (try OneEnd(as: .primary), try opened)
+        let digest = SHA256.digest(document.bytes)
+        end.digest = digest
+        var sent: [Envelope] = []
+        var results: [PropertyListDictionary] = []
+        end.remote.opened(end.pairing) { sent.append($0) }
+        let commands = { try sent.map { try SettingsQueryFrame($0).command } }
+        end.ask { results.append((try? $0.get()) ?? [:]) }
+        #expect(try commands() == ["settings-schema"])
+        try end.answer(sent[0], ["schema": .data(document.bytes)])
+        #expect(try commands() == ["settings-schema", "settings-get"])
+        #expect(try SettingsQueryFrame(sent[1]).body["digest"] == .data(digest))
+        let short: PropertyListDictionary = [
+            "key": "name", "layer": "user", "value": "hall", "edit": "hall", "edited": true, "type": "data",
+        ]
+        try end.answer(sent[1], ["settings": [.dictionary(short)], "short": true, "ordinal": 3])
+        #expect(
+            results == [
+                [
+                    "settings": [
+                        [
+                            "key": "name", "type": "string", "access": "counterpart", "layer": "user", "value": "hall",
+                            "edit": "hall", "edited": true,
+                        ],
+                        [
+                            "key": "token", "type": "string", "access": "counterpart", "layer": "default",
+                            "secret": true,
+                        ],
+                    ], "ordinal": 3,
+                ]
+            ])
+        end.ask(.settingsSchema) { results.append((try? $0.get()) ?? [:]) }
+        #expect(results.last == ["schema": .data(document.bytes), "digest": .data(digest)] && sent.count == 2)
+        end.digest = SHA256.digest([1])
+        end.ask { _ in }
+        #expect(try commands() == ["settings-schema", "settings-get", "settings-schema"], "another digest")
+    }
+
+    @Test("SES-78: a document of the other device that is no schema is an error, and the next request asks again")
+    func badSchema() throws {
+        let end = try OneEnd(as: .primary)
+        var sent: [Envelope] = []
+        var names: [String?] = []
+        end.digest = SHA256.digest([1])
+        end.remote.opened(end.pairing) { sent.append($0) }
+        for body: PropertyListDictionary in [["schema": .data([1])], ["schema": 7]] {
+            end.ask { if case .failure(let failure) = $0 { names.append(failure.name) } }
+            try end.answer(try #require(sent.last), body)
+        }
+        #expect(names == ["store", "unreachable"] && sent.count == 2)
+    }
+
+    @Test("SES-77: a device announces the schema that its primary may know, which has it without a link then")
+    func announced() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        #expect(ask("settings-set", ["values": ["name": "hall"]]).code == 0)
+        let rows = ask("settings-get").body["settings"]?.arrayValue ?? []
+        #expect(rows.first?.dictionaryValue?["value"] == "hall" && rows.last?.dictionaryValue?["secret"] == true)
+        let smaller = try SchemaDocument(writing: [document.schema.declarations[1]])
+        let question = QueryFrame.Question.schema(document: smaller.bytes)
+        try app.send(QueryFrame(question, id: .random(), app: nodes.app, pairing: nil, channel: nil).envelope)
+        nodes.run(until: { app.received(.answer).count == 2 })
+        nodes.run(until: { keys(ask("settings-get")) == ["name"] })
+        nodes.stop(.secondary)
+        #expect(ask("settings-schema").body["schema"] == .data(smaller.bytes))
+        #expect(ask("settings-get").name == "unreachable")
+    }
+
+    // MARK: authors and pace
+
+    @Test("SCH-15, CTL-43: a primary's edits are marked, and go with its pairing; the user's stay")
+    func unpaired() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let local = { [self] in
+            nodes.ask(nodes.secondary, "settings-get", ["app": .string(nodes.app.description)]).body["settings"]?
+                .arrayValue?.compactMap(\.dictionaryValue) ?? []
+        }
+        let values: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["volume": 80]]
+        #expect(nodes.ask(nodes.secondary, "settings-set", values).code == 0)
+        #expect(ask("settings-set", ["values": ["name": "hall", "token": "swordfish"]]).code == 0)
+        #expect(local().map { $0["by"] } == [nil, "the primary", "the primary", nil])
+        let reloads = app.reloads
+        let answer = nodes.ask(nodes.secondary, "unpair", ["who": "the primary"])
+        #expect(answer.body["edits"] == 2)
+        nodes.run(until: { app.reloads > reloads })
+        #expect(local().map { $0["edited"] } == [true, nil, nil, nil])
+        #expect(nodes.hasNoted("edits of a pairing that has ended are taken back"))
+    }
+
+    @Test("SCH-15: what a run has left of a pairing that ended goes at the next start")
+    func unpairedBefore() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        #expect(ask("settings-set", ["values": ["name": "hall"]]).code == 0)
+        nodes.stop(.secondary)
+        let folder = try OwnedDirectory(
+            existing: nodes.directory.path("secondary-state/apps/\(nodes.app)"))
+        let file: PropertyListDictionary = [
+            "v": 1, "values": ["name": "hall", "volume": 80], "by": ["name": .data(UniqueIdentifier.random().bytes)],
+        ]
+        try folder.replace("edits.plist", with: try PropertyListWriter.write(file))
+        try nodes.start(.secondary)
+        nodes.run(until: { nodes.hasNoted("edits of a pairing that has ended are taken back") })
+        #expect(
+            try folder.read("edits.plist", limit: 1 << 20).map { try PropertyListReader.readDictionary($0) }
+                == ["v": 1, "values": ["volume": 80]])
+    }
+
+    @Test("LIM-116: the seventeenth edit of a primary in a moment waits for a second, and the others do not")
+    func pace() throws {
+        let end = try OneEnd(as: .secondary, with: document)
+        var sent: [Envelope] = []
+        end.remote.opened(end.pairing) { sent.append($0) }
+        for number in 0..<17 { try end.query(.settingsSet, ["values": ["name": .string("\(number)")]]) }
+        #expect(sent.count == 16)
+        // A new link begins no burst.
+        end.remote.closed(end.pairing)
+        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.query(.settingsReset, [:])
+        try end.query(.settingsGet, [:])
+        #expect(try sent.map { try SettingsAnswerFrame($0).name }.suffix(2) == [nil, "full"])
+        end.scheduler.advance(by: .milliseconds(1_999))
+        end.run()
+        #expect(sent.count == 17)
+        end.scheduler.advance(by: .milliseconds(1))
+        end.run()
+        #expect(try sent.count == 18 && SettingsAnswerFrame(try #require(sent.last)).body["keys"] == ["name"])
+    }
+
+    @Test("SCH-15: of many edits the app reads its files once, and once more after that for all that came meanwhile")
+    func reloads() throws {
+        let end = try OneEnd(as: .secondary, with: document)
+        end.remote.opened(end.pairing) { _ in }
+        for number in 0..<5 { try end.query(.settingsSet, ["values": ["name": .string("\(number)")]]) }
+        #expect(end.reloads.count == 1)
+        end.reloads[0]()
+        #expect(end.reloads.count == 2)
+        end.reloads[1]()
+        #expect(end.reloads.count == 2)
+    }
+
+    // MARK: waiting
+
+    @Test("SES-79, CTL-45: a primary waits for a change of an app on a secondary")
+    func waits() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let before = try #require(ask("settings-get").body["ordinal"])
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "who": "the secondary", "after": before, "wait": 10_000,
+        ]
+        var answer: ControlAnswer?
+        nodes.begin(nodes.primary, "settings-get", body) { answer = $0 }
+        nodes.clock.run()
+        #expect(ask("settings-get").code == 0 && answer == nil, "another request goes beside it")
+        let change: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["name": "hall"]]
+        #expect(nodes.ask(nodes.secondary, "settings-set", change).code == 0)
+        nodes.run(until: { answer != nil })
+        #expect(answer?.body["ordinal"] != before && answer.map(keys) == ["name", "token"])
+    }
+
+    @Test("LIM-118: four requests of a link wait for changes, the next is full, and none waits more than 20 s")
+    func waiters() throws {
+        let end = try OneEnd(as: .secondary, with: document)
+        var sent: [Envelope] = []
+        end.remote.opened(end.pairing) { sent.append($0) }
+        for _ in 0..<5 { try end.query(.settingsGet, ["after": 1, "wait": 60_000]) }
+        #expect(try sent.map { try SettingsAnswerFrame($0).name } == ["full"])
+        end.scheduler.advance(by: .seconds(20))
+        end.run()
+        #expect(sent.count == 5)
+        let asking = try OneEnd(as: .primary)
+        var asked: [Envelope] = []
+        var names: [String?] = []
+        asking.remote.opened(asking.pairing) { asked.append($0) }
+        for _ in 0..<5 {
+            asking.ask(.settingsGet, ["after": 1, "wait": 60_000]) {
+                if case .failure(let failure) = $0 { names.append(failure.name) }
+            }
+        }
+        #expect(names == ["full"] && asked.count == 4)
     }
 }

@@ -12,7 +12,8 @@ extension Subcommand {
         options: [.device, .secondary, .application.required, .json],
         notes: """
             'layer' is where the value comes from, as far as the daemon knows: 'signed' configuration, a 'user's
-            edit, or the app's 'default'. What the app's own code, files and environment set is known to the app alone.
+            edit, or the app's 'default'. 'by' is the primary that made the edit; without one it was made on the device. What
+            the app's own code, files and environment set is known to the app alone.
             """,
         examples: ["settings list --app org.example.lamp", "settings list --app org.example.lamp --json"]
     ) { arguments, console in
@@ -41,7 +42,8 @@ extension Subcommand {
         operands: [.several("KEY=VALUE")],
         options: [
             .device, .secondary, .application.required,
-            .valued("values", "FILE", "values from a file with one JSON object"), .json,
+            .valued("values", "FILE", "values from a file with one JSON object"),
+            Option.valued("nothing", "KEY", "set to no value, where the property allows that").repeated, .json,
         ],
         notes: """
             VALUE is true, 7, 1.5, or text; "7" is text. An edit hides what the app itself has stored, and is hidden by
@@ -49,13 +51,22 @@ extension Subcommand {
             """,
         examples: [
             "settings set --app org.example.lamp volume=80 logging=true",
+            "settings set --app org.example.lamp --nothing colour",
             "settings set --app org.example.lamp --values secrets.json",
         ]
     ) { arguments, console in
         let values = try ValuesInput(arguments, assignments: arguments.operands).values()
-        guard !values.isEmpty else { throw CommandFailure.usage("KEY=VALUE or --values is missing") }
-        _ = try arguments.ask(.settingsSet, try arguments.settings(["values": .dictionary(values)]))
-        try printRows(of: values.keys, arguments, console)
+        let nothing = arguments.all("nothing")
+        guard !values.isEmpty || !nothing.isEmpty else {
+            throw CommandFailure.usage("KEY=VALUE, --values or --nothing is missing")
+        }
+        if let key = nothing.first(where: { values[$0] != nil }) {
+            throw CommandFailure.usage("'\(key)' has a value and --nothing")
+        }
+        var body: PropertyListDictionary = ["values": .dictionary(values)]
+        if !nothing.isEmpty { body["nothing"] = .array(nothing.map { .string($0) }) }
+        _ = try arguments.ask(.settingsSet, try arguments.settings(body))
+        try printRows(of: values.keys + nothing, arguments, console)
     }
 
     static let settingsReset = Subcommand(
@@ -77,8 +88,11 @@ extension Subcommand {
 
     static let settingsWatch = Subcommand(
         path: ["settings", "watch"], summary: "print an app's properties as edits change them; ends with Ctrl-C",
-        options: [.device, .application.required, .json],
-        notes: "It prints nothing at first, and then one line for each property that has changed.",
+        options: [.device, .secondary, .application.required, .json],
+        notes: """
+            It prints nothing at first, and then one line for each property that has changed. Through a primary it ends when
+            the secondary has no link.
+            """,
         examples: ["settings watch --app org.example.lamp", "settings watch --app org.example.lamp --json"]
     ) { arguments, console in
         var known = try SettingsAnswer(arguments)
@@ -106,8 +120,10 @@ extension Subcommand {
     ) { arguments, console in
         var edits: PropertyListDictionary = [:]
         for row in try SettingsAnswer(arguments).rows {
+            guard let key = row.body["key"]?.stringValue else { continue }
             // A secondary's answer may name a key twice.
-            if let key = row.body["key"]?.stringValue, let edit = row.body["edit"] { edits[key] = edit }
+            if let edit = row.body["edit"] { edits[key] = edit }
+            if row.isNothing { console.warn("left out \(Printable.text(key)): it was set to nothing (--nothing)") }
         }
         let value = PropertyListValue.dictionary(edits)
         guard let path = arguments.value("out") else { return console.print(json: value) }
@@ -165,6 +181,11 @@ extension Option {
         "secondary", "NAME", "the app on this secondary of the asked primary, as far as the app allows it")
 }
 
+extension Fact {
+    /// Whether a row's property was edited to nothing.
+    fileprivate var isNothing: Bool { body["edited"] == true && body["edit"] == nil && body["secret"] != true }
+}
+
 extension Arguments {
     /// The body of a request about an app's settings.
     fileprivate func settings(_ more: PropertyListDictionary) throws -> PropertyListDictionary {
@@ -197,6 +218,7 @@ private struct SettingsAnswer {
             .settingsGet, try arguments.settings(body), time: known == nil ? .zero : .seconds(10))
         rows = Fact.list(answer["settings"])
         (digest, ordinal) = (answer["digest"], answer["ordinal"])
+        guard known == nil || ordinal != nil else { throw CommandFailure.refused("the device cannot wait for changes") }
     }
 
     mutating func keep(_ keys: [String]) {
@@ -209,11 +231,11 @@ private struct SettingsAnswer {
     }
 
     var table: Table {
-        var table = Table("settings", ["key", "value", "layer", "type", "access", "restart"])
+        var table = Table("settings", ["key", "value", "layer", "by", "type", "access", "restart"])
         for row in rows {
             table.add(
                 row.text("key"), Self.value(of: row),
-                row.body["unknown"] == true ? "not in the schema" : row.text("layer"),
+                row.body["unknown"] == true ? "not in the schema" : row.text("layer"), row.text("by"),
                 row.text("type"), row.text("access"), row.text("restart"))
         }
         return table

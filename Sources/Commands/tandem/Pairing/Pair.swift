@@ -118,12 +118,13 @@ extension Subcommand {
         operands: [.required("PAIRING|NAME")], options: [.device],
         notes: """
             Configuration that came through the pairing is deactivated, and its versions stay refused; what another primary
-            has under the same identifier stays. The command prints how much was dropped.
+            has under the same identifier stays. Edits of settings that the primary of the pairing made are taken back. The
+            command prints how much was dropped.
             """,
         examples: ["unpair kiosk", "unpair 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
         let answer = Fact(try arguments.ask(.unpair, arguments.pairingOrName))
-        let dropped = ["items", "files", "configurations"].map { "\(answer.text($0)) \($0)" }
+        let dropped = ["items", "files", "configurations", "edits"].map { "\(answer.text($0)) \($0)" }
         console.print("unpaired \(arguments.operands[0]); dropped \(dropped.joined(separator: ", "))")
         let left = answer.texts("unchosen")
         if !left.isEmpty {

@@ -1,6 +1,7 @@
-// Schemas and user's edits of the apps of a device (Protocol/Schema.md): two files in each app's directory, which the
-// daemon alone writes. Nothing is kept in memory: the files are read when somebody asks, judged and replaced on a
-// thread of their own, one change after another, so that no disk and no schema of an app delays a frame.
+// Schemas and edits of the apps of a device (Protocol/Schema.md): two files in each app's directory, which the daemon
+// alone writes. Of a schema the store knows the digest, so that no registration waits for a disk. The files are read
+// when somebody asks, judged and replaced on a thread of their own, one change after another, so that no disk and no
+// schema of an app delays a frame.
 
 import TandemBase
 import TandemCrypto
@@ -13,44 +14,91 @@ import TandemSettings
 enum SettingsFailure: Error {
     /// The app has sent no schema.
     case noSchema
+    /// The file is not what the app has sent.
+    case otherSchema
     /// The document that the app has sent is none.
     case document(SchemaError)
     /// The schema does not take the values.
     case refused(SettingsPayloadError)
     /// The edits would not fit their file.
     case tooLarge
-    /// The user has as many changes under way as one may have.
+    /// The asker has as many changes under way as one may have.
     case busy
     case file(FileError)
+    /// The daemon's store takes nothing.
+    case notStored
+}
+
+/// The one that a request about settings is counted for.
+enum SettingsPayer: Hashable, Sendable {
+    case user(UInt32)
+    case pairing(UniqueIdentifier)
+    /// The daemon, for an app.
+    case app(ApplicationIdentifier)
+}
+
+/// A person who edits.
+enum SettingsEditor: Sendable {
+    case user(UInt32)
+    case primary(UniqueIdentifier, name: String)
+
+    var author: SettingAuthor {
+        switch self {
+        case .user: .user
+        case .primary(let pairing, _): .primary(pairing)
+        }
+    }
+
+    var payer: SettingsPayer {
+        switch self {
+        case .user(let user): .user(user)
+        case .primary(let pairing, _): .pairing(pairing)
+        }
+    }
+
+    fileprivate var fields: [LogField] {
+        switch self {
+        case .user(let user): [.integer("uid", user)]
+        case .primary(let pairing, let name): [.text("pairing", "\(pairing)"), .outside("by", name)]
+        }
+    }
 }
 
 /// The settings of one daemon's apps; confined to its loop.
 final class ApplicationSettings {
     /// The device around it.
     struct Surroundings {
-        /// The user that an app belongs to.
-        let owner: (ApplicationIdentifier) -> UInt32?
+        /// The installed apps and their users.
+        let owners: () -> [ApplicationIdentifier: UInt32]
+        /// The digests of the schema that an app has sent.
+        let schema: (ApplicationIdentifier) -> SchemaDigests?
+        /// Stores these; returns false if it cannot.
+        let describe: (ApplicationIdentifier, SchemaDigests) async -> Bool
+        /// The file with the schema of this digest is lost: the app is asked for it again.
+        let lost: (ApplicationIdentifier, _ digest: [UInt8]) -> Void
         /// The values that are signed for an app and applied.
         let signed: (ApplicationIdentifier) -> PropertyListDictionary
-        /// Has the app read its files again, if it is connected.
-        let reload: (ApplicationIdentifier) -> Void
-        /// Takes a line that a user has caused.
-        let log: (LogEvent, _ user: UInt32) -> Void
+        /// Has the app read its files again, if it is connected; calls back when it has, or will not.
+        let reload: (ApplicationIdentifier, _ done: @escaping () -> Void) -> Void
+        /// Takes a line that somebody has caused.
+        let log: (LogEvent, SettingsPayer) -> Void
     }
 
-    /// Schemas and changes of one user that wait for the disk (LIM-102).
+    /// Schemas and requests of one payer that wait for the disk (LIM-102).
     private static var underWayLimit: Int { 4 }
-    /// Requests of one user that wait for a change (LIM-104).
+    /// Requests of one payer that wait for a change (LIM-104).
     private static var waiterLimit: Int { 64 }
 
     private let applications: OwnedDirectory
     private let device: Surroundings
     private let scheduler: any Scheduler
     private let worker: FileWorker
-    private var underWay: [UInt32: Int] = [:]
-    private var waiters: [(app: ApplicationIdentifier, user: UInt32, changed: Expectation<Bool>)] = []
+    private var underWay: [SettingsPayer: Int] = [:]
+    private var waiters: [(app: ApplicationIdentifier, payer: SettingsPayer, changed: Expectation<Bool>)] = []
     /// Grows with each change of an app; one for each app that has changed since the start.
     private var ordinals: [ApplicationIdentifier: UInt64] = [:]
+    /// The apps that are reading their files again; true: they do so once more after that.
+    private var reloading: [ApplicationIdentifier: Bool] = [:]
 
     /// - Parameter applications: has one directory for each app.
     init(in applications: OwnedDirectory, device: Surroundings, scheduler: any Scheduler) {
@@ -61,55 +109,73 @@ final class ApplicationSettings {
     }
 
     private func folder(of app: ApplicationIdentifier) throws(SettingsFailure) -> SettingsFolder {
-        guard let owner = device.owner(app) else { throw .noSchema }
-        return SettingsFolder(path: "\(applications.path)/\(app)", owner: owner)
+        guard let owner = device.owners()[app] else { throw .noSchema }
+        return folder(of: app, owner)
+    }
+
+    private func folder(of app: ApplicationIdentifier, _ owner: UInt32) -> SettingsFolder {
+        SettingsFolder(path: "\(applications.path)/\(app)", owner: owner, schema: device.schema(app)?.exact)
     }
 
     // MARK: schemas
 
-    /// Whether the app's schema of this digest is not here. A small file is read on the loop, once for a registration.
-    func lacksSchema(of app: ApplicationIdentifier, digest: [UInt8]) -> Bool {
-        guard let folder = try? folder(of: app), let bytes = try? folder.schemaBytes() else { return true }
-        return SHA256.digest(bytes) != digest
-    }
+    /// Whether the app's schema of this digest is not here.
+    func lacksSchema(of app: ApplicationIdentifier, digest: [UInt8]) -> Bool { device.schema(app)?.exact != digest }
 
     /// Stores the schema that an app has sent; returns the reason if it is refused.
     func take(_ document: [UInt8], of app: ApplicationIdentifier, from user: UInt32) async -> String? {
         do throws(SettingsFailure) {
             let folder = try folder(of: app)
-            try await perform(for: user) { () throws(SettingsFailure) in try folder.store(document) }
+            let digests = try await perform(for: .user(user)) { () throws(SettingsFailure) in
+                try folder.store(document)
+            }
+            guard await device.describe(app, digests) else { throw .notStored }
         } catch {
             device.log(
                 LogEvent(
                     .warning, "an app's schema is refused", .text("app", "\(app)"),
-                    .outside("reason", error.description)), user)
+                    .outside("reason", error.description)), .user(user))
             return error.description
         }
         device.log(
             LogEvent(.info, "an app's schema is stored", .text("app", "\(app)"), .integer("bytes", document.count)),
-            user)
+            .user(user))
         changed(app)
         return nil
+    }
+
+    /// Reads a document that another device has sent, beside the loop.
+    func read(
+        _ bytes: [UInt8], for payer: SettingsPayer
+    ) async throws(SettingsFailure) -> (document: SchemaDocument, digest: [UInt8]) {
+        try await perform(for: payer) { () throws(SettingsFailure) in
+            do throws(SchemaError) {
+                return (try SchemaDocument(reading: bytes), SHA256.digest(bytes))
+            } catch { throw .document(error) }
+        }
     }
 
     // MARK: edits
 
     /// The present state of an app's settings.
-    func state(of app: ApplicationIdentifier, for user: UInt32) async throws(SettingsFailure) -> SettingsState {
-        let folder = try folder(of: app)
+    func state(
+        of app: ApplicationIdentifier, for payer: SettingsPayer
+    ) async throws(SettingsFailure) -> SettingsState {
         let signed = device.signed(app)
-        return try await perform(for: user) { () throws(SettingsFailure) in
+        return try await read(app, for: payer) { folder throws(SettingsFailure) in
             SettingsState(document: try folder.document(), edits: try folder.edits(), signed: signed)
         }
     }
 
     /// Edits values as a whole; returns the keys whose values were converted.
+    /// - Parameter empty: keys that are set to nothing.
     func set(
-        _ values: PropertyListDictionary, isLoose: Bool, of app: ApplicationIdentifier, by editor: SettingsEditor
+        _ values: PropertyListDictionary, empty: [String] = [], isLoose: Bool, of app: ApplicationIdentifier,
+        by editor: SettingsEditor
     ) async throws(SettingsFailure) -> [String] {
-        try await change(app, by: editor, "settings edited", values.keys) {
+        try await change(app, by: editor, "settings edited", values.keys + empty) {
             edits, schema throws(SettingsPayloadError) in
-            try edits.set(values, by: editor.access, isLoose: isLoose, in: schema)
+            try edits.set(values, empty: empty, by: editor.author, isLoose: isLoose, in: schema)
         }
     }
 
@@ -118,7 +184,7 @@ final class ApplicationSettings {
         _ keys: [String]?, of app: ApplicationIdentifier, by editor: SettingsEditor
     ) async throws(SettingsFailure) -> [String] {
         try await change(app, by: editor, "settings reset", keys ?? []) { edits, schema throws(SettingsPayloadError) in
-            try edits.reset(keys, by: editor.access, in: schema)
+            try edits.reset(keys, by: editor.author, in: schema)
         }
     }
 
@@ -126,18 +192,81 @@ final class ApplicationSettings {
         _ app: ApplicationIdentifier, by editor: SettingsEditor, _ message: StaticString, _ keys: [String],
         _ change: @escaping @Sendable (inout SettingEdits, SettingsSchema) throws(SettingsPayloadError) -> [String]
     ) async throws(SettingsFailure) -> [String] {
-        let folder = try folder(of: app)
-        let (result, hasChanged) = try await perform(for: editor.user) { () throws(SettingsFailure) in
+        let (result, hasChanged) = try await read(app, for: editor.payer) { folder throws(SettingsFailure) in
             try folder.change(change)
         }
         guard hasChanged else { return result }
+        let shown = LogField.outside("keys", keys.prefix(8).joined(separator: " "))
         device.log(
-            LogEvent(
-                .info, message, .text("app", "\(app)"), .outside("keys", keys.prefix(8).joined(separator: " ")),
-                .integer("uid", editor.user), .outside("by", editor.name)), editor.user)
-        changed(app)
-        device.reload(app)
+            LogEvent(.info, message, fields: [.text("app", "\(app)"), shown] + editor.fields), editor.payer)
+        edited(app)
         return result
+    }
+
+    private func edited(_ app: ApplicationIdentifier) {
+        changed(app)
+        reload(app)
+    }
+
+    /// One reading by the app at a time, and one more after it for all changes that came meanwhile: a primary that
+    /// edits without pause does not fill the app's queue.
+    private func reload(_ app: ApplicationIdentifier) {
+        guard reloading[app] == nil else {
+            reloading[app] = true
+            return
+        }
+        reloading[app] = false
+        device.reload(app) { [weak self] in
+            guard let self, reloading.removeValue(forKey: app) == true else { return }
+            reload(app)
+        }
+    }
+
+    // MARK: pairings
+
+    /// How many edits the primary of a pairing has made, of all apps.
+    func editCount(of pairing: UniqueIdentifier) async -> Int {
+        let folders = device.owners().map { folder(of: $0, $1) }
+        // Unsafe, because a worker that closes calls back no more.
+        return await withUnsafeContinuation { continuation in
+            worker.perform({
+                folders.reduce(0) { $0 + ((try? $1.edits())?.keys { $0 == pairing }.count ?? 0) }
+            }) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// The pairing has ended: the edits of its primary go (SCH-15).
+    func unpaired(_ pairing: UniqueIdentifier) { takeBack { $0 == pairing } }
+
+    /// Takes the edits of all other pairings back: an earlier run may have ended before it did.
+    func keepOnly(_ known: Set<UniqueIdentifier>) { takeBack { !known.contains($0) } }
+
+    private func takeBack(ofPrimaries isMeant: @escaping @Sendable (UniqueIdentifier) -> Bool) {
+        for (app, owner) in device.owners() {
+            let folder = folder(of: app, owner)
+            worker.perform({ () -> Result<Int, SettingsFailure> in
+                do throws(SettingsFailure) { return .success(try folder.takeBack(isMeant)) } catch {
+                    return .failure(error)
+                }
+            }) { [weak self] in self?.tookBack($0, of: app) }
+        }
+    }
+
+    private func tookBack(_ result: Result<Int, SettingsFailure>, of app: ApplicationIdentifier) {
+        switch result {
+        case .success(0): break
+        case .success(let count):
+            device.log(
+                LogEvent(
+                    .info, "edits of a pairing that has ended are taken back", .text("app", "\(app)"),
+                    .integer("edits", count)), .app(app))
+            edited(app)
+        case .failure(let failure):
+            device.log(
+                LogEvent(
+                    .error, "edits of a pairing that has ended stay until the next start", .text("app", "\(app)"),
+                    .outside("reason", failure.description)), .app(app))
+        }
     }
 
     // MARK: waiting
@@ -149,13 +278,13 @@ final class ApplicationSettings {
 
     /// Waits for a change of an app after an ordinal, at most for a time; returns the present ordinal.
     func waitForChange(
-        of app: ApplicationIdentifier, after ordinal: UInt64?, atMost wait: Duration, for user: UInt32
+        of app: ApplicationIdentifier, after ordinal: UInt64?, atMost wait: Duration, for payer: SettingsPayer
     ) async throws(SettingsFailure) -> UInt64 {
         let present = ordinals[app, default: 1]
         guard ordinal == present, wait > .zero else { return present }
-        guard waiters.count(where: { $0.user == user }) < Self.waiterLimit else { throw .busy }
+        guard waiters.count(where: { $0.payer == payer }) < Self.waiterLimit else { throw .busy }
         let changed = Expectation<Bool>(on: scheduler)
-        waiters.append((app, user, changed))
+        waiters.append((app, payer, changed))
         _ = await changed.value(within: wait)
         waiters.removeAll { $0.changed === changed }
         return ordinals[app, default: 1]
@@ -163,19 +292,37 @@ final class ApplicationSettings {
 
     // MARK: the thread
 
-    private func perform<Value: Sendable>(
-        for user: UInt32, _ job: @escaping @Sendable () throws(SettingsFailure) -> Value
+    /// Runs a job on the files of an app that has sent a schema.
+    private func read<Value: Sendable>(
+        _ app: ApplicationIdentifier, for payer: SettingsPayer,
+        _ job: @escaping @Sendable (SettingsFolder) throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
-        guard underWay[user, default: 0] < Self.underWayLimit else { throw .busy }
-        underWay[user, default: 0] += 1
+        let folder = try folder(of: app)
+        guard let digest = folder.schema else { throw .noSchema }
+        do throws(SettingsFailure) {
+            return try await perform(for: payer) { () throws(SettingsFailure) in try job(folder) }
+        } catch {
+            switch error {
+            case .noSchema, .otherSchema, .document: device.lost(app, digest)
+            case .refused, .tooLarge, .busy, .file, .notStored: break
+            }
+            throw error
+        }
+    }
+
+    private func perform<Value: Sendable>(
+        for payer: SettingsPayer, _ job: @escaping @Sendable () throws(SettingsFailure) -> Value
+    ) async throws(SettingsFailure) -> Value {
+        guard underWay[payer, default: 0] < Self.underWayLimit else { throw .busy }
+        underWay[payer, default: 0] += 1
         // Unsafe, because a worker that closes calls back no more.
         let result = await withUnsafeContinuation { continuation in
             worker.perform({ () -> Result<Value, SettingsFailure> in
                 do throws(SettingsFailure) { return .success(try job()) } catch { return .failure(error) }
             }) { continuation.resume(returning: $0) }
         }
-        let others = underWay[user, default: 1] - 1
-        underWay[user] = others > 0 ? others : nil
+        let others = underWay[payer, default: 1] - 1
+        underWay[payer] = others > 0 ? others : nil
         return try result.get()
     }
 
@@ -186,21 +333,14 @@ final class ApplicationSettings {
     func close() { worker.close() }
 }
 
-/// A person who edits.
-struct SettingsEditor: Sendable {
-    /// The user, by whom the change is counted.
-    let user: UInt32
-    let access: SettingAccess
-    /// For the log.
-    let name: String
-}
-
 /// The files of one app. They lie in a directory that the app's user may change: what is read is judged again.
 private struct SettingsFolder: Sendable {
     private static var schemaName: String { "schema.plist" }
 
     let path: String
     let owner: UInt32
+    /// SHA-256 of the schema that the app has sent.
+    let schema: [UInt8]?
 
     /// The directory, which a registration makes.
     private func directory() throws(FileError) -> OwnedDirectory { try OwnedDirectory(existing: path, owner: owner) }
@@ -220,17 +360,21 @@ private struct SettingsFolder: Sendable {
         } catch { throw .file(error) }
     }
 
-    func schemaBytes() throws(FileError) -> [UInt8]? { try read(Self.schemaName, limit: SchemaDocument.byteLimit) }
-
-    func store(_ bytes: [UInt8]) throws(SettingsFailure) {
-        do throws(SchemaError) { _ = try SchemaDocument(reading: bytes) } catch { throw .document(error) }
+    func store(_ bytes: [UInt8]) throws(SettingsFailure) -> SchemaDigests {
+        let document: SchemaDocument
+        do throws(SchemaError) { document = try SchemaDocument(reading: bytes) } catch { throw .document(error) }
         try write(Self.schemaName, bytes)
+        return SchemaDigests(
+            exact: SHA256.digest(bytes), open: document.forCounterpart.map { SHA256.digest($0.bytes) })
     }
 
     func document() throws(SettingsFailure) -> SchemaDocument {
         let bytes: [UInt8]?
-        do throws(FileError) { bytes = try schemaBytes() } catch { throw .file(error) }
+        do throws(FileError) { bytes = try read(Self.schemaName, limit: SchemaDocument.byteLimit) } catch {
+            throw .file(error)
+        }
         guard let bytes else { throw .noSchema }
+        guard SHA256.digest(bytes) == schema else { throw .otherSchema }
         do throws(SchemaError) { return try SchemaDocument(reading: bytes) } catch { throw .document(error) }
     }
 
@@ -253,73 +397,37 @@ private struct SettingsFolder: Sendable {
         let result: Value
         do throws(SettingsPayloadError) { result = try change(&after, schema) } catch { throw .refused(error) }
         guard after != before else { return (result, false) }
-        guard let bytes = try? PropertyListWriter.write(after.dictionary), bytes.count <= SettingEdits.byteLimit else {
+        try write(after)
+        return (result, true)
+    }
+
+    /// Takes the edits of some primaries back; returns how many there were.
+    func takeBack(_ isMeant: (UniqueIdentifier) -> Bool) throws(SettingsFailure) -> Int {
+        var edits = try edits()
+        let count = edits.remove(ofPrimaries: isMeant).count
+        if count > 0 { try write(edits) }
+        return count
+    }
+
+    private func write(_ edits: SettingEdits) throws(SettingsFailure) {
+        guard let bytes = try? PropertyListWriter.write(edits.dictionary), bytes.count <= SettingEdits.byteLimit else {
             throw .tooLarge
         }
         try write(SettingEdits.fileName, bytes)
-        return (result, true)
-    }
-}
-
-/// An app's settings at one moment, as far as its daemon knows them.
-struct SettingsState: Sendable {
-    let document: SchemaDocument
-    let edits: SettingEdits
-    let signed: PropertyListDictionary
-
-    var digest: [UInt8] { SHA256.digest(document.bytes) }
-
-    /// The document for those who ask for it.
-    var schemaBody: PropertyListDictionary { ["schema": .data(document.bytes), "digest": .data(digest)] }
-
-    /// The document as the paired device may know it: of the properties that it may edit, and of no other; nil if there
-    /// are none.
-    var forCounterpart: SettingsState? {
-        let open = document.schema.declarations.filter { $0.access == .counterpart }
-        guard !open.isEmpty, let document = try? SchemaDocument(writing: open) else { return nil }
-        return SettingsState(document: document, edits: edits, signed: signed)
-    }
-
-    /// The rows of the properties that the paired device may edit.
-    var rowsForCounterpart: [PropertyListDictionary] {
-        document.schema.declarations.filter { $0.access == .counterpart }.map(row)
-    }
-
-    /// A row for each property in the order of declaration, and then for each edit that the schema no longer has
-    /// (CTL-39). Nothing of a secret's value.
-    var rows: [PropertyListDictionary] {
-        let declarations = document.schema.declarations
-        let orphans = edits.values.keys.filter { document.schema.place(of: $0) == nil }
-        return declarations.map(row) + orphans.map { ["key": .string($0), "unknown": true] }
-    }
-
-    private func row(_ declaration: SettingDeclaration) -> PropertyListDictionary {
-        let (signed, edit) = (signed[declaration.name], edits.values[declaration.name])
-        let layer = signed != nil ? "signed" : edit != nil ? "user" : "default"
-        var row: PropertyListDictionary = [
-            "key": .string(declaration.name), "type": .string(declaration.type.rawValue), "layer": .string(layer),
-            "access": .string(declaration.access.rawValue),
-        ]
-        if declaration.needsRestart { row["restart"] = true }
-        if edit != nil { row["edited"] = true }
-        guard !declaration.isSecret else {
-            row["secret"] = true
-            return row
-        }
-        row["value"] = signed ?? edit ?? declaration.stored(declaration.initialValue)
-        row["edit"] = edit
-        return row
     }
 }
 
 extension SettingsFailure: CustomStringConvertible {
     var description: String {
         switch self {
+        case .otherSchema:
+            "the app's schema was changed in its directory; the app sends it again when it registers the next time"
+        case .notStored: "the daemon's store takes nothing now"
         case .noSchema: "the app has sent no schema; an app does when it registers with its configuration installed"
         case .document(let error): "the app's schema: \(error)"
         case .refused(let error): error.description
         case .tooLarge: "the edits of an app may have \(SettingEdits.byteLimit) bytes"
-        case .busy: "this user has as many requests about settings under way as one may have"
+        case .busy: "as many requests about settings are under way as one user or device may have"
         case .file(let error): "\(error)"
         }
     }

@@ -1,5 +1,6 @@
 // Requests about the settings of apps on paired devices (SES-72): a primary asks over the link, and the secondary
-// answers for what its apps have opened to the paired device. Each link has one request at a time in each direction.
+// answers for what its apps have opened to the paired device. A primary keeps the schemas by digest, so that an answer
+// has values only. Edits have a pace, and each link has few requests at a time in each direction.
 
 import TandemBase
 import TandemPropertyList
@@ -15,32 +16,41 @@ final class RemoteSettings {
         let role: (UniqueIdentifier) -> DeviceRole?
         /// The other device's name.
         let name: (UniqueIdentifier) -> String
-        /// The user that an app belongs to.
-        let owner: (ApplicationIdentifier) -> UInt32?
+        /// The digest of the schema that a secondary has announced for its app.
+        let schema: (UniqueIdentifier, ApplicationIdentifier) -> [UInt8]?
     }
 
     /// A link's request that waits for its answer.
     private struct Question {
         let id: UniqueIdentifier
+        let waits: Bool
         let answer: Expectation<SettingsAnswerFrame?>
     }
 
     private struct Path {
         let send: (Envelope) -> Void
-        var question: Question?
-        /// The request of the other device that is being answered.
-        var answering: UniqueIdentifier?
+        var questions: [Question] = []
+        /// The requests of the other device that are being answered, and whether they wait for a change.
+        var answering: [UniqueIdentifier: Bool] = [:]
     }
 
     /// A primary waits for an answer as long as this (LIM-105).
     private static var patience: Duration { .seconds(30) }
     /// Bytes of an answer's body: with the envelope they fit a frame (LIM-105).
     private static var answerLimit: Int { 500_000 }
+    /// A request over a link waits for a change at most this long (LIM-118).
+    private static var waitLimit: Duration { .seconds(20) }
+
+    /// Requests of a link that are open at once (LIM-118).
+    private static func limit(waits: Bool) -> Int { waits ? 4 : 1 }
 
     private let settings: ApplicationSettings
     private let device: Surroundings
     private let scheduler: any Scheduler
     private var links: [UniqueIdentifier: Path] = [:]
+    /// Of the primaries that have edited. A link that is made again begins no burst.
+    private var paces: [UniqueIdentifier: EditPace] = [:]
+    private var schemas = SchemaCache()
 
     init(_ settings: ApplicationSettings, device: Surroundings, scheduler: any Scheduler) {
         self.settings = settings
@@ -58,15 +68,18 @@ final class RemoteSettings {
 
     /// The link is gone, if there was one.
     func closed(_ pairing: UniqueIdentifier) {
-        links.removeValue(forKey: pairing)?.question?.answer.fulfil(nil)
+        for question in links.removeValue(forKey: pairing)?.questions ?? [] { question.answer.fulfil(nil) }
     }
+
+    /// The pairing has ended.
+    func unpaired(_ pairing: UniqueIdentifier) { paces[pairing] = nil }
 
     /// Takes a `query` or an `answer`; false if it has no place on the link.
     func receive(_ envelope: Envelope, from pairing: UniqueIdentifier) -> Bool {
-        guard links[pairing] != nil else { return false }
+        guard let link = links[pairing] else { return false }
         if envelope.kind == .answer {
             guard let answer = try? SettingsAnswerFrame(envelope) else { return false }
-            if let question = links[pairing]?.question, question.id == answer.id { question.answer.fulfil(answer) }
+            link.questions.first { $0.id == answer.id }?.answer.fulfil(answer)
             return true
         }
         guard let query = try? SettingsQueryFrame(envelope) else { return false }
@@ -76,27 +89,71 @@ final class RemoteSettings {
 
     // MARK: asking
 
-    /// Asks a secondary; returns the body of its answer.
-    func ask(
+    /// Carries out a request about an app on a secondary; returns the body of the result (CTL-42).
+    func perform(
         _ command: ControlName, _ body: PropertyListDictionary, of app: ApplicationIdentifier,
         at pairing: UniqueIdentifier
     ) async throws(ControlFailure) -> PropertyListDictionary {
         guard device.role(pairing) == .primary else {
             throw ControlFailure(.wrongRole, "this device is not the primary of that one")
         }
+        switch command {
+        case .settingsSchema:
+            let (document, digest) = try await schema(of: app, at: pairing)
+            return ["schema": .data(document.bytes), "digest": .data(digest)]
+        case .settingsGet where device.schema(pairing, app) != nil:
+            let (document, digest) = try await schema(of: app, at: pairing)
+            var asked = body
+            asked["digest"] = .data(digest)
+            var answer = try await ask(command, asked, of: app, at: pairing)
+            guard answer["short"] == true else { return answer }
+            let short = answer["settings"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+            answer["settings"] = .array(SettingsState.rows(short, of: document).map { .dictionary($0) })
+            answer["short"] = nil
+            return answer
+        default: return try await ask(command, body, of: app, at: pairing)
+        }
+    }
+
+    /// The schema of an app on a secondary: asked for only if the announced digest is unknown here.
+    private func schema(
+        of app: ApplicationIdentifier, at pairing: UniqueIdentifier
+    ) async throws(ControlFailure) -> (document: SchemaDocument, digest: [UInt8]) {
+        if let digest = device.schema(pairing, app), let document = schemas.document(digest) {
+            return (document, digest)
+        }
+        let answer = try await ask(.settingsSchema, [:], of: app, at: pairing)
+        guard let bytes = answer["schema"]?.dataValue else {
+            throw ControlFailure(.unreachable, "the device's answer has no schema")
+        }
+        do throws(SettingsFailure) {
+            let (document, digest) = try await settings.read(bytes, for: .pairing(pairing))
+            schemas.insert(document, digest)
+            return (document, digest)
+        } catch { throw ControlFailure(error) }
+    }
+
+    /// Asks a secondary; returns the body of its answer.
+    private func ask(
+        _ command: ControlName, _ body: PropertyListDictionary, of app: ApplicationIdentifier,
+        at pairing: UniqueIdentifier
+    ) async throws(ControlFailure) -> PropertyListDictionary {
         guard let link = links[pairing] else {
             throw ControlFailure(.unreachable, "the device has no link now, or does not know requests about settings")
         }
-        guard link.question == nil else { throw ControlFailure(.full, "another request to the device is open") }
-        let question = Question(id: .random(), answer: Expectation(on: scheduler))
+        let waits = body["wait"] != nil
+        guard link.questions.count(where: { $0.waits == waits }) < Self.limit(waits: waits) else {
+            throw ControlFailure(.full, "another request to the device is open")
+        }
+        let question = Question(id: .random(), waits: waits, answer: Expectation(on: scheduler))
         let frame = SettingsQueryFrame(command, id: question.id, app: app, pairing: pairing, body: body)
         guard let envelope = try? frame.envelope, (try? envelope.frame()) != nil else {
             throw ControlFailure(.full, "the request does not fit a frame")
         }
-        links[pairing]?.question = question
+        links[pairing]?.questions.append(question)
         link.send(envelope)
         let answer = await question.answer.value(within: Self.patience)
-        if links[pairing]?.question?.id == question.id { links[pairing]?.question = nil }
+        links[pairing]?.questions.removeAll { $0.id == question.id }
         guard let answer = answer ?? nil else {
             throw ControlFailure(.unreachable, "the device has not answered; whether it took the request is not known")
         }
@@ -112,15 +169,18 @@ final class RemoteSettings {
     private func answer(_ query: SettingsQueryFrame) async {
         let pairing = query.pairing
         guard let link = links[pairing] else { return }
-        guard link.answering == nil else {
+        let waits = query.body["wait"] != nil
+        guard link.answering.values.count(where: { $0 == waits }) < Self.limit(waits: waits),
+            link.answering[query.id] == nil
+        else {
             return send(.failure(ControlFailure(.full, "another request is open")), to: query, link.send)
         }
-        links[pairing]?.answering = query.id
+        links[pairing]?.answering[query.id] = waits
         let result: Result<PropertyListDictionary, ControlFailure>
         do throws(ControlFailure) { result = .success(try await carryOut(query)) } catch { result = .failure(error) }
         // The answer to a link that has ended is not for the next one.
-        guard let link = links[pairing], link.answering == query.id else { return }
-        links[pairing]?.answering = nil
+        guard let link = links[pairing], link.answering[query.id] != nil else { return }
+        links[pairing]?.answering[query.id] = nil
         send(result, to: query, link.send)
     }
 
@@ -144,33 +204,16 @@ final class RemoteSettings {
 
     /// Only a primary may ask, and only for what the app has opened to it.
     private func carryOut(_ query: SettingsQueryFrame) async throws(ControlFailure) -> PropertyListDictionary {
-        guard device.role(query.pairing) == .secondary else {
-            throw ControlFailure(.wrongRole, "a primary's settings are its own")
-        }
-        guard let owner = device.owner(query.app) else { throw ControlFailure(.noSchema) }
-        let editor = SettingsEditor(user: owner, access: .counterpart, name: device.name(query.pairing))
+        try checkPrimary(query.pairing)
         do throws(SettingsFailure) {
             switch ControlName(rawValue: query.command) {
-            case .settingsGet:
-                let state = try await settings.state(of: query.app, for: owner)
-                guard let open = state.forCounterpart else { throw SettingsFailure.noSchema }
-                return [
-                    "settings": .array(state.rowsForCounterpart.map { .dictionary($0) }), "digest": .data(open.digest),
-                ]
-            case .settingsSchema:
-                guard let state = try await settings.state(of: query.app, for: owner).forCounterpart else {
-                    throw SettingsFailure.noSchema
-                }
-                return state.schemaBody
-            case .settingsSet:
-                let converted = try await settings.set(
-                    query.body["values"]?.dictionaryValue ?? [:], isLoose: query.body["import"] == true, of: query.app,
-                    by: editor)
-                return ["converted": .array(converted.map { .string($0) })]
-            case .settingsReset:
-                let keys = query.body["keys"]?.arrayValue?.compactMap(\.stringValue)
-                let done = try await settings.reset(keys, of: query.app, by: editor)
-                return ["keys": .array(done.map { .string($0) })]
+            case .settingsGet: return try await rows(query)
+            case .settingsSchema: return try await open(query).schemaBody
+            case .settingsSet, .settingsReset:
+                await awaitTurn(of: query.pairing)
+                // The pairing may have ended meanwhile, and its edits with it.
+                guard device.role(query.pairing) == .secondary else { break }
+                return try await edit(query)
             default: break
             }
         } catch .file {
@@ -181,6 +224,50 @@ final class RemoteSettings {
         }
         throw ControlFailure(.unknownCommand, "this device does not know the request")
     }
+
+    private func checkPrimary(_ pairing: UniqueIdentifier) throws(ControlFailure) {
+        guard device.role(pairing) == .secondary else {
+            throw ControlFailure(.wrongRole, "a primary's settings are its own")
+        }
+    }
+
+    /// An edit costs this device more than it costs the primary (LIM-116).
+    private func awaitTurn(of pairing: UniqueIdentifier) async {
+        let wait = paces[pairing, default: EditPace()].wait(at: scheduler.now)
+        if wait > .zero { await scheduler.sleep(for: wait) }
+    }
+
+    private func open(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> SettingsState {
+        let state = try await settings.state(of: query.app, for: .pairing(query.pairing))
+        guard let open = state.forCounterpart else { throw .noSchema }
+        return open
+    }
+
+    private func rows(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> PropertyListDictionary {
+        let wait = Duration.milliseconds(query.body["wait"]?.integerValue ?? 0)
+        let ordinal = try await settings.waitForChange(
+            of: query.app, after: query.body[BodyKey.after]?.unsignedValue, atMost: min(wait, Self.waitLimit),
+            for: .pairing(query.pairing))
+        let open = try await open(query)
+        let isShort = query.body["digest"] == .data(open.digest)
+        var body: PropertyListDictionary = ["digest": .data(open.digest), "ordinal": PropertyListValue(ordinal)]
+        body["settings"] = .array((isShort ? open.shortRows : open.declaredRows).map { .dictionary($0) })
+        if isShort { body["short"] = true }
+        return body
+    }
+
+    private func edit(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> PropertyListDictionary {
+        let editor = SettingsEditor.primary(query.pairing, name: device.name(query.pairing))
+        let texts = { (key: String) in query.body[key]?.arrayValue?.compactMap(\.stringValue) }
+        guard query.command == ControlName.settingsSet.rawValue else {
+            let done = try await settings.reset(texts("keys"), of: query.app, by: editor)
+            return ["keys": .array(done.map { .string($0) })]
+        }
+        let converted = try await settings.set(
+            query.body["values"]?.dictionaryValue ?? [:], empty: texts("nothing") ?? [],
+            isLoose: query.body["import"] == true, of: query.app, by: editor)
+        return ["converted": .array(converted.map { .string($0) })]
+    }
 }
 
 extension ControlFailure {
@@ -190,7 +277,7 @@ extension ControlFailure {
         switch failure {
         case .noSchema: self.init(.notFound, text)
         case .refused: self.init(.schema, text)
-        case .document, .file: self.init(.store, text)
+        case .document, .otherSchema, .file, .notStored: self.init(.store, text)
         case .tooLarge, .busy: self.init(.full, text)
         }
     }

@@ -144,6 +144,19 @@ package final class Relay {
         }
     }
 
+    /// The last announcement of an app of the other device.
+    func announcement(
+        of app: ApplicationIdentifier, at pairing: UniqueIdentifier, role: DeviceRole
+    ) -> ApplicationAnnouncement? {
+        sides[role].pairings[pairing]?.announcement(of: app)
+    }
+
+    /// The schema that an app's primaries may know is another one now; nil for none (SES-77).
+    func describe(_ app: ApplicationIdentifier, schema: [UInt8]?, role: DeviceRole) {
+        guard let application = sides[role].applications[app], application.describe(schema) else { return }
+        publisher.localChanged(application)
+    }
+
     /// Records an app as installed, or updates its record. A declared value stays until the app declares another.
     package func install(
         _ app: ApplicationIdentifier, on side: RoleContext, identifier: CustomIdentifier? = nil,

@@ -27,6 +27,8 @@ final class LocalApplication {
     private var isAnchored = false
     /// The features that the app declares for its counterparts.
     private var features = ApplicationFeatures()
+    /// SHA-256 of the schema that the app's primaries may know.
+    private var schema: [UInt8]?
     /// The connection that takes the app's messages.
     private(set) var receiver: RelayPort?
     /// All connections of the app; each gets the state.
@@ -62,7 +64,7 @@ final class LocalApplication {
     var announcement: ApplicationAnnouncement {
         ApplicationAnnouncement(
             isInstalled: isInstalled, isConnected: receiver != nil, identifier: identifier,
-            isIdentifierCleared: isIdentifierCleared, isAnchored: isAnchored, features: features)
+            isIdentifierCleared: isIdentifierCleared, isAnchored: isAnchored, features: features, schema: schema)
     }
 
     /// The app declares something; what it does not declare again remains.
@@ -76,13 +78,20 @@ final class LocalApplication {
         return announcement != before
     }
 
+    /// The schema that its primaries may know.
+    /// - Returns: whether it is another one now.
+    func describe(_ schema: [UInt8]?) -> Bool {
+        defer { self.schema = schema }
+        return self.schema != schema
+    }
+
     /// The operator takes the custom identifier back.
     func clearIdentifier() { (identifier, isIdentifierCleared) = (nil, true) }
 
     /// The app was removed; it declares nothing any longer.
     func uninstall() {
         (isInstalled, isAnchored, isIdentifierCleared) = (false, false, false)
-        (identifier, features) = (nil, ApplicationFeatures())
+        (identifier, features, schema) = (nil, ApplicationFeatures(), nil)
     }
 
     /// Whether neither an installation nor a connection needs it any longer.
@@ -212,6 +221,8 @@ final class StatePublisher {
         var announcement = application.announcement
         if port.side.role == .secondary {
             (announcement.identifier, announcement.isIdentifierCleared) = (nil, false)
+        } else {
+            announcement.schema = nil
         }
         if case .link(let end) = port.source {
             announcement.seen = application.routes[end.known.pairing]?.reachability.level

@@ -16,6 +16,8 @@ struct ApplicationRecord: Equatable {
     var isIdentifierCleared = false
     /// The operator has assigned it, and it was never registered (SES-74).
     var isReserved = false
+    /// Of the schema in the app's directory; nil if the daemon lacks one.
+    var schema: SchemaDigests?
 
     init(app: ApplicationIdentifier, user: UInt32) {
         self.app = app
@@ -27,6 +29,8 @@ struct ApplicationRecord: Equatable {
         value["identifier"] = identifier.map { .string($0.description) }
         if isIdentifierCleared { value["cleared"] = true }
         if isReserved { value["reserved"] = true }
+        value["schema"] = schema.map { .data($0.exact) }
+        value["openSchema"] = schema?.open.map { .data($0) }
         do {
             return .put(.application, key: Array(app.description.utf8), value: try PropertyListWriter.write(value))
         } catch {
@@ -43,6 +47,7 @@ struct ApplicationRecord: Equatable {
         self.init(app: app, user: user)
         isIdentifierCleared = value["cleared"]?.booleanValue ?? false
         isReserved = value["reserved"]?.booleanValue ?? false
+        schema = value["schema"]?.dataValue.map { SchemaDigests(exact: $0, open: value["openSchema"]?.dataValue) }
         if let text = value["identifier"]?.stringValue {
             guard let identifier = try? CustomIdentifier(text) else { return nil }
             self.identifier = identifier
@@ -83,6 +88,8 @@ struct InstalledApplications {
     /// Writes the app down with its owner; what it declared before stays.
     mutating func install(_ app: ApplicationIdentifier, user: UInt32) -> [RowChange] {
         var record = records[app] ?? ApplicationRecord(app: app, user: user)
+        // The schema is in the directory, which goes with the former user.
+        if record.user != user { record.schema = nil }
         record.user = user
         return put(record)
     }
@@ -139,6 +146,13 @@ struct InstalledApplications {
     mutating func declare(_ identifier: CustomIdentifier, for app: ApplicationIdentifier) -> [RowChange] {
         guard var record = records[app], record.identifier != identifier else { return [] }
         (record.identifier, record.isIdentifierCleared) = (identifier, false)
+        return put(record)
+    }
+
+    /// Writes down the schema that the app has sent; nil if the daemon lacks it from now on.
+    mutating func describe(_ app: ApplicationIdentifier, _ schema: SchemaDigests?) -> [RowChange] {
+        guard var record = records[app] else { return [] }
+        record.schema = schema
         return put(record)
     }
 

@@ -121,6 +121,8 @@ final class ApplicationService {
                     changes,
                     { [self] in
                         local.assign(app, to: user)
+                        // It is in the former user's directory.
+                        local.relay.describe(app, schema: nil, role: role)
                         delivery.reassign(app)
                         return true
                     }

@@ -107,13 +107,13 @@ package final class Node {
             relay: relay, owners: applications.records.mapValues(\.user), log: log)
         configuration = try Self.configuration(
             options, device, delivery, store, pairings, installed, counterparts, local, relay, log)
-        settings = Self.settings(of: local, configuration, in: device.applications)
+        settings = Self.settings(of: local, configuration, installed, in: device.applications, log)
         remoteSettings = RemoteSettings(
             settings,
             device: RemoteSettings.Surroundings(
                 role: { [pairings] in pairings[$0].flatMap { $0.state == .active ? $0.role : nil } },
                 name: { [pairings] in pairings[$0]?.name ?? "" },
-                owner: { [unowned local] in local.owner(of: $0) }), scheduler: loop)
+                schema: { [relay] in relay.announcement(of: $1, at: $0, role: .primary)?.schema }), scheduler: loop)
         router = DeviceRouter(endpoint: local, delivery: delivery, configuration: configuration)
         router.settings = remoteSettings
         items = router.apps
@@ -178,16 +178,44 @@ package final class Node {
     }
 
     private static func settings(
-        of local: LocalEndpoint, _ configuration: ConfigurationService, in applications: OwnedDirectory
+        of local: LocalEndpoint, _ configuration: ConfigurationService,
+        _ installed: CommittedState<InstalledApplications>, in applications: OwnedDirectory, _ log: @escaping LogHandler
     ) -> ApplicationSettings {
+        let (relay, role, scheduler) = (local.relay, local.options.role, local.scheduler)
+        let change = {
+            (app: ApplicationIdentifier, transition: @escaping (inout InstalledApplications) -> [RowChange]) in
+            do throws(StoreError) {
+                try await installed.commit { next in
+                    let changes = transition(&next)
+                    let open = next[app]?.schema?.open
+                    return (changes, { relay.describe(app, schema: open, role: role) })
+                }
+                return true
+            } catch {
+                log(.notStored(error))
+                return false
+            }
+        }
+        var paces = LogPaces.ofLinks
         let device = ApplicationSettings.Surroundings(
-            owner: { [unowned local] in local.owner(of: $0) },
+            owners: { installed.state.records.mapValues(\.user) }, schema: { installed.state[$0]?.schema },
+            describe: { app, schema in await change(app) { $0.describe(app, schema) } },
+            lost: { app, digest in
+                scheduler.start {
+                    _ = await change(app) { $0[app]?.schema?.exact == digest ? $0.describe(app, nil) : [] }
+                }
+            },
             signed: { [weak configuration] in configuration?.signedValues(of: $0) ?? [:] },
-            reload: { [unowned local] app in
-                guard local.connected(app) != nil else { return }
-                local.offer(ConfigurationService.reloadBody, to: app, pairing: .zero) { _ in }
-            }, log: { [unowned local] in local.accounts.log($0, of: $1) })
-        return ApplicationSettings(in: applications, device: device, scheduler: local.scheduler)
+            reload: { [unowned local] app, done in
+                local.offer(ConfigurationService.reloadBody, to: app, pairing: .zero) { _ in done() }
+            },
+            log: { [unowned local] event, payer in
+                switch payer {
+                case .user(let user): local.accounts.log(event, of: user)
+                case .pairing, .app: if let line = paces.admit(event, at: scheduler.now) { log(line) }
+                }
+            })
+        return ApplicationSettings(in: applications, device: device, scheduler: scheduler)
     }
 
     // MARK: composition
@@ -255,11 +283,13 @@ package final class Node {
         let known = pairings.all.map(\.pairing)
         directories.keepOnly(known)
         counterparts.keepOnly(Set(known))
+        settings.keepOnly(Set(known))
         for application in installed.state.records.values where !application.isReserved {
             relay.install(
                 application.app, role: options.role, identifier: application.identifier,
                 isAnchored: configuration.anchor(of: application.app) != nil)
             if application.isIdentifierCleared { relay.clearIdentifier(of: application.app, role: options.role) }
+            relay.describe(application.app, schema: application.schema?.open, role: options.role)
         }
         pairings.restore()
         for record in pairings.all {
@@ -323,6 +353,8 @@ package final class Node {
         store.commit(DurableDelivery.removal(of: pairing), room: .reserve) { _ in }
         counterparts.remove(pairing)
         configuration.unpaired(pairing, targets: targets)
+        remoteSettings.unpaired(pairing)
+        settings.unpaired(pairing)
     }
 
     private func beginEpoch(of pairing: UniqueIdentifier) {

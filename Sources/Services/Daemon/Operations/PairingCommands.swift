@@ -185,13 +185,14 @@ struct UnpairCommand: ControlCommand {
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let record = try pairing.record(in: node.pairings)
+        let edits = await node.settings.editCount(of: record.pairing)
         let ended = try await ControlFailure.storing { () async throws(StoreError) in
             try await node.pairings.end(record)
         }
         let left = node.pairings.unchosen(as: record.role)
         return [
             "items": .integer(Int64(ended.items)), "files": .integer(Int64(ended.files)),
-            "configurations": .integer(Int64(ended.configurations)),
+            "configurations": .integer(Int64(ended.configurations)), "edits": .integer(Int64(edits)),
             "unchosen": .array(left.map { .string($0.name) }),
         ]
     }

@@ -1,4 +1,4 @@
-// The control commands about apps' settings (CTL-39 to CTL-41): a user's edits, and the schema that judges them. The
+// The control commands about apps' settings (CTL-39 to CTL-45): a user's edits, and the schema that judges them. The
 // user of an app may use them for it, as may the operator.
 
 import TandemBase
@@ -22,27 +22,23 @@ private struct SettingsRequest {
         (caller, isPrivileged) = (request.caller, request.isPrivileged)
     }
 
-    var user: UInt32 { caller.user }
-    var editor: SettingsEditor { SettingsEditor(user: caller.user, access: .user, name: "user") }
+    var editor: SettingsEditor { .user(caller.user) }
 
     /// Whether the caller may use the app's settings now.
     func isAllowed(on node: Node) -> Bool { isPrivileged || node.local.owner(of: app) == caller.user }
 
     /// Runs the request for a user who may edit the app's settings; at a secondary for the operator alone.
-    /// - Parameter remote: the command and the body for the secondary; nil for one that asks this device only.
+    /// - Parameter remote: the command and the body for the secondary.
     func run(
-        on node: Node, remote: (ControlName, PropertyListDictionary)?,
+        on node: Node, remote: (command: ControlName, body: PropertyListDictionary),
         _ body: (ApplicationSettings) async throws(SettingsFailure) -> PropertyListDictionary
     ) async throws(ControlFailure) -> PropertyListDictionary {
         if !secondary.isAbsent {
             guard isPrivileged else {
                 throw ControlFailure(.notAllowed, "only the daemon's own user and root may ask a secondary")
             }
-            guard let (command, body) = remote else {
-                throw ControlFailure(.badRequest, "'after' and 'wait' are for this device's own apps")
-            }
             let record = try secondary.record(in: node.pairings)
-            return try await node.remoteSettings.ask(command, body, of: app, at: record.pairing)
+            return try await node.remoteSettings.perform(remote.command, remote.body, of: app, at: record.pairing)
         }
         guard isAllowed(on: node) else {
             throw ControlFailure(.notAllowed, "the app is another user's, or nobody's")
@@ -66,15 +62,18 @@ struct SettingsGetCommand: ControlCommand {
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let remote: (ControlName, PropertyListDictionary)? = after == nil && wait == .zero ? (.settingsGet, [:]) : nil
-        return try await request.run(on: node, remote: remote) { settings throws(SettingsFailure) in
+        var asked: PropertyListDictionary = [:]
+        asked[BodyKey.after] = after.map { PropertyListValue($0) }
+        if wait > .zero { asked["wait"] = .integer(wait.saturatingMilliseconds) }
+        return try await request.run(on: node, remote: (.settingsGet, asked)) { settings throws(SettingsFailure) in
             let ordinal = try await settings.waitForChange(
-                of: request.app, after: after, atMost: wait, for: request.user)
+                of: request.app, after: after, atMost: wait, for: request.editor.payer)
             // The operator may have given the app to another user meanwhile.
             guard request.isAllowed(on: node) else { throw SettingsFailure.noSchema }
-            let state = try await settings.state(of: request.app, for: request.user)
+            let state = try await settings.state(of: request.app, for: request.editor.payer)
+            let rows = state.rows { node.pairings[$0]?.name }
             return [
-                "settings": .array(state.rows.map { .dictionary($0) }), "digest": .data(state.digest),
+                "settings": .array(rows.map { .dictionary($0) }), "digest": .data(state.digest),
                 "ordinal": PropertyListValue(ordinal),
             ]
         }
@@ -87,19 +86,29 @@ struct SettingsSetCommand: ControlCommand {
 
     private let request: SettingsRequest
     private let values: PropertyListDictionary
+    /// The keys that are set to nothing.
+    private let nothing: [String]
     private let isLoose: Bool
 
     init(_ request: ControlRequest) throws(WireError) {
         self.request = try SettingsRequest(request)
-        values = try request.fields.required("values", "a dictionary", \.dictionaryValue)
+        let values = try request.fields.required("values", "a dictionary", \.dictionaryValue)
+        nothing =
+            try request.fields.optional("nothing", "an array of strings, none of them in 'values'") { value in
+                let keys = value.arrayValue?.compactMap(\.stringValue).filter { values[$0] == nil }
+                return keys?.count == value.arrayValue?.count ? keys : nil
+            } ?? []
+        self.values = values
         isLoose = try request.fields.boolean("import", absent: false)
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let body: PropertyListDictionary = ["values": .dictionary(values), "import": .boolean(isLoose)]
+        let body: PropertyListDictionary = [
+            "values": .dictionary(values), "nothing": .array(nothing.map { .string($0) }), "import": .boolean(isLoose),
+        ]
         return try await request.run(on: node, remote: (.settingsSet, body)) { settings throws(SettingsFailure) in
             let converted = try await settings.set(
-                values, isLoose: isLoose, of: request.app, by: request.editor)
+                values, empty: nothing, isLoose: isLoose, of: request.app, by: request.editor)
             return ["converted": .array(converted.map { .string($0) })]
         }
     }
@@ -115,12 +124,7 @@ struct SettingsResetCommand: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         self.request = try SettingsRequest(request)
-        keys = try request.fields.optional("keys", "an array of strings") { value in
-            value.arrayValue.flatMap { values in
-                let texts = values.compactMap(\.stringValue)
-                return texts.count == values.count ? texts : nil
-            }
-        }
+        keys = try request.fields.optionalStrings("keys")
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
@@ -142,7 +146,7 @@ struct SettingsSchemaCommand: ControlCommand {
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         try await request.run(on: node, remote: (.settingsSchema, [:])) { settings throws(SettingsFailure) in
-            try await settings.state(of: request.app, for: request.user).schemaBody
+            try await settings.state(of: request.app, for: request.editor.payer).schemaBody
         }
     }
 }

@@ -1,0 +1,102 @@
+// State of an app's settings as its daemon knows it, and its rows for those who ask: schema, edits and signed values.
+// Of a secret's value there is nothing in a row.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemSettings
+
+/// The digests of the schema that an app has sent (SCH-16).
+struct SchemaDigests: Sendable, Equatable {
+    /// Of the exact bytes.
+    let exact: [UInt8]
+    /// Of the document that the paired device may know; nil if the app has opened no property to it.
+    let open: [UInt8]?
+}
+
+/// An app's settings at one moment, as far as its daemon knows them.
+struct SettingsState: Sendable {
+    let document: SchemaDocument
+    let edits: SettingEdits
+    let signed: PropertyListDictionary
+
+    var digest: [UInt8] { SHA256.digest(document.bytes) }
+
+    /// The document for those who ask for it.
+    var schemaBody: PropertyListDictionary { ["schema": .data(document.bytes), "digest": .data(digest)] }
+
+    /// The state as the paired device may know it: of the properties that it may edit, and of no other; nil if there
+    /// are none.
+    var forCounterpart: SettingsState? {
+        document.forCounterpart.map { SettingsState(document: $0, edits: edits, signed: signed) }
+    }
+
+    /// A row for each property in the order of declaration, and then for each edit that the schema no longer has
+    /// (CTL-39). Nothing of a secret's value.
+    /// - Parameter name: the name of a primary that has edited; nil if the pairing has gone.
+    func rows(naming name: (UniqueIdentifier) -> String?) -> [PropertyListDictionary] {
+        let orphans = edits.keys.filter { document.schema.place(of: $0) == nil }
+        let declared = declaredRows.map { row in
+            var row = row
+            if case .primary(let pairing)? = row["key"]?.stringValue.flatMap({ edits[$0]?.author }) {
+                row["by"] = .string(name(pairing) ?? "\(pairing)")
+            }
+            return row
+        }
+        return declared + orphans.map { ["key": .string($0), "unknown": true] }
+    }
+
+    /// A row for each property, without the names of those who have edited.
+    var declaredRows: [PropertyListDictionary] { document.schema.declarations.map(row) }
+
+    private func row(_ declaration: SettingDeclaration) -> PropertyListDictionary {
+        let (signed, edit) = (signed[declaration.name], edits[declaration.name])
+        let layer = signed != nil ? "signed" : edit != nil ? "user" : "default"
+        var row: PropertyListDictionary = [
+            "key": .string(declaration.name), "type": .string(declaration.type.rawValue), "layer": .string(layer),
+            "access": .string(declaration.access.rawValue),
+        ]
+        if declaration.needsRestart { row["restart"] = true }
+        if edit != nil { row["edited"] = true }
+        guard !declaration.isSecret else {
+            row["secret"] = true
+            return row
+        }
+        row["value"] = signed ?? (edit.map(\.value) ?? declaration.stored(declaration.initialValue))
+        row["edit"] = edit?.value
+        return row
+    }
+
+    // MARK: short rows (SES-78)
+
+    /// The keys of a row that the document does not decide.
+    private static let shortKeys = ["layer", "value", "edit", "edited"]
+
+    /// The rows of the properties that are not at their defaults, without what the document says.
+    var shortRows: [PropertyListDictionary] {
+        declaredRows.filter { $0["layer"] != "default" }.map { row in
+            var short: PropertyListDictionary = [:]
+            for key in ["key"] + Self.shortKeys { short[key] = row[key] }
+            return short
+        }
+    }
+
+    /// The rows that short ones stand for, by the document that both ends have.
+    static func rows(_ short: [PropertyListDictionary], of document: SchemaDocument) -> [PropertyListDictionary] {
+        let untouched = SettingsState(document: document, edits: SettingEdits(), signed: [:])
+        return untouched.declaredRows.map { row in
+            guard let changed = short.first(where: { $0["key"] == row["key"] }) else { return row }
+            var row = row
+            for key in shortKeys { row[key] = changed[key] }
+            return row
+        }
+    }
+}
+
+extension SchemaDocument {
+    /// The document as the paired device may know it: of the properties that it may edit; nil if there are none.
+    var forCounterpart: SchemaDocument? {
+        let open = schema.declarations.filter { $0.access == .counterpart }
+        return open.isEmpty ? nil : try? SchemaDocument(writing: open, isForeign: true)
+    }
+}
