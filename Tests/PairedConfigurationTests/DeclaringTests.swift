@@ -125,6 +125,26 @@ import Testing
         #expect(app.snapshot["volume"] == .integer(app.volume))
     }
 
+    @Test("SET-51: a mistake stops a debug build; a release build only if a property could never have a value")
+    func mistakesThatStop() {
+        let harmless = DeclarationProblem.invalidDateFormat(reason: "no")
+        let structural = DeclarationProblem.noProperties
+        #expect(
+            ProblemPolicy.stop.stops([harmless], debug: true) && !ProblemPolicy.stop.stops([harmless], debug: false))
+        #expect(ProblemPolicy.stop.stops([harmless, structural], debug: false))
+        #expect(!ProblemPolicy.stop.stops([], debug: true) && !ProblemPolicy.collect.stops([structural], debug: true))
+    }
+
+    @Test("fixed and editable choices are of reals, too, and each slider has its icon")
+    func choicesOfReals() throws {
+        let app = RealChoices()
+        app.gain = 1.5
+        app.limit = 12.25
+        #expect(throws: SettingError.self) { try app.$gain.set(0.75) }
+        #expect(app.gain == 1.5 && app.limit == 12.25)
+        #expect(app.declarations.compactMap(\.icon) == [.speed, .capacity, .numeric, .brightness, .volume])
+    }
+
     @Test func registrationTellsAnchorIdentifierAndTheAppsHalf() {
         let registration = AppConfiguration().registration
         #expect(registration.anchor == AppConfiguration().publicKey.map { Array($0.utf8) })
@@ -137,4 +157,15 @@ import Testing
         #endif
         #expect(BareConfiguration().registration.anchor == nil)
     }
+}
+
+/// `@unchecked`: a wrapper around state behind a mutex, which the base class checks.
+private final class RealChoices: Configuration, @unchecked Sendable {
+    @Choice("Gain", ["Half": 0.5, "More": 1.5]) var gain: Float = 0.5
+    @EditableChoice("Limit", in: 0...100, ["Low": 2.5]) var limit = 2.5
+    @Slider("Speed", in: 0...9, icon: .speed) var speed = 1
+    @Slider("Capacity", in: 0...9, icon: .capacity) var capacity = 1
+    @Slider("Number", in: 0...9, icon: .numeric) var number = 1
+    @Slider("Brightness", in: 0...9, icon: .brightness) var brightness = 1
+    @Slider("Volume", in: 0...9, icon: .volume) var volume = 1
 }

@@ -155,16 +155,18 @@ private final class OddStore: PreferenceStore {
     @Test(
         "SET-21: the place is the variable's, a service's, the configuration directory, else it is told to be missing")
     func thePlace() throws {
-        func path(_ variables: [String: String], _ program: String? = "/usr/bin/kiosk") -> String? {
-            let store = ApplicationPreferences.store(variable: { variables[$0] }, program: program)
+        func path(
+            _ variables: [String: String], _ program: String? = "/usr/bin/kiosk", of app: String? = nil
+        ) -> String? {
+            let store = ApplicationPreferences.store(of: app, variable: { variables[$0] }, program: program)
             return (store as? FilePreferences)?.path
         }
         let home = ["HOME": "/h"]
         #expect(path(home) == "/h/.config/kiosk/preferences.plist")
         #expect(path(home.merging(["XDG_CONFIG_HOME": "/x"]) { $1 }) == "/x/kiosk/preferences.plist")
-        #expect(
-            path(home.merging(["TANDEM_APPLICATION": "com.example.a"]) { $1 })
-                == "/h/.config/com.example.a/preferences.plist")
+        #expect(path(home, of: "com.example.a") == "/h/.config/com.example.a/preferences.plist")
+        let woken = home.merging(["TANDEM_APPLICATION": "com.example.a"]) { $1 }
+        #expect(path(woken) == path(home), "an app that its daemon has started has the same file")
         #expect(path(home.merging(["STATE_DIRECTORY": "/var/lib/a"]) { $1 }) == "/var/lib/a/kiosk/preferences.plist")
         #expect(
             path(home.merging(["TANDEM_PREFERENCES": "/p", "STATE_DIRECTORY": "/s"]) { $1 }) == "/p/preferences.plist")

@@ -144,6 +144,9 @@ private final class Preferences: Configuration, @unchecked Sendable {
         let lookup = { (name: String) -> String? in name == "HOME" ? "/h" : nil }
         let store = try FilePreferences(accessGroup: "com.example.family", variable: lookup)
         #expect(store.path == "/h/.config/com.example.family/preferences.plist")
+        let service = { (name: String) -> String? in name == "STATE_DIRECTORY" ? "/var/lib/a" : lookup(name) }
+        let shared = try FilePreferences(accessGroup: "com.example.family", variable: service)
+        #expect(shared.path == store.path, "the services of a group share one store")
         for name in ["", "../other", "a b", ".hidden"] {
             #expect(throws: PreferenceStoreError.self) { try FilePreferences(accessGroup: name, variable: lookup) }
         }

@@ -7,6 +7,7 @@ import PairedSession
 import PairedSessionFoundation
 import Synchronization
 import TandemBase
+import TandemFiles
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -96,6 +97,49 @@ struct InstalledConfigurationTests {
         fixture.scheduler.run()
         #expect(first.all.count == 1 && second.all.count == 1)
         #expect(messages.all.count == 1 && items.all.count == 1)
+    }
+
+    @Test("CFG-110: an app has its user's edits at its next start before a daemon answers, and each daemon's by itself")
+    func remembersItsHome() throws {
+        let (home, own) = (TemporaryDirectory(), TemporaryDirectory())
+        let edits: PropertyListDictionary = ["v": 1, "values": ["volume": 70]]
+        try OwnedDirectory(path: home.path).replace("edits.plist", with: try PropertyListWriter.write(edits))
+        fixture.daemon.directory = home.path
+        let first = PanelConfiguration()
+        try first.install(on: fixture.session, in: .directory(own.path))
+        #expect(first.volume == 50)
+        fixture.activate()
+        fixture.scheduler.settle()
+        #expect(first.volume == 70)
+
+        let second = PanelConfiguration()
+        try second.install(on: try SessionFixture().session, in: .directory(own.path))
+        #expect(second.volume == 70, "nothing was activated")
+        let elsewhere = PanelConfiguration()
+        let session = try PairedSession(
+            PairedSessionOptions(application: fixture.session.application.description, socketPath: "/tmp/other.sock"))
+        try elsewhere.install(on: session, in: .directory(own.path))
+        #expect(elsewhere.volume == 50)
+        let nothing = PanelConfiguration()
+        try nothing.install(on: try SessionFixture().session, in: .memory)
+        #expect(nothing.volume == 50)
+    }
+
+    @Test("CFG-110: a directory that is gone, or a damaged memory, is as none")
+    func lostHome() throws {
+        let own = TemporaryDirectory()
+        fixture.daemon.directory = own.path + "/gone"
+        try PanelConfiguration().install(on: fixture.session, in: .directory(own.path))
+        fixture.activate()
+        fixture.scheduler.settle()
+        let folder = try OwnedDirectory(existing: own.path)
+        let name = try #require(try folder.names().first { $0.hasPrefix("daemon-") })
+        for bytes in [nil, [], Array("no".utf8)] as [[UInt8]?] {
+            if let bytes { try folder.replace(name, with: bytes) }
+            let next = PanelConfiguration()
+            try next.install(on: try SessionFixture().session, in: .directory(own.path))
+            #expect(next.volume == 50)
+        }
     }
 
     @Test("SES-70: while it loads 256 messages wait, and the next is answered inbox-full; items always have a place")

@@ -35,6 +35,8 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     private(set) var dials = 0
     /// It asks for the schema that an app names.
     var wantsSchema = false
+    /// The app's own directory.
+    var directory = "/apps/x"
     private(set) var registrations: [TandemSession.Registration] = []
     private(set) var received: [Envelope] = []
 
@@ -125,7 +127,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
                 registrations.append(try TandemSession.Registration(body: envelope.dictionaryBody()))
                 if let refusal { return send(try refusal.envelope) }
                 let answer = RegistrationAnswer(
-                    device: device, role: role, directory: "/apps/x", uid: 1, state: situation,
+                    device: device, role: role, directory: directory, uid: 1, state: situation,
                     wantsSchema: wantsSchema)
                 send(.registered, body: answer.body(now: scheduler.now))
                 try sendContexts()

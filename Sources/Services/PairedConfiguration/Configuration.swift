@@ -81,7 +81,9 @@ open class Configuration: @unchecked Sendable {
     /// Override to keep the app's preferences elsewhere than in the app's own file
     /// (Protocol/Settings.md SET-21): ``FilePreferences`` in another place, ``MemoryPreferences``, or a store of the
     /// app's. Called once, by the initialiser.
-    open var preferenceStore: any PreferenceStore { ApplicationPreferences.store() }
+    open var preferenceStore: any PreferenceStore {
+        ApplicationPreferences.store(of: type(of: self).manifest.identifier)
+    }
 
     /// Override to set preferences that are not stored yet, by assignment; a property that has a stored value keeps it,
     /// whatever is assigned here. Called by the initialiser after the store is read. In contrast to ``reset()`` the
@@ -466,17 +468,26 @@ extension Configuration {
     ///     reported as an event.
     /// - Returns: whether the URL was the app's own; with any other the app goes on itself.
     public func handleOpen(url: String, submit: (_ envelope: [UInt8]) -> Void) -> Bool {
-        guard ApplyLink.isClaimed(by: url), signed.isLoaded else { return false }
+        switch content(of: url) {
+        case nil: return false
+        case .success(let envelope): submit(envelope)
+        case .failure: break
+        }
+        return true
+    }
+
+    /// The configuration in a URL; nil if the URL is not the app's own. Damage is reported as an event, too.
+    func content(of url: String) -> Result<[UInt8], ConfigurationRejection>? {
+        guard ApplyLink.isClaimed(by: url), signed.isLoaded else { return nil }
         do {
             let envelope = try ApplyLink.envelope(in: url)
-            guard try signed.isAddressed(by: UnverifiedEnvelope(envelope)) else { return false }
-            submit(envelope)
+            return try signed.isAddressed(by: UnverifiedEnvelope(envelope)) ? .success(envelope) : nil
         } catch {
             let rejection = ConfigurationRejection(name: Rejection.malformed.rawValue, detail: "the link: \(error)")
             store.notices.add(.event(.rejected(rejection)))
             store.notices.deliver()
+            return .failure(rejection)
         }
-        return true
     }
 }
 

@@ -228,31 +228,53 @@ package struct ApplicationPreferences {
     /// The name of the file.
     private static var fileName: String { "preferences.plist" }
 
-    /// The store: `preferences.plist` in the directory that `TANDEM_PREFERENCES` names, else in the app's directory.
-    /// `memory` in that variable stores nothing.
+    /// An app's own directory for what its library keeps.
+    package enum Place: Equatable {
+        case directory(String)
+        /// `TANDEM_PREFERENCES` is `memory`: nothing is kept.
+        case memory
+        /// The reason.
+        case none(String)
+
+        var path: String? { if case .directory(let path) = self { path } else { nil } }
+    }
+
+    /// The store: `preferences.plist` in the app's ``Place``.
+    package static func store(
+        of identifier: String? = nil, variable: (String) -> String? = Linux.environment,
+        program: String? = CommandLine.arguments.first
+    ) -> any PreferenceStore {
+        switch place(of: identifier, variable: variable, program: program) {
+        case .directory(let path): FilePreferences(path + "/" + fileName)
+        case .memory: MemoryPreferences()
+        case .none(let detail): NoPreferences(detail: detail)
+        }
+    }
+
+    /// The directory that `TANDEM_PREFERENCES` names, else the app's own: it has the same name however the app was
+    /// started, by a person or by a daemon.
     /// - Parameters:
+    ///   - identifier: that of the app's manifest.
     ///   - variable: the environment.
     ///   - program: the path that the process was started by, whose last part names an app without an identifier.
-    package static func store(
-        variable: (String) -> String? = Linux.environment, program: String? = CommandLine.arguments.first
-    ) -> any PreferenceStore {
-        if let choice = variable("TANDEM_PREFERENCES") {
-            return choice == "memory" ? MemoryPreferences() : FilePreferences(choice + "/" + fileName)
-        }
+    package static func place(
+        of identifier: String?, variable: (String) -> String? = Linux.environment,
+        program: String? = CommandLine.arguments.first
+    ) -> Place {
+        if let choice = variable("TANDEM_PREFERENCES") { return choice == "memory" ? .memory : .directory(choice) }
         let file = program?.split(separator: "/").last.map(String.init)
-        guard let name = (variable("TANDEM_APPLICATION") ?? file).flatMap({ try? ApplicationIdentifier($0) }) else {
-            return NoPreferences(detail: "the program's name is no application identifier; set TANDEM_APPLICATION")
+        guard let name = (identifier ?? file).flatMap({ try? ApplicationIdentifier($0) }) else {
+            return .none("the program's name is no application identifier; set CFBundleIdentifier in Info.plist")
         }
-        guard let path = path(of: name, variable) else { return NoPreferences(detail: noHome) }
-        return FilePreferences(path)
+        return directory(of: name, variable).map(Place.directory) ?? .none(noHome)
     }
 
     fileprivate static let noHome =
         "none of STATE_DIRECTORY, XDG_CONFIG_HOME and HOME is set; set TANDEM_PREFERENCES to a directory"
 
-    /// The file in the directory of an app of this name, in a service's state directory or a person's configuration;
-    /// nil without either. The directory is the app's own and closed to others: whoever can open one can hold its turn.
-    fileprivate static func path(of name: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
+    /// The directory of an app of this name, in a service's state directory or a person's configuration; nil without
+    /// either. It is the app's own and closed to others: whoever can open one can hold its turn.
+    fileprivate static func directory(of name: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
         // Several state directories of a service have colons between them. The specification of the others ignores a
         // relative one.
         let homes = [
@@ -260,7 +282,12 @@ package struct ApplicationPreferences {
             variable("HOME").map { $0 + "/.config" },
         ]
         guard let home = homes.compactMap(\.self).first(where: { $0.hasPrefix("/") }) else { return nil }
-        return "\(home)/\(name)/\(fileName)"
+        return "\(home)/\(name)"
+    }
+
+    /// The store that the apps of a group share, which is a person's: a service's state directory is its own.
+    fileprivate static func sharedPath(_ group: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
+        directory(of: group) { $0 == "STATE_DIRECTORY" ? nil : variable($0) }.map { $0 + "/" + fileName }
     }
 }
 
@@ -280,7 +307,7 @@ extension FilePreferences {
             let detail = "an access group is 1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
             throw PreferenceStoreError(.unavailable, store: store, detail: detail)
         }
-        guard let path = ApplicationPreferences.path(of: name, variable) else {
+        guard let path = ApplicationPreferences.sharedPath(name, variable) else {
             throw PreferenceStoreError(.unavailable, store: store, detail: ApplicationPreferences.noHome)
         }
         self.init(path)

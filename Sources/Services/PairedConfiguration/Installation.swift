@@ -39,11 +39,22 @@ extension Configuration {
     /// from the daemon come here and to no message handler. The session keeps the configuration. One configuration
     /// goes on one session; the sessions bound to a pairing share it.
     ///
+    /// What the daemon's directory had at the last activation is loaded here already, from the same files, so that the
+    /// app has its signed values and its user's edits before any daemon answers (CFG-110).
+    ///
     /// Files that were not applied are events (``observeEvents(_:)``). Appfigurate's start-up functions and its default
     /// session delegate.
     /// - Throws: 7008 `identifier` if ``customIdentifier`` is none.
     public func install(on session: PairedSession) throws(SessionError) {
+        try install(on: session, in: ApplicationPreferences.place(of: type(of: self).manifest.identifier))
+    }
+
+    /// - Parameter place: the app's directory, where the library remembers what the daemon named.
+    package func install(on session: PairedSession, in place: ApplicationPreferences.Place) throws(SessionError) {
         let application = session.application
+        let memory = place.path.map { folder in
+            RememberedHome(application: application, daemon: session.core.settings.daemon, in: folder)
+        }
         let mirror = mirror(on: session)
         let schema = announcedSchema.map {
             InstalledConfiguration.Schema(digest: SHA256.digest($0.bytes), document: $0.bytes)
@@ -56,10 +67,12 @@ extension Configuration {
                 load: { role, directory, loaded in
                     ConfigurationThread.run {
                         self.load(application: application, role: role, directory: directory)
+                        if let directory { memory?.write(RememberedHome.Home(role: role, directory: directory)) }
                         loaded()
                     }
                 },
                 take: { message in ConfigurationThread.run { self.answer(message) } }, follow: { mirror?.follow($0) }))
+        if let home = memory?.read() { load(application: application, role: home.role, directory: home.directory) }
         mirror?.begin()
     }
 
@@ -71,11 +84,13 @@ extension Configuration {
 
     /// Takes a URL that the app was opened with, as ``handleOpen(url:submit:)``, and hands its configuration to this
     /// device's daemon through the session that this configuration is installed on.
-    /// - Returns: the daemon's verdict; nil for a URL that is not the app's own, or whose damage is an event.
+    /// - Returns: the daemon's verdict, or `malformed` for a damaged link; nil for a URL that is not the app's own.
     /// - Throws: as `PairedSession.submitConfiguration(_:)`.
     public func open(url: String, on session: PairedSession) async throws(SessionError) -> ConfigurationVerdict? {
-        var envelope: [UInt8]?
-        guard handleOpen(url: url, submit: { envelope = $0 }), let envelope else { return nil }
-        return try await session.submitConfiguration(envelope)
+        switch content(of: url) {
+        case nil: nil
+        case .success(let envelope): try await session.submitConfiguration(envelope)
+        case .failure(let rejection): ConfigurationVerdict(name: rejection.name, text: rejection.detail)
+        }
     }
 }

@@ -184,8 +184,21 @@ public enum ProblemPolicy: Sendable {
         guard self == .stop, !problems.isEmpty else { return }
         for problem in problems { PairedLog.write(ConfigurationEvent.declarationProblem(problem).log) }
         let text = problems.map(\.description).joined(separator: "; ")
-        assertionFailure("mistakes in the configuration's declaration: \(text)")
-        precondition(!problems.contains(where: \.isStructural), "a configuration cannot be bound: \(text)")
+        precondition(!stops(problems, debug: isDebugBuild), "mistakes in the configuration's declaration: \(text)")
+    }
+
+    /// Whether a process with these problems ends.
+    package func stops(_ problems: [DeclarationProblem], debug: Bool) -> Bool {
+        self == .stop && (debug ? !problems.isEmpty : problems.contains(where: \.isStructural))
+    }
+
+    private var isDebugBuild: Bool {
+        var isDebug = false
+        assert(
+            {
+                isDebug = true; return true
+            }())
+        return isDebug
     }
 }
 

@@ -49,6 +49,8 @@ package struct SessionSettings: Sendable {
     package let application: ApplicationIdentifier
     let registration: TandemSession.Registration
     package let addresses: [SocketAddress]
+    /// The daemon by its addresses: two daemons of one machine are two devices.
+    package var daemon: String { addresses.map(\.description).joined(separator: " ") }
     let software: String
     let onMissingDaemon: (@Sendable (String) -> Void)?
 

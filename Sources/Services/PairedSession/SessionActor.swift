@@ -12,7 +12,7 @@ package import TandemWire
 
 package actor SessionActor {
     private nonisolated let scheduler: any Scheduler
-    nonisolated let settings: SessionSettings
+    package nonisolated let settings: SessionSettings
     /// The published state; usable from any thread.
     nonisolated let states: SessionStatePublisher
     private nonisolated let counts = SessionCounts()

@@ -11,6 +11,11 @@ public struct ConfigurationVerdict: Sendable, Hashable {
     public let name: String?
     /// For people; may be empty.
     public let text: String
+
+    package init(name: String?, text: String) {
+        self.name = name
+        self.text = text
+    }
 }
 
 extension PairedSession {
