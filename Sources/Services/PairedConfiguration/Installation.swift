@@ -39,7 +39,7 @@ extension Configuration {
     /// from the daemon come here and to no message handler. The session keeps the configuration. One configuration
     /// goes on one session; the sessions bound to a pairing share it.
     ///
-    /// What the daemon's directory had at the last activation is loaded here already, from the same files, so that the
+    /// The files of the directory that the daemon named at the last activation are loaded here already, so that the
     /// app has its signed values and its user's edits before any daemon answers (CFG-110).
     ///
     /// Files that were not applied are events (``observeEvents(_:)``). Appfigurate's start-up functions and its default
