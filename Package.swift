@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
 // One table of rooms in floor order, one settings array for all of them. A room's folder is
-// Sources/<Floor>/<Room>, its target Tandem<Room>; the public libraries are the three Paired... targets.
+// Sources/<Floor>/<Room>, its target Tandem<Room>; the public libraries are the four Paired... targets.
 // There are no package dependencies: every C library is the system's, with one importing room each.
 import PackageDescription
 
@@ -80,7 +80,7 @@ let decisionRooms: [Target] = [
     room("Decisions", "Delivery", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
     room("Decisions", "Pairing", imports: values),
     room("Decisions", "SignedConfiguration", imports: values),
-    room("Decisions", "Settings", imports: ["TandemBase", "TandemPropertyList", "TandemPattern"]),
+    room("Decisions", "Settings", imports: ["TandemBase", "TandemPropertyList", "TandemCrypto", "TandemPattern"]),
     room("Decisions", "Operations", imports: ["TandemBase", "TandemWire"]),
 ]
 
@@ -107,6 +107,9 @@ let serviceRooms: [Target] = [
             "PairedSession", "TandemPropertyListXML", "TandemSettings", "TandemSession", "TandemSignedConfiguration",
             "TandemReactor", "TandemFiles",
         ]),
+    room(
+        "Services", "PairedConfigurationSQLite", target: "PairedConfigurationSQLite",
+        imports: ["PairedConfiguration", "TandemReactor", "TandemStore", "TandemFiles"]),
     room(
         "Services", "PairedSessionFoundation", target: "PairedSessionFoundation",
         imports: [
@@ -173,8 +176,11 @@ let testTargets: [Target] = [
             + decisions + machinery),
     tests(
         "PairedConfiguration",
-        imports: ["PairedConfiguration", "TandemSettings", "TandemSignedConfiguration", "TandemFiles", "TandemReactor"]
-            + values),
+        imports: [
+            "PairedConfiguration", "PairedConfigurationSQLite", "TandemSettings", "TandemSignedConfiguration",
+            "TandemFiles",
+            "TandemReactor",
+        ] + values),
     tests("Command", imports: ["tandem", "TandemPropertyListXML", "TandemSettings"] + values),
     tests("Conformance", imports: ["TandemConformance"] + values + machinery),
     // The executables are built with the tests, which start them.
@@ -205,6 +211,7 @@ let package = Package(
         .executable(name: "tandem", targets: ["tandem"]),
         .library(name: "PairedSession", targets: ["PairedSession"]),
         .library(name: "PairedConfiguration", targets: ["PairedConfiguration"]),
+        .library(name: "PairedConfigurationSQLite", targets: ["PairedConfigurationSQLite"]),
         .library(name: "PairedSessionFoundation", targets: ["PairedSessionFoundation"]),
     ],
     targets: targets

@@ -19,10 +19,12 @@ private struct Side {
         SettingDeclaration(
             name: "token", type: .string, editor: .edit, summary: "", pattern: "^[a-z]+$", isSecret: true,
             initialValue: .string("a")),
+        SettingDeclaration(
+            name: "tree", type: .array, editor: .preference, summary: "", initialValue: .array([])),
     ])
 
     var merge = PreferenceMerge(schema)
-    var values: [SettingValue?] = [nil, nil, nil, nil]
+    var values: [SettingValue?] = [nil, nil, nil, nil, nil]
 
     mutating func set(_ value: SettingValue?, at place: Int = 0, isDefault: Bool = false) {
         values[place] = value
@@ -73,7 +75,7 @@ private struct Side {
         #expect(store == shadows(["name": []]))
         var next = Side()
         next.synchronise(&store)
-        #expect(next.values == [nil, .nothing, nil, nil])
+        #expect(next.values == [nil, .nothing, nil, nil, nil])
         store["name"] = "Carl"
         next.synchronise(&store)
         #expect(next.values[1] == .string("Carl"))
@@ -85,7 +87,7 @@ private struct Side {
         var store = shadows(["volume": [], "name": 1, "logging": [true, false]])
         let before = store
         let outcome = side.synchronise(&store)
-        #expect(side.values == [nil, nil, nil, nil] && outcome.skipped.isEmpty && store == before)
+        #expect(side.values == [nil, nil, nil, nil, nil] && outcome.skipped.isEmpty && store == before)
     }
 
     @Test("SET-24: an entry that differs from its shadow was edited, and entry, value and shadow are one then")
@@ -176,6 +178,57 @@ private struct Side {
         #expect(side.synchronise(&store).conflicts.count == 1 && store["volume"] == 80)
     }
 
+    @Test("SET-52: a write that failed and was made is no edit; the change that followed it is written")
+    func aFailedWriteThatWasMade() {
+        var side = Side()
+        var store: PropertyListDictionary = ["volume": 60]
+        side.synchronise(&store)
+        side.set(.integer(70))
+        let outcome = side.merge.merge(PreferenceEntries(store, Side.schema), side.values)
+        store = outcome.edit.applied(to: store)
+        side.merge.attempted(outcome)
+        side.set(.integer(71))
+        #expect(side.synchronise(&store).conflicts.isEmpty && store["volume"] == 71)
+    }
+
+    @Test("SET-23: a form that is long or deep has a digest for its shadow, which tells an edit as well")
+    func digests() {
+        let long: [PropertyListValue] = [.data([UInt8](repeating: 1, count: 1024))]
+        let deep = (0..<8).reduce([PropertyListValue]()) { inner, _ in [.array(inner)] }
+        for value in [long, deep] {
+            var side = Side()
+            var store: PropertyListDictionary = [:]
+            side.set(.array(value), at: 4)
+            side.synchronise(&store)
+            let shadow = store["tandem.synced"]?.dictionaryValue?["tree"]?.dataValue
+            #expect(shadow?.count == 32 && store["tree"] == .array(value))
+            var next = Side()
+            #expect(next.synchronise(&store).edit.isEmpty && next.values[4] == .array(value))
+            // Set before the store was read: an edit is told by the digest.
+            for (entry, conflicts) in [(store["tree"], 0), (.array(value + [1]), 1)] {
+                store["tree"] = entry
+                var late = Side()
+                late.set(.array([]), at: 4)
+                var copy = store
+                #expect(late.synchronise(&copy).conflicts.count == conflicts)
+            }
+        }
+    }
+
+    @Test("SET-53: an edit without the shadows that follow has the app's own changes only")
+    func withoutFollowing() {
+        var side = Side()
+        let store: PropertyListDictionary = ["name": "Bert"]
+        side.set(.integer(60))
+        let entries = PreferenceEntries(store, Side.schema)
+        let outcome = side.merge.merge(entries, side.values, isFollowing: false)
+        #expect(outcome.edit.values == ["volume": 60, "tandem.synced": ["volume": [60]]])
+        #expect(
+            side.merge.merge(entries, outcome.values).edit.values["tandem.synced"] == [
+                "volume": [60], "name": ["Bert"],
+            ])
+    }
+
     @Test("SET-26: an entry that is not valid is reported once and stays; the value in force stays, too")
     func anInvalidEntry() {
         var side = Side()
@@ -215,7 +268,7 @@ private struct Side {
         side.set(.string("Dora"), at: 1, isDefault: true)
         side.set(.string("abc"), at: 3, isDefault: true)
         let outcome = side.synchronise(&store)
-        #expect(side.values == [.integer(60), .nothing, nil, .string("abc")])
+        #expect(side.values == [.integer(60), .nothing, nil, .string("abc"), nil])
         #expect(outcome.conflicts.isEmpty && store["token"] == "abc" && store["volume"] == 60)
     }
 

@@ -106,6 +106,18 @@ import Testing
         #expect(Self.broken(text, by: hostile) == "pattern-too-costly")
     }
 
+    @Test("SET-49: two names of one text in other bytes are a mistake, since nobody could tell them apart")
+    func equivalentNames() {
+        let names = ["caf\u{e9}", "cafe\u{301}"]
+        let problems = SettingsSchema(
+            names.map {
+                SettingDeclaration(
+                    name: $0, type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false))
+            }
+        ).problems
+        #expect(problems == [.duplicateName(names[1])])
+    }
+
     @Test func declarationMistakesAreAllFound() {
         let bad = SettingDeclaration(
             name: "a", type: .integer, editor: .choice, summary: "", pattern: "(", initialValue: .integer(0))

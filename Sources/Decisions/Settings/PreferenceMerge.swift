@@ -3,6 +3,7 @@
 // it, the shadow: an entry that differs from its shadow was edited. An edit wins, and one that replaces a change of the
 // app's own is a conflict that is reported. An entry that is missing, or not valid, never replaces a value.
 
+import TandemCrypto
 public import TandemPropertyList
 
 /// The changes of a store's entries that are made as one.
@@ -62,10 +63,69 @@ extension PreferenceConflict: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
+/// The app's copy of an entry: a list with the form in it, and without one for nil, which no property list has. Of a
+/// large form it is the SHA-256, so that no store has a large value twice.
+private struct PreferenceShadow {
+    /// The largest form that is its own shadow, in bytes and levels (LIM-113).
+    private static var formLimit: (bytes: Int, depth: Int) { (1024, 8) }
+
+    /// The shadow in the store.
+    let stored: PropertyListValue
+
+    init(_ stored: PropertyListValue) { self.stored = stored }
+
+    /// The shadow of a form; nil for one that cannot be written.
+    init?(of form: PropertyListValue?) {
+        guard let form else {
+            stored = .array([])
+            return
+        }
+        guard let bytes = try? PropertyListWriter.write(form) else { return nil }
+        let isSmall = bytes.count <= Self.formLimit.bytes && form.depth(upTo: Self.formLimit.depth) != nil
+        stored = isSmall ? .array([form]) : .data(SHA256.digest(bytes))
+    }
+
+    /// The value in the shadow; nil if it has only the digest, or is not valid.
+    func value(at place: Int, _ schema: SettingsSchema) -> SettingValue? {
+        guard let content = stored.arrayValue, content.count <= 1 else { return nil }
+        guard let form = content.first else {
+            return schema.problem(of: .nothing, at: place) == nil ? .nothing : nil
+        }
+        return try? schema.judge(stored: form, at: place).get()
+    }
+
+    /// Whether it is the shadow of the form, byte by byte.
+    func stands(for form: PropertyListValue?) -> Bool {
+        switch stored {
+        case .array(let content): content == (form.map { [$0] } ?? [])
+        case .data: PreferenceShadow(of: form)?.stored == stored
+        default: false
+        }
+    }
+}
+
+extension PropertyListValue {
+    /// The levels of containers; nil if there are more than that.
+    fileprivate func depth(upTo limit: Int) -> Int? {
+        let inner: [PropertyListValue]
+        switch self {
+        case .array(let values): inner = values
+        case .dictionary(let pairs): inner = pairs.map(\.value)
+        default: return 0
+        }
+        guard limit > 0 else { return nil }
+        var deepest = 0
+        for value in inner {
+            guard let depth = value.depth(upTo: limit - 1) else { return nil }
+            deepest = max(deepest, depth)
+        }
+        return deepest + 1
+    }
+}
+
 /// The entries of a store as the properties read them. Made without a lock, since a Codable type's own code runs here.
 package struct PreferenceEntries: Sendable {
-    /// The key of the shadows in a store: a dictionary by name, whose values are arrays with the value in them; an
-    /// empty one stands for nil, which no property list has.
+    /// The key of the shadows in a store: a dictionary by name.
     package static var shadowKey: String { "tandem.synced" }
 
     fileprivate struct Entry: Sendable {
@@ -73,7 +133,11 @@ package struct PreferenceEntries: Sendable {
         /// The editor's value, if it is one.
         var value: SettingValue?
         var fault: LoadReport.Reason?
+        /// The shadow, and its value if it has one.
+        var shadowForm: PropertyListValue?
         var shadow: SettingValue?
+        /// The entry is as its shadow: no editor has changed it.
+        var isShadowed = false
     }
 
     fileprivate let entries: [Entry]
@@ -85,25 +149,25 @@ package struct PreferenceEntries: Sendable {
         self.shadows = shadows
         entries = schema.declarations.indices.map { place in
             let name = schema.declarations[place].name
-            var entry = Entry(shadow: Self.shadow(shadows[name], at: place, schema))
-            guard let bare = stored[name] else { return entry }
-            entry.bare = bare
-            switch schema.judge(stored: bare, at: place) {
-            case .success(let value): entry.value = value
-            case .failure(let error): entry.fault = .invalid(error)
-            }
-            return entry
+            return Self.entry(stored[name], shadows[name].map { PreferenceShadow($0) }, at: place, schema)
         }
     }
 
-    private static func shadow(
-        _ stored: PropertyListValue?, at place: Int, _ schema: SettingsSchema
-    ) -> SettingValue? {
-        guard let content = stored?.arrayValue, content.count <= 1 else { return nil }
-        guard let value = content.first else {
-            return schema.problem(of: .nothing, at: place) == nil ? .nothing : nil
+    private static func entry(
+        _ bare: PropertyListValue?, _ shadow: PreferenceShadow?, at place: Int, _ schema: SettingsSchema
+    ) -> Entry {
+        var entry = Entry(bare: bare, shadowForm: shadow?.stored, shadow: shadow?.value(at: place, schema))
+        guard let bare else { return entry }
+        switch schema.judge(stored: bare, at: place) {
+        case .success(let value):
+            entry.value = value
+            // The bytes first: the value of a Codable type may be another one at each reading.
+            entry.isShadowed =
+                shadow?.stands(for: bare) == true || entry.shadow == value
+                || shadow?.stands(for: schema.declarations[place].stored(value)) == true
+        case .failure(let error): entry.fault = .invalid(error)
         }
-        return try? schema.judge(stored: value, at: place).get()
+        return entry
     }
 }
 
@@ -132,14 +196,21 @@ package struct PreferenceOutcome: Sendable {
         let place: Int
         let version: Int
         let value: SettingValue?
+        /// The entry, and its shadow; nil for none.
+        let form: PropertyListValue?
+        let shadow: PropertyListValue?
+        /// The store had another shadow before.
+        let isNewShadow: Bool
     }
 }
 
 /// The state of synchronisation of all properties of a configuration.
 package struct PreferenceMerge: Sendable {
     private struct Record: Sendable {
-        /// The editor's value when the store was last read or written; nil without a valid one.
-        var seen: SettingValue?
+        /// The entry, and its value if it is valid, when the store was last read or written.
+        var seen: (bare: PropertyListValue?, value: SettingValue?) = (nil, nil)
+        /// What the app wrote at last, if that failed: it may have been made all the same.
+        var attempted: PreferenceOutcome.Written?
         /// Whether the store was ever read.
         var isKnown = false
         /// The app has changed the value, and the store does not have it yet.
@@ -148,8 +219,22 @@ package struct PreferenceMerge: Sendable {
         var isDefault = false
         /// Counts the app's changes: a write that ends later knows whether it wrote the last one.
         var version = 0
-        /// The last entry that was refused.
-        var refused: PropertyListValue?
+
+        /// Whether an editor has changed the entry since then.
+        func isEdited(_ entry: PreferenceEntries.Entry) -> Bool {
+            isKnown ? entry.bare != seen.bare && entry.value != seen.value : !entry.isShadowed
+        }
+
+        /// A shadow that only the failed write can have left shows that it was made.
+        mutating func recognise(_ entry: PreferenceEntries.Entry) {
+            guard let attempted, attempted.isNewShadow, entry.shadowForm == attempted.shadow else { return }
+            wrote(attempted)
+        }
+
+        mutating func wrote(_ written: PreferenceOutcome.Written) {
+            isKnown = true
+            seen = (written.form, written.value == .nothing ? nil : written.value)
+        }
     }
 
     private let declarations: [SettingDeclaration]
@@ -175,7 +260,10 @@ package struct PreferenceMerge: Sendable {
     /// - Parameters:
     ///   - entries: nil if the store cannot be read: then all values are written, once the app has changed one.
     ///   - values: the stored preferences, one or nil for each declaration.
-    package mutating func merge(_ entries: PreferenceEntries?, _ values: [SettingValue?]) -> PreferenceOutcome {
+    ///   - isFollowing: whether shadows follow edits; without it the edit has the app's own changes only.
+    package mutating func merge(
+        _ entries: PreferenceEntries?, _ values: [SettingValue?], isFollowing: Bool = true
+    ) -> PreferenceOutcome {
         var outcome = PreferenceOutcome(values: values)
         var writing = StoreWriting(declarations, entries)
         guard entries != nil || records.contains(where: { $0.isPending && !$0.isDefault }) else { return outcome }
@@ -183,10 +271,8 @@ package struct PreferenceMerge: Sendable {
             if let entry = entries?.entries[place] { take(entry, at: place, &outcome) }
             let record = records[place]
             if record.isPending || (entries == nil && outcome.values[place] != nil) {
-                writing.write(outcome.values[place], at: place)
-                outcome.written.append(
-                    PreferenceOutcome.Written(place: place, version: record.version, value: outcome.values[place]))
-            } else if let entry = entries?.entries[place] {
+                outcome.written.append(writing.write(outcome.values[place], version: record.version, at: place))
+            } else if isFollowing, let entry = entries?.entries[place] {
                 writing.follow(entry, outcome.values[place], at: place)
             }
         }
@@ -196,17 +282,17 @@ package struct PreferenceMerge: Sendable {
 
     private mutating func take(_ entry: PreferenceEntries.Entry, at place: Int, _ outcome: inout PreferenceOutcome) {
         var record = records[place]
+        record.recognise(entry)
         defer {
             record.isKnown = true
-            record.seen = entry.value
-            record.refused = entry.value == nil ? entry.bare : nil
+            record.seen = (entry.bare, entry.value)
+            record.attempted = nil
             records[place] = record
         }
         // Without a value of the app's own in the way the store's counts when it is first read.
         let isFirst = !record.isKnown && (!record.isPending || record.isDefault)
         if let value = entry.value {
-            let isEdited = value != (record.isKnown ? record.seen : entry.shadow)
-            guard isEdited || isFirst else { return }
+            guard isFirst || record.isEdited(entry) else { return }
             if record.isPending, !record.isDefault, outcome.values[place] != value {
                 outcome.conflicts.append(
                     PreferenceConflict(
@@ -216,7 +302,7 @@ package struct PreferenceMerge: Sendable {
             outcome.values[place] = value
             record.isPending = false
         } else {
-            if let bare = entry.bare, let fault = entry.fault, record.refused != bare {
+            if let bare = entry.bare, let fault = entry.fault, record.seen.bare != bare {
                 outcome.skipped.append(LoadReport.Skipped(key: declarations[place].name, reason: fault))
             }
             guard isFirst, let shadow = entry.shadow else { return }
@@ -228,11 +314,16 @@ package struct PreferenceMerge: Sendable {
     /// The store has the changes of an outcome. Later changes of the app's are still to be written.
     package mutating func wrote(_ outcome: PreferenceOutcome) {
         for written in outcome.written {
-            records[written.place].isKnown = true
-            records[written.place].seen = written.value == .nothing ? nil : written.value
+            records[written.place].wrote(written)
+            records[written.place].attempted = nil
             guard records[written.place].version == written.version else { continue }
             records[written.place].isPending = false
         }
+    }
+
+    /// The writing of an outcome has failed, perhaps at its very end: the entries may be there.
+    package mutating func attempted(_ outcome: PreferenceOutcome) {
+        for written in outcome.written { records[written.place].attempted = written }
     }
 }
 
@@ -251,17 +342,21 @@ private struct StoreWriting {
     }
 
     /// Entry and shadow become the value; nil removes both.
-    mutating func write(_ value: SettingValue?, at place: Int) {
+    mutating func write(_ value: SettingValue?, version: Int, at place: Int) -> PreferenceOutcome.Written {
         let name = declarations[place].name
         let form = value.flatMap { declarations[place].stored($0) }
+        let shadow = value.flatMap { _ in PreferenceShadow(of: form)?.stored }
         if let form { values[name] = form } else { removed.insert(name) }
-        shadows[name] = value.map { _ in .array(form.map { [$0] } ?? []) }
+        shadows[name] = shadow
+        return PreferenceOutcome.Written(
+            place: place, version: version, value: value, form: form, shadow: shadow,
+            isNewShadow: shadow != stored[name])
     }
 
     /// The shadow becomes the editor's value, which is in force.
     mutating func follow(_ entry: PreferenceEntries.Entry, _ value: SettingValue?, at place: Int) {
-        guard let value, entry.value == value, entry.shadow != value else { return }
-        shadows[declarations[place].name] = declarations[place].stored(value).map { .array([$0]) }
+        guard let value, entry.value == value, !entry.isShadowed else { return }
+        shadows[declarations[place].name] = entry.bare.flatMap { PreferenceShadow(of: $0)?.stored }
     }
 
     var edit: PreferenceEdit {

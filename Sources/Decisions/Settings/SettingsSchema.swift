@@ -164,7 +164,8 @@ extension PropertyListValue {
 private struct DeclarationCheck {
     private(set) var patterns: [Pattern?] = []
     private(set) var problems: [DeclarationProblem] = []
-    private var names: Set<[UInt8]> = []
+    /// Equal are names that Unicode holds for one text, too: nobody could tell them apart.
+    private var names: Set<String> = []
 
     init(_ declarations: [SettingDeclaration]) {
         if declarations.isEmpty { problems.append(.noProperties) }
@@ -179,7 +180,7 @@ private struct DeclarationCheck {
         if !(1...256).contains(name.utf8.count) || name == PreferenceEntries.shadowKey {
             problems.append(.invalidName(name))
         }
-        if !names.insert(Array(name.utf8)).inserted { problems.append(.duplicateName(name)) }
+        if !names.insert(name).inserted { problems.append(.duplicateName(name)) }
     }
 
     private mutating func checkChoices(_ declaration: SettingDeclaration) {

@@ -129,11 +129,13 @@ final class SettingsStore: Sendable {
 
     /// Takes what others have changed in the store; nil for a store that cannot be read. The caller delivers the
     /// notices when it holds no lock.
-    func merge(_ stored: PropertyListDictionary?) -> PreferenceOutcome {
+    /// - Parameter isFollowing: whether shadows follow edits.
+    func merge(_ stored: PropertyListDictionary?, isFollowing: Bool) -> PreferenceOutcome {
         let schema = schema
         let entries = stored.map { PreferenceEntries($0, schema) }
         return state.withLock { state in
-            let outcome = state.merge.merge(entries, state.layers.values(in: .storedPreference))
+            let outcome = state.merge.merge(
+                entries, state.layers.values(in: .storedPreference), isFollowing: isFollowing)
             notices.add(.changes(state.layers.take(outcome)))
             return outcome
         }
@@ -141,6 +143,9 @@ final class SettingsStore: Sendable {
 
     /// The store has the changes of an outcome.
     func wrote(_ outcome: PreferenceOutcome) { state.withLock { $0.merge.wrote(outcome) } }
+
+    /// The store may have the changes of an outcome: its writing failed.
+    func attempted(_ outcome: PreferenceOutcome) { state.withLock { $0.merge.attempted(outcome) } }
 
     // MARK: synced settings
 

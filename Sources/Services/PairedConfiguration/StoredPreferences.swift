@@ -83,24 +83,38 @@ final class StoredPreferences: Sendable {
         try turn.withLock { _ throws(PreferenceStoreError) in
             var outcome: PreferenceOutcome?
             do throws(PreferenceStoreError) {
-                try store.update { entries in
-                    let merged = values.merge(entries)
-                    outcome = merged
-                    for conflict in merged.conflicts { add(.conflict(conflict)) }
-                    for skipped in merged.skipped { add(.skipped(skipped)) }
-                    return writing ? merged.edit : PreferenceEdit()
+                do throws(PreferenceStoreError) {
+                    try update(writing: writing, isFollowing: true, &outcome)
+                } catch {
+                    guard error.reason == .notStorable else { throw error }
+                    // Shadows of edits, which nobody asked for, must not keep a change of the app's from the store.
+                    try update(writing: writing, isFollowing: false, &outcome)
                 }
                 ended(outcome, writing: writing, nil)
             } catch {
-                // Damaged content is kept aside, and the new content is stored.
-                ended(error.aside == nil ? nil : outcome, writing: writing, error)
+                ended(outcome, writing: writing, error)
                 throw error
             }
         }
     }
 
+    private func update(
+        writing: Bool, isFollowing: Bool, _ outcome: inout PreferenceOutcome?
+    ) throws(PreferenceStoreError) {
+        try store.update { entries in
+            let merged = values.merge(entries, isFollowing: isFollowing)
+            outcome = merged
+            for conflict in merged.conflicts { add(.conflict(conflict)) }
+            for skipped in merged.skipped { add(.skipped(skipped)) }
+            return writing ? merged.edit : PreferenceEdit()
+        }
+    }
+
     private func ended(_ outcome: PreferenceOutcome?, writing: Bool, _ fault: PreferenceStoreError?) {
-        if writing, let outcome { values.wrote(outcome) }
+        if writing, let outcome {
+            // Damaged content is kept aside, and the new content is stored.
+            if fault == nil || fault?.aside != nil { values.wrote(outcome) } else { values.attempted(outcome) }
+        }
         let isNews = state.withLock { state in
             defer { state.fault = fault }
             return state.fault != fault
