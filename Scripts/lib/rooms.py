@@ -22,7 +22,7 @@ DOORS = {
     "CTandemQREncode": {"tandem"},
     "CTandemLinux": {"Reactor"},
 }
-PUBLIC = {"PairedSession", "PairedConfiguration", "PairedSessionFoundation"}
+PUBLIC = {"PairedSession", "PairedConfiguration", "PairedConfigurationSQLite", "PairedSessionFoundation"}
 FOUNDATION = {"Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking"}
 TOOLCHAIN = FOUNDATION | {"Glibc", "Synchronization", "Testing", "Dispatch"}
 IMPORT = re.compile(

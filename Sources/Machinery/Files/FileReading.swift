@@ -44,7 +44,7 @@ package enum FileReading {
         guard status.mode & 0o077 == 0 else { throw .loosePermissions(path: place.path, mode: status.mode) }
     }
 
-    private static func checkUnwritable(_ status: FileStatus, _ place: FilePlace) throws(FileError) {
+    static func checkUnwritable(_ status: FileStatus, _ place: FilePlace) throws(FileError) {
         let user = Linux.user
         guard status.owner == user || status.owner == 0 else {
             throw .otherOwner(path: place.path, owner: status.owner, expected: user)

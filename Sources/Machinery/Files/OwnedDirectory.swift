@@ -3,7 +3,7 @@
 // in it come from a small alphabet, so that none can leave it.
 
 internal import Glibc
-internal import TandemReactor
+package import TandemReactor
 
 /// An open directory of known owner; any thread may use it.
 package final class OwnedDirectory: Sendable {
@@ -98,6 +98,27 @@ package final class OwnedDirectory: Sendable {
             if case .missing = error { return nil }
             throw error
         }
+    }
+
+    /// The status of a file of the user's own or root's that no other user may write; nil if there is none. It is not
+    /// opened: to close it would end the locks that this process has on it.
+    package func trustedStatus(of name: String) throws(FileError) -> FileStatus? {
+        let place = try safePlace(name)
+        guard let status = try place.status() else { return nil }
+        guard !status.isSymbolicLink else { throw .symbolicLink(path: place.path) }
+        guard status.isRegular else { throw .notARegularFile(path: place.path) }
+        try FileReading.checkUnwritable(status, place)
+        return status
+    }
+
+    /// Its path without symbolic links.
+    package func resolvedPath() throws(FileError) -> String { try FilePlace(path: path).resolved().path }
+
+    /// Moves the file to a name that nothing has; without the file nothing happens.
+    package func move(_ name: String, to other: String) throws(FileError) {
+        let (place, target) = (try safePlace(name), try safePlace(other))
+        let result = place.move(to: target)
+        if result != -ENOENT { try target.check(result, "renameat2") }
     }
 
     /// Puts the bytes in the file's place, whole and durable when this returns; after a failure the file is the old

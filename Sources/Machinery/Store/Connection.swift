@@ -110,6 +110,15 @@ final class Connection {
         return lines.first ?? ""
     }
 
+    /// The bytes of a file with all that the connection sees.
+    func serialised() throws(ResultCode) -> [UInt8] {
+        confine()
+        var count: Int64 = 0
+        guard let bytes = sqlite3_serialize(handle, "main", &count, 0) else { throw ResultCode(raw: SQLITE_NOMEM) }
+        defer { sqlite3_free(bytes) }
+        return Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
+    }
+
     /// The bytes of the file's free pages; 0 if that cannot be read.
     var freeBytes: Int {
         guard let pages = try? integer("PRAGMA freelist_count"), let size = try? integer("PRAGMA page_size") else {

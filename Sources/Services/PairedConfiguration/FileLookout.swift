@@ -6,7 +6,7 @@ import TandemReactor
 /// The watch over the files of one directory. A directory that is missing, or gone, is looked for once a second.
 ///
 /// `@unchecked`: all state belongs to the thread of the library's event loop.
-final class FileLookout: @unchecked Sendable {
+package final class FileLookout: @unchecked Sendable {
     private let directory: String
     private let names: [String]
     private let changed: @Sendable () -> Void
@@ -16,7 +16,7 @@ final class FileLookout: @unchecked Sendable {
     private var isDue = false
 
     /// Nil if the system has no thread for it: then files are read at a load only.
-    init?(in directory: String, of names: [String], changed: @escaping @Sendable () -> Void) {
+    package init?(in directory: String, of names: [String], changed: @escaping @Sendable () -> Void) {
         guard let loop = ConfigurationThread.loop else { return nil }
         self.directory = directory
         self.names = names
@@ -24,9 +24,9 @@ final class FileLookout: @unchecked Sendable {
         self.loop = loop
     }
 
-    func start() { loop.submit { self.begin() } }
+    package func start() { loop.submit { self.begin() } }
 
-    func stop() {
+    package func stop() {
         loop.submit {
             self.isStopped = true
             self.watch?.cancel()

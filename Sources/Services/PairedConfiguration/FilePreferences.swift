@@ -3,7 +3,7 @@
 // looked at once more in the last moment before its replacement. It is the owner's file and may hold anything.
 
 import TandemBase
-import TandemFiles
+package import TandemFiles
 public import TandemPropertyList
 import TandemPropertyListXML
 import TandemReactor
@@ -37,7 +37,7 @@ public final class FilePreferences: PreferenceStore {
     }
 
     /// The directory and the name of a file at a path.
-    static func parts(of path: String) -> (directory: String, name: String) {
+    package static func parts(of path: String) -> (directory: String, name: String) {
         guard let slash = path.lastIndex(of: "/") else { return (".", path) }
         return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
     }
@@ -59,7 +59,7 @@ public final class FilePreferences: PreferenceStore {
     private static var attempts: Int { 8 }
 
     /// The longest wait for another process's turn, which takes milliseconds (LIM-97).
-    static var patience: Duration { .seconds(2) }
+    package static var patience: Duration { .seconds(2) }
 
     /// - Returns: false if there is more to read by now: nothing is written then.
     private func updateOnce(
@@ -170,7 +170,7 @@ public final class FilePreferences: PreferenceStore {
 }
 
 extension PreferenceStoreError {
-    fileprivate init(_ error: FileError, store: String) {
+    package init(_ error: FileError, store: String) {
         let reason: Reason =
             switch error {
             case .full: .full

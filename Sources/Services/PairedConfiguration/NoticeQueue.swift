@@ -94,7 +94,9 @@ final class NoticeQueue: Sendable {
 public final class ConfigurationObservation: Sendable {
     private let end: @Sendable () -> Void
 
-    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+    /// A registration; an app's own ``PreferenceStore`` makes one.
+    /// - Parameter end: ends the observation; called once or more often.
+    public init(_ end: @escaping @Sendable () -> Void) { self.end = end }
 
     /// Ends the observation; a call that is under way may still finish.
     public func cancel() { end() }
