@@ -82,9 +82,67 @@ private final class Preferences: Configuration, @unchecked Sendable {
         try store.unlock(passphrase: "a")
         store.lock()
         try store.update { _ in PreferenceEdit(values: ["a": 1]) }
-        // Another class does not open it.
-        let other = self.store(.whenUnlocked)
-        #expect(fault { try other.unlock(passphrase: "a") } == .locked)
+    }
+
+    @Test("SET-58: a store of another class opens with what that class needs, and is written under the new one at once")
+    func anotherClass() throws {
+        try store(.always).update { _ in PreferenceEdit(values: ["a": 1]) }
+        let steps: [(ProtectedAccessibility, String)] = [
+            (.whenUnlocked, "correct"), (.afterFirstUnlock, "correct"), (.always, "correct"),
+        ]
+        for (accessibility, passphrase) in steps {
+            let next = store(accessibility)
+            #expect(fault { try next.update { _ in PreferenceEdit() } } == .locked)
+            #expect(String(decoding: bytes, as: UTF8.self).contains(accessibility.rawValue) == false)
+            if accessibility != .whenUnlocked { #expect(fault { try next.unlock(passphrase: "wrong") } == .locked) }
+            try next.unlock(passphrase: passphrase)
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(text.contains(accessibility.rawValue))
+            #expect(try entries(next) == ["a": 1])
+        }
+        #expect(try entries(store(.always)) == ["a": 1])
+    }
+
+    private func entries(_ store: ProtectedPreferences) throws -> PropertyListDictionary? {
+        var found: PropertyListDictionary?
+        try store.update { entries in
+            found = entries
+            return PreferenceEdit()
+        }
+        return found
+    }
+
+    @Test(
+        "SET-36: the machine's identifier is 32 digits, a link leads to it, and another machine does not open the store"
+    )
+    func machines() throws {
+        let machine = place.path("machine-id")
+        func store() -> ProtectedPreferences {
+            ProtectedPreferences(place.path("secret.plist"), accessibility: .alwaysThisDeviceOnly, machine: machine)
+        }
+        for text in ["", "uninitialized\n", "0123456789ABCDEF0123456789abcdef\n"] {
+            place.write(Array(text.utf8), to: "machine-id")
+            #expect(fault { try store().update { _ in PreferenceEdit(values: ["a": 1]) } } == .unavailable)
+        }
+        place.write(Array("0123456789abcdef0123456789abcdef\n".utf8), to: "real")
+        unlink(machine)
+        symlink(place.path("real"), machine)
+        try store().update { _ in PreferenceEdit(values: ["a": 1]) }
+        #expect(try entries(store()) == ["a": 1])
+        place.write(Array("1123456789abcdef0123456789abcdef\n".utf8), to: "real")
+        #expect(fault { try store().update { _ in PreferenceEdit() } } == .locked)
+    }
+
+    @Test("SET-37: a salt or check of another length is damage, and never a key")
+    func lengths() throws {
+        try store(.always).update { _ in PreferenceEdit(values: ["a": 1]) }
+        let sound = try PropertyListReader.readDictionary(bytes)
+        for (key, count) in [("salt", 15), ("salt", 0), ("check", 31), ("check", 33), ("sealed", 27)] {
+            var file = sound
+            file[key] = .data([UInt8](repeating: 0, count: count))
+            place.write(try PropertyListWriter.write(file), to: "secret.plist")
+            #expect(fault { try store(.always).update { _ in PreferenceEdit() } } == .damaged)
+        }
     }
 
     @Test("SET-36: a class of this device only makes another key than the same class without")

@@ -43,8 +43,13 @@ public final class ProtectedPreferences: PreferenceStore {
     ///   - accessibility: the times and machines at which the values can be read.
     ///   - keyring: the description of a `user` key in the kernel's keyring, whose content is the passphrase: it
     ///     outlives this process and ends with the machine, or when somebody removes it.
-    public init(_ path: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil) {
-        let keys = ProtectionKeys(accessibility, path: path, keyring: keyring)
+    public convenience init(_ path: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil) {
+        self.init(path, accessibility: accessibility, keyring: keyring, machine: "/etc/machine-id")
+    }
+
+    /// As the public one, for a test of other machines.
+    package init(_ path: String, accessibility: ProtectedAccessibility, keyring: String? = nil, machine: String) {
+        let keys = ProtectionKeys(accessibility, path: path, keyring: keyring, machine: machine)
         self.keys = keys
         file = FilePreferences(path, .sealed(keys))
     }
@@ -55,7 +60,7 @@ public final class ProtectedPreferences: PreferenceStore {
         try turn.withLock { _ throws(PreferenceStoreError) in
             let old = keys.replacePassphrase(SecretBytes(copying: passphrase.utf8))
             do throws(PreferenceStoreError) {
-                try file.update { _ in PreferenceEdit() }
+                try use { _ in PreferenceEdit() }
             } catch {
                 if error.reason == .locked { _ = keys.replacePassphrase(old) }
                 throw error
@@ -71,7 +76,18 @@ public final class ProtectedPreferences: PreferenceStore {
     public func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
         try turn.withLock { _ throws(PreferenceStoreError) in
             try keys.check()
-            try file.update(change)
+            try use(change)
+        }
+    }
+
+    /// A file of another class is written again at once, under this one.
+    private func use(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
+        try file.update { entries in
+            let edit = change(entries)
+            guard edit.isEmpty, keys.wasOfAnotherClass, let first = entries?.first(where: { _ in true }) else {
+                return edit
+            }
+            return PreferenceEdit(values: [first.key: first.value])
         }
     }
 
@@ -89,18 +105,23 @@ public final class ProtectedPreferences: PreferenceStore {
 private final class ProtectionKeys: Sendable {
     private struct State {
         var passphrase: SecretBytes?
-        /// The last key, since making one takes a tenth of a second.
-        var made: (secret: SecretBytes, salt: [UInt8], key: SecretBytes)?
+        /// The last keys, since making some takes a tenth of a second.
+        var made: (secret: SecretBytes, accessibility: ProtectedAccessibility, salt: [UInt8], keys: StoreKeys)?
+        /// The class of the file that was read last.
+        var found: ProtectedAccessibility?
     }
 
+    /// The class of what is written.
     let accessibility: ProtectedAccessibility
     private let path: String
     private let keyring: String?
+    private let machine: String
     private let state = Mutex(State())
 
-    init(_ accessibility: ProtectedAccessibility, path: String, keyring: String?) {
+    init(_ accessibility: ProtectedAccessibility, path: String, keyring: String?, machine: String) {
         self.accessibility = accessibility
         self.path = path
+        self.machine = machine
         self.keyring = accessibility == .whenPasscodeSetThisDeviceOnly ? nil : keyring
     }
 
@@ -117,31 +138,47 @@ private final class ProtectionKeys: Sendable {
         state.withLock { $0 = State() }
     }
 
+    /// Whether the file that was read last had another class.
+    var wasOfAnotherClass: Bool { state.withLock { $0.found.map { $0 != accessibility } ?? false } }
+
+    func read(_ accessibility: ProtectedAccessibility) { state.withLock { $0.found = accessibility } }
+
     /// Whether there is a key at all; a key file is made when there is something to store.
     func check() throws(PreferenceStoreError) {
         guard !accessibility.isAlways else { return }
         do throws(PreferenceFault) {
-            _ = try secret(making: false)
+            _ = try secret(of: accessibility, making: false)
         } catch {
             throw PreferenceStoreError(error.reason, store: path, detail: error.detail)
         }
     }
 
-    /// The salt of the last key: a text has a nonce of its own anyway.
-    var salt: [UInt8] { state.withLock(\.made)?.salt ?? SecureRandom.bytes(16) }
+    static var saltCount: Int { 16 }
 
-    /// The key for a salt.
+    /// The salt of the last keys: a text has a nonce of its own anyway.
+    var salt: [UInt8] { state.withLock(\.made)?.salt ?? SecureRandom.bytes(Self.saltCount) }
+
+    /// The keys of a class for a salt.
     /// - Parameter making: whether a key file is made if there is none.
-    func key(salt: [UInt8], making: Bool) throws(PreferenceFault) -> SecretBytes {
-        let secret = try secret(making: making)
-        if let made = state.withLock(\.made), made.secret == secret, made.salt == salt { return made.key }
+    func keys(
+        of accessibility: ProtectedAccessibility, salt: [UInt8], making: Bool
+    ) throws(PreferenceFault) -> StoreKeys {
+        let secret = try secret(of: accessibility, making: making)
+        if let made = state.withLock(\.made), made.secret == secret, made.salt == salt,
+            made.accessibility == accessibility
+        {
+            return made.keys
+        }
         let bare = accessibility.isAlways ? secret : PassphraseKey.key(passphrase: secret, salt: salt)
-        let key = accessibility.isOfThisDevice ? try ofThisDevice(bare) : bare
-        state.withLock { $0.made = (secret, salt, key) }
-        return key
+        guard let bare else {
+            throw PreferenceFault(reason: .unavailable, detail: "OpenSSL has no scrypt here, or no memory for it")
+        }
+        let keys = StoreKeys(accessibility.isOfThisDevice ? try ofThisDevice(bare) : bare)
+        state.withLock { $0.made = (secret, accessibility, salt, keys) }
+        return keys
     }
 
-    private func secret(making: Bool) throws(PreferenceFault) -> SecretBytes {
+    private func secret(of accessibility: ProtectedAccessibility, making: Bool) throws(PreferenceFault) -> SecretBytes {
         if accessibility.isAlways { return try keyFile(making: making) }
         if let passphrase = state.withLock(\.passphrase) { return passphrase }
         if let keyring, var found = Linux.keyringContent(keyring) { return SecretBytes(taking: &found) }
@@ -172,57 +209,112 @@ private final class ProtectionKeys: Sendable {
 
     /// Binds a key to the machine: a copy of the file, with passphrase or key file, is not opened by another one.
     private func ofThisDevice(_ key: SecretBytes) throws(PreferenceFault) -> SecretBytes {
+        var digits: [UInt8]
         do throws(FileError) {
-            let machine = try FileReading.read(path: "/etc/machine-id", limit: 64)
-            guard !machine.isEmpty else { throw .missing(path: "/etc/machine-id") }
-            var bound = HMACSHA256.code(for: Array("tandem preferences".utf8) + machine, key: key)
-            return SecretBytes(taking: &bound)
+            digits = try FileReading.read(path: machine, limit: 64, followsLinks: true)
         } catch {
             throw PreferenceFault(reason: .unavailable, detail: error.description)
         }
+        if digits.last == UInt8(ascii: "\n") { digits.removeLast() }
+        // Before a system's first start is over the file is empty, or says `uninitialized`.
+        guard digits.count == 32, digits.allSatisfy("0123456789abcdef".utf8.contains) else {
+            throw PreferenceFault(reason: .unavailable, detail: "\(machine) has no machine identifier")
+        }
+        var bound = HMACSHA256.code(for: Array("tandem preferences".utf8) + digits, key: key)
+        return SecretBytes(taking: &bound)
+    }
+}
+
+/// The keys of a store under one secret: one seals, the other shows that the secret is the right one.
+private struct StoreKeys: Sendable {
+    let sealing: SecretBytes
+    let checking: SecretBytes
+
+    init(_ key: SecretBytes) {
+        sealing = Self.derived("tandem preferences sealing", key)
+        checking = Self.derived("tandem preferences checking", key)
+    }
+
+    private static func derived(_ label: String, _ key: SecretBytes) -> SecretBytes {
+        var code = HMACSHA256.code(for: Array(label.utf8), key: key)
+        return SecretBytes(taking: &code)
     }
 }
 
 extension PreferenceForm {
-    /// A property list of exactly these keys: `protected` (1), `accessibility`, `salt`, `check`, `sealed`.
+    /// A property list of exactly these keys: `protected` (2), `accessibility`, `salt`, `check`, `sealed`.
     fileprivate static func sealed(_ keys: ProtectionKeys) -> PreferenceForm {
         PreferenceForm(
             limit: propertyList.limit + 1024,
             read: { bytes throws(PreferenceFault) in
-                guard let file = try? PropertyListReader.readDictionary(bytes), file["protected"] == 1, file.count == 5,
-                    let salt = file["salt"]?.dataValue, let check = file["check"]?.dataValue,
-                    let sealed = file["sealed"]?.dataValue
-                else { throw PreferenceFault(reason: .damaged, detail: "it is no protected store of version 1") }
-                guard file["accessibility"]?.stringValue == keys.accessibility.rawValue else {
-                    throw PreferenceFault(reason: .locked, detail: "it has another accessibility")
+                guard let file = SealedFile(bytes) else {
+                    throw PreferenceFault(reason: .damaged, detail: "it is no protected store of version 2")
                 }
-                let key = try keys.key(salt: salt, making: false)
-                guard HMACSHA256.isValid(check, for: salt, key: key) else {
+                // Another class than the store's: the app has changed it.
+                let found = try keys.keys(of: file.accessibility, salt: file.salt, making: false)
+                guard HMACSHA256.isValid(file.check, for: file.salt, key: found.checking) else {
                     throw PreferenceFault(reason: .locked, detail: "the key is another one")
                 }
-                guard let content = SealedBytes.open(sealed, key: key, with: facts(keys.accessibility, salt)),
+                guard let content = SealedBytes.open(file.sealed, key: found.sealing, with: file.facts),
                     let entries = try? PropertyListReader.readDictionary(content)
                 else { throw PreferenceFault(reason: .damaged, detail: "its content was changed") }
+                keys.read(file.accessibility)
                 return entries
             },
             write: { entries throws(PreferenceFault) in
                 let salt = keys.salt
-                let key = try keys.key(salt: salt, making: true)
+                let made = try keys.keys(of: keys.accessibility, salt: salt, making: true)
                 do {
-                    let content = try PropertyListWriter.write(entries)
                     return try PropertyListWriter.write(
-                        [
-                            "protected": 1, "accessibility": .string(keys.accessibility.rawValue), "salt": .data(salt),
-                            "check": .data(HMACSHA256.code(for: salt, key: key)),
-                            "sealed": .data(SealedBytes.seal(content, key: key, with: facts(keys.accessibility, salt))),
-                        ] as PropertyListDictionary)
+                        SealedFile(
+                            try PropertyListWriter.write(entries), accessibility: keys.accessibility, salt: salt,
+                            keys: made
+                        ).dictionary)
                 } catch {
                     throw PreferenceFault(reason: .notStorable, detail: "\(error)")
                 }
             })
     }
+}
+
+/// The parts of a protected file.
+private struct SealedFile {
+    let accessibility: ProtectedAccessibility
+    let salt: [UInt8]
+    let check: [UInt8]
+    let sealed: [UInt8]
+
+    /// nil for another form, or parts of other lengths.
+    init?(_ bytes: [UInt8]) {
+        guard let file = try? PropertyListReader.readDictionary(bytes), file["protected"] == 2, file.count == 5,
+            let accessibility = file["accessibility"]?.stringValue.flatMap(ProtectedAccessibility.init(rawValue:)),
+            let salt = file["salt"]?.dataValue, salt.count == ProtectionKeys.saltCount,
+            let check = file["check"]?.dataValue, check.count == SHA256.count, let sealed = file["sealed"]?.dataValue
+        else { return nil }
+        self.accessibility = accessibility
+        self.salt = salt
+        self.check = check
+        self.sealed = sealed
+    }
+
+    init(_ content: [UInt8], accessibility: ProtectedAccessibility, salt: [UInt8], keys: StoreKeys) {
+        self.accessibility = accessibility
+        self.salt = salt
+        check = HMACSHA256.code(for: salt, key: keys.checking)
+        sealed = SealedBytes.seal(content, key: keys.sealing, with: Self.facts(accessibility, salt))
+    }
+
+    var facts: [UInt8] { Self.facts(accessibility, salt) }
+
+    var dictionary: PropertyListDictionary {
+        [
+            "protected": 2, "accessibility": .string(accessibility.rawValue), "salt": .data(salt),
+            "check": .data(check),
+            "sealed": .data(sealed),
+        ]
+    }
 
     private static func facts(_ accessibility: ProtectedAccessibility, _ salt: [UInt8]) -> [UInt8] {
-        Array("tandem preferences 1 \(accessibility.rawValue) ".utf8) + salt
+        Array("tandem preferences 2 \(accessibility.rawValue) ".utf8) + salt
     }
 }

@@ -72,18 +72,19 @@ private struct Sealing {
 
 /// scrypt (RFC 7914): a guess at the passphrase costs a thief 32 MiB and a tenth of a second.
 package enum PassphraseKey {
-    /// A key of 32 bytes.
+    /// A key of 32 bytes; nil if this OpenSSL has no scrypt (FIPS mode), or there is no memory for it.
     /// - Parameter salt: 16 random bytes, which are stored beside what the key seals.
-    package static func key(passphrase: SecretBytes, salt: [UInt8]) -> SecretBytes {
-        unsafe SecretBytes(count: SealedBytes.keyCount) { output in
-            let done = passphrase.withBytes { bytes in
+    package static func key(passphrase: SecretBytes, salt: [UInt8]) -> SecretBytes? {
+        var done = false
+        let key = unsafe SecretBytes(count: SealedBytes.keyCount) { output in
+            done = passphrase.withBytes { bytes in
                 openSSL {
                     unsafe EVP_PBE_scrypt(
                         bytes.bindMemory(to: CChar.self).baseAddress, bytes.count, salt, salt.count, 32_768, 8, 1,
                         64 << 20, output.bindMemory(to: UInt8.self).baseAddress, output.count) == 1
                 }.value
             }
-            precondition(done, "scrypt is part of every OpenSSL, as long as there is memory")
         }
+        return done ? key : nil
     }
 }
