@@ -80,6 +80,32 @@ import Testing
 
     private let longText = String(repeating: "a", count: 60_000)
 
+    @Test("SET-57: the texts of a list share the steps of one search, also of a pattern that has one place to start")
+    func textsShareTheSteps() throws {
+        // Each place costs over 1,000 steps: fewer than its share in one text, and more than in a list.
+        for source in ["(?:a|a){10}[bc]", "^(?:a|a){10}[bc]"] {
+            let pattern = try Pattern(source)
+            let text = String(repeating: "a", count: 20) + "aab"
+            #expect(try pattern.isFound(inEach: [text]) == pattern.isFound(in: text))
+            #expect(throws: PatternError.patternTooCostly) {
+                try pattern.isFound(inEach: [String](repeating: text, count: 2_500))
+            }
+        }
+        let pattern = try Pattern("^[a-z]+$")
+        #expect(try pattern.isFound(inEach: []) && pattern.isFound(inEach: ["a", "bc"]))
+        #expect(try !pattern.isFound(inEach: ["a", ""]))
+    }
+
+    @Test("LIM-115: the texts of a list have the length of one together")
+    func lengthsOfLists() throws {
+        let pattern = try Pattern("^a*$")
+        let half = String(repeating: "a", count: PatternLimits.textLength / 2)
+        #expect(try pattern.isFound(inEach: [half, String(half.dropLast())]))
+        #expect(throws: PatternError.textTooLong(count: PatternLimits.textLength + 1)) {
+            try pattern.isFound(inEach: [half, half])
+        }
+    }
+
     @Test func deepRecursionEndsAtALimit() throws {
         let pattern = try Pattern(#"^(\((?1)*\))*$"#)
         #expect(throws: PatternError.patternTooCostly) {

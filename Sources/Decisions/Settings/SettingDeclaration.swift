@@ -209,8 +209,7 @@ extension SettingDeclaration {
         // Each text of a list has the form.
         let texts = if case .strings(let texts) = value { texts } else { [value.text] }
         do {
-            for text in texts where try !pattern.isFound(in: text) { return .pattern(pattern.source) }
-            return nil
+            return try pattern.isFound(inEach: texts) ? nil : .pattern(pattern.source)
         } catch {
             return .patternTooCostly(pattern.source)
         }

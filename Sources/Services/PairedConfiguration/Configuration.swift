@@ -386,7 +386,8 @@ extension Configuration {
     ) -> ConfigurationLoad {
         defer { store.notices.deliver() }
         let home = SignedHome(application: application, role: role, directory: directory, time: time)
-        edits.load(from: directory)
+        // Signed values do not wait until edits, which are others' doing, have been judged.
+        defer { edits.load(from: directory) }
         return reported(signed.load(home, rules) { [weak self] in self?.timePassed() })
     }
 
@@ -408,7 +409,7 @@ extension Configuration {
         // A store that cannot be read is an event.
         try? readPreferences()
         defer { store.notices.deliver() }
-        edits.reload()
+        defer { edits.reload() }
         return reported(signed.reload(rules))
     }
 

@@ -20,9 +20,18 @@ package struct Pattern: Sendable {
     /// Whether the pattern is found anywhere in the text.
     /// - Throws: ``PatternError/patternTooCostly`` or ``PatternError/textTooLong(count:)``; both mean "not accepted".
     package func isFound(in text: String) throws(PatternError) -> Bool {
-        let bytes = Array(text.utf8)
-        guard bytes.count <= PatternLimits.textLength else { throw .textTooLong(count: bytes.count) }
-        return try compiled.isFound(in: bytes)
+        try isFound(inEach: [text])
+    }
+
+    /// Whether the pattern is found in each of the texts. They share the limits of one search, their lengths too.
+    /// - Throws: as ``isFound(in:)``.
+    package func isFound(inEach texts: [String]) throws(PatternError) -> Bool {
+        let count = texts.reduce(texts.count - 1) { $0 + $1.utf8.count }
+        guard count <= PatternLimits.textLength else { throw .textTooLong(count: count) }
+        for text in texts where try !compiled.isFound(in: Array(text.utf8), amongTexts: texts.count, ofBytes: count) {
+            return false
+        }
+        return true
     }
 }
 
@@ -66,7 +75,9 @@ extension Pattern: Equatable {
     }
 
     /// Whether the pattern is found anywhere in the text, which must be valid UTF-8.
-    func isFound(in text: [UInt8]) throws(PatternError) -> Bool {
+    /// - Parameters:
+    ///   - texts: the number of texts that share the steps of a search, and `bytes` all their bytes.
+    func isFound(in text: [UInt8], amongTexts texts: Int, ofBytes bytes: Int) throws(PatternError) -> Bool {
         guard let match = unsafe pcre2_match_data_create_8(1, nil),
             let share = unsafe pcre2_match_context_copy_8(limits)
         else { throw .patternTooCostly }
@@ -75,7 +86,8 @@ extension Pattern: Equatable {
             unsafe pcre2_match_context_free_8(share)
         }
         // PCRE2 counts the steps anew at each place where a match may start.
-        if !isAnchored { unsafe pcre2_set_match_limit_8(share, PatternLimits.steps(ofStartsIn: text.count)) }
+        let steps = PatternLimits.steps(ofStarts: isAnchored ? texts : bytes + 1)
+        unsafe pcre2_set_match_limit_8(share, steps)
         let result = unsafe pcre2_match_8(code, text, text.count, 0, 0, match, share)
         // 0 means found with more groups than the match data holds; one pair is all that is asked for.
         if result >= 0 { return true }
@@ -138,14 +150,14 @@ extension PatternError: CustomStringConvertible {
 package enum PatternLimits {
     /// Bytes of a pattern: the longest one in use has under 100.
     package static let patternLength = 4096
-    /// Bytes of a searched text: a value of one property.
+    /// Bytes of a searched text, or of all texts of a list (LIM-115): a value of one property.
     package static let textLength = 65_536
     /// Steps of one search: about 10 ms at worst, and ten times what an honest pattern takes on the longest text.
     package static let steps: UInt32 = 1_000_000
     /// Steps that each place of a text has at least, if a match may start at any of them.
     private static let leastSteps: UInt32 = 100
     /// Steps from each place of a text of so many bytes: a share of those of the search.
-    static func steps(ofStartsIn count: Int) -> UInt32 { max(leastSteps, steps / UInt32(count + 1)) }
+    static func steps(ofStarts count: Int) -> UInt32 { max(leastSteps, steps / UInt32(count)) }
     /// Nested backtracking points of one search.
     package static let depth: UInt32 = 10_000
     /// KiB of backtracking memory of one search.
