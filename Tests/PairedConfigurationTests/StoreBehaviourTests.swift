@@ -1,5 +1,5 @@
-// What each store of preferences in files does, whatever its form: values survive, nothing is lost between processes or by a
-// crash, strangers' files are not used, and damage is told and kept.
+// The behaviour of each store of preferences in files, whatever its form: values survive, nothing is lost between
+// processes or by a crash, strangers' files are not used, and damage is told and kept.
 
 import Glibc
 import PairedConfiguration
@@ -160,7 +160,7 @@ private let writes = Atomic<Int>(0)
     }
 
     @Test(
-        "SET-30, SET-55: values that no reader would take are not stored, and the old ones stay",
+        "SET-30, SET-55, LIM-114: values that no reader would take are not stored, and the old ones stay",
         arguments: Form.allCases)
     fileprivate func tooMuch(_ form: Form) throws {
         try edit(form, ["a": 1])

@@ -191,7 +191,7 @@ private struct Side {
         #expect(side.synchronise(&store).conflicts.isEmpty && store["volume"] == 71)
     }
 
-    @Test("SET-23: a form that is long or deep has a digest for its shadow, which tells an edit as well")
+    @Test("SET-23, LIM-113: a form that is long or deep has a digest for its shadow, which tells an edit as well")
     func digests() {
         let long: [PropertyListValue] = [.data([UInt8](repeating: 1, count: 1024))]
         let deep = (0..<8).reduce([PropertyListValue]()) { inner, _ in [.array(inner)] }

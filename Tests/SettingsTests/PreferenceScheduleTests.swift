@@ -1,5 +1,5 @@
-// Random schedules of an app, an editor, failing writes and crashes over one store, against a model that knows who wrote
-// what: a synchronisation takes each edit, loses no change without a conflict, and reports no other conflict.
+// Random schedules of an app, an editor, failing writes and crashes over one store, against a model that knows who
+// wrote what: a synchronisation takes each edit, loses no change without a conflict, and reports no other conflict.
 
 import TandemPropertyList
 import TandemSettings

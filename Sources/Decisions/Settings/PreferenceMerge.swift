@@ -209,7 +209,7 @@ package struct PreferenceMerge: Sendable {
     private struct Record: Sendable {
         /// The entry, and its value if it is valid, when the store was last read or written.
         var seen: (bare: PropertyListValue?, value: SettingValue?) = (nil, nil)
-        /// What the app wrote at last, if that failed: it may have been made all the same.
+        /// The last write of the app, if it failed: it may have been made all the same.
         var attempted: PreferenceOutcome.Written?
         /// Whether the store was ever read.
         var isKnown = false

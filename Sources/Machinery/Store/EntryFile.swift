@@ -1,6 +1,6 @@
-// A small SQLite file of entries that several processes read and change: preferences. In contrast to a daemon's store it
-// is opened for each use and closed after it, so that no lock outlasts a use, and its journal is rolled back: at rest
-// it is one file. A file that is not plainly good is refused and left as it is.
+// A small SQLite file of entries that several processes read and change: preferences. In contrast to a daemon's store
+// it is opened for each use and closed after it, so that no lock outlasts a use, and its journal is rolled back: at
+// rest it is one file. A file that is not plainly good is refused and left as it is.
 
 import CTandemSQLite
 
@@ -23,7 +23,7 @@ package struct EntryFile {
 
     /// Bytes of all keys and values (LIM-114).
     package static var byteLimit: Int { 4 << 20 }
-    /// Bytes of a file: values that were replaced leave free pages until the next commit.
+    /// Bytes of a file (LIM-114): values that were replaced leave free pages until the next commit.
     private static var fileLimit: Int64 { 16 << 20 }
     /// "TNDP": marks the file as ours among SQLite databases.
     private static var applicationID: Int64 { 0x544E_4450 }
@@ -51,7 +51,7 @@ package struct EntryFile {
         let connection = try translating { () throws(ResultCode) in
             try Connection(path: path, fileSystem: fileSystem)
         }
-        // What is not committed ends with the connection.
+        // A transaction without its commit ends with the connection.
         try translating { () throws(ResultCode) in try begin(on: connection) }
         let entries = try entries(on: connection)
         let changes = change(entries)

@@ -1,6 +1,6 @@
-// Preferences in a SQLite file: for an app that has many of them, or that changes some very often. A change writes its own
-// rows, where the property list of FilePreferences is written whole. A row's key is that of the entry, its value the
-// binary property list of the entry's.
+// Preferences in a SQLite file: for an app that has many of them, or that changes some very often. A change writes its
+// own rows, where the property list of FilePreferences is written whole. A row's key is that of the entry, its value
+// the binary property list of the entry's.
 
 public import PairedConfiguration
 import Synchronization
