@@ -219,7 +219,7 @@ package struct ApplicationFeatures: Sendable, Equatable {
     }
 }
 
-/// The name, the version and the icon of an app as its manifest has them (SET-84), for people.
+/// The name, the version and the icon of an app as its app manifest has them (SET-84), for people.
 package struct ApplicationIdentity: Sendable, Equatable {
     package var name: String?
     package var version: String?

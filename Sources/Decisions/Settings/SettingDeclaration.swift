@@ -45,7 +45,7 @@ public struct SettingDeclaration: Sendable {
     public let pattern: String?
     /// The labelled values, in their order; empty without any.
     public let choices: [SettingChoice]
-    /// The pictures of a slider; nil for any other editor.
+    /// The pictures of a slider; nil for any other control.
     public let icon: SliderIcon?
     /// A change takes effect at the next start of the application only.
     public let needsRestart: Bool
@@ -93,7 +93,7 @@ public struct SettingDeclaration: Sendable {
 }
 
 extension SettingDeclaration: CustomStringConvertible, CustomReflectable {
-    /// Name, type and editor; never a value.
+    /// Name, type and control; never a value.
     public var description: String { "\(name): \(type.rawValue), \(editor.rawValue)\(isSecret ? ", secret" : "")" }
 
     /// Only the description, so that a dump shows no value either.
@@ -282,7 +282,7 @@ public enum SettingAccess: String, Sendable, Hashable, CaseIterable, Comparable 
     }
 }
 
-/// The kind of editor of a property.
+/// The control of a property: the input that a person or an operator has for it.
 public enum SettingEditor: String, Sendable, Hashable {
     /// On or off.
     case toggle

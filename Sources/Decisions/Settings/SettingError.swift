@@ -116,7 +116,7 @@ public enum DeclarationProblem: Error, Sendable, Equatable {
     case choice(SettingError, label: String)
     /// The format or the zone of dates that are text means nothing.
     case invalidDateFormat(reason: String)
-    /// A key of the app's manifest, or the manifest itself.
+    /// A key of the app manifest, or the app manifest itself.
     case manifest(key: String, reason: String)
     /// A property that cannot be synced.
     case invalidSync(property: String, String)

@@ -1,4 +1,4 @@
-// Manifest of an app: the property list Info.plist, with keys of Apple's bundles and of Appfigurate. It names the app
+// App manifest: the property list Info.plist, with keys of Apple's bundles and of Appfigurate. It names the app
 // for people, and has what must be known before any code of the app runs. A key with a wrong value is a mistake of the
 // declaration, and never a silent default of a security switch.
 
@@ -11,7 +11,7 @@ import TandemSession
 public import TandemSettings
 import TandemWire
 
-/// The manifest of an app (Protocol/Settings.md SET-80 to SET-84).
+/// The app manifest, `Info.plist` (Protocol/Settings.md SET-80 to SET-84).
 public struct ApplicationManifest: Sendable, Equatable {
     /// `CFBundleIdentifier`: the application identifier, if neither the app nor the environment names one.
     public private(set) var identifier: String?
@@ -31,7 +31,7 @@ public struct ApplicationManifest: Sendable, Equatable {
     /// The mistakes; a key that one is about has no effect.
     public private(set) var problems: [DeclarationProblem] = []
 
-    /// The manifest of this process: `Info.plist` beside its executable. Without that file it is empty.
+    /// The app manifest of this process: `Info.plist` beside its executable. Without that file it is empty.
     public static let main =
         Linux.executablePath.map { path in
             ApplicationManifest(
@@ -59,7 +59,7 @@ public struct ApplicationManifest: Sendable, Equatable {
         }
     }
 
-    /// The manifest with these entries.
+    /// The app manifest with these entries.
     public init(_ entries: PropertyListDictionary) {
         identifier = text(["CFBundleIdentifier"], within: 128, in: entries)
         name = text(["CFBundleDisplayName", "CFBundleName"], within: Limits.applicationName, in: entries)

@@ -70,8 +70,8 @@ open class Configuration: @unchecked Sendable {
     /// As ``init(problems:preferences:)`` with ``ProblemPolicy/stop`` and ``preferenceStore``.
     public required convenience init() { self.init(problems: .stop) }
 
-    /// Override to name another manifest than that of the process, such as that of the app which an extension belongs
-    /// to: `ApplicationManifest(path: ...)`, kept in a constant.
+    /// Override to name another app manifest than that of the process, such as that of the app which an extension
+    /// belongs to: `ApplicationManifest(path: ...)`, kept in a constant.
     open class var manifest: ApplicationManifest { .main }
 
     /// Override to change defaults by assignment. Called once, by the initialiser; the result must keep all rules.

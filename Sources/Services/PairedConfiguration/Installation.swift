@@ -15,7 +15,7 @@ extension PairedSession {
     ///     try await session.activate()
     /// - Parameters:
     ///   - application: the application identifier; nil: the options', else that of the environment's
-    ///     `TANDEM_APPLICATION`, else that of the manifest.
+    ///     `TANDEM_APPLICATION`, else that of the app manifest.
     ///   - options: all else; the configuration's anchor, identifier and policy replace theirs.
     ///   - configuration: the app's one configuration; the session keeps it.
     /// - Throws: as `init(_:)` and `Configuration.install(on:)`.

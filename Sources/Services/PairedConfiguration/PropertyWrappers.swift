@@ -28,7 +28,7 @@ public import TandemSettings
     ///   - on: the value that stores and settings pages keep for on (`TrueValue`).
     ///   - off: the value that they keep for off (`FalseValue`).
     ///   - restart: a change takes effect at the next start only.
-    ///   - secret: the value is shown nowhere.
+    ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Bool = false, _ summary: String, on: PropertyListValue = true, off: PropertyListValue = false,
@@ -59,7 +59,7 @@ public import TandemSettings
     ///   - range: the bounds in the property's own type.
     ///   - icon: the pictures at the two ends.
     ///   - restart: a change takes effect at the next start only.
-    ///   - secret: the value is shown nowhere.
+    ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
@@ -91,7 +91,7 @@ public import TandemSettings
     ///   - range: the bounds in the property's own type, both included.
     ///   - pattern: searched in the shortest decimal text, with its anchors as written; nil or empty for none.
     ///   - restart: a change takes effect at the next start only.
-    ///   - secret: the value is shown nowhere.
+    ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
@@ -130,7 +130,7 @@ public import TandemSettings
     ///   - summary: what it is, for people.
     ///   - choices: label and value; each label once.
     ///   - restart: a change takes effect at the next start only.
-    ///   - secret: the value is shown nowhere.
+    ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, _ choices: KeyValuePairs<String, Value>,
@@ -175,7 +175,7 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ///   - pattern: searched in the shortest decimal text, with its anchors as written; nil or empty for none.
     ///   - choices: label and value; each label once.
     ///   - restart: a change takes effect at the next start only.
-    ///   - secret: the value is shown nowhere.
+    ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
@@ -217,7 +217,7 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ///   - summary: what it is, for people.
     ///   - key: the key in stores; nil for the property's name.
     ///   - restart: a change takes effect at the next start only.
-    ///   - secret: the value is shown nowhere.
+    ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String = "", key: String? = nil, restart: Bool = false,

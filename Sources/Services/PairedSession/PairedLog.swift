@@ -29,7 +29,7 @@ public enum PairedLog {
     }
 
     /// Whether every event is logged, of level debug too; false leaves errors only. Appfigurate's `APLSetLogging` and
-    /// the manifest's `APLLogging`.
+    /// the app manifest's `APLLogging`.
     public static var isVerbose: Bool {
         get { state.withLock { $0.threshold == .debug } }
         set { state.withLock { $0.threshold = newValue ? .debug : .error } }

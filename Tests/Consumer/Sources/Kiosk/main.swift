@@ -20,6 +20,6 @@ if let wish = CommandLine.arguments.dropFirst().first.flatMap({ Int($0) }) {
 }
 print("brightness \(configuration.brightness), greeting \(configuration.greeting)")
 for await changes in configuration.updates {
-    for change in changes.changes { print("\(change.name) is \(change.new.text), by \(changes.origin)") }
+    for change in changes.changes { print("\(change.name) is \(change.new.text) (\(changes.origin))") }
 }
 // snippet.end

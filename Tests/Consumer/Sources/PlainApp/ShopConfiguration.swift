@@ -13,7 +13,8 @@ final class ShopConfiguration: Configuration, @unchecked Sendable {
 
 // snippet.sources
 func load(_ configuration: ShopConfiguration) throws(SettingNameCollision) {
-    let load = configuration.loadFiles(in: "/etc/shop")  // config.release.plist, config.default.plist or config.plist
+    // config.debug.plist or config.release.plist, by the build; else config.default.plist, else config.plist
+    let load = configuration.loadFiles(in: "/etc/shop")
     for skipped in load.report.skipped { print(skipped) }
     if let failure = load.failure { print("\(failure.file): \(failure.rejection)") }
     try configuration.load(environment: nil, prefix: "SHOP")  // SHOP_BASE_URL, SHOP_PAGE_SIZE

@@ -128,13 +128,18 @@ extension Connectivity {
 // snippet.end
 
 // snippet.configuration
-/// Appfigurate's way: the app's own delegate asks first. With `WCSession.default.install(configuration)` before
-/// `activate()` it need not.
+/// Appfigurate's way: the app's own delegate asks first, and the configuration is not installed.
 ///
 /// `@unchecked`: every property is a wrapper around state behind a lock, which the base class checks.
 final class AppConfiguration: Configuration, @unchecked Sendable {
     @Toggle("Show the seconds") var showsSeconds = false
     override var publicKey: String? { nil }
+}
+
+/// After each activation.
+func load(_ configuration: AppConfiguration, on session: WCSession) {
+    guard let paired = session.pairedSession, let role = paired.role else { return }
+    configuration.load(application: paired.application, role: role, directory: paired.directory)
 }
 
 func received(
