@@ -40,6 +40,27 @@ import Testing
         }
     }
 
+    @Test(
+        "SET-56: what a person has added to an editable list is offered beside the declared values, also after a restart"
+    )
+    func addedChoices() throws {
+        try Fixture.withDirectory { directory in
+            let week = SettingChoice(label: "Week", value: .integer(7))
+            let month = SettingChoice(label: "Month", value: .integer(30))
+            for _ in 0..<2 {
+                let file: PropertyListDictionary = [
+                    "v": 1, "values": ["duration": 30],
+                    "choices": ["duration": [["label": "Month", "value": 30], ["label": "Long", "value": 400]]],
+                ]
+                try directory.replace("edits.plist", with: try PropertyListWriter.write(file))
+                let app = fixture.app(in: directory.path)
+                #expect(app.$duration.choices.first == week && app.$duration.choices.last == month)
+                #expect(app.$duration.choices.count == 3 && app.duration == 30)
+                #expect(app.$duration.declaration.choices.count == 2)
+            }
+        }
+    }
+
     @Test("SCH-10: an edit that the app's schema does not take is an event, once, and the others apply")
     func skips() throws {
         try Fixture.withDirectory { directory in

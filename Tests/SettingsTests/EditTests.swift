@@ -49,6 +49,66 @@ import Testing
         #expect(signed?.description == refusal(["volume": 101]))
     }
 
+    private static let lists = SettingsSchema([
+        SettingDeclaration(
+            name: "duration", type: .integer, editor: .editableChoice, summary: "", bounds: .integer(0...365),
+            choices: [SettingChoice(label: "Week", value: .integer(7))], access: .counterpart,
+            initialValue: .integer(7)),
+        SettingDeclaration(
+            name: "font", type: .string, editor: .choice, summary: "",
+            choices: [SettingChoice(label: "Serif", value: .string("serif"))], initialValue: .string("serif")),
+    ])
+
+    private func list(_ pairs: (String, PropertyListValue)...) -> PropertyListValue {
+        .array(pairs.map { ["label": .string($0.0), "value": $0.1] })
+    }
+
+    @Test("SET-56: values added to an editable list are kept with the edits, in their order, and can be taken back")
+    func addedChoices() throws {
+        var edits = SettingEdits()
+        let added = list(("Month", 30), ("Quarter", 91))
+        try edits.choices.replace(["duration": added], in: Self.lists)
+        let read = try #require(SettingEdits(edits.dictionary))
+        #expect(read == edits)
+        let month = SettingChoice(label: "Month", value: .integer(30))
+        #expect(
+            read.choices.choices(at: 0, in: Self.lists) == [
+                month, SettingChoice(label: "Quarter", value: .integer(91)),
+            ])
+        // A value that the schema no longer takes is not offered.
+        let stale = AddedChoices(["duration": list(("Old", 400), ("Month", 30)), "font": list(("A", "a"))])
+        #expect(stale.choices(at: 0, in: Self.lists) == [month] && stale.choices(at: 1, in: Self.lists).isEmpty)
+        edits.choices = AddedChoices(["duration": added, "gone": added])
+        try edits.choices.replace(["duration": [], "gone": []], in: Self.lists)
+        #expect(edits == SettingEdits() && edits.dictionary == SettingEdits().dictionary)
+    }
+
+    @Test("SET-56: an added value keeps the rules of its property, and a list its labels; LIM-115 of them are kept")
+    func refusedChoices() throws {
+        func refusal(_ changes: PropertyListDictionary) -> String? {
+            var choices = AddedChoices()
+            do throws(SettingsPayloadError) {
+                try choices.replace(changes, in: Self.lists)
+                return nil
+            } catch {
+                #expect(choices == AddedChoices(), "nothing is taken in part")
+                return error.description
+            }
+        }
+        #expect(refusal(["duration": list(("Long", 366))]) == "duration: 366 is over the maximum 365")
+        #expect(refusal(["duration": list(("Text", "7"))]) == "duration: '7' is not of type integer")
+        let label = "duration: a label has 1 to 128 bytes and stands once"
+        #expect(refusal(["duration": list(("Week", 8))]) == label)
+        #expect(
+            refusal(["duration": list(("A", 8), ("A", 9))]) == label && refusal(["duration": list(("", 1))]) == label)
+        #expect(refusal(["duration": [1]]) == "duration: an added value is a dictionary of 'label' and 'value'")
+        #expect(refusal(["font": list(("Sans", "sans"))]) == "font: its list cannot be edited")
+        #expect(refusal(["gone": list(("A", 1))]) == "there is no property 'gone'")
+        let many = (0...64).map { PropertyListValue.dictionary(["label": .string("\($0)"), "value": 1]) }
+        #expect(refusal(["duration": .array(Array(many.dropLast()))]) == nil)
+        #expect(refusal(["duration": .array(many)]) == "duration: a list has at most 64 added values")
+    }
+
     @Test("SCH-9: no edit sets a key for signed configuration, and the paired device only those that are open to it")
     func access() throws {
         #expect(refusal(["server": "b"]) == "server: only a signed configuration sets it")

@@ -38,6 +38,8 @@ package struct SettingEdits: Sendable, Equatable {
     private var nothing: PropertyListDictionary = [:]
     /// The pairings of the primaries that made edits, by key. The other edits are the user's.
     private var authors: PropertyListDictionary = [:]
+    /// The values that were added to editable lists.
+    package var choices = AddedChoices()
 
     /// No edits.
     package init() { values = [:] }
@@ -49,6 +51,7 @@ package struct SettingEdits: Sendable, Equatable {
         for key in dictionary["nothing"]?.arrayValue?.compactMap(\.stringValue) ?? [] where values[key] == nil {
             nothing[key] = true
         }
+        choices = AddedChoices(dictionary["choices"]?.dictionaryValue ?? [:])
         for (key, author) in dictionary["by"]?.dictionaryValue ?? [:] where self[key] != nil {
             authors[key] = author.pairing.map { .data($0.bytes) }
         }
@@ -59,6 +62,7 @@ package struct SettingEdits: Sendable, Equatable {
         var dictionary: PropertyListDictionary = ["v": 1, "values": .dictionary(values)]
         if !nothing.isEmpty { dictionary["nothing"] = .array(nothing.keys.map { .string($0) }) }
         if !authors.isEmpty { dictionary["by"] = .dictionary(authors) }
+        if !choices.lists.isEmpty { dictionary["choices"] = .dictionary(choices.lists) }
         return dictionary
     }
 
@@ -165,7 +169,7 @@ extension SettingsSchema {
         return taken
     }
 
-    fileprivate func edit(
+    func edit(
         _ key: String, _ value: PropertyListValue?, by editor: SettingAccess, isLoose: Bool
     ) -> Result<(place: Int, value: SettingValue, isConverted: Bool), SettingError> {
         guard let place = place(of: key) else {
@@ -187,7 +191,7 @@ extension SettingsSchema {
 
 extension SettingDeclaration {
     /// The error of an editor who may not edit the property.
-    fileprivate func refusal(of editor: SettingAccess, value: String) -> SettingError? {
+    func refusal(of editor: SettingAccess, value: String) -> SettingError? {
         guard access < editor else { return nil }
         return SettingError(property: name, value: value, rule: access == .signed ? .signedOnly : .notForCounterpart)
     }

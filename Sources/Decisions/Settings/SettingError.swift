@@ -34,6 +34,8 @@ public struct SettingError: Error, Sendable, Equatable {
         case signedOnly
         /// The app does not let the paired device edit the property.
         case notForCounterpart
+        /// A list does not take what a person adds to it, for this reason.
+        case editableList(String)
     }
 
     /// The property's name.
@@ -71,6 +73,7 @@ extension SettingError.Rule {
         case .localOnly: "local-only"
         case .signedOnly: "signed-only"
         case .notForCounterpart: "not-for-counterpart"
+        case .editableList: "editable-list"
         }
     }
 }
@@ -92,6 +95,7 @@ extension SettingError: CustomStringConvertible {
         case .localOnly(let type): "\(property): a value of type \(type.rawValue) cannot be signed"
         case .signedOnly: "\(property): only a signed configuration sets it"
         case .notForCounterpart: "\(property): the app does not let the paired device edit it"
+        case .editableList(let reason): "\(property): \(reason)"
         }
     }
 }

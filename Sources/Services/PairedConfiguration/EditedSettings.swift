@@ -51,7 +51,8 @@ final class EditedSettings: Sendable {
         let taken = store.schema.taken(edits)
         // An edit that is gone has the origin that it had.
         let former = state.counterparts.filter { taken.values[$0] == nil }
-        store.replaceEdits(taken.values, ofCounterparts: taken.counterparts.union(former))
+        store.replaceEdits(
+            taken.values, ofCounterparts: taken.counterparts.union(former), choices: edits.choices)
         for error in taken.errors where !state.errors.contains(error) { store.notices.add(.event(.editIgnored(error))) }
         (state.errors, state.counterparts) = (taken.errors, taken.counterparts)
     }

@@ -66,6 +66,10 @@ public final class Property<Value: Sendable>: Sendable {
     /// Where the effective value comes from.
     public var layer: SettingLayer { home.map { $0.store.layer(at: $0.place) } ?? .declaredDefault }
 
+    /// The labelled values that a person is offered: those of the declaration, and of an ``EditableChoice`` those that
+    /// a person has added, as they are now.
+    public var choices: [SettingChoice] { declaration.choices + (home.map { $0.store.added(at: $0.place) } ?? []) }
+
     /// Sets the stored preference; a signed override continues to hide it.
     /// - Throws: the rule that the value breaks; nothing is changed then.
     public func set(_ value: Value) throws(SettingError) {

@@ -14,6 +14,8 @@ final class SettingsStore: Sendable {
         var resetting: [SettingValue]?
         /// The sources that threads are reading: what code assigns on such a thread is part of its source.
         var readings: [UInt64: LayerReading] = [:]
+        /// The labelled values that a person has added, by place; empty before the first edits.
+        var added: [[SettingChoice]] = []
         /// The changes that the store of preferences lacks.
         var merge = PreferenceMerge(SettingsSchema([]))
         /// Whether the hook for defaults runs.
@@ -62,8 +64,12 @@ final class SettingsStore: Sendable {
     /// - Parameters:
     ///   - values: one or nil for each declaration.
     ///   - counterparts: the places whose changes are those of primaries.
-    func replaceEdits(_ values: [SettingValue?], ofCounterparts counterparts: Set<Int>) {
+    ///   - choices: the values that a person has added to lists.
+    func replaceEdits(_ values: [SettingValue?], ofCounterparts counterparts: Set<Int>, choices: AddedChoices) {
+        let schema = schema
+        let added = schema.declarations.indices.map { choices.choices(at: $0, in: schema) }
         state.withLock { state in
+            state.added = added
             for (origin, isOfCounterpart) in [(SettingOrigin.user, false), (.counterpart, true)] {
                 let edits = values.indices.filter { counterparts.contains($0) == isOfCounterpart }
                     .map { (place: $0, value: values[$0]) }
@@ -74,6 +80,11 @@ final class SettingsStore: Sendable {
 
     func value(at place: Int) -> SettingValue {
         state.withLock { $0.resetting?[place] ?? $0.layers.value(at: place) }
+    }
+
+    /// The labelled values that a person has added to the list of a property.
+    func added(at place: Int) -> [SettingChoice] {
+        state.withLock { $0.added.indices.contains(place) ? $0.added[place] : [] }
     }
 
     func layer(at place: Int) -> SettingLayer { state.withLock { $0.layers.layer(at: place) } }

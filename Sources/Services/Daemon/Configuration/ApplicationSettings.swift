@@ -168,14 +168,17 @@ final class ApplicationSettings {
     }
 
     /// Edits values as a whole; returns the keys whose values were converted.
-    /// - Parameter empty: keys that are set to nothing.
+    /// - Parameters:
+    ///   - empty: keys that are set to nothing.
+    ///   - choices: the added values of editable lists, by key, in place of those before.
     func set(
-        _ values: PropertyListDictionary, empty: [String] = [], isLoose: Bool, of app: ApplicationIdentifier,
-        by editor: SettingsEditor
+        _ values: PropertyListDictionary, empty: [String] = [], choices: PropertyListDictionary = [:], isLoose: Bool,
+        of app: ApplicationIdentifier, by editor: SettingsEditor
     ) async throws(SettingsFailure) -> [String] {
-        try await change(app, by: editor, "settings edited", values.keys + empty) {
+        try await change(app, by: editor, "settings edited", values.keys + empty + choices.keys) {
             edits, schema throws(SettingsPayloadError) in
-            try edits.set(values, empty: empty, by: editor.author, isLoose: isLoose, in: schema)
+            try edits.choices.replace(choices, in: schema)
+            return try edits.set(values, empty: empty, by: editor.author, isLoose: isLoose, in: schema)
         }
     }
 

@@ -64,6 +64,7 @@ struct SettingsState: Sendable {
         }
         row["value"] = signed ?? (edit.map(\.value) ?? declaration.stored(declaration.initialValue))
         row["edit"] = edit?.value
+        if declaration.editor == .editableChoice { row["choices"] = edits.choices.lists[declaration.name] }
         return row
     }
 

@@ -23,6 +23,7 @@ private struct SettingsRequest {
     }
 
     var editor: SettingsEditor { .user(caller.user) }
+    var isRemote: Bool { !secondary.isAbsent }
 
     /// Whether the caller may use the app's settings now.
     func isAllowed(on node: Node) -> Bool { isPrivileged || node.local.owner(of: app) == caller.user }
@@ -88,6 +89,8 @@ struct SettingsSetCommand: ControlCommand {
     private let values: PropertyListDictionary
     /// The keys that are set to nothing.
     private let nothing: [String]
+    /// The added values of editable lists, by key.
+    private let choices: PropertyListDictionary
     private let isLoose: Bool
 
     init(_ request: ControlRequest) throws(WireError) {
@@ -99,16 +102,20 @@ struct SettingsSetCommand: ControlCommand {
                 return keys?.count == value.arrayValue?.count ? keys : nil
             } ?? []
         self.values = values
+        choices = try request.fields.optional("choices", "a dictionary", \.dictionaryValue) ?? [:]
         isLoose = try request.fields.boolean("import", absent: false)
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        guard choices.isEmpty || !request.isRemote else {
+            throw ControlFailure(.badRequest, "'choices' are for this device's own apps")
+        }
         let body: PropertyListDictionary = [
             "values": .dictionary(values), "nothing": .array(nothing.map { .string($0) }), "import": .boolean(isLoose),
         ]
         return try await request.run(on: node, remote: (.settingsSet, body)) { settings throws(SettingsFailure) in
             let converted = try await settings.set(
-                values, empty: nothing, isLoose: isLoose, of: request.app, by: request.editor)
+                values, empty: nothing, choices: choices, isLoose: isLoose, of: request.app, by: request.editor)
             return ["converted": .array(converted.map { .string($0) })]
         }
     }
