@@ -7,16 +7,21 @@ package struct SettingLayers: Sendable {
     package let schema: SettingsSchema
     /// One row for each layer in the order of SettingLayer, one column for each declaration.
     private var rows: [[SettingValue?]]
+    /// The value of the first layer that has one, for each declaration: an app reads far more often than it changes.
+    private var effective: [SettingValue]
 
     package init(_ schema: SettingsSchema) {
         self.schema = schema
         let empty = [SettingValue?](repeating: nil, count: schema.declarations.count)
         rows = SettingLayer.allCases.map { _ in empty }
-        rows[SettingLayer.declaredDefault.rawValue] = schema.declarations.map(\.initialValue)
+        effective = schema.declarations.map(\.initialValue)
+        rows[SettingLayer.declaredDefault.rawValue] = effective
     }
 
     /// The value of the first layer that has one.
-    package func value(at place: Int) -> SettingValue {
+    package func value(at place: Int) -> SettingValue { effective[place] }
+
+    private func first(at place: Int) -> SettingValue {
         for row in rows {
             if let value = row[place] { return value }
         }
@@ -98,18 +103,21 @@ package struct SettingLayers: Sendable {
             schema.problem(of: values[place], at: place) == nil
                 ? values[place] : schema.declarations[place].initialValue
         }
+        effective = effective.indices.map { first(at: $0) }
         return problems
     }
 
     private mutating func change(
         _ origin: SettingOrigin, _ event: (inout [[SettingValue?]]) -> Void
     ) -> SettingChanges {
-        let before = schema.declarations.indices.map { value(at: $0) }
         event(&rows)
-        let changes = schema.declarations.indices.compactMap { place -> SettingChange? in
-            let now = value(at: place)
-            guard now != before[place] else { return nil }
-            return SettingChange(of: schema.declarations[place], old: before[place], new: now)
+        var changes: [SettingChange] = []
+        for place in effective.indices {
+            let (old, new) = (effective[place], first(at: place))
+            // Equal numbers may be of other bits.
+            effective[place] = new
+            guard new != old else { continue }
+            changes.append(SettingChange(of: schema.declarations[place], old: old, new: new))
         }
         return SettingChanges(origin: origin, changes: changes)
     }
