@@ -158,7 +158,8 @@ private final class OddStore: PreferenceStore {
         func path(
             _ variables: [String: String], _ program: String? = "/usr/bin/kiosk", of app: String? = nil
         ) -> String? {
-            let store = ApplicationPreferences.store(of: app, variable: { variables[$0] }, program: program)
+            let manifest = ApplicationManifest(app.map { ["CFBundleIdentifier": .string($0)] } ?? [:])
+            let store = ApplicationPreferences.store(of: manifest, variable: { variables[$0] }, program: program)
             return (store as? FilePreferences)?.path
         }
         let home = ["HOME": "/h"]

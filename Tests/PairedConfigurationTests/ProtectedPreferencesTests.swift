@@ -197,6 +197,47 @@ private final class Preferences: Configuration, @unchecked Sendable {
         #expect(Preferences(preferences: store(.always)).token == "marlin")
     }
 
+    @Test("SET-59: the manifest protects the app's own store or its group's, without code; with a mistake none is used")
+    func ofTheManifest() throws {
+        func store(_ entries: PropertyListDictionary, _ variables: [String: String] = ["HOME": "/h"])
+            -> any PreferenceStore
+        {
+            ApplicationPreferences.store(
+                of: ApplicationManifest(entries), variable: { variables[$0] }, program: "/usr/bin/kiosk")
+        }
+        func path(_ store: any PreferenceStore) -> String? { (store as? ProtectedPreferences)?.path }
+        #expect((store([:]) as? FilePreferences)?.path == "/h/.config/kiosk/preferences.plist")
+        let always: PropertyListDictionary = ["APLKeychainAccessibility": "Always"]
+        #expect(path(store(always)) == "/h/.config/kiosk/protected.plist")
+        #expect(path(store(always, ["TANDEM_PREFERENCES": "/p"])) == "/p/protected.plist")
+        #expect(store(always, ["TANDEM_PREFERENCES": "memory"]) is MemoryPreferences)
+        let group: PropertyListDictionary = ["APLKeychainAccessGroup": "com.example.family"]
+        let variables = ["HOME": "/h", "TANDEM_PREFERENCES": "/p", "TANDEM_APPLICATION": "a"]
+        #expect(path(store(group, variables)) == "/h/.config/com.example.family/protected.plist")
+        for wrong: PropertyListDictionary in [
+            ["APLKeychainAccessibility": "Sometimes"], ["APLKeychainAccessGroup": 1],
+            ["APLKeychainAccessGroup": "../other"],
+        ] {
+            #expect(fault { try store(wrong).update { _ in PreferenceEdit() } } == .unavailable)
+        }
+    }
+
+    @Test("SET-59: a configuration unlocks the store that its manifest asks for")
+    func unlockingAConfiguration() throws {
+        let app = Preferences(preferences: store(.whenUnlocked))
+        app.token = "swordfish"
+        try app.unlockPreferences(passphrase: "correct horse")
+        try app.writePreferences()
+        let next = Preferences(preferences: store(.whenUnlocked))
+        #expect(next.token.isEmpty)
+        #expect(fault { try next.unlockPreferences(passphrase: "wrong horse") } == .locked)
+        try next.unlockPreferences(passphrase: "correct horse")
+        try next.readPreferences()
+        #expect(next.token == "swordfish")
+        next.lockPreferences()
+        #expect(fault { try next.readPreferences() } == .locked)
+    }
+
     @Test("SET-35: an access group is a store of several apps; an empty or invalid name is an error")
     func groups() throws {
         let lookup = { (name: String) -> String? in name == "HOME" ? "/h" : nil }

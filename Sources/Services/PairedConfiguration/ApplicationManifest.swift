@@ -28,6 +28,8 @@ public struct ApplicationManifest: Sendable, Equatable {
     public private(set) var accessibility: ProtectedAccessibility? = .always
     /// `APLKeychainAccessGroup`: the group that shares the protected store; nil for a store of the app's own.
     public private(set) var accessGroup: String?
+    /// Whether the app's preferences are in a protected store: one of the two keys is there, or the file is unreadable.
+    public private(set) var isProtected = false
     /// The mistakes; a key that one is about has no effect.
     public private(set) var problems: [DeclarationProblem] = []
 
@@ -55,6 +57,7 @@ public struct ApplicationManifest: Sendable, Equatable {
         } catch {
             self.init([:])
             accessibility = nil
+            isProtected = true
             problems = [.manifest(key: path, reason: "\(error)")]
         }
     }
@@ -78,6 +81,7 @@ public struct ApplicationManifest: Sendable, Equatable {
             }
         }
         accessGroup = text(["APLKeychainAccessGroup"], within: 255, in: entries)
+        isProtected = entries["APLKeychainAccessibility"] != nil || entries["APLKeychainAccessGroup"] != nil
         // A store that was to be shared must not become a private one, nor one with another protection.
         if accessGroup == nil, entries["APLKeychainAccessGroup"] != nil { accessibility = nil }
     }

@@ -78,11 +78,11 @@ open class Configuration: @unchecked Sendable {
     /// Appfigurate's `reset`.
     open func reset() {}
 
-    /// Override to keep the app's preferences elsewhere than in the app's own file
-    /// (Protocol/Settings.md SET-21): ``FilePreferences`` in another place, ``MemoryPreferences``, or a store of the
-    /// app's. Called once, by the initialiser.
+    /// Override to keep the app's preferences elsewhere than in the app's own file (Protocol/Settings.md SET-21), or in
+    /// the protected one that the ``manifest`` asks for (SET-59): ``FilePreferences`` in another place,
+    /// ``MemoryPreferences``, or a store of the app's. Called once, by the initialiser.
     open var preferenceStore: any PreferenceStore {
-        ApplicationPreferences.store(of: type(of: self).manifest.identifier)
+        ApplicationPreferences.store(of: type(of: self).manifest)
     }
 
     /// Override to set preferences that are not stored yet, by assignment; a property that has a stored value keeps it,
@@ -204,6 +204,18 @@ extension Configuration {
     public func readPreferences() throws(PreferenceStoreError) {
         try preferences.withLock(\.self)?.synchronise(writing: false)
     }
+
+    /// Supplies the passphrase of the protected store of preferences: the stored values apply, and what the app has set
+    /// since its start is stored. Nothing happens without a protected store.
+    /// - Throws: it is another passphrase than the store's.
+    public func unlockPreferences(passphrase: String) throws(PreferenceStoreError) {
+        try protected?.unlock(passphrase: passphrase)
+    }
+
+    /// As ``ProtectedPreferences/lock()``, if the store of preferences is protected.
+    public func lockPreferences() { protected?.lock() }
+
+    private var protected: ProtectedPreferences? { preferences.withLock(\.self)?.store as? ProtectedPreferences }
 
     /// Stores what is not stored yet, after taking what others have changed. It is durable when this returns; without
     /// this call it is within moments, and when the process exits in order. DDGPreferences' `writePreferences`.

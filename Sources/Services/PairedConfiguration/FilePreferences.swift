@@ -227,6 +227,8 @@ struct PreferenceForm: Sendable {
 package struct ApplicationPreferences {
     /// The name of the file.
     private static var fileName: String { "preferences.plist" }
+    /// The name of a file that the manifest protects.
+    private static var protectedName: String { "protected.plist" }
 
     /// An app's own directory for what its library keeps.
     package enum Place: Equatable {
@@ -239,17 +241,32 @@ package struct ApplicationPreferences {
         var path: String? { if case .directory(let path) = self { path } else { nil } }
     }
 
-    /// The store: `preferences.plist` in the app's ``Place``.
+    /// The store: `preferences.plist` in the app's ``Place``, or the protected one that its manifest asks for.
     package static func store(
-        of identifier: String? = nil, variable: (String) -> String? = Linux.environment,
-        program: String? = CommandLine.arguments.first
+        of manifest: ApplicationManifest = ApplicationManifest([:]),
+        variable: (String) -> String? = Linux.environment, program: String? = CommandLine.arguments.first
     ) -> any PreferenceStore {
-        switch place(of: identifier, variable: variable, program: program) {
-        case .directory(let path): FilePreferences(path + "/" + fileName)
-        case .memory: MemoryPreferences()
-        case .none(let detail): NoPreferences(detail: detail)
+        let place =
+            manifest.accessGroup.map { self.place(ofGroup: $0, variable) }
+            ?? place(of: manifest.identifier, variable: variable, program: program)
+        switch (place, manifest.isProtected, manifest.accessibility) {
+        case (.memory, _, _): return MemoryPreferences()
+        case (.none(let detail), _, _): return NoPreferences(detail: detail)
+        case (.directory(let path), false, _): return FilePreferences(path + "/" + fileName)
+        case (.directory(let path), true, let accessibility?):
+            return ProtectedPreferences(path + "/" + protectedName, accessibility: accessibility)
+        case (.directory, true, nil):
+            return NoPreferences(detail: "the manifest, which says how they are protected, has a mistake")
         }
     }
+
+    private static func place(ofGroup group: String, _ variable: (String) -> String?) -> Place {
+        if variable("TANDEM_PREFERENCES") == "memory" { return .memory }
+        guard let name = try? ApplicationIdentifier(group) else { return .none(noGroup) }
+        return directory(of: name, variable).map(Place.directory) ?? .none(noHome)
+    }
+
+    fileprivate static let noGroup = "an access group is 1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
 
     /// The directory that `TANDEM_PREFERENCES` names, else the app's own: it has the same name however the app was
     /// started, by a person or by a daemon.
@@ -304,8 +321,7 @@ extension FilePreferences {
     ) throws(PreferenceStoreError) {
         let store = "the access group '\(accessGroup.prefix(64))'"
         guard let name = try? ApplicationIdentifier(accessGroup) else {
-            let detail = "an access group is 1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
-            throw PreferenceStoreError(.unavailable, store: store, detail: detail)
+            throw PreferenceStoreError(.unavailable, store: store, detail: ApplicationPreferences.noGroup)
         }
         guard let path = ApplicationPreferences.sharedPath(name, variable) else {
             throw PreferenceStoreError(.unavailable, store: store, detail: ApplicationPreferences.noHome)

@@ -23,7 +23,7 @@ final class StoredPreferences: Sendable {
     private let turn = Mutex(())
     private let state: Mutex<State>
     private let values: SettingsStore
-    private let store: any PreferenceStore
+    let store: any PreferenceStore
 
     /// The names of the properties that the settings pages show.
     let settingsKeys: [String]
