@@ -62,6 +62,7 @@ let system: [Target] = [
     cLibrary("PCRE2", "libpcre2-dev", pkgConfig: "libpcre2-8"),
     cLibrary("Expat", "libexpat1-dev", pkgConfig: "expat"),
     cLibrary("QREncode", "libqrencode-dev", pkgConfig: "libqrencode"),
+    cLibrary("MicroHTTPD", "libmicrohttpd-dev", pkgConfig: "libmicrohttpd"),
     .target(name: "CTandemLinux", path: "Sources/System/CLinux"),
 ]
 
@@ -81,7 +82,9 @@ let decisionRooms: [Target] = [
     room("Decisions", "Pairing", imports: values),
     room("Decisions", "SignedConfiguration", imports: values),
     room("Decisions", "Settings", imports: ["TandemBase", "TandemPropertyList", "TandemCrypto", "TandemPattern"]),
-    room("Decisions", "Operations", imports: ["TandemBase", "TandemWire"]),
+    room("Decisions", "Operations", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
+    // Of the console's executable alone: the daemon is not to know it.
+    room("Decisions", "Console", imports: values + ["TandemSettings", "TandemOperations"]),
 ]
 
 let machineryRooms: [Target] = [
@@ -95,6 +98,11 @@ let serviceRooms: [Target] = [
     // One module, so that a rule is whole in one file and its state is private. The arrows between its folders are
     // declared in Scripts/lib/folders.py and proved from the names that each folder uses.
     room("Services", "Daemon", imports: values + decisions + machinery),
+    room(
+        "Services", "Control",
+        imports: [
+            "TandemBase", "TandemPropertyList", "TandemWire", "TandemOperations", "TandemReactor", "TandemTransport",
+        ]),
     room(
         "Services", "PairedSession", target: "PairedSession",
         imports: [
@@ -122,8 +130,14 @@ let commands: [Target] = [
     command(
         "tandem", folder: "tandem",
         imports: values + decisions + machinery + [
-            "CTandemQREncode", "TandemDaemon", "PairedSession", "TandemPropertyListXML",
+            "CTandemQREncode", "TandemDaemon", "TandemControl", "PairedSession", "TandemPropertyListXML",
         ]),
+    command(
+        "tandem-console", folder: "tandem-console",
+        imports: [
+            "CTandemMicroHTTPD", "TandemConsole", "TandemControl", "TandemOperations", "TandemReactor",
+            "TandemTransport", "TandemFiles", "PairedSession",
+        ] + values),
     command(
         "SampleApp", folder: "SampleApp",
         imports: ["PairedSession", "PairedConfiguration", "TandemBase", "TandemPropertyList"]),
@@ -165,6 +179,7 @@ let testTargets: [Target] = [
     tests("Pairing", imports: ["TandemPairing"] + values),
     tests("SignedConfiguration", imports: ["TandemSignedConfiguration"] + values),
     tests("Operations", imports: ["TandemOperations", "TandemBase", "TandemWire"]),
+    tests("Console", imports: ["TandemConsole", "TandemSettings", "TandemOperations"] + values),
     tests("Settings", imports: ["TandemSettings", "TandemPattern"] + values),
     tests("Reactor", imports: ["TandemReactor"] + values),
     tests("Transport", imports: ["TandemTransport", "TandemReactor"] + values),
@@ -181,13 +196,16 @@ let testTargets: [Target] = [
             "TandemFiles",
             "TandemReactor",
         ] + values),
-    tests("Command", imports: ["tandem", "TandemPropertyListXML", "TandemSettings"] + values),
+    tests(
+        "Command",
+        imports: ["tandem", "TandemControl", "TandemOperations", "TandemPropertyListXML", "TandemSettings"] + values),
     tests("Conformance", imports: ["TandemConformance"] + values + machinery),
     // The executables are built with the tests, which start them.
     tests(
         "System",
         imports: [
-            "tandem", "SampleApp", "PairedSession", "PairedSessionFoundation", "TandemFiles", "TandemReactor",
+            "tandem", "tandem-console", "SampleApp", "PairedSession", "PairedSessionFoundation", "TandemFiles",
+            "TandemReactor",
             "TandemConformance",
         ] + values,
         excluding: ["python_client"]),
@@ -209,6 +227,7 @@ let package = Package(
     name: "tandem",
     products: [
         .executable(name: "tandem", targets: ["tandem"]),
+        .executable(name: "tandem-console", targets: ["tandem-console"]),
         .library(name: "PairedSession", targets: ["PairedSession"]),
         .library(name: "PairedConfiguration", targets: ["PairedConfiguration"]),
         .library(name: "PairedConfigurationSQLite", targets: ["PairedConfigurationSQLite"]),

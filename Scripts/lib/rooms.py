@@ -20,6 +20,7 @@ DOORS = {
     "CTandemPCRE2": {"Pattern"},
     "CTandemExpat": {"PropertyListXML"},
     "CTandemQREncode": {"tandem"},
+    "CTandemMicroHTTPD": {"tandem-console"},
     "CTandemLinux": {"Reactor"},
 }
 PUBLIC = {"PairedSession", "PairedConfiguration", "PairedConfigurationSQLite", "PairedSessionFoundation"}

@@ -16,7 +16,7 @@ refuse_argument() {
 # The C libraries that Package.swift names (check-rooms compares the two lists), what finds them, and the tools that
 # the scripts and tests use: python3 (rooms check, a client in another language), openssl (independent signatures),
 # binutils (readelf: what the command links); what the Swift compiler links with, and the git that its builds call.
-packages=(libssl-dev libsqlite3-dev libpcre2-dev libexpat1-dev libqrencode-dev pkg-config python3 openssl binutils libc6-dev libstdc++-12-dev git)
+packages=(libssl-dev libsqlite3-dev libpcre2-dev libexpat1-dev libqrencode-dev libmicrohttpd-dev pkg-config python3 openssl binutils libc6-dev libstdc++-12-dev git)
 
 need_swift() {
     command -v swift >/dev/null && return

@@ -39,6 +39,7 @@ tell_story() {
     roll_back
     rotate_keys
     revoke_key
+    open_console
     show_status
 }
 
@@ -207,6 +208,16 @@ revoke_key() {
     refused next.config threshold "signed with the stolen key"
     ok "a stolen key was taken back, and what it had signed ended in the running app"
     app=org.example.lamp
+}
+
+# The signed version 2 leaves logging to the user.
+open_console() {
+    start console "$bin/tandem-console" --device "$place/kiosk.sock" --address 127.0.0.1:0
+    wait_for 20 grep -q '#' "$logs/console.log" || fail "the console does not print its address"
+    python3 "$root/Scripts/lib/console.py" "$(tail -n 1 "$logs/console.log")" "$app" logging true ||
+        fail "the console does not show and edit the app's settings"
+    wait_for 10 shows logging true || fail "the edit does not reach the app"
+    ok "a value was edited on the app's page of the console; a form with a mistake was refused as a whole"
 }
 
 show_status() {

@@ -1,5 +1,6 @@
 // The lines that an operator reads before agreeing to a change (CTL-29), and the grammar of the commands that ask so.
 
+import TandemOperations
 import TandemPropertyList
 import Testing
 

@@ -1,6 +1,8 @@
 // Which daemon a command talks to: never a guess between two.
 
 import TandemBase
+import TandemControl
+import TandemOperations
 import Testing
 
 @testable import tandem

@@ -2,6 +2,7 @@
 
 import Foundation
 import TandemBase
+import TandemControl
 import TandemPropertyList
 import TandemPropertyListXML
 import TandemSettings

@@ -1,6 +1,7 @@
 // `tandem dump`: each frame on a line, nothing of a body, and faults by place and name (FRM-2, FRM-9).
 
 import TandemBase
+import TandemControl
 import TandemCrypto
 import TandemPropertyList
 import TandemTestSupport

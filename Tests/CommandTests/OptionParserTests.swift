@@ -1,5 +1,6 @@
 // The command line's grammar: what is accepted, and the words for what is not.
 
+import TandemControl
 import Testing
 
 @testable import tandem

@@ -1,5 +1,6 @@
 // Values of a configuration keep the type that the person wrote.
 
+import TandemControl
 import TandemPropertyList
 import Testing
 

@@ -3,6 +3,7 @@
 
 import Glibc
 import PairedSession
+import TandemControl
 import TandemReactor
 
 @main enum Main {

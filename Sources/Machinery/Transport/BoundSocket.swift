@@ -2,15 +2,22 @@
 // a socket file under the rules of `SocketFile`.
 
 internal import Glibc
-internal import TandemReactor
+package import TandemReactor
 internal import TandemWire
 
-struct BoundSocket: ~Copyable {
-    let descriptor: OwnedDescriptor
-    let address: SocketAddress
+/// A bound socket; its file goes with it.
+package struct BoundSocket: ~Copyable {
+    /// The socket.
+    package let descriptor: OwnedDescriptor
+    /// Its address, with the port that was chosen.
+    package let address: SocketAddress
     private let file: SocketFile?
 
-    static func bind(to address: SocketAddress, access: SocketAccess) throws(ListenError) -> BoundSocket {
+    /// Binds a socket.
+    /// - Parameters:
+    ///   - address: where; the port 0 is a free one.
+    ///   - access: the users of a Unix socket.
+    package static func bind(to address: SocketAddress, access: SocketAccess) throws(ListenError) -> BoundSocket {
         switch address {
         case .unix(let path): try bind(path: path, access: access)
         case .tcp(let host, let port): try bind(host: host, port: port)

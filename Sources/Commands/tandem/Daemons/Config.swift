@@ -1,5 +1,6 @@
 // `config check` and `config keys`: the file of a daemon's options, judged as a daemon judges it, and the list of them.
 
+import TandemControl
 import TandemPropertyList
 
 extension Subcommand {

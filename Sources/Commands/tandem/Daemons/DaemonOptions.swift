@@ -3,6 +3,7 @@
 
 import Glibc
 import TandemBase
+import TandemControl
 import TandemDaemon
 import TandemTransport
 

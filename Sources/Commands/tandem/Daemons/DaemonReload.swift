@@ -2,6 +2,7 @@
 // change at once, the others are named as waiting for a restart, and a broken file changes nothing.
 
 import TandemBase
+import TandemControl
 import TandemDaemon
 import TandemReactor
 import TandemSettings

@@ -3,7 +3,9 @@
 // the file again at SIGHUP.
 
 import TandemBase
+import TandemControl
 import TandemFiles
+import TandemOperations
 import TandemPropertyList
 import TandemPropertyListXML
 import TandemSettings

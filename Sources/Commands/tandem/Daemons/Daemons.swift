@@ -2,6 +2,7 @@
 // dialling.
 
 import TandemBase
+import TandemControl
 import TandemDaemon
 import TandemReactor
 import TandemTransport

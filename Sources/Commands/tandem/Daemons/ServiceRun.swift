@@ -3,6 +3,7 @@
 
 import Glibc
 import TandemBase
+import TandemControl
 import TandemReactor
 
 /// A service as a command runs it.

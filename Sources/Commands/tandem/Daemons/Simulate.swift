@@ -2,6 +2,7 @@
 // devices.
 
 import Glibc
+import TandemControl
 import TandemDaemon
 import TandemFiles
 import TandemReactor

@@ -3,6 +3,8 @@
 
 import Glibc
 import TandemBase
+import TandemControl
+import TandemOperations
 import TandemPropertyList
 import TandemWire
 

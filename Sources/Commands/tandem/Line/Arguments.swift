@@ -1,6 +1,8 @@
 // Parsed arguments: option values by name, operands in order. Reading a value checks its form, so that all commands
 // word the same mistake alike.
 
+import TandemControl
+
 /// A subcommand's parsed arguments.
 struct Arguments: Equatable {
     private(set) var operands: [String] = []

@@ -2,6 +2,7 @@
 // links) must be closed to other users: a warning would protect nothing.
 
 import Glibc
+import TandemControl
 import TandemFiles
 
 /// A file named by a person.

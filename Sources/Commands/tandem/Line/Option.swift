@@ -1,5 +1,7 @@
 // Options and operands of a subcommand as data, and the parser over them; help reads the same table.
 
+import TandemControl
+
 /// One long option.
 struct Option: Sendable {
     /// The name without its dashes.

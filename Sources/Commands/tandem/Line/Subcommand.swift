@@ -1,5 +1,7 @@
 // A subcommand as a value: its words, its options, its help and its function. `all` is the only list of them.
 
+import TandemControl
+
 /// A subcommand of `tandem`.
 struct Subcommand: Sendable {
     /// Its words, `["keys", "new"]`.
@@ -45,33 +47,5 @@ extension Subcommand {
             settingsList, settingsGet, settingsSet, settingsReset, settingsWatch, settingsExport, settingsImport,
             settingsSchema,
         ]
-    }
-}
-
-/// A failed command: the text for standard error, and the exit code. Scripts can tell a wrong call, a negative answer
-/// and an absent daemon apart.
-enum CommandFailure: Error, Equatable {
-    /// The call itself is wrong: exit code 2, with a pointer to the help.
-    case usage(String)
-    /// Refused or failed: exit code 1.
-    case refused(String)
-    /// The answer is no, with a line for each reason: exit code 1.
-    case no([String])
-    /// No daemon answers: exit code 3.
-    case unanswered(String)
-
-    var exitCode: Int32 {
-        switch self {
-        case .usage: 2
-        case .refused, .no: 1
-        case .unanswered: 3
-        }
-    }
-
-    var text: String {
-        switch self {
-        case .usage(let text), .refused(let text), .unanswered(let text): text
-        case .no(let reasons): reasons.joined(separator: "\n")
-        }
     }
 }

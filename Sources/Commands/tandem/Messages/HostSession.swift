@@ -4,6 +4,7 @@
 import PairedSession
 import Synchronization
 import TandemBase
+import TandemControl
 
 /// Constants of the commands that are host apps.
 enum HostSession {

@@ -4,6 +4,7 @@
 import Glibc
 import PairedSession
 import TandemBase
+import TandemOperations
 import TandemReactor
 
 /// The text of a progress bar.

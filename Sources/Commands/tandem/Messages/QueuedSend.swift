@@ -3,6 +3,7 @@
 
 import PairedSession
 import TandemBase
+import TandemControl
 import TandemPropertyList
 import TandemWire
 

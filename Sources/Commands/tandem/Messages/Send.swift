@@ -2,6 +2,7 @@
 
 import PairedSession
 import TandemBase
+import TandemControl
 import TandemPropertyList
 
 extension Subcommand {

@@ -2,6 +2,8 @@
 
 import PairedSession
 import TandemBase
+import TandemControl
+import TandemOperations
 import TandemPropertyList
 
 extension Subcommand {

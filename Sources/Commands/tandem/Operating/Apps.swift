@@ -1,6 +1,8 @@
 // `apps`: the apps of a device with their owners, and what an operator takes back of them.
 
 import TandemBase
+import TandemControl
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemWire

@@ -1,6 +1,8 @@
 // `dead-letters`: items that a handler or the other device refused too often, until an operator decides.
 
 import TandemBase
+import TandemControl
+import TandemOperations
 import TandemPropertyList
 import TandemWire
 
@@ -16,15 +18,7 @@ extension Subcommand {
             for letter in letters { console.print(json: Fact.plain(.dictionary(letter.body))) }
             return
         }
-        var table = Table(
-            "dead letters", ["app", "channel", "way", "attempts", "bytes", "topic", "refusal", "id", "pairing"])
-        for letter in letters {
-            table.add(
-                letter.text("app"), letter.text("channel"), letter.text("direction"), letter.text("attempts"),
-                letter.text("size"), letter.text("topic"), letter.text("refusal"), letter.text("id"),
-                letter.text("pairing"))
-        }
-        for line in table.lines { console.print(line) }
+        for line in Table.deadLetters(letters).lines { console.print(line) }
     }
 
     static let deadLettersRetry = settling(

@@ -3,7 +3,9 @@
 
 import Glibc
 import TandemBase
+import TandemControl
 import TandemCrypto
+import TandemOperations
 import TandemWire
 
 extension Subcommand {

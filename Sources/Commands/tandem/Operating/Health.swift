@@ -2,6 +2,8 @@
 // reason.
 
 import TandemBase
+import TandemControl
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemWire

@@ -1,6 +1,7 @@
 // Counters and gauges of `status` in Prometheus' text format. The daemon opens no port for them: a collector's text
 // file or a script runs the command.
 
+import TandemOperations
 import TandemPropertyList
 
 /// Status as metrics.

@@ -2,6 +2,8 @@
 // run; one that runs takes them at once. The app's schema judges values, with the texts of every other source.
 
 import TandemBase
+import TandemControl
+import TandemOperations
 import TandemPropertyList
 import TandemSettings
 import TandemWire

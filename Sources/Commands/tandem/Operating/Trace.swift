@@ -2,6 +2,7 @@
 // monotonic clock, which they share: wall clocks may jump.
 
 import TandemBase
+import TandemControl
 import TandemOperations
 import TandemPropertyList
 import TandemWire

@@ -4,7 +4,9 @@
 
 import Glibc
 import TandemBase
+import TandemControl
 import TandemDaemon
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemTransport

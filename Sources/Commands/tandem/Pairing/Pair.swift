@@ -3,6 +3,8 @@
 // version.
 
 import TandemBase
+import TandemControl
+import TandemOperations
 import TandemPropertyList
 import TandemWire
 

@@ -2,6 +2,8 @@
 // that lacks it, and stops doing so when it is withdrawn.
 
 import TandemBase
+import TandemControl
+import TandemOperations
 import TandemPropertyList
 import TandemWire
 
@@ -18,18 +20,7 @@ extension Subcommand {
         let answer = try arguments.ask(.configurationList, body)
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
         let facts = Fact(answer)
-        var table = Table(
-            "desired",
-            ["app", "role", "version", "applied", "drift", "rollout", "accepted", "signed by", "digest", "target"])
-        for row in facts.list("desired") {
-            table.add(
-                row.text("app"), row.text("role"), row.text("version"),
-                "\(row.text("applied")) of \(row.text("secondaries"))", row.text("drift"), row.text("rollout"),
-                row.date("accepted"),
-                DesiredReport.signers(of: row), row.digest("digest"), row.text("target"))
-        }
-        for line in table.lines { console.print(line) }
-        DesiredReport.printMore(facts, console)
+        for line in DesiredReport.list(facts).lines + DesiredReport.more(facts) { console.print(line) }
     }
 
     static let configurationShow = Subcommand(
@@ -44,8 +35,8 @@ extension Subcommand {
     ) { arguments, console in
         let answer = try arguments.ask(.configurationShow, try DesiredChoice.body(arguments))
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
-        for line in DesiredReport.lines(of: Fact(answer)) { console.print(line) }
-        DesiredReport.printMore(Fact(answer), console)
+        let facts = Fact(answer)
+        for line in DesiredReport.lines(of: facts) + DesiredReport.more(facts) { console.print(line) }
     }
 
     static let configurationWithdraw = Subcommand(
@@ -89,66 +80,5 @@ private enum DesiredChoice {
         if arguments.has("role") { body["role"] = .string(try arguments.role().rawValue) }
         body["target"] = arguments.value("target").map { .string($0) }
         return body
-    }
-}
-
-/// The desired state as text for people.
-enum DesiredReport {
-    /// The secondaries with what is desired of them, for `status` too.
-    static func secondaries(_ rows: [Fact], title: String) -> Table {
-        var table = Table(
-            title,
-            ["name", "app", "desired", "reported", "verdict", "stale since", "drift", "rollout", "target", "reason"])
-        for row in rows {
-            table.add(
-                row.deviceName, row.text("app"), row.text("version"), row.text("reported"), state(of: row),
-                row.date("stale"), row.body["drift"]?.booleanValue == true ? "yes" : "", row.text("rollout"),
-                row.text("target"), row.text("text"))
-        }
-        return table
-    }
-
-    /// The verdict, or how the delivery ended without one.
-    static func state(of row: Fact) -> String {
-        for key in ["verdict", "ending"] where !row.text(key).isEmpty { return row.text(key) }
-        return "queued"
-    }
-
-    static func lines(of facts: Fact) -> [String] {
-        var desired = Table("desired", ["version", "accepted", "signed by", "rollout", "first", "digest"])
-        for row in facts.list("desired") {
-            desired.add(
-                row.text("version"), row.date("accepted"), signers(of: row), row.text("rollout"),
-                row.texts("first").joined(separator: ", "), row.digest("digest"))
-        }
-        var history = Table("history", ["version", "accepted", "signed by", "withdrawn", "digest", "applied at"])
-        for row in facts.list("history") {
-            history.add(
-                row.text("version"), row.date("accepted"), signers(of: row), row.date("withdrawn"),
-                row.digest("digest"), applications(of: row.text("version"), facts))
-        }
-        let tables = [desired, secondaries(facts.list("secondaries"), title: "secondaries"), history]
-        let head = ["app     \(facts.text("app"))", "target  \(facts.text("target"))"]
-        return head + tables.map(\.lines).filter { !$0.isEmpty }.flatMap { [""] + $0 }
-    }
-
-    /// Where and when a version was applied, as far as the secondaries' histories go back.
-    private static func applications(of version: String, _ facts: Fact) -> String {
-        facts.list("secondaries").flatMap { secondary in
-            secondary.list("history").filter { $0.text("version") == version }.map { line in
-                "\(secondary.text("name")) \(line.date("reported"))"
-            }
-        }.joined(separator: ", ")
-    }
-
-    /// The beginnings of the key identifiers that the signatures name.
-    static func signers(of row: Fact) -> String {
-        (row.body["signers"]?.arrayValue ?? []).compactMap(\.dataValue).map { Hexadecimal.encode($0.prefix(4)) }
-            .joined(separator: " ")
-    }
-
-    static func printMore(_ facts: Fact, _ console: Console) {
-        let more = facts.body["more"]?.integerValue ?? 0
-        if more > 0 { console.print("and \(more) more") }
     }
 }

@@ -3,7 +3,9 @@
 // device would refuse. `cosign` adds the signatures of those who have keys on other machines.
 
 import TandemBase
+import TandemControl
 import TandemCrypto
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemSignedConfiguration

@@ -1,6 +1,7 @@
 // `keys`: signing keys as two files, the private half readable by its owner only, the public half for apps and daemons.
 // No file is overwritten.
 
+import TandemControl
 import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration

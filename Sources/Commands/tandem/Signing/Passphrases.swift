@@ -2,6 +2,7 @@
 // Never from an argument or the environment, which other processes of the machine can see.
 
 import Glibc
+import TandemControl
 import TandemCrypto
 
 extension Option {

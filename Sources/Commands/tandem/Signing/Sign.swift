@@ -2,6 +2,7 @@
 // It needs no daemon and no network, so that the private key can stay on a machine without either.
 
 import TandemBase
+import TandemControl
 import TandemCrypto
 import TandemPropertyList
 import TandemReactor

@@ -2,7 +2,9 @@
 // pairing.
 
 import TandemBase
+import TandemControl
 import TandemCrypto
+import TandemOperations
 import TandemPropertyList
 import TandemWire
 

@@ -2,7 +2,9 @@
 // Their version mark is known only as far as a file stands for it, and their schema is not checked.
 
 import TandemBase
+import TandemControl
 import TandemCrypto
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemSignedConfiguration

@@ -2,28 +2,31 @@
 // as "3 min". A missing or unknown fact prints as "-": a newer daemon may answer differently.
 
 import TandemBase
-import TandemPropertyList
+package import TandemPropertyList
 
 /// Reads one dictionary of an answer.
-struct Fact {
-    let body: PropertyListDictionary
+package struct Fact: Sendable, Equatable {
+    /// The dictionary.
+    package let body: PropertyListDictionary
 
-    init(_ body: PropertyListDictionary) { self.body = body }
+    /// The facts of a dictionary.
+    package init(_ body: PropertyListDictionary) { self.body = body }
 
     /// The dictionaries of a list.
-    static func list(_ value: PropertyListValue?) -> [Fact] {
+    package static func list(_ value: PropertyListValue?) -> [Fact] {
         (value?.arrayValue ?? []).compactMap { $0.dictionaryValue.map(Fact.init) }
     }
 
-    func list(_ key: String) -> [Fact] { Self.list(body[key]) }
+    /// The dictionaries of the list of this key.
+    package func list(_ key: String) -> [Fact] { Self.list(body[key]) }
 
     /// The texts of a list.
-    func texts(_ key: String) -> [String] {
+    package func texts(_ key: String) -> [String] {
         (body[key]?.arrayValue ?? []).compactMap { $0.stringValue.map { Printable.text($0, limit: 128) } }
     }
 
     /// Any scalar as text that is safe on a terminal.
-    func text(_ key: String) -> String {
+    package func text(_ key: String) -> String {
         switch body[key] {
         case .string(let text): Printable.text(text, limit: 128)
         case .integer(let number): String(number)
@@ -35,25 +38,26 @@ struct Fact {
     }
 
     /// A device's name; that of one below another secondary with the way to it, which gave the name.
-    var deviceName: String {
+    package var deviceName: String {
         text("via").isEmpty ? text("name") : "\(text("name")) (via \(text("via")))"
     }
 
     /// The first digits of a digest: enough for eyes, the whole one is in --json.
-    func digest(_ key: String) -> String {
+    package func digest(_ key: String) -> String {
         guard let bytes = body[key]?.dataValue else { return text(key) }
         return Hexadecimal.encode(bytes.prefix(8))
     }
 
     /// Milliseconds since 1970 as a date.
-    func date(_ key: String) -> String {
+    package func date(_ key: String) -> String {
         body[key]?.integerValue.map { WallTime(milliseconds: $0).description } ?? ""
     }
 
     /// Milliseconds as a time for people.
-    func span(_ key: String) -> String { body[key]?.integerValue.map(Self.span) ?? "" }
+    package func span(_ key: String) -> String { body[key]?.integerValue.map(Self.span) ?? "" }
 
-    static func span(milliseconds: Int64) -> String {
+    /// A time for people.
+    package static func span(milliseconds: Int64) -> String {
         switch milliseconds {
         case ..<1000: "\(max(0, milliseconds)) ms"
         case ..<120_000: "\(milliseconds / 1000) s"
@@ -64,7 +68,7 @@ struct Fact {
     }
 
     /// The answer for programs: bytes that are identifiers become text.
-    static func plain(_ value: PropertyListValue) -> PropertyListValue {
+    package static func plain(_ value: PropertyListValue) -> PropertyListValue {
         switch value {
         case .data(let bytes): .string(identifier(bytes))
         case .array(let values): .array(values.map(plain))

@@ -1,22 +1,28 @@
 // Tables of text with aligned columns, for people (programs use --json), and foreign text made safe to print.
 
 /// A table with a title; nothing is printed for one without rows.
-struct Table {
-    let title: String
-    let columns: [String]
-    private(set) var rows: [[String]] = []
+package struct Table: Sendable, Equatable {
+    /// The name of all rows together.
+    package let title: String
+    /// The names of the columns.
+    package let columns: [String]
+    /// The cells, a dash for an empty one.
+    package private(set) var rows: [[String]] = []
 
-    init(_ title: String, _ columns: [String]) {
+    /// A table without rows.
+    package init(_ title: String, _ columns: [String]) {
         self.title = title
         self.columns = columns
     }
 
-    mutating func add(_ cells: String...) { add(cells) }
+    /// Adds a row of as many cells as there are columns.
+    package mutating func add(_ cells: String...) { add(cells) }
 
-    mutating func add(_ cells: [String]) { rows.append(cells.map { $0.isEmpty ? "-" : $0 }) }
+    /// Adds a row of as many cells as there are columns.
+    package mutating func add(_ cells: [String]) { rows.append(cells.map { $0.isEmpty ? "-" : $0 }) }
 
     /// The title, the column names and the rows, each on a line of its own.
-    var lines: [String] {
+    package var lines: [String] {
         guard !rows.isEmpty else { return [] }
         let all = [columns] + rows
         let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
@@ -35,9 +41,9 @@ struct Table {
 }
 
 /// Makes foreign text safe to print.
-enum Printable {
+package enum Printable {
     /// The text on one line, at most `limit` characters.
-    static func text(_ text: String, limit: Int = 300) -> String {
+    package static func text(_ text: String, limit: Int = 300) -> String {
         let shown = text.unicodeScalars.prefix(limit).map { isPlain($0) ? Character($0) : "?" }
         return String(shown) + (text.unicodeScalars.count > limit ? "..." : "")
     }

@@ -1,20 +1,31 @@
 // Choice of the daemon that a command talks to: --device, else TANDEM_SOCKET, else the only running one. With two
 // running daemons and no name the command fails: a pairing made on the wrong one would be a surprise.
 
+// Glibc: the environment, which belongs to the process, and its effective user.
 import Glibc
-import TandemBase
+package import TandemBase
 import TandemTransport
 
 /// Finds a daemon's local socket.
-struct DaemonChoice {
+package struct DaemonChoice {
     /// The value of `--device`: a role, or a path with a slash.
-    let device: String?
+    package let device: String?
     /// The role whose daemon the command is for, if it is for one only.
-    var role: DeviceRole?
-    var environment = Environment()
+    package let role: DeviceRole?
+    private let environment: Environment
+
+    /// A choice.
+    /// - Parameters:
+    ///   - device: the value of `--device`.
+    ///   - role: the role that the command needs.
+    package init(device: String?, role: DeviceRole? = nil, environment: Environment = Environment()) {
+        self.device = device
+        self.role = role
+        self.environment = environment
+    }
 
     /// The socket's path.
-    func path() throws(CommandFailure) -> String {
+    package func path() throws(CommandFailure) -> String {
         guard let device else { return try chosenByDefault() }
         if device.contains("/") { return device }
         guard let named = DeviceRole(rawValue: device) else {
@@ -47,30 +58,32 @@ struct DaemonChoice {
 }
 
 /// The default paths of daemons' local sockets.
-enum LocalSockets {
+package enum LocalSockets {
     /// The places to look, in order.
-    static func candidates(for role: DeviceRole, _ environment: Environment) -> [String] {
+    package static func candidates(for role: DeviceRole, _ environment: Environment) -> [String] {
         let own = environment.value("XDG_RUNTIME_DIR").map { "\($0)/tandem/\(role.rawValue).sock" }
         return [own, "/run/tandem/\(role.rawValue).sock"].compactMap { $0 }
     }
 
     /// The default for a daemon of this user; nil if there is none.
-    static func own(for role: DeviceRole, _ environment: Environment) -> String? {
+    package static func own(for role: DeviceRole, _ environment: Environment) -> String? {
         if let directory = environment.value("XDG_RUNTIME_DIR") { return "\(directory)/tandem/\(role.rawValue).sock" }
         return geteuid() == 0 ? "/run/tandem/\(role.rawValue).sock" : nil
     }
 }
 
 /// The process's environment; a variable that is set to nothing counts as unset.
-struct Environment: Sendable {
+package struct Environment: Sendable {
     private let overrides: [String: String]?
 
-    init() { overrides = nil }
+    /// The process's own.
+    package init() { overrides = nil }
 
     /// An environment of these variables only.
-    init(_ variables: [String: String]) { overrides = variables }
+    package init(_ variables: [String: String]) { overrides = variables }
 
-    func value(_ name: String) -> String? {
+    /// The value of a variable; nil if it is unset or empty.
+    package func value(_ name: String) -> String? {
         let value = overrides.map { $0[name] } ?? getenv(name).map { String(cString: $0) }
         return value.flatMap { $0.isEmpty ? nil : $0 }
     }

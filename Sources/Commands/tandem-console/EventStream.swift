@@ -1,0 +1,50 @@
+// One open event stream: a bounded buffer between what is sent and what the browser reads.
+
+/// A stream of text to one browser; confined to its loop's thread.
+final class EventStream {
+    private let limit: Int
+    private var pending: [UInt8] = []
+    private var start = 0
+    private(set) var isEnded = false
+    /// Called when there is something to read, or the end, after nothing was left.
+    var onReady: () -> Void = {}
+    /// Called once, when the browser is gone or the stream was ended.
+    var onEnd: () -> Void = {}
+
+    /// - Parameter limit: bytes that wait for a browser that does not read.
+    init(limit: Int) { self.limit = limit }
+
+    /// Sends a text; a browser that has not read so many bytes before is let go.
+    func send(_ text: String) {
+        guard !isEnded else { return }
+        guard pending.count - start + text.utf8.count <= limit else { return end() }
+        pending += text.utf8
+        onReady()
+    }
+
+    /// Ends the stream.
+    func end() {
+        guard !isEnded else { return }
+        isEnded = true
+        onReady()
+    }
+
+    /// Moves the next bytes to a buffer and returns their count; 0 if there are none now.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(buffer.count, pending.count - start)
+        pending.withUnsafeBytes { bytes in
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
+        }
+        start += count
+        if start == pending.count { (pending, start) = ([], 0) }
+        return count
+    }
+
+    /// The browser reads no more.
+    func close() {
+        isEnded = true
+        onReady = {}
+        onEnd()
+        onEnd = {}
+    }
+}

@@ -1,0 +1,148 @@
+// Event streams of open pages: one watch of the daemon for each app, or for the device, however many pages show it. It
+// ends with the last of them.
+
+import TandemBase
+import TandemConsole
+import TandemControl
+import TandemPropertyList
+import TandemReactor
+import TandemWire
+
+/// All streams of a console; confined to its loop's thread.
+final class LiveStreams {
+    /// Streams at once (LIM-126).
+    private static let countLimit = 32
+    /// Time after which a silent stream sends a line, by which one whose browser is gone is found (LIM-126).
+    private static let heartbeat = Duration.seconds(15)
+
+    private let daemon: DaemonPort
+    private let loop: EventLoop
+    private var watches: [AppPlace?: Watch] = [:]
+    private var beat: TimerToken?
+
+    init(daemon: DaemonPort, loop: EventLoop) {
+        self.daemon = daemon
+        self.loop = loop
+    }
+
+    /// Whether one more may be opened.
+    var hasRoom: Bool { watches.values.reduce(0) { $0 + $1.count } < Self.countLimit }
+
+    /// Opens a stream of an app's changes, or of the device's.
+    func open(_ place: AppPlace?) -> EventStream {
+        let stream = EventStream(limit: LiveUpdates.byteLimit)
+        stream.send(LiveUpdates.heartbeat)
+        let watch = watches[place] ?? Watch(of: place, daemon: daemon, loop: loop)
+        watches[place] = watch
+        watch.add(stream)
+        stream.onEnd = { [unowned self, unowned stream] in
+            watch.remove(stream)
+            if watch.count == 0, watches[place] === watch {
+                watch.stop()
+                watches[place] = nil
+            }
+        }
+        if beat == nil { beatLater() }
+        return stream
+    }
+
+    /// Ends all.
+    func stop() {
+        for watch in watches.values { watch.end() }
+        if let beat { loop.cancel(beat) }
+    }
+
+    private func beatLater() {
+        beat = loop.schedule(after: Self.heartbeat) { [unowned self] in
+            beat = nil
+            for watch in watches.values { watch.send(LiveUpdates.heartbeat) }
+            if !watches.isEmpty { beatLater() }
+        }
+    }
+}
+
+/// The watch of one app, or of the device.
+private final class Watch {
+    /// Time that the daemon waits for a change, and between two looks at the device.
+    private static let wait = Duration.seconds(10)
+    private static let pause = Duration.seconds(2)
+
+    private let place: AppPlace?
+    private let daemon: DaemonPort
+    private let loop: EventLoop
+    private var streams: [ObjectIdentifier: EventStream] = [:]
+    private var updates = LiveUpdates()
+    private var exchanges: [ControlExchange] = []
+    private var timer: TimerToken?
+    private var isStopped = false
+
+    init(of place: AppPlace?, daemon: DaemonPort, loop: EventLoop) {
+        self.place = place
+        self.daemon = daemon
+        self.loop = loop
+        look()
+    }
+
+    var count: Int { streams.count }
+
+    func add(_ stream: EventStream) { streams[ObjectIdentifier(stream)] = stream }
+    func remove(_ stream: EventStream) { streams[ObjectIdentifier(stream)] = nil }
+    func send(_ text: String) { for stream in streams.values { stream.send(text) } }
+    func end() {
+        for stream in streams.values { stream.end() }
+        stop()
+    }
+
+    func stop() {
+        isStopped = true
+        for exchange in exchanges { exchange.cancel() }
+        exchanges = []
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+
+    private func look() {
+        timer = nil
+        guard let place else { return lookAtDevice() }
+        let questions = Console.questions(place)
+        var replies = [ConsoleReply?](repeating: nil, count: questions.count)
+        exchanges = questions.enumerated().map { number, question in
+            daemon.ask(question) { [weak self] reply in
+                replies[number] = reply
+                let all = replies.compactMap(\.self)
+                if all.count == questions.count { self?.found(all) }
+            }
+        }
+    }
+
+    private func lookAtDevice() {
+        exchanges = [
+            daemon.ask(ConsoleQuestion(.status)) { [weak self] reply in
+                guard let self else { return }
+                if case .success(let status) = reply, let event = updates.event(ofStatus: status) { send(event) }
+                lookLater()
+            }
+        ]
+    }
+
+    /// A failure is looked at again after a while: the app or the daemon may come back.
+    private func found(_ replies: [ConsoleReply]) {
+        guard case .success(let schema) = replies[0], case .success(let state) = replies[1],
+            let form = try? SettingsForm(schema: schema, state: state), let ordinal = form.ordinal
+        else { return lookLater() }
+        if let event = updates.event(of: form) { send(event) }
+        guard !isStopped, let place else { return }
+        let question = Console.waiting(place, after: ordinal, atMost: Self.wait)
+        exchanges = [
+            daemon.ask(question) { [weak self] reply in
+                guard let self, !isStopped else { return }
+                if case .success = reply { look() } else { lookLater() }
+            }
+        ]
+    }
+
+    private func lookLater() {
+        guard !isStopped else { return }
+        timer = loop.schedule(after: Self.pause) { [weak self] in self?.look() }
+    }
+}

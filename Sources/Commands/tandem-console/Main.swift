@@ -1,0 +1,48 @@
+// Entry point of the console: arguments, one loop on this thread, and the printed address. It talks to the daemon as
+// any command does, and ends at a signal.
+
+import Glibc
+import PairedSession
+import TandemControl
+import TandemReactor
+import TandemTransport
+
+@main enum Main {
+    static func main() {
+        do { try Linux.fillUsualDescriptors() } catch { exit(1) }
+        do {
+            try run(Array(CommandLine.arguments.dropFirst()))
+        } catch let failure as CommandFailure {
+            fail(failure)
+        } catch {
+            fail(.refused("\(error)"))
+        }
+    }
+
+    private static func fail(_ failure: CommandFailure) -> Never {
+        var text = "tandem-console: \(failure.text)\n"
+        if case .usage = failure { text += "Try: tandem-console --help\n" }
+        _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        exit(failure.exitCode)
+    }
+
+    private static func run(_ arguments: [String]) throws {
+        if arguments.contains("--help") { return print(ConsoleOptions.help) }
+        if arguments.contains("--version") { return print("tandem-console \(PairedSession.version)") }
+        let options = try ConsoleOptions(arguments)
+        // Before anything that could start a thread.
+        try ProcessSignal.prepareProcess()
+        try Linux.closeToOthers()
+        let loop = try EventLoop()
+        let console = try ConsoleService(options, loop: loop) { line in
+            print(line)
+            fflush(nil)
+        }
+        let signals = try SignalSource(loop: loop) { signal in if signal != .hangUp { loop.stop() } }
+        loop.schedule(after: .milliseconds(200)) { Linux.giveBackHeap() }
+        loop.afterBursts { Linux.giveBackHeap() }
+        loop.run()
+        signals.cancel()
+        console.stop()
+    }
+}

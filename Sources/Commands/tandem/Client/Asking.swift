@@ -1,0 +1,57 @@
+// Requests to a daemon from a command: the daemon, the app, the role and the pairing that the arguments name.
+
+import PairedSession
+import TandemBase
+import TandemControl
+import TandemPropertyList
+import TandemWire
+
+extension ControlClient {
+    /// A client of the daemon whose local socket is at `path`.
+    convenience init(path: String) throws { try self.init(path: path, software: "tandem \(Version.text)") }
+}
+
+extension Arguments {
+    /// Asks the daemon that `--device` names, or the one that is right for the command.
+    func ask(
+        _ command: ControlName, _ body: PropertyListDictionary = [:], of role: DeviceRole? = nil, time: Duration = .zero
+    ) throws -> PropertyListDictionary {
+        let path = try DaemonChoice(device: value("device"), role: role).path()
+        return try ControlClient(path: path).ask(command, body, time: time)
+    }
+
+    /// The application identifier that `--app` names.
+    func application() throws -> ApplicationIdentifier { try ApplicationIdentifier(try required("app")) }
+
+    /// The role that `--role` names.
+    func role() throws(CommandFailure) -> DeviceRole {
+        let word = try required("role")
+        guard let role = DeviceRole(rawValue: word) else {
+            throw .usage("--role '\(word)' is neither primary nor secondary")
+        }
+        return role
+    }
+}
+
+extension Arguments {
+    /// The pairing that the first operand names.
+    func pairing() throws(CommandFailure) -> UniqueIdentifier {
+        try UniqueIdentifier(argument: operands[0], "is not a pairing's UUID; 'tandem status' shows them")
+    }
+
+    /// The body of a request about the pairing that the first operand names, by its UUID or its device's name.
+    var pairingOrName: PropertyListDictionary {
+        UniqueIdentifier(text: operands[0]).map { ["pairing": .data($0.bytes)] } ?? ["who": .string(operands[0])]
+    }
+}
+
+extension UniqueIdentifier {
+    /// Reads an argument.
+    /// - Parameters:
+    ///   - problem: the end of the sentence that begins with the argument.
+    ///   - option: the option whose value it is.
+    init(argument text: String, _ problem: String, of option: String = "") throws(CommandFailure) {
+        guard let identifier = UniqueIdentifier(text: text) else { throw .usage("\(option)'\(text)' \(problem)") }
+        self = identifier
+    }
+}

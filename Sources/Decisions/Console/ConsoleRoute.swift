@@ -1,0 +1,140 @@
+// Addresses of the console: each is a value, so that no page writes one by hand and no path from outside reaches a
+// file. A path is decoded once, strictly, and what is not known is no route.
+
+package import TandemBase
+
+/// An app of this device, or of one of its secondaries.
+package struct AppPlace: Sendable, Hashable {
+    /// The application identifier.
+    package let app: ApplicationIdentifier
+    /// The secondary's pairing; nil for the asked daemon's own app.
+    package let secondary: UniqueIdentifier?
+
+    /// A place.
+    package init(app: ApplicationIdentifier, secondary: UniqueIdentifier? = nil) {
+        self.app = app
+        self.secondary = secondary
+    }
+
+    fileprivate static let word = "apps"
+
+    fileprivate var segments: [String] {
+        (secondary.map { ["secondaries", $0.description] } ?? []) + [Self.word, app.description]
+    }
+}
+
+/// A page or a file of the console.
+package enum ConsoleRoute: Sendable, Hashable {
+    case front
+    case enter
+    case leave
+    case apps
+    /// A page of an app's settings; the first one has no name.
+    case settings(AppPlace, page: String?)
+    /// The stream of changes of an app's settings; nil for the device's events.
+    case events(AppPlace?)
+    case style
+    case script
+
+    /// Reads the path of a request's target, without its query.
+    package init?(path: String) {
+        guard path.hasPrefix("/") else { return nil }
+        var segments: [String] = []
+        for segment in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            guard let text = PercentText.decode(Array(segment.utf8)) else { return nil }
+            segments.append(text)
+        }
+        switch segments {
+        case [""]: self = .front
+        case [AppPlace.word]: self = .apps
+        case ["enter"]: self = .enter
+        case ["leave"]: self = .leave
+        case ["events"]: self = .events(nil)
+        case ["console.css"]: self = .style
+        case ["console.js"]: self = .script
+        default: self.init(inApp: segments)
+        }
+    }
+
+    private init?(inApp segments: [String]) {
+        var rest = segments[...]
+        var secondary: UniqueIdentifier?
+        if rest.first == "secondaries" {
+            guard let pairing = rest.dropFirst().first.flatMap({ UniqueIdentifier(text: $0) }) else { return nil }
+            secondary = pairing
+            rest = rest.dropFirst(2)
+        }
+        guard rest.popFirst() == AppPlace.word, let name = rest.popFirst(), let app = try? ApplicationIdentifier(name)
+        else {
+            return nil
+        }
+        let place = AppPlace(app: app, secondary: secondary)
+        switch Array(rest) {
+        case []: self = .settings(place, page: nil)
+        case ["events"]: self = .events(place)
+        case let words where words.count == 2 && words[0] == "pages" && !words[1].isEmpty:
+            self = .settings(place, page: words[1])
+        default: return nil
+        }
+    }
+
+    /// The path, with everything encoded that means anything in an address.
+    package var path: String { "/" + segments.map(PercentText.encode).joined(separator: "/") }
+
+    private var segments: [String] {
+        switch self {
+        case .front: []
+        case .enter: ["enter"]
+        case .leave: ["leave"]
+        case .apps: [AppPlace.word]
+        case .settings(let place, nil): place.segments
+        case .settings(let place, let page?): place.segments + ["pages", page]
+        case .events(nil): ["events"]
+        case .events(let place?): place.segments + ["events"]
+        case .style: ["console.css"]
+        case .script: ["console.js"]
+        }
+    }
+}
+
+/// Text in addresses and forms.
+enum PercentText {
+    private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+
+    static func encode(_ text: String) -> String {
+        // A segment of dots alone would be a step upwards.
+        let dots = text == "." || text == ".."
+        return text.utf8.map { byte in
+            !dots && plain.contains(byte)
+                ? String(UnicodeScalar(byte)) : "%" + Hexadecimal.encode([byte]).uppercased()
+        }.joined()
+    }
+
+    /// The text; nil for a broken escape, for bytes that are no UTF-8, and for NUL.
+    static func decode(_ bytes: some Collection<UInt8>, plusIsBlank: Bool = false) -> String? {
+        var (decoded, rest) = ([UInt8](), bytes[...])
+        decoded.reserveCapacity(bytes.count)
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                    return nil
+                }
+                decoded.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsBlank: decoded.append(UInt8(ascii: " "))
+            default: decoded.append(byte)
+            }
+        }
+        guard !decoded.contains(0) else { return nil }
+        return String(validating: decoded, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// Browsers that may use the console: a token in the printed address lets one in, once; then a cookie knows it. Tokens
+// are random bytes from outside, compared in constant time. Each form of a browser has a token of its own.
+
+package import TandemBase
+import TandemCrypto
+
+/// The browsers of one console.
+package struct ConsoleSessions: ~Copyable {
+    /// Browsers that are let in at once (LIM-125); the one that was away longest goes first.
+    package static let countLimit = 16
+    /// Time without a request after which a browser is let out (LIM-125).
+    package static let patience = Duration.seconds(43_200)
+    /// Bytes of a token.
+    package static let tokenBytes = 16
+
+    private struct Session {
+        let secret: [UInt8]
+        var lastSeen: MonotonicTime
+    }
+
+    private let random: (Int) -> [UInt8]
+    private var entry: [UInt8]
+    private var sessions: [Session] = []
+
+    /// - Parameter random: makes this many unpredictable bytes.
+    package init(random: @escaping (Int) -> [UInt8]) {
+        self.random = random
+        entry = random(Self.tokenBytes)
+    }
+
+    /// The token of the printed address.
+    package var entryToken: String { Hexadecimal.encode(entry) }
+
+    /// Lets a browser in by the token, which then is another one; returns its cookie.
+    package mutating func enter(_ token: String, now: MonotonicTime) -> String? {
+        guard Self.isEqual(token, entry) else { return nil }
+        entry = random(Self.tokenBytes)
+        dropOld(now)
+        if sessions.count == Self.countLimit,
+            let oldest = sessions.indices.min(by: { a, b in
+                sessions[a].lastSeen < sessions[b].lastSeen
+            })
+        {
+            sessions.remove(at: oldest)
+        }
+        let secret = random(2 * Self.tokenBytes)
+        sessions.append(Session(secret: secret, lastSeen: now))
+        return Hexadecimal.encode(secret)
+    }
+
+    /// Whether the cookie is a browser's that was let in.
+    package mutating func knows(_ cookie: String?, now: MonotonicTime) -> Bool {
+        dropOld(now)
+        guard let cookie, let place = sessions.firstIndex(where: { Self.isEqual(cookie, $0.secret) }) else {
+            return false
+        }
+        sessions[place].lastSeen = now
+        return true
+    }
+
+    /// Lets a browser out.
+    package mutating func leave(_ cookie: String) { sessions.removeAll { Self.isEqual(cookie, $0.secret) } }
+
+    private mutating func dropOld(_ now: MonotonicTime) {
+        sessions.removeAll { now.since($0.lastSeen) >= Self.patience }
+    }
+
+    private static func isEqual(_ text: String, _ bytes: [UInt8]) -> Bool {
+        isEqualInConstantTime(Array(text.utf8), Array(Hexadecimal.encode(bytes).utf8))
+    }
+}
+
+/// The token of one form of one browser: a form that another site, or another page, sends has none that fits.
+package enum FormToken {
+    /// The name of its field.
+    package static var field: String { "form" }
+
+    /// The token of the form that is sent to a route.
+    package static func make(for route: ConsoleRoute, cookie: String) -> String {
+        Hexadecimal.encode(SHA256.digest(Array("tandem-console form\u{0}\(cookie)\u{0}\(route.path)".utf8)))
+    }
+
+    /// Whether a form has the right token.
+    package static func isValid(_ fields: FormFields, for route: ConsoleRoute, cookie: String) -> Bool {
+        isEqualInConstantTime(Array((fields[Self.field] ?? "").utf8), Array(make(for: route, cookie: cookie).utf8))
+    }
+}

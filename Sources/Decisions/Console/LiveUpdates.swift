@@ -1,0 +1,57 @@
+// Changes of an app's settings, or of the device, as events for open pages (server-sent events): a page that shows a
+// field takes its new value, unless a person is at it.
+
+import TandemBase
+package import TandemPropertyList
+import TandemSettings
+
+/// The events of one stream's subject.
+package struct LiveUpdates: Sendable {
+    /// Bytes of an event that are kept for a browser that does not read (LIM-126).
+    package static let byteLimit = 262_144
+
+    private var settings: SettingsForm?
+    private var device: PropertyListValue?
+
+    /// Nothing is known yet.
+    package init() {}
+
+    /// The event of an app's new state; nil at first, and if nothing has changed.
+    package mutating func event(of form: SettingsForm) -> String? {
+        defer { settings = form }
+        guard let settings else { return nil }
+        let changed = form.changed(since: settings)
+        guard !changed.isEmpty else { return nil }
+        let rows = changed.map { field -> PropertyListValue in
+            [
+                "key": .string(field.key), "text": .string(field.text), "layer": .string(field.layer),
+                "locked": .boolean(field.lock != nil), "secret": .boolean(field.declaration.isSecret),
+            ]
+        }
+        return "event: settings\ndata: \(PropertyListJSON.text(.array(rows)))\n\n"
+    }
+
+    /// The event of a device's new status; nil at first, and if nothing but times has changed.
+    package mutating func event(ofStatus status: PropertyListDictionary) -> String? {
+        let steady = Self.steady(.dictionary(status))
+        defer { device = steady }
+        return device == nil || device == steady ? nil : "event: device\ndata: changed\n\n"
+    }
+
+    /// A line that a browser passes over; one that is gone is found by it.
+    package static var heartbeat: String { ":\n\n" }
+
+    /// The facts without those that change as time passes.
+    private static func steady(_ value: PropertyListValue) -> PropertyListValue {
+        switch value {
+        case .dictionary(let pairs):
+            var steady: PropertyListDictionary = [:]
+            for (key, value) in pairs where !passing.contains(key) { steady[key] = Self.steady(value) }
+            return .dictionary(steady)
+        case .array(let values): return .array(values.map(Self.steady))
+        default: return value
+        }
+    }
+
+    private static let passing: Set<String> = ["uptime", "since", "oldest", "skew", "counters"]
+}

@@ -1,0 +1,90 @@
+// HTML as a value that cannot carry foreign markup: names of elements and attributes are literals of the program, and
+// every other text is escaped where it comes in. There is no way to add raw text.
+
+/// A piece of a page.
+package struct Markup: Sendable, Equatable {
+    /// An attribute of an element.
+    package struct Attribute: Sendable {
+        fileprivate let text: String
+
+        /// An attribute with a value; a value from outside never is an address (see ``link(_:_:)``).
+        package init(_ name: StaticString, _ value: String) { text = " \(name)=\"\(Markup.escaped(value))\"" }
+
+        private init(text: String) { self.text = text }
+
+        /// An attribute without a value, if the condition holds.
+        package static func flag(_ name: StaticString, if isSet: Bool = true) -> Attribute {
+            Attribute(text: isSet ? " \(name)" : "")
+        }
+
+        /// The address of a page of the console.
+        package static func link(_ name: StaticString, _ route: ConsoleRoute) -> Attribute {
+            Attribute(name, route.path)
+        }
+    }
+
+    /// The HTML text.
+    package private(set) var html: String
+
+    /// A text, escaped.
+    package init(_ text: String) { html = Self.escaped(text) }
+
+    /// Pieces one after another.
+    package init(_ pieces: [Markup]) { html = pieces.map(\.html).joined() }
+
+    private init(html: String) { self.html = html }
+
+    /// An element around pieces.
+    package static func tag(_ name: StaticString, _ attributes: Attribute..., of pieces: [Markup]) -> Markup {
+        element(name, attributes, pieces)
+    }
+
+    /// An element around a text.
+    package static func tag(_ name: StaticString, _ attributes: Attribute..., text: String) -> Markup {
+        element(name, attributes, [Markup(text)])
+    }
+
+    /// An element around a text whose direction is its own, as of a name from outside.
+    package static func tag(_ name: StaticString, _ attributes: Attribute..., foreign text: String) -> Markup {
+        element(name, attributes, [.tag("bdi", text: text)])
+    }
+
+    /// An element that has no end, such as `input`.
+    package static func single(_ name: StaticString, _ attributes: Attribute...) -> Markup {
+        Markup(html: "<\(name)\(attributes.map(\.text).joined())>")
+    }
+
+    /// A whole document.
+    package static func document(_ attributes: Attribute..., of pieces: [Markup]) -> Markup {
+        Markup(html: "<!DOCTYPE html>\n" + element("html", attributes, pieces).html)
+    }
+
+    private static func element(_ name: StaticString, _ attributes: [Attribute], _ pieces: [Markup]) -> Markup {
+        // A browser passes over a line feed that begins one of these, so that the text's own would be lost.
+        let start = "\(name)" == "textarea" ? "\n" : ""
+        return Markup(
+            html: "<\(name)\(attributes.map(\.text).joined())>\(start)\(pieces.map(\.html).joined())</\(name)>")
+    }
+
+    /// The text with all characters that mean anything to a reader of HTML replaced; control characters, which HTML
+    /// does not allow, become U+FFFD.
+    fileprivate static func escaped(_ text: String) -> String {
+        var escaped = ""
+        escaped.reserveCapacity(text.utf8.count)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            case "`": escaped += "&#96;"
+            case "\r": escaped += "&#13;"
+            case "\n", "\t": escaped.unicodeScalars.append(scalar)
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}": escaped += "\u{FFFD}"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

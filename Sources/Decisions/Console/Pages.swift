@@ -1,0 +1,212 @@
+// Pages of the console but for settings: the frame of all, the entry, the front page that an operator looks at all day,
+// and the apps.
+
+import TandemBase
+package import TandemOperations
+import TandemPropertyList
+import TandemWire
+
+/// The frame around each page.
+package enum ConsoleFrame {
+    /// A whole page.
+    /// - Parameter cookie: the browser's; nil before it has been let in.
+    package static func page(_ title: String, cookie: String?, _ content: [Markup]) -> Markup {
+        .document(
+            .init("lang", "en"),
+            of: [
+                .tag(
+                    "head",
+                    of: [
+                        .single("meta", .init("charset", "utf-8")),
+                        .single(
+                            "meta", .init("name", "viewport"), .init("content", "width=device-width, initial-scale=1")),
+                        .single("meta", .init("name", "color-scheme"), .init("content", "light dark")),
+                        .tag("title", text: "\(title) - Tandem"),
+                        .single("link", .init("rel", "stylesheet"), .link("href", .style)),
+                        .single("link", .init("rel", "icon"), .init("href", "data:,")),
+                        .tag("script", .link("src", .script), .flag("defer"), text: ""),
+                    ]),
+                .tag(
+                    "body",
+                    of: [.tag("a", .init("class", "skip"), .init("href", "#main"), text: "Skip to the content")]
+                        + (cookie.map { [navigation($0)] } ?? [])
+                        + [.tag("main", .init("id", "main"), of: content)]),
+            ])
+    }
+
+    private static func navigation(_ cookie: String) -> Markup {
+        .tag(
+            "header",
+            of: [
+                .tag(
+                    "nav", .init("aria-label", "Console"),
+                    of: [
+                        .tag("a", .link("href", .front), text: "Device"), .tag("a", .link("href", .apps), text: "Apps"),
+                    ]),
+                .tag(
+                    "form", .init("method", "post"), .link("action", .leave),
+                    of: [
+                        .single(
+                            "input", .init("type", "hidden"), .init("name", FormToken.field),
+                            .init("value", FormToken.make(for: .leave, cookie: cookie))),
+                        .tag("button", .init("type", "submit"), text: "Leave"),
+                    ]),
+            ])
+    }
+
+    /// The page that asks for the token of the printed address.
+    package static func entry(isWrong: Bool) -> Markup {
+        page(
+            "Enter", cookie: nil,
+            [
+                .tag("h1", text: "Tandem"),
+                isWrong
+                    ? .tag(
+                        "p", .init("role", "alert"), .init("class", "mistake"), .init("id", "mistakes"),
+                        text: "This token is not valid, or was used. The console has printed another address.")
+                    : .tag("p", text: "Type what follows # in the address that the console has printed."),
+                .tag(
+                    "form", .init("method", "post"), .link("action", .enter), .init("id", "enter"),
+                    of: [
+                        .tag("label", .init("for", "token"), text: "Token"),
+                        .single(
+                            "input", .init("type", "password"), .init("id", "token"), .init("name", "token"),
+                            .init("autocomplete", "off"), .flag("required")),
+                        .tag("button", .init("type", "submit"), text: "Enter"),
+                    ]),
+            ])
+    }
+
+    /// A page that says why there is no other.
+    package static func failure(_ title: String, _ text: String, cookie: String?) -> Markup {
+        page(title, cookie: cookie, [.tag("h1", text: title), .tag("p", .init("role", "alert"), foreign: text)])
+    }
+}
+
+extension Table {
+    /// The table with its caption; it scrolls by itself where it is wider than the screen.
+    var markup: Markup {
+        guard !rows.isEmpty else { return Markup([]) }
+        let head = Markup.tag("tr", of: columns.map { .tag("th", .init("scope", "col"), text: $0) })
+        let body = rows.map { cells in
+            Markup.tag(
+                "tr",
+                of: cells.enumerated().map { place, cell in
+                    place == 0 ? .tag("th", .init("scope", "row"), foreign: cell) : .tag("td", foreign: cell)
+                })
+        }
+        return .tag(
+            "div", .init("class", "scroll"), .init("tabindex", "0"), .init("role", "region"),
+            .init("aria-label", title),
+            of: [
+                .tag(
+                    "table",
+                    of: [.tag("caption", text: title), .tag("thead", of: [head]), .tag("tbody", of: body)])
+            ])
+    }
+}
+
+/// The front page: the device with everything that may need an operator.
+package enum FrontPage {
+    /// Events that the page shows.
+    private static var eventCount: Int { 20 }
+
+    /// The requests that it needs.
+    package static var questions: [ConsoleQuestion] {
+        [.init(.status), .init(.health), .init(.deadLetters), .init(.trace, ["after": 0])]
+    }
+
+    /// The content, from the answers to the requests; one that failed leaves its part out, and says so.
+    package static func content(_ replies: [ConsoleReply]) -> [Markup] {
+        let bodies = replies.map { Fact((try? $0.get()) ?? [:]) }
+        let report = StatusReport(bodies[0])
+        let failures = replies.compactMap { reply -> Markup? in
+            guard case .failure(let error) = reply else { return nil }
+            return .tag("p", .init("role", "alert"), .init("class", "mistake"), foreign: error.description)
+        }
+        let device = report.device.map { name, text in
+            Markup.tag("div", of: [.tag("dt", text: name), .tag("dd", foreign: text)])
+        }
+        let tables = report.tables + [Table.deadLetters(bodies[2].list("letters")), events(bodies[3])]
+        return [.tag("h1", foreign: bodies[0].text("name"))] + failures + [health(bodies[1])]
+            + tables.map(\.markup) + [.tag("h2", text: "Device"), .tag("dl", of: device)]
+    }
+
+    private static func health(_ fact: Fact) -> Markup {
+        let problems = fact.list("problems")
+        guard !problems.isEmpty else {
+            let isKnown = !fact.text("state").isEmpty
+            return .tag("p", .init("class", "state \(fact.text("state"))"), text: isKnown ? "Healthy" : "Unknown")
+        }
+        return Markup([
+            .tag("p", .init("class", "state degraded"), foreign: fact.text("state")),
+            .tag(
+                "ul",
+                of: problems.map { problem in
+                    .tag("li", foreign: "\(problem.text("name")) for \(problem.span("since")): \(problem.text("text"))")
+                }),
+        ])
+    }
+
+    private static func events(_ fact: Fact) -> Table {
+        let keys = ["step", "direction", "app", "channel", "detail", "id"]
+        var table = Table("recent events", ["time"] + keys)
+        for event in fact.list("events").suffix(eventCount).reversed() {
+            table.add([event.date("wall")] + keys.map { event.text($0) })
+        }
+        return table
+    }
+}
+
+/// The apps of the device and of its secondaries, with the way to their settings.
+package enum AppsPage {
+    /// The requests that it needs.
+    package static var questions: [ConsoleQuestion] { [.init(.apps), .init(.status)] }
+
+    /// The content, from the answers to the requests.
+    package static func content(_ replies: [ConsoleReply]) throws(ControlError) -> [Markup] {
+        let apps = Fact(try replies[0].get()).list("apps")
+        let status = Fact(try replies[1].get())
+        let own = apps.filter { $0.body["uid"] != nil }
+        let names = Dictionary(status.list("applications").map { ($0.text("app"), $0.text("name")) }) { first, _ in
+            first
+        }
+        var content = [Markup.tag("h1", text: "Apps"), .tag("h2", foreign: "On \(status.text("name"))")]
+        content.append(
+            list(own.map { ($0.text("app"), state(of: $0, named: names[$0.text("app")] ?? "")) }, secondary: nil))
+        for pairing in status.list("pairings") where status.text("role") == "primary" {
+            guard let id = pairing.body["pairing"]?.dataValue.flatMap({ UniqueIdentifier(bytes: $0) }) else { continue }
+            content.append(.tag("h2", foreign: "On \(pairing.text("name"))"))
+            content.append(.tag("p", foreign: "\(pairing.text("level")) \(pairing.text("reason"))"))
+            // An app has one identifier on both devices.
+            let counterparts = status.list("counterparts").filter { $0.body["pairing"] == pairing.body["pairing"] }
+            let known = counterparts.map { ($0.text("app"), "\($0.text("name")) \($0.text("version"))") }
+            let others = own.map { $0.text("app") }.filter { app in !known.contains { $0.0 == app } }
+            content.append(list(known + others.map { ($0, "") }, secondary: id))
+        }
+        return content
+    }
+
+    private static func state(of app: Fact, named name: String) -> String {
+        let words = [
+            name, app.body["connected"] == true ? "connected" : "not running", app.text("configuration"),
+        ]
+        return words.filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    private static func list(_ apps: [(String, String)], secondary: UniqueIdentifier?) -> Markup {
+        guard !apps.isEmpty else { return .tag("p", text: "None.") }
+        return .tag(
+            "ul", .init("class", "apps"),
+            of: apps.compactMap { name, state in
+                guard let app = try? ApplicationIdentifier(name) else { return nil }
+                let place = AppPlace(app: app, secondary: secondary)
+                return .tag(
+                    "li",
+                    of: [
+                        .tag("a", .link("href", .settings(place, page: nil)), foreign: name),
+                        .tag("span", foreign: state.isEmpty ? "" : " \(state)"),
+                    ])
+            })
+    }
+}

@@ -1,0 +1,199 @@
+// HTTP request and answer as values, the form of a browser's body, and the checks that come before any page: the name
+// and the origin that the browser used, and the size of what it sends.
+
+import TandemBase
+
+/// A request, whole.
+package struct WebRequest: Sendable, Equatable {
+    /// The method's word.
+    package let method: String
+    /// The target as it was sent, with its query.
+    package let target: String
+    /// The header fields in their order.
+    package let fields: [(name: String, value: String)]
+    /// The body; empty without one.
+    package var body: [UInt8]
+
+    /// A request.
+    package init(_ method: String, _ target: String, fields: [(name: String, value: String)], body: [UInt8] = []) {
+        self.method = method
+        self.target = target
+        self.fields = fields
+        self.body = body
+    }
+
+    /// The target without its query.
+    package var path: String { String(target.prefix { $0 != "?" }) }
+
+    /// All values of a header field.
+    package func values(_ name: String) -> [String] {
+        fields.filter { $0.name.lowercased() == name }.map(\.value)
+    }
+
+    /// A cookie's value; nil if it is absent, or there are two of the name.
+    package func cookie(_ name: String) -> String? {
+        let found = values("cookie").flatMap { $0.split(separator: ";") }.compactMap {
+            (pair: Substring) -> Substring? in
+            let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts.count == 2 && parts[0] == name ? parts[1] : nil
+        }
+        return found.count == 1 ? String(found[0]) : nil
+    }
+
+    package static func == (left: WebRequest, right: WebRequest) -> Bool {
+        left.method == right.method && left.target == right.target && left.body == right.body
+            && left.fields.elementsEqual(right.fields) { $0 == $1 }
+    }
+}
+
+/// An answer.
+package struct WebAnswer: Sendable, Equatable {
+    /// The status code.
+    package let status: Int
+    /// The media type of the body.
+    package let type: String
+    /// The body.
+    package let body: [UInt8]
+    /// Where a browser goes from here.
+    package private(set) var location: ConsoleRoute?
+    /// A cookie to set, as the header field has it.
+    package private(set) var cookie: String?
+    /// Whether the connection ends with the answer, because the rest of the request is unread or not believed.
+    package let closes: Bool
+
+    /// An answer.
+    package init(
+        _ status: Int, _ text: String, type: String = "text/plain; charset=utf-8", closes: Bool = false
+    ) {
+        self.status = status
+        self.type = type
+        body = Array(text.utf8)
+        self.closes = closes
+    }
+
+    /// A page.
+    package init(_ status: Int, _ page: Markup) {
+        self.init(status, page.html, type: "text/html; charset=utf-8")
+    }
+
+    /// The answer to a form that was taken: the browser fetches a page.
+    package static func seeOther(_ route: ConsoleRoute, cookie: String? = nil) -> WebAnswer {
+        var answer = WebAnswer(303, "go to \(route.path)\n")
+        (answer.location, answer.cookie) = (route, cookie)
+        return answer
+    }
+
+    /// The header fields of every answer: nothing is kept, framed, guessed or fetched from elsewhere.
+    package static let safety: [(name: String, value: String)] = [
+        ("Cache-Control", "no-store"),
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+                + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        ),
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+        // With no-referrer a browser would not name the origin of a form either.
+        ("Referrer-Policy", "same-origin"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("X-Frame-Options", "DENY"),
+    ]
+}
+
+/// Checks of a request's head, before its body is read.
+package struct RequestGate: Sendable {
+    /// Bytes of a body (LIM-123).
+    package static let bodyLimit = 1_048_576
+
+    private let origins: Set<String>
+    private let hosts: Set<String>
+
+    /// - Parameters:
+    ///   - scheme: `http`, or `https`.
+    ///   - hosts: the names by which the console may be called, each with its port where that is not the scheme's own.
+    package init(scheme: String, hosts: [String]) {
+        self.hosts = Set(hosts.map { $0.lowercased() })
+        origins = Set(self.hosts.map { "\(scheme)://\($0)" })
+    }
+
+    /// The refusal of a request by its head; nil for one whose body may be read.
+    package func refusal(of request: WebRequest) -> WebAnswer? {
+        let host = request.values("host")
+        guard host.count == 1, hosts.contains(host[0].lowercased()) else {
+            return WebAnswer(421, "this console has another name\n", closes: true)
+        }
+        guard ["GET", "HEAD", "POST"].contains(request.method) else {
+            return WebAnswer(405, "the console knows GET and POST\n", closes: true)
+        }
+        // A page of another site may not ask for anything; a form has to say that it is ours.
+        let origin = request.values("origin")
+        guard origin.allSatisfy({ origins.contains($0.lowercased()) }), origin.count < 2,
+            request.method != "POST" || origin.count == 1
+        else { return WebAnswer(403, "the request comes from another site\n", closes: true) }
+        return refusal(ofBody: request)
+    }
+
+    /// A body has one length, which is said before it comes.
+    private func refusal(ofBody request: WebRequest) -> WebAnswer? {
+        guard request.values("transfer-encoding").isEmpty else {
+            return WebAnswer(411, "a body needs its length\n", closes: true)
+        }
+        let lengths = request.values("content-length")
+        guard let length = lengths.first else {
+            return request.method == "POST" ? WebAnswer(411, "a form needs its length\n", closes: true) : nil
+        }
+        guard lengths.count == 1, length.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(length) else {
+            return WebAnswer(400, "one length is needed\n", closes: true)
+        }
+        guard count <= Self.bodyLimit else { return WebAnswer(413, "the form is too long\n", closes: true) }
+        guard request.method != "POST" || request.values("content-type") == ["application/x-www-form-urlencoded"]
+        else { return WebAnswer(415, "forms are sent as application/x-www-form-urlencoded\n", closes: true) }
+        guard request.method == "POST" || count == 0 else {
+            return WebAnswer(400, "only a form has a body\n", closes: true)
+        }
+        return nil
+    }
+}
+
+/// The fields of a form.
+package struct FormFields: Sendable, Equatable {
+    /// Fields of a form (LIM-124): three for each property of the largest schema, and room.
+    package static let countLimit = 4096
+
+    private var values: [String: String] = [:]
+
+    /// Reads a body; nil for one that is no form, or has too many fields. Of several values of a name the last counts,
+    /// so that a box that is not ticked has one, too.
+    package init?(_ body: [UInt8]) {
+        guard !body.isEmpty else { return }
+        let fields = body.split(
+            separator: UInt8(ascii: "&"), maxSplits: Self.countLimit, omittingEmptySubsequences: false)
+        guard fields.count <= Self.countLimit else { return nil }
+        for field in fields {
+            let parts = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentText.decode(parts[0], plusIsBlank: true),
+                let value = PercentText.decode(parts.dropFirst().first ?? [], plusIsBlank: true)
+            else { return nil }
+            // Browsers send line ends as CR LF, whatever the text had.
+            values[name] = value.contains("\r") ? Self.lines(value) : value
+        }
+    }
+
+    /// The value of a field; nil if the form has none of the name.
+    package subscript(_ name: String) -> String? { values[name] }
+
+    /// The rests of the names that begin with a text, in order.
+    package func names(after prefix: String) -> [String] {
+        values.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
+    }
+
+    private static func lines(_ text: String) -> String {
+        var lines = String.UnicodeScalarView()
+        var previous: UnicodeScalar?
+        for scalar in text.unicodeScalars {
+            if scalar == "\r" { lines.append("\n") } else if scalar != "\n" || previous != "\r" { lines.append(scalar) }
+            previous = scalar
+        }
+        return String(lines)
+    }
+}

@@ -1,0 +1,219 @@
+// Daemon's answers as tables for people, the same on a terminal and on a page: the device with its pairings,
+// reachability and reasons, queues and configurations; the desired state; dead letters.
+
+import TandemBase
+import TandemPropertyList
+
+/// Status as text for people.
+package struct StatusReport {
+    private let facts: Fact
+
+    /// - Parameter facts: the answer to `status`.
+    package init(_ facts: Fact) { self.facts = facts }
+
+    /// All of it for a terminal.
+    package var lines: [String] {
+        let width = (device.map(\.name.count).max() ?? 0) + 2
+        let head = device.map { $0.name + String(repeating: " ", count: width - $0.name.count) + $0.text }
+        return head + tables.map(\.lines).filter { !$0.isEmpty }.flatMap { [""] + $0 }
+    }
+
+    /// Everything that has rows, in the order of interest.
+    package var tables: [Table] {
+        [pairings, far, applications, counterparts, queues, contexts, configurations, desired]
+    }
+
+    /// The device itself.
+    package var device: [(name: String, text: String)] {
+        let listening = facts.texts("listening")
+        return [
+            ("device", "\(facts.text("name"))  \(facts.text("device"))"),
+            ("role", facts.text("role")),
+            ("fingerprint", facts.text("fingerprint")),
+            ("software", "\(facts.text("software")), up \(facts.span("uptime"))"),
+            ("listening", listening.isEmpty ? "no" : listening.joined(separator: ", ")),
+            ("local", facts.text("local")),
+            ("state", facts.text("state")),
+        ]
+    }
+
+    private var pairings: Table {
+        var table = Table(
+            "pairings",
+            ["name", "is our", "state", "reachable", "reason", "since", "waiting", "active", "address", "pairing"])
+        for pairing in facts.list("pairings") {
+            table.add(
+                pairing.text("name"), Self.counterpart(pairing.text("role")), pairing.text("state"),
+                pairing.text("level"), pairing.text("reason"), pairing.span("since"), pairing.text("waiting"),
+                Self.mark(pairing.body["active"]),
+                pairing.text("address"), pairing.text("pairing"))
+        }
+        return table
+    }
+
+    /// The devices below secondaries that carry.
+    private var far: Table {
+        let devices = facts.list("far")
+        let areSomeGone = devices.contains { !$0.date("gone").isEmpty }
+        var table = Table(
+            "far secondaries", ["name", "via", "app", "target", "device"] + (areSomeGone ? ["gone since"] : []))
+        for device in devices {
+            let cells = ["name", "via", "app", "target", "device"].map { device.text($0) }
+            table.add(cells + (areSomeGone ? [device.date("gone")] : []))
+        }
+        return table
+    }
+
+    private var applications: Table {
+        var table = Table("applications", ["app", "uid", "connected", "identifier", "anchor", "name", "version"])
+        for app in facts.list("applications") {
+            table.add(
+                app.text("app"), app.text("uid"), app.text("connected"), app.text("identifier"), app.digest("anchor"),
+                app.text("name"), app.text("version"))
+        }
+        return table
+    }
+
+    /// The other devices' apps, as they name themselves.
+    private var counterparts: Table {
+        let keys = ["app", "name", "version", "icon", "pairing"]
+        var table = Table("counterparts", keys)
+        for app in facts.list("counterparts") { table.add(keys.map { app.text($0) }) }
+        return table
+    }
+
+    private var queues: Table {
+        var table = Table("queues", ["app", "channel", "waiting", "bytes", "oldest", "refused", "pairing"])
+        for queue in facts.list("queues") {
+            table.add(
+                queue.text("app"), queue.text("channel"), queue.text("waiting"), queue.text("bytes"),
+                queue.span("oldest"), queue.text("refusal"), queue.text("pairing"))
+        }
+        return table
+    }
+
+    /// By their revisions: the last one set here, and the last one applied that came.
+    private var contexts: Table {
+        var table = Table("contexts", ["app", "sent", "received", "pairing"])
+        for context in facts.list("contexts") {
+            table.add(context.text("app"), context.text("sent"), context.text("received"), context.text("pairing"))
+        }
+        return table
+    }
+
+    private var configurations: Table {
+        var table = Table(
+            "configurations", ["app", "role", "state", "version", "digest", "applied", "last verdict", "target"])
+        for item in facts.list("configurations") {
+            let state = item.text("state") + (item.body["trial"]?.booleanValue == true ? ", on trial" : "")
+            let verdict = [item.text("lastVerdict"), item.text("text")].filter { !$0.isEmpty }
+            table.add(
+                item.text("app"), item.text("role"), state, item.text("version"), item.digest("digest"),
+                item.date("applied"), verdict.joined(separator: ": "), item.text("target"))
+        }
+        return table
+    }
+
+    /// The configuration desired of each secondary, beside the one it has reported.
+    private var desired: Table { DesiredReport.secondaries(facts.list("desired"), title: "desired") }
+
+    /// The one that the apps' default sessions talk to.
+    private static func mark(_ active: PropertyListValue?) -> String { active?.booleanValue == true ? "*" : "" }
+
+    /// The peer's part, from this device's part in the pairing.
+    private static func counterpart(_ role: String) -> String {
+        role == "primary" ? "secondary" : role == "secondary" ? "primary" : role
+    }
+}
+
+/// The desired state as text for people.
+package enum DesiredReport {
+    /// The configurations that are desired, with the numbers of secondaries (CTL-24).
+    package static func list(_ facts: Fact) -> Table {
+        var table = Table(
+            "desired",
+            ["app", "role", "version", "applied", "drift", "rollout", "accepted", "signed by", "digest", "target"])
+        for row in facts.list("desired") {
+            table.add(
+                row.text("app"), row.text("role"), row.text("version"),
+                "\(row.text("applied")) of \(row.text("secondaries"))", row.text("drift"), row.text("rollout"),
+                row.date("accepted"), signers(of: row), row.digest("digest"), row.text("target"))
+        }
+        return table
+    }
+
+    /// The secondaries with what is desired of them, for `status` too.
+    package static func secondaries(_ rows: [Fact], title: String) -> Table {
+        var table = Table(
+            title,
+            ["name", "app", "desired", "reported", "verdict", "stale since", "drift", "rollout", "target", "reason"])
+        for row in rows {
+            table.add(
+                row.deviceName, row.text("app"), row.text("version"), row.text("reported"), state(of: row),
+                row.date("stale"), row.body["drift"]?.booleanValue == true ? "yes" : "", row.text("rollout"),
+                row.text("target"), row.text("text"))
+        }
+        return table
+    }
+
+    /// The verdict, or how the delivery ended without one.
+    package static func state(of row: Fact) -> String {
+        for key in ["verdict", "ending"] where !row.text(key).isEmpty { return row.text(key) }
+        return "queued"
+    }
+
+    /// One slot with its secondaries and its history.
+    package static func lines(of facts: Fact) -> [String] {
+        var desired = Table("desired", ["version", "accepted", "signed by", "rollout", "first", "digest"])
+        for row in facts.list("desired") {
+            desired.add(
+                row.text("version"), row.date("accepted"), signers(of: row), row.text("rollout"),
+                row.texts("first").joined(separator: ", "), row.digest("digest"))
+        }
+        var history = Table("history", ["version", "accepted", "signed by", "withdrawn", "digest", "applied at"])
+        for row in facts.list("history") {
+            history.add(
+                row.text("version"), row.date("accepted"), signers(of: row), row.date("withdrawn"),
+                row.digest("digest"), applications(of: row.text("version"), facts))
+        }
+        let tables = [desired, secondaries(facts.list("secondaries"), title: "secondaries"), history]
+        let head = ["app     \(facts.text("app"))", "target  \(facts.text("target"))"]
+        return head + tables.map(\.lines).filter { !$0.isEmpty }.flatMap { [""] + $0 }
+    }
+
+    /// Where and when a version was applied, as far as the secondaries' histories go back.
+    private static func applications(of version: String, _ facts: Fact) -> String {
+        facts.list("secondaries").flatMap { secondary in
+            secondary.list("history").filter { $0.text("version") == version }.map { line in
+                "\(secondary.text("name")) \(line.date("reported"))"
+            }
+        }.joined(separator: ", ")
+    }
+
+    /// The beginnings of the key identifiers that the signatures name.
+    private static func signers(of row: Fact) -> String {
+        (row.body["signers"]?.arrayValue ?? []).compactMap(\.dataValue).map { Hexadecimal.encode($0.prefix(4)) }
+            .joined(separator: " ")
+    }
+
+    /// A line for the rows that were left out, if any were.
+    package static func more(_ facts: Fact) -> [String] {
+        let more = facts.body["more"]?.integerValue ?? 0
+        return more > 0 ? ["and \(more) more"] : []
+    }
+}
+
+extension Table {
+    /// Items that failed too often (CTL-16).
+    package static func deadLetters(_ letters: [Fact]) -> Table {
+        var table = Table(
+            "dead letters", ["app", "channel", "way", "attempts", "bytes", "topic", "refusal", "id", "pairing"])
+        for letter in letters {
+            table.add(
+                letter.text("app"), letter.text("channel"), letter.text("direction"), letter.text("attempts"),
+                letter.text("size"), letter.text("topic"), letter.text("refusal"), letter.text("id"),
+                letter.text("pairing"))
+        }
+        return table
+    }
+}

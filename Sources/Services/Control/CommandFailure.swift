@@ -1,0 +1,44 @@
+// Failure of a command as a value: its text and its exit code, the same in every executable of the package.
+
+package import TandemOperations
+
+/// A failed command: the text for standard error, and the exit code. Scripts can tell a wrong call, a negative answer
+/// and an absent daemon apart.
+package enum CommandFailure: Error, Equatable {
+    /// The call itself is wrong: exit code 2, with a pointer to the help.
+    case usage(String)
+    /// Refused or failed: exit code 1.
+    case refused(String)
+    /// The answer is no, with a line for each reason: exit code 1.
+    case no([String])
+    /// No daemon answers: exit code 3.
+    case unanswered(String)
+
+    /// The exit code of the process.
+    package var exitCode: Int32 {
+        switch self {
+        case .usage: 2
+        case .refused, .no: 1
+        case .unanswered: 3
+        }
+    }
+
+    /// The text for standard error.
+    package var text: String {
+        switch self {
+        case .usage(let text), .refused(let text), .unanswered(let text): text
+        case .no(let reasons): reasons.joined(separator: "\n")
+        }
+    }
+}
+
+extension CommandFailure {
+    /// The failure of a request to a daemon.
+    package init(_ failure: ControlError) {
+        self =
+            switch failure {
+            case .refused, .failed: .refused(failure.description)
+            case .unanswered(let text): .unanswered(text)
+            }
+    }
+}

@@ -1,0 +1,46 @@
+// Control client: one request to a running daemon (Protocol/Control.md) on the calling thread, under a deadline, so
+// that a daemon that hangs cannot hang a shell.
+
+import TandemOperations
+package import TandemPropertyList
+import TandemReactor
+package import TandemWire
+
+/// Asks a daemon and waits; used on one thread.
+package final class ControlClient {
+    /// A signal came before the answer.
+    package struct Interruption: Error {}
+
+    private let loop: EventLoop
+    private let path: String
+    private let software: String
+
+    /// A client of the daemon whose local socket is at `path`.
+    /// - Parameter software: the name and version of the program, for the daemon's log.
+    package init(path: String, software: String) throws {
+        self.path = path
+        self.software = software
+        loop = try EventLoop()
+    }
+
+    /// Sends one command and waits for its result.
+    /// - Parameters:
+    ///   - time: how long the command itself may take in the daemon.
+    ///   - isInterruptible: whether a signal ends it with ``Interruption``; the process is prepared for that.
+    package func ask(
+        _ command: ControlName, _ body: PropertyListDictionary = [:], time: Duration = .zero,
+        isInterruptible: Bool = false
+    ) throws -> PropertyListDictionary {
+        var isInterrupted = false
+        var answer: ControlExchange.Answer?
+        let signals = isInterruptible ? try SignalSource(loop: loop) { _ in isInterrupted = true } : nil
+        defer { signals?.cancel() }
+        let exchange = ControlExchange(
+            command, body, time: time, path: path, software: software, loop: loop
+        ) { answer = $0 }
+        loop.run { answer != nil || isInterrupted }
+        exchange.cancel()
+        guard let answer else { throw Interruption() }
+        do throws(ControlError) { return try answer.get() } catch { throw CommandFailure(error) }
+    }
+}

@@ -1,0 +1,143 @@
+// A browser and a daemon of the tests: requests as values, and answers of a daemon with one app.
+
+import TandemBase
+import TandemConsole
+import TandemOperations
+import TandemPropertyList
+import TandemSettings
+import TandemWire
+
+/// A browser at a console that has one app with some settings.
+final class Browser {
+    static let app = "org.example.lamp"
+    static let page = "/apps/\(app)"
+    /// Markup that would run if it was not escaped.
+    static let markup = "</textarea><script>alert(\"'`&\")</script><img src=x onerror=a>"
+
+    private(set) var console: Console
+    private var cookie: String?
+    var now = MonotonicTime(nanoseconds: 0)
+    /// The daemon's rows about values, by key.
+    var rows: [String: PropertyListDictionary] = [:]
+    /// The daemon's refusal of every change.
+    var refusal: ControlError?
+    /// The commands that the daemon got.
+    private(set) var commands: [ConsoleQuestion] = []
+
+    static let declarations = [
+        SettingDeclaration(
+            name: "volume", type: .integer, editor: .slider, summary: "Loudness", bounds: .integer(0...100),
+            title: "Volume", initialValue: .integer(50)),
+        SettingDeclaration(
+            name: "logging", type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false)),
+        SettingDeclaration(
+            name: "name", type: .string, editor: .edit, summary: markup, title: markup, page: "More",
+            initialValue: .string(markup)),
+        SettingDeclaration(
+            name: "mode", type: .string, editor: .choice, summary: "",
+            choices: [
+                SettingChoice(label: markup, value: .string("a")), SettingChoice(label: "B", value: .string("b")),
+            ], access: .counterpart, initialValue: .string("a")),
+        SettingDeclaration(
+            name: "password", type: .string, editor: .edit, summary: "", isSecret: true, initialValue: .string("")),
+        SettingDeclaration(
+            name: "server", type: .string, editor: .edit, summary: "", access: .signed, initialValue: .string("s")),
+        SettingDeclaration(
+            name: "hosts", type: .strings, editor: .edit, summary: "", initialValue: .strings(["a", "b"])),
+    ]
+
+    init() {
+        var count: UInt8 = 0
+        console = Console(scheme: "http", hosts: ["127.0.0.1:80", "localhost:80"], cookie: "tandem-80") { size in
+            count += 1
+            return [UInt8](repeating: count, count: size)
+        }
+    }
+
+    static func head(_ extra: [(name: String, value: String)] = []) -> [(name: String, value: String)] {
+        [("Host", "127.0.0.1:80")] + extra
+    }
+
+    /// The last answer of a request that the gate lets through.
+    func send(_ request: WebRequest) -> WebAnswer? {
+        if let refusal = console.refusal(of: request) { return refusal }
+        return follow(console.answer(to: request, now: now))
+    }
+
+    func get(_ path: String) -> WebAnswer? {
+        send(WebRequest("GET", path, fields: Self.head(cookie.map { [("Cookie", "x=y; tandem-80=\($0)")] } ?? [])))
+    }
+
+    func post(_ path: String, _ body: String, token: Bool = true) -> WebAnswer? {
+        var body = body
+        if token, let cookie, let route = ConsoleRoute(path: path) {
+            body += "&form=\(FormToken.make(for: route, cookie: cookie))"
+        }
+        let fields = Self.head(
+            [
+                ("Origin", "http://127.0.0.1:80"), ("Content-Length", "\(body.utf8.count)"),
+                ("Content-Type", "application/x-www-form-urlencoded"),
+            ] + (cookie.map { [("Cookie", "tandem-80=\($0)")] } ?? []))
+        return send(WebRequest("POST", path, fields: fields, body: Array(body.utf8)))
+    }
+
+    /// Enters with the printed token; returns the answer.
+    @discardableResult
+    func enter(_ token: String? = nil) -> WebAnswer? {
+        let answer = post("/enter", "token=\(token ?? console.entryToken)")
+        if let text = answer?.cookie {
+            cookie = text.split(separator: ";").first?.split(separator: "=").last.map(String.init)
+        }
+        return answer
+    }
+
+    private func follow(_ step: ConsoleStep) -> WebAnswer? {
+        switch step {
+        case .answer(let answer), .welcome(let answer): return answer
+        case .stream: return nil
+        case .ask(let questions, let then):
+            commands += questions
+            let replies = questions.map(reply)
+            return follow(then(replies))
+        }
+    }
+
+    private func reply(_ question: ConsoleQuestion) -> ConsoleReply {
+        switch question.command {
+        case .settingsSchema:
+            guard let document = try? SchemaDocument(writing: Self.declarations) else { return .success([:]) }
+            return .success(["schema": .data(document.bytes)])
+        case .settingsGet:
+            let values = Self.declarations.map { declaration -> PropertyListValue in
+                var row: PropertyListDictionary = ["key": .string(declaration.name), "layer": "default"]
+                row["value"] = declaration.isSecret ? nil : declaration.initialValue.propertyListValue
+                for (key, value) in rows[declaration.name] ?? [:] { row[key] = value }
+                return .dictionary(row)
+            }
+            return .success(["settings": .array(values), "ordinal": 1])
+        case .settingsSet, .settingsReset: return refusal.map { .failure($0) } ?? .success([:])
+        case .status:
+            return .success([
+                "name": .string(Self.markup), "role": "primary", "pairings": [["name": .string(Self.markup)]],
+            ])
+        case .apps: return .success(["apps": [["app": .string(Self.app), "uid": 0]]])
+        default: return .success([:])
+        }
+    }
+
+    /// The values of the last change that the daemon got.
+    var changed: PropertyListValue? { commands.last { $0.command == .settingsSet }?.body["values"] }
+}
+
+extension WebAnswer {
+    /// The body as text.
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+extension Browser {
+    /// The present settings of the app.
+    func form() throws -> SettingsForm {
+        let replies = try [ConsoleQuestion(.settingsSchema), ConsoleQuestion(.settingsGet)].map { try reply($0).get() }
+        return try SettingsForm(schema: replies[0], state: replies[1])
+    }
+}

@@ -1,0 +1,140 @@
+// Pages of settings: a form is judged as a whole whatever the browser has checked, and what may not be seen or edited
+// is not.
+
+import TandemConsole
+import TandemOperations
+import TandemPropertyList
+import TandemWire
+import Testing
+
+@Suite struct SettingsPageTests {
+    @Test("CON-12: the values that a person has changed are one request, and no others")
+    func changes() throws {
+        let browser = Browser()
+        browser.enter()
+        let answer = browser.post(
+            Browser.page,
+            "b.volume=50&v.volume=70&b.logging=false&v.logging=false&v.logging=true&b.hosts=a%0D%0Ab"
+                + "&v.hosts=a%0D%0Ab&b.mode=a&v.mode=b")
+        #expect(answer?.status == 303)
+        #expect(browser.changed == ["volume": 70, "logging": true, "mode": "b"])
+        let count = browser.commands.count
+        #expect(browser.post(Browser.page, "b.volume=50&v.volume=50")?.status == 303)
+        #expect(browser.commands.dropFirst(count).map(\.command) == [.settingsSchema, .settingsGet])
+    }
+
+    @Test("CON-12: one mistake and nothing is changed, each with the schema's own text, and what was typed is kept")
+    func mistakes() throws {
+        let browser = Browser()
+        browser.enter()
+        let answer = try #require(
+            browser.post(Browser.page, "v.volume=101&v.mode=c&v.logging=maybe&v.hosts=x&v.nothing=1"))
+        #expect(answer.status == 422)
+        #expect(browser.changed == nil)
+        for text in [
+            "volume: 101 is over the maximum 100", "mode: &#39;c&#39; is none of the choices",
+            "logging: &#39;maybe&#39; is not of type boolean", "there is no property &#39;nothing&#39;",
+            "value=\"101\"",
+        ] { #expect(answer.text.contains(text), "\(text)") }
+        for text in ["", "abc", "1e2", "7.5", "\u{664}"] {
+            #expect(
+                browser.post(Browser.page, "v.volume=\(text.utf8.map { "%" + String($0, radix: 16) }.joined())")?.status
+                    == (text == "1e2" ? 303 : 422), "\(text)")
+        }
+    }
+
+    @Test("CON-12: a refusal of the daemon is shown, and a daemon that is away is no fault of the form")
+    func refusals() {
+        let browser = Browser()
+        browser.enter()
+        browser.refusal = .refused(name: "full", text: "too many \(Browser.markup)")
+        let answer = browser.post(Browser.page, "v.volume=7")
+        #expect(answer?.status == 422 && answer?.text.contains("too many &lt;") == true)
+        browser.refusal = .unanswered("gone")
+        #expect(browser.post(Browser.page, "v.volume=7")?.status == 504)
+    }
+
+    @Test("CON-13: a signed value is shown and locked, and a form that has it anyway is refused")
+    func signed() throws {
+        let browser = Browser()
+        browser.enter()
+        browser.rows["volume"] = ["layer": "signed", "value": 90]
+        let page = try #require(browser.get(Browser.page)).text
+        #expect(page.contains("class=\"layer signed\">signed<") && page.contains("value=\"90\""))
+        #expect(!page.contains("name=\"b.volume\""))
+        #expect(browser.post(Browser.page, "v.volume=7")?.status == 422)
+        #expect(browser.post(Browser.page, "v.server=x")?.status == 422)
+        #expect(browser.changed == nil)
+    }
+
+    @Test("CON-13: a secret is written and never shown")
+    func secrets() throws {
+        let browser = Browser()
+        browser.enter()
+        browser.rows["password"] = ["value": "hush", "layer": "user"]
+        #expect(browser.get(Browser.page)?.text.contains("hush") == false)
+        #expect(browser.post(Browser.page, "b.password=&v.password=")?.status == 303)
+        #expect(browser.changed == nil)
+        #expect(browser.post(Browser.page, "b.password=&v.password=new")?.status == 303)
+        #expect(browser.changed == ["password": "new"])
+        let refused = browser.post(Browser.page, "v.password=hush&v.volume=101")
+        #expect(refused?.status == 422 && refused?.text.contains("hush") == false)
+    }
+
+    @Test("CON-14: one edit, those of a page, or all are taken back")
+    func resets() {
+        let browser = Browser()
+        browser.enter()
+        browser.rows = ["volume": ["edited": true], "name": ["edited": true]]
+        for (path, field, keys) in [
+            (Browser.page, "reset=volume", ["volume"]), (Browser.page, "reset-page=yes", ["volume"]),
+            (Browser.page + "/pages/More", "reset-page=yes", ["name"]),
+            (Browser.page, "reset-all=yes", ["volume", "name"]),
+        ] {
+            #expect(browser.post(path, field)?.status == 303)
+            #expect(browser.commands.last?.command == .settingsReset)
+            #expect(browser.commands.last?.body["keys"]?.arrayValue?.compactMap(\.stringValue) == keys, "\(field)")
+        }
+    }
+
+    @Test("CON-16: a secondary's app is asked of the primary")
+    func secondary() throws {
+        let browser = Browser()
+        browser.enter()
+        let path = "/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Browser.page)"
+        #expect(browser.get(path)?.status == 200)
+        #expect(browser.commands.last?.body["pairing"]?.dataValue?.first == 1)
+        #expect(browser.post(path, "v.volume=7")?.status == 422)
+        #expect(browser.post(path, "v.mode=b")?.status == 303)
+        #expect(browser.changed == ["mode": "b"])
+    }
+
+    @Test("CON-15: an event has the fields that have changed, without a secret's value, and times are no change")
+    func events() throws {
+        let browser = Browser()
+        var updates = LiveUpdates()
+        #expect(updates.event(of: try browser.form()) == nil)
+        #expect(updates.event(of: try browser.form()) == nil)
+        browser.rows = ["name": ["value": "a\nb", "layer": "user"], "password": ["value": "hush", "layer": "user"]]
+        let event = try #require(updates.event(of: try browser.form()))
+        #expect(event.hasPrefix("event: settings\ndata: [{") && event.hasSuffix("]\n\n"))
+        #expect(event.contains("\"text\":\"a\\nb\"") && !event.contains("hush") && !event.contains("volume"))
+        #expect(updates.event(ofStatus: ["uptime": 1, "pairings": [["since": 1, "level": "linked"]]]) == nil)
+        #expect(updates.event(ofStatus: ["uptime": 2, "pairings": [["since": 2, "level": "linked"]]]) == nil)
+        #expect(updates.event(ofStatus: ["uptime": 2, "pairings": [["since": 0, "level": "unreachable"]]]) != nil)
+    }
+
+    @Test("CON-11: the front page has what the command line has, and says what the daemon does not answer")
+    func front() throws {
+        let replies: [ConsoleReply] = [
+            .success(["name": "hub", "pairings": [["name": "kiosk", "level": "unreachable", "reason": "no-link"]]]),
+            .success(["state": "degraded", "problems": [["name": "unlinked", "text": "kiosk is away", "since": 5000]]]),
+            .success(["letters": [["app": "org.example.lamp", "refusal": "too-large"]]]),
+            .failure(.unanswered("no answer to trace")),
+        ]
+        let page = Markup(FrontPage.content(replies)).html
+        for text in ["kiosk", "no-link", "unlinked for 5 s: kiosk is away", "too-large", "no answer to trace"] {
+            #expect(page.contains(text), "\(text)")
+        }
+    }
+}

@@ -1,0 +1,167 @@
+// The console as a program, with a real daemon and a real app, and clients that keep no rule.
+
+import Foundation
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(4))) struct ConsoleTests {
+    private let devices: TwoDevices
+    private let app: Program
+    private let console: ConsoleProgram
+    private static let page = "/apps/\(TwoDevices.app)"
+
+    init() async throws {
+        devices = try await TwoDevices()
+        let made = try await tandem("keys", "new", "--out", "signing", in: devices.workspace)
+        try #require(made.status == 0, "\(made)")
+        let app = try Program(
+            "SampleApp", ["--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"]],
+            named: "app", in: devices.workspace)
+        self.app = app
+        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        console = try await ConsoleProgram(device: devices.workspace["kiosk.sock"], in: devices.workspace)
+    }
+
+    /// A value that the app has shown, now or soon.
+    private func shows(_ line: String) async throws -> Bool {
+        try await holds(within: .seconds(10)) { app.output.contains("value \(line)") }
+    }
+
+    @Test func `CON-2, CON-12: a browser that is let in edits a value, and the app has it; a mistake changes nothing`()
+        async throws
+    {
+        #expect(try console.get("/").status == 403)
+        let token = console.token
+        try console.enter()
+        #expect(try console.post("/enter", "token=\(token)").status == 403)
+        #expect(try await holds(within: .seconds(5)) { console.token != token })
+        for path in ["/", "/apps", Self.page, "/console.css", "/console.js"] {
+            let answer = try console.get(path)
+            #expect(answer.status == 200, "\(path)")
+            #expect(answer.field("Cache-Control") == "no-store" && answer.field("X-Content-Type-Options") == "nosniff")
+        }
+        let form = try console.formToken(Self.page)
+        #expect(try console.post(Self.page, "form=\(form)&b.volume=50&v.volume=71").status == 303)
+        #expect(try await shows("volume = 71"))
+        let refused = try console.post(Self.page, "form=\(form)&v.volume=1000&b.logging=false&v.logging=true")
+        #expect(refused.status == 422 && refused.body.contains("volume: 1000 is over the maximum 100"))
+        #expect(try console.post(Self.page, "form=\(form)&reset=volume").status == 303)
+        #expect(try await shows("volume = 50"))
+        #expect(!app.output.contains("logging = true"))
+        #expect(devices.kiosk.errors.contains("settings edited"))
+    }
+
+    @Test func `CON-15: an open page hears of an edit that is made elsewhere`() async throws {
+        try console.enter()
+        let stream = try WebClient(port: console.port)
+        stream.write(
+            "GET \(Self.page)/events HTTP/1.1\r\nHost: 127.0.0.1:\(console.port)\r\nCookie: \(console.cookie)\r\n\r\n")
+        #expect(stream.read { $0.contains(":\n\n") }.field("Content-Type") == "text/event-stream; charset=utf-8")
+        // The stream says nothing of the state at its beginning, so the edit is made again until it was seen.
+        let end = ContinuousClock.now + .seconds(20)
+        let workspace = devices.workspace
+        let editing = Task {
+            var volume = 60
+            while ContinuousClock.now < end, !Task.isCancelled {
+                volume += 1
+                try await tandem(
+                    "settings", "set", "--app", TwoDevices.app, "--device", workspace["kiosk.sock"],
+                    "volume=\(volume % 100)", in: workspace)
+            }
+        }
+        let event = stream.read { $0.contains("event: settings") && $0.contains("\n\n") }
+        editing.cancel()
+        #expect(event.text.contains("\"key\":\"volume\""), "\(event.text)")
+    }
+
+    @Test func `CON-5, CON-6, CON-7, CON-8: hostile requests get a refusal, and the console goes on`() async throws {
+        try console.enter()
+        let (port, cookie) = (console.port, console.cookie)
+        let form = try console.formToken(Self.page)
+        let whole = { (text: String) throws -> Int in
+            let client = try WebClient(port: port)
+            client.write(text)
+            return client.read { $0.contains("\r\n\r\n") }.status
+        }
+        let head = "Host: 127.0.0.1:\(port)\r\nCookie: \(cookie)\r\nConnection: close\r\n"
+        #expect(try whole("GET / HTTP/1.1\r\nHost: evil.example\r\nCookie: \(cookie)\r\n\r\n") == 421)
+        #expect(try whole("GET / HTTP/1.1\r\n\(head)Host: evil.example\r\n\r\n") == 421)
+        #expect(try whole("GET / HTTP/1.1\r\n\(head)Origin: http://evil.example\r\n\r\n") == 403)
+        let post =
+            "POST \(Self.page) HTTP/1.1\r\n\(head)Origin: http://127.0.0.1:\(port)\r\n"
+            + "Content-Type: application/x-www-form-urlencoded\r\n"
+        // Two lengths, or a length and chunks, hide a second request from one of two readers.
+        #expect([400, 411].contains(try whole("\(post)Content-Length: 4\r\nContent-Length: 90\r\n\r\na=1&")))
+        #expect(
+            [400, 411].contains(
+                try whole(
+                    "\(post)Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n")))
+        #expect(try whole("\(post)Content-Length: 2000000000\r\n\r\n") == 413)
+        #expect(try whole("GET /\(String(repeating: "a", count: 60_000)) HTTP/1.1\r\n\(head)\r\n") != 200)
+        let many = (0..<10_000).map { "f\($0)=" }.joined(separator: "&")
+        #expect(try console.post(Self.page, "form=\(form)&\(many)").status == 400)
+        #expect(try console.post(Self.page, "form=\(String(repeating: "0", count: 64))&v.volume=7").status == 403)
+        for path in ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/apps/..%2f..%2fetc", "/console.css/../x"] {
+            #expect(try console.get(path).status == 404, "\(path)")
+        }
+        let markup = try console.post(Self.page, "form=\(form)&v.colour=%3C%2Fp%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E")
+        #expect(markup.status == 422 && !markup.body.contains("<script>"))
+        for garbage in ["\u{0}\u{1}\u{2}", "GET\r\n\r\n", "\r\n\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"] {
+            let client = try WebClient(port: port)
+            client.write(garbage)
+        }
+        #expect(try console.get("/").status == 200)
+        #expect(!app.output.contains("volume = 7\n"))
+    }
+
+    @Test func `CON-10, LIM-126, LIM-127: idle streams, slow clients and many connections are bounded`() async throws {
+        try console.enter()
+        let request = { (path: String) in
+            "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(console.port)\r\nCookie: \(console.cookie)\r\n\r\n"
+        }
+        var streams: [WebClient] = []
+        var refused = 0
+        for _ in 0..<40 {
+            let stream = try WebClient(port: console.port)
+            stream.write(request("\(Self.page)/events"))
+            let answer = stream.read { $0.contains("\r\n\r\n") }
+            if answer.status == 200 { streams.append(stream) } else { refused += answer.status == 503 ? 1 : 0 }
+        }
+        #expect(streams.count == 32 && refused == 8)
+        #expect(try console.get("/").status == 200)
+        // A head that never ends, and a body that comes a byte at a time.
+        let slow = try [0, 1].map { _ in try WebClient(port: console.port) }
+        slow[0].write("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(console.port)\r\n")
+        slow[1].write(
+            "POST /enter HTTP/1.1\r\nHost: 127.0.0.1:\(console.port)\r\nOrigin: http://127.0.0.1:\(console.port)\r\n"
+                + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n")
+        let end = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < end, slow[0].write("X: y\r\n") || slow[1].write("a") {
+            try await Task.sleep(for: .seconds(1))
+        }
+        #expect(ContinuousClock.now < end)
+        #expect(try console.get("/").status == 200)
+        streams = []
+        #expect(try await holds(within: .seconds(40)) { try console.get("\(Self.page)/nothing").status == 404 })
+    }
+
+    @Test func `CON-1: other addresses than loopback take a certificate, and a socket file is for its owner`()
+        async throws
+    {
+        let device = devices.workspace["kiosk.sock"]
+        for (address, more) in [("0.0.0.0:0", []), ("192.0.2.1:0", []), ("127.0.0.1:0", ["--certificate", "x"])] {
+            let program = try Program(
+                "tandem-console", ["--device", device, "--address", address] + more, named: "refused-\(address)",
+                in: devices.workspace)
+            #expect(try await program.ending().status == 2, "\(address)")
+        }
+        let path = devices.workspace["console.sock"]
+        let program = try Program(
+            "tandem-console", ["--device", device, "--address", "unix:\(path)"], named: "unix", in: devices.workspace)
+        #expect(try await holds(within: .seconds(10)) { program.output.contains("http://localhost/#") })
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        program.signal(SIGTERM)
+        #expect(try await program.ending().status == 0)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+}
