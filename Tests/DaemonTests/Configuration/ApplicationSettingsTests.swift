@@ -31,6 +31,9 @@ import Testing
                 initialValue: .string("a")),
             SettingDeclaration(
                 name: "notes", type: .string, editor: .edit, summary: "", allowsNothing: true, initialValue: .nothing),
+            SettingDeclaration(
+                name: "duration", type: .integer, editor: .editableChoice, summary: "", bounds: .integer(0...365),
+                choices: [SettingChoice(label: "Week", value: .integer(7))], initialValue: .integer(7)),
         ])
     }
 
@@ -128,6 +131,26 @@ import Testing
     }
 
     // MARK: edits
+
+    @Test("SET-56, CTL-40: values that a person adds to a list are judged, kept over a restart, shown and taken back")
+    func addedChoices() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let month: PropertyListValue = [["label": "Month", "value": 30]]
+        func add(_ list: PropertyListValue) -> ControlAnswer {
+            ask("settings-set", ["values": [:], "choices": ["duration": list]])
+        }
+        #expect(add(month).code == 0 && row("duration")?["choices"] == month)
+        let refused = add([["label": "Long", "value": 366]])
+        #expect(refused.name == "schema" && refused.body["text"] == "duration: 366 is over the maximum 365")
+        let remote: PropertyListDictionary = ["values": [:], "choices": ["duration": []], "who": "the primary"]
+        #expect(ask("settings-set", remote).name == "bad-request")
+        app.disconnect()
+        try nodes.restart(.secondary)
+        #expect(row("duration")?["choices"] == month && row("duration")?["edited"] == nil)
+        #expect(add([]).code == 0 && row("duration")?["choices"] == nil)
+        #expect(try edits() == ["v": 1, "values": [:]])
+    }
 
     @Test("CTL-39, CTL-40, CTL-41: an edit is judged, kept, shown and taken back")
     func edited() throws {
