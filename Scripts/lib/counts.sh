@@ -89,6 +89,24 @@ count_crowded() {
     return $failed
 }
 
+# The allocations of reading a setting: those of a long run without those of a short one.
+count_settings() {
+    local driver short long
+    driver=$(released tandem-bench) || return 1
+    # Its start allocates: without a count nothing was counted.
+    short=$(allocations_of "$driver" settings read 1000) && ((short > 0)) || return 1
+    long=$(allocations_of "$driver" settings read 101000) || return 1
+    judge settings "\"allocations\": $(awk -v all=$((long - short)) 'BEGIN { printf "%.4f", all / 300000 }')" \
+        allocations "$(bound allocations 0)"
+}
+
+# allocations_of COMMAND...: as counts.c counts them, in the second number of its file.
+allocations_of() {
+    rm -f "$place/run.counts"
+    COUNTS=$place/run.counts LD_PRELOAD=$place/counts.so "$@" || return 1
+    od -An -tu8 -j8 -N8 "$place/run.counts" | tr -d ' '
+}
+
 count_all() {
     local failed=0
     #            bytes pairs window reads/writes calls
@@ -101,6 +119,7 @@ count_all() {
     count_frames 65536 4     2      3            9 || failed=1
     count_idle || failed=1
     count_crowded || failed=1
+    count_settings || failed=1
     return $failed
 }
 
@@ -119,7 +138,7 @@ run_counts() {
     clang -O2 -Wall -Wextra -Werror -o "$place/load" "$tools"/load/*.c -lm
     count_all
     prove_refusal
-    echo "nothing is allocated or copied for a forwarded frame"
+    echo "nothing is allocated or copied for a forwarded frame, nor allocated for reading a setting"
 }
 
 # A bound that no relay can keep must be refused, else the figures mean nothing.

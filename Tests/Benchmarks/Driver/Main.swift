@@ -6,6 +6,7 @@
 //     tandem-bench hostile FILE              each payload by itself, until it is read or refused
 //     tandem-bench verify KEY.pem            signatures under a private key, and a configuration without its signature
 //     tandem-bench settings                  reading, loading and changing typed settings
+//     tandem-bench settings read TIMES       reading alone, for Scripts/test counts
 //     tandem-bench desired                   1,000 secondaries x 20 apps compared with the desired state
 //     tandem-bench fleet                     one configuration to 1,000 secondaries, and 100 rotations followed
 
@@ -35,6 +36,7 @@ enum Driver {
         case ("desired", nil, 1): try DesiredBench().report()
         case ("fleet", nil, 1): try FleetBench().report()
         case ("settings", nil, 1): try SettingsBench().report()
+        case ("settings", "read", 3): SettingsBench().read(times: Int(arguments[2]) ?? 0)
         default:
             throw BenchError(
                 text: "usage: tandem-bench codec payloads|frames FILE, hostile FILE, verify KEY, desired, fleet, "

@@ -18,7 +18,7 @@ struct SettingsBench {
     private static let keyCount = 500
     private static let batchCount = 100
 
-    private let configuration = ReadConfiguration()
+    private let configuration = ReadConfiguration(preferences: MemoryPreferences())
 
     func report() throws {
         let rounds = Rounds(count: 50)
@@ -28,6 +28,15 @@ struct SettingsBench {
         try rounds.figure("setting read, string", over: inputs) { _ in Sink.keep(configuration.name) }.report()
         try load(rounds)
         try change(rounds)
+    }
+
+    /// Reads a value of each type so often, for those who count what it costs.
+    func read(times: Int) {
+        for _ in 0..<times {
+            Sink.keep(configuration.volume)
+            Sink.keep(configuration.logging)
+            Sink.keep(configuration.name)
+        }
     }
 
     private static func schema(_ count: Int) -> SettingsSchema {
