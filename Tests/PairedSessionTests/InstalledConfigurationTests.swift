@@ -99,6 +99,26 @@ struct InstalledConfigurationTests {
         #expect(messages.all.count == 1 && items.all.count == 1)
     }
 
+    @Test("SET-81, SET-84: what the manifest of an app's own class says is registered")
+    func manifest() throws {
+        try ManifestConfiguration().install(on: fixture.session, in: .memory)
+        fixture.activate()
+        let identity = fixture.daemon.registrations.first?.features.identity
+        #expect(identity == ApplicationIdentity(name: "Front Door", version: "2.1", icon: "door.png"))
+        let session = try PairedSession(
+            options: PairedSessionOptions(socketPath: "/tmp/none.sock"), configuration: ManifestConfiguration())
+        #expect(session.application.description == "com.example.door")
+    }
+
+    @Test("CFG-60: a damaged link is malformed, and a URL that is not the app's own is nil")
+    func openedURLs() async throws {
+        let app = PanelConfiguration()
+        app.load(application: fixture.session.application, role: .primary, directory: nil)
+        #expect(try await app.open(url: "https://example.org/", on: fixture.session) == nil)
+        let verdict = try await app.open(url: "tandem:apply/1?e=%%", on: fixture.session)
+        #expect(verdict?.name == "malformed")
+    }
+
     @Test("CFG-110: an app has its user's edits at its next start before a daemon answers, and each daemon's by itself")
     func remembersItsHome() throws {
         let (home, own) = (TemporaryDirectory(), TemporaryDirectory())
@@ -254,5 +274,17 @@ struct InstalledOnWCSessionTests {
         #expect(reply?["tandem.verdict"] as? String == "applied")
         #expect(configuration.sessionDidReceiveMessage(["volume": 3] as [String: Any]) == nil)
         #expect(configuration.sessionDidReceiveMessage(["view": NSObject()] as [String: Any]) == nil)
+    }
+}
+
+/// `@unchecked`: a wrapper around state behind a mutex, which the base class checks.
+private final class ManifestConfiguration: Configuration, @unchecked Sendable {
+    @Toggle("Locked") var isLocked = true
+
+    override class var manifest: ApplicationManifest {
+        ApplicationManifest([
+            "CFBundleIdentifier": "com.example.door", "CFBundleDisplayName": "Front Door",
+            "CFBundleShortVersionString": "2.1", "CFBundleIconFile": "door.png",
+        ])
     }
 }

@@ -44,6 +44,30 @@ import Testing
         #expect(layers.layer(at: 1) == .declaredDefault)
     }
 
+    @Test("SET-88: what is modified is signed or no default; short names are initials, unless two share them")
+    func modifications() throws {
+        func declared(_ name: String, _ initial: SettingValue, secret: Bool = false) -> SettingDeclaration {
+            SettingDeclaration(
+                name: name, type: initial == .string("") ? .string : .integer, editor: .edit, summary: "",
+                isSecret: secret, initialValue: initial)
+        }
+        let names = ["userInteractionTimeout", "debugLevel", "dataLimit", "retries"]
+        var layers = SettingLayers(
+            SettingsSchema(
+                names.map { declared($0, .integer(5)) }
+                    + [declared("server", .string("")), declared("pin", .integer(1), secret: true)]))
+        #expect(layers.snapshot.modifications.isEmpty)
+        #expect(layers.snapshot.shortDescription == "UIT=5, debugLevel=5, dataLimit=5, R=5, S=, P=<redacted>")
+        _ = try layers.set(.integer(60), at: 0, in: .storedPreference)
+        _ = try layers.set(.string("a.example"), at: 4, in: .userEdit)
+        _ = try layers.set(.integer(2), at: 5, in: .userEdit)
+        _ = try layers.set(.integer(5), at: 2, in: .file)
+        #expect(layers.snapshot.modifications == "UIT=60, a.example, P=<redacted>")
+        let signed = try layers.schema.payload(["debugLevel": 5])
+        _ = layers.replace(.signedOverride, with: signed, origin: .signed)
+        #expect(layers.snapshot.modifiedNames == ["userInteractionTimeout", "debugLevel", "server", "pin"])
+    }
+
     @Test func aPayloadWithOneBadValueAppliesNothingAndListsEveryMistake() throws {
         #expect {
             try Self.schema.payload(["logging": true, "volume": 101, "colour": "red", "speed": 1])

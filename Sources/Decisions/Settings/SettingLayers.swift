@@ -35,7 +35,11 @@ package struct SettingLayers: Sendable {
 
     /// The effective values of all properties.
     package var snapshot: SettingsSnapshot {
-        SettingsSnapshot(schema.declarations.indices.map { (schema.declarations[$0], value(at: $0)) })
+        SettingsSnapshot(
+            schema.declarations.indices.map { place in
+                let (value, normal) = (value(at: place), rows[SettingLayer.declaredDefault.rawValue][place])
+                return (schema.declarations[place], value, value != normal || layer(at: place) == .signedOverride)
+            })
     }
 
     /// The declarations with the present defaults in place of the declared ones.
@@ -222,9 +226,12 @@ public struct SettingsSnapshot: Sendable, Equatable {
     public let restartNames: Set<String>
     /// The properties whose values are shown nowhere.
     public let secretNames: Set<String>
+    /// The properties whose values are signed, or are not the defaults.
+    public let modifiedNames: Set<String>
 
-    init(_ values: [(declaration: SettingDeclaration, value: SettingValue)]) {
+    init(_ values: [(declaration: SettingDeclaration, value: SettingValue, isModified: Bool)]) {
         self.values = values.map { ($0.declaration.name, $0.value) }
+        modifiedNames = Set(values.lazy.filter(\.isModified).map(\.declaration.name))
         restartNames = Set(values.lazy.filter(\.declaration.needsRestart).map(\.declaration.name))
         secretNames = Set(values.lazy.filter(\.declaration.isSecret).map(\.declaration.name))
     }
@@ -242,6 +249,29 @@ extension SettingsSnapshot: CustomStringConvertible, CustomReflectable {
     public var description: String {
         values.map { "\($0.name)=\(secretNames.contains($0.name) ? SettingError.redacted : $0.value.description)" }
             .joined(separator: ", ")
+    }
+
+    /// All values by short names, for a line of a log or of a screen: `debugLog` is `DL=5`, a text is without its
+    /// name. A short name that two properties have is the whole name. Appfigurate's `description`.
+    public var shortDescription: String { short { _ in true } }
+
+    /// The same of ``modifiedNames`` only; empty if there are none. Appfigurate's `modifications`.
+    public var modifications: String { short { modifiedNames.contains($0) } }
+
+    private func short(_ isShown: (String) -> Bool) -> String {
+        var owners: [String: Int] = [:]
+        for (name, _) in values { owners[Self.initials(of: name), default: 0] += 1 }
+        return values.filter { isShown($0.name) }.map { name, value in
+            let text = secretNames.contains(name) ? SettingError.redacted : value.description
+            if case .string(let text) = value, !text.isEmpty, !secretNames.contains(name) { return text }
+            let initials = Self.initials(of: name)
+            return "\(owners[initials] == 1 ? initials : name)=\(text)"
+        }.joined(separator: ", ")
+    }
+
+    /// The first letters of the words: `userInteractionTimeout` is `UIT`.
+    private static func initials(of name: String) -> String {
+        (name.prefix(1) + name.dropFirst().filter(\.isUppercase)).uppercased()
     }
 
     /// Only the description, so that a dump shows no secret either.
