@@ -57,7 +57,7 @@ import Testing
                 names.map { declared($0, .integer(5)) }
                     + [declared("server", .string("")), declared("pin", .integer(1), secret: true)]))
         #expect(layers.snapshot.modifications.isEmpty)
-        #expect(layers.snapshot.shortDescription == "UIT=5, debugLevel=5, dataLimit=5, R=5, S=, P=<redacted>")
+        #expect(layers.snapshot.shortDescription == "UIT=5, debugLevel=5, dataLimit=5, R=5, S='', P=<redacted>")
         _ = try layers.set(.integer(60), at: 0, in: .storedPreference)
         _ = try layers.set(.string("a.example"), at: 4, in: .userEdit)
         _ = try layers.set(.integer(2), at: 5, in: .userEdit)
