@@ -293,4 +293,65 @@ import Testing
             #expect(throws: VerificationFailure(.malformed, "")) { try ConfigurationOffer(message) }
         }
     }
+
+    // MARK: step 18
+
+    private static func context(_ text: String, isCurrent: Bool) throws -> VerificationContext {
+        var context = try Fixture.context(.staging)
+        context.schemaRefusal = SchemaRefusal(text: text, isCurrent: isCurrent)
+        return context
+    }
+
+    @Test("CFG-108: what the connected app's own schema refuses is neither staged nor offered, and burns nothing")
+    func refusedBySchema() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.applicationConnected()
+        let before = slot
+        let bytes = try Fixture.envelope()
+        let refused = slot.received(
+            bytes, by: Fixture.delivery, in: try Self.context("volume: too high", isCurrent: true))
+        #expect(refused.verdict == .rejected(.schema) && refused.detail == "volume: too high")
+        #expect(refused.effects.isEmpty && slot == before)
+        guard refused.changes.count == 1, case .report(let facts) = refused.changes[0] else {
+            Issue.record("a report: \(refused.changes)")
+            return
+        }
+        #expect(facts.verdict == .rejected(.schema) && facts.text == "volume: too high" && facts.version == 7)
+        try Fixture.apply(bytes, to: &slot)
+    }
+
+    @Test("CFG-108: the other steps come first, and what is active already is judged by no schema")
+    func otherStepsFirst() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.applicationConnected()
+        let active = try #require(slot.active).record.envelope
+        let context = try Self.context("no", isCurrent: true)
+        #expect(slot.candidate(active, in: context) == nil && slot.candidate([1, 2, 3], in: context) == nil)
+        #expect(slot.candidate(try Fixture.envelope(), in: context)?.version == 7)
+        #expect(slot.received(active, by: Fixture.delivery, in: context).verdict == .applied)
+        #expect(slot.received([1, 2, 3], by: Fixture.delivery, in: context).verdict == .rejected(.malformed))
+    }
+
+    @Test("CFG-109: the schema of an app that is away refuses nothing, and its words are in the report")
+    func olderSchema() throws {
+        for isCurrent in [false, true] {
+            var slot = try Fixture.slot()
+            let context = try Self.context("volume: too high", isCurrent: isCurrent)
+            let waiting = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
+            #expect(waiting.verdict == .waitingForApplication && slot.staged != nil)
+            let texts = waiting.changes.compactMap { if case .report(let facts) = $0 { facts.text } else { nil } }
+            #expect(texts == ["the last schema of the app refuses it: volume: too high"])
+            #expect(slot.applicationConnected().effects == [.offer(ConfigurationOffer(try #require(slot.staged)))])
+            #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
+        }
+    }
+
+    @Test("CFG-109: an app that is connected with another schema is offered the configuration at once")
+    func otherSchema() throws {
+        var slot = try Fixture.slot()
+        _ = slot.applicationConnected()
+        let context = try Self.context("volume: too high", isCurrent: false)
+        let offered = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
+        #expect(offered.verdict == nil && offered.effects.count == 1 && slot.phase == .offered)
+    }
 }

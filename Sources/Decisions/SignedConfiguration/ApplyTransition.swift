@@ -45,6 +45,12 @@ extension ConfigurationSlot {
         }
     }
 
+    /// The payload of bytes that pass every step but 18, and are not active: what an app's schema has to judge.
+    package func candidate(_ envelope: [UInt8], in context: VerificationContext) -> ConfigurationPayload? {
+        let applicable = try? ApplicableConfiguration(verifying: envelope, in: completed(context))
+        return applicable.flatMap { $0.isAlreadyActive ? nil : $0.payload }
+    }
+
     /// How an app's connection ended.
     package enum Ending: Sendable {
         /// Its process may have failed.

@@ -74,6 +74,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             if applicable.isAlreadyActive {
                 answerAgain(applicable.verified, by: delivery, &transition)
             } else {
+                if isApplicationConnected { try context.schemaRefusal?.check(applicable.payload) }
                 try stage(applicable.verified, by: delivery, in: context, &transition)
             }
         } catch {
@@ -170,7 +171,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     }
 
     /// The context for this slot.
-    private func completed(_ context: VerificationContext) -> VerificationContext {
+    func completed(_ context: VerificationContext) -> VerificationContext {
         var context = context
         context.application = key.application
         context.role = key.role
@@ -212,12 +213,11 @@ extension ConfigurationSlot {
         if isOffered { return }
         phase = .waitingForApplication
         if isApplicationConnected, !takesNoOffers { offer(&transition) }
-        if phase == .waitingForApplication, let staged {
-            if let delivery {
-                transition.add(.report(report(.waitingForApplication, of: staged, by: delivery)))
-            }
-            transition.conclude(.waitingForApplication)
-        }
+        guard phase == .waitingForApplication, let staged else { return }
+        let text = context.schemaRefusal?.warning
+        let facts = delivery.map { report(.waitingForApplication, of: staged, by: $0, text: text) }
+        if let facts { transition.add(.report(facts)) }
+        transition.conclude(.waitingForApplication, text ?? "")
     }
 
     /// Once all configuration keys have been replaced, versions are counted from the beginning (CFG-88).

@@ -21,6 +21,8 @@ package struct VerificationContext: Sendable {
     package var mark: VersionMark?
     /// Both halves of CFG-22.
     package var allowsInvalidSignatures: Bool
+    /// The finding of step 18 on the bytes that are verified; nil if the app's schema takes them, or is not known.
+    package var schemaRefusal: SchemaRefusal?
 
     package init(
         profile: VerificationProfile, application: ApplicationIdentifier, role: DeviceRole,
@@ -39,6 +41,27 @@ package struct VerificationContext: Sendable {
         self.mark = mark
         self.allowsInvalidSignatures = allowsInvalidSignatures
     }
+}
+
+/// An app's schema refuses values that pass every other step (step 18).
+package struct SchemaRefusal: Sendable, Equatable {
+    /// The mistakes, in the words of the app's own library.
+    package let text: String
+    /// The app that is connected has this schema. Without one the schema may be that of an earlier version (CFG-109).
+    package let isCurrent: Bool
+
+    package init(text: String, isCurrent: Bool) {
+        self.text = text
+        self.isCurrent = isCurrent
+    }
+
+    /// CFG-108: the app that is connected would refuse it with these words.
+    func check(_ payload: ConfigurationPayload) throws(VerificationFailure) {
+        if isCurrent { throw VerificationFailure(.schema, text, payload: payload) }
+    }
+
+    /// CFG-109: a newer version of the app may take it.
+    var warning: String { "the last schema of the app refuses it: \(text)" }
 }
 
 /// The steps that one verifier runs beyond those that all run.

@@ -9,6 +9,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemSettings
+import TandemSignedConfiguration
 import TandemTestSupport
 import TandemTransport
 import TandemWire
@@ -375,5 +376,46 @@ import Testing
         #expect(set(["notes": text(131_072 - around)]).code == 0)
         #expect(set(["notes": text(131_073 - around)]).name == "full")
         #expect(try folder().read("edits.plist", limit: 1 << 20)?.count == 131_072)
+    }
+
+    // MARK: signed configuration
+
+    private func result(_ values: PropertyListDictionary, version: UInt64) throws -> PropertyListDictionary? {
+        nodes.results(try nodes.envelope(version) { $0.values = values })["the secondary"]
+    }
+
+    @Test("CFG-107, CFG-108, SCH-3: the daemon refuses what the schema of a connected app refuses, in the app's words")
+    func refusedBySchema() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try startApp()
+        #expect(try result(["volume": 101, "notes": 7], version: 1)?["verdict"] == "schema" && app.offers.isEmpty)
+        let row = try nodes.rows("desired", of: nodes.primary).first
+        #expect(row?["text"] == "notes: 7 is not of type string; volume: 101 is over the maximum 100")
+        #expect(try result(["volume": 80, "server": "b"], version: 1)?["verdict"] == "applied", "no version is burnt")
+        #expect(app.offers.count == 1 && self.row("volume")?["value"] == 80)
+    }
+
+    @Test("CFG-109, SCH-18: while the app is away its last schema refuses nothing, and a newer app takes the value")
+    func newerApp() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try startApp()
+        app.disconnect()
+        nodes.run(until: { (try? nodes.rows("applications", of: nodes.secondary).first?["connected"]) == false })
+        let envelope = try nodes.envelope(1) { $0.values = ["volume": 101] }
+        let waiting = nodes.results(envelope)["the secondary"]
+        #expect(waiting?["verdict"] == "waiting-for-app")
+        let text = try nodes.rows("desired", of: nodes.primary).first?["text"]
+        #expect(text == "the last schema of the app refuses it: volume: 101 is over the maximum 100")
+        let newer = try SchemaDocument(writing: [
+            SettingDeclaration(
+                name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(0...200),
+                initialValue: .integer(7))
+        ])
+        let next = try nodes.startApp(
+            .init(anchor: nodes.signer.publicKey.key.pem, schema: SHA256.digest(newer.bytes)))
+        nodes.run(until: { nodes.reported() == "applied" })
+        #expect(next.offers.map(\.envelope) == [envelope])
     }
 }

@@ -155,6 +155,24 @@ final class ApplicationSettings {
         }
     }
 
+    /// Judges the values of a signed configuration by the schema that the app has sent (CFG-107); nil if that takes
+    /// them, or cannot be read. The caller bounds how many wait.
+    func refusal(
+        of values: PropertyListDictionary, optional: Set<String>, for app: ApplicationIdentifier
+    ) async -> (text: String, schema: [UInt8])? {
+        guard let folder = try? folder(of: app), let digest = folder.schema else { return nil }
+        // Unsafe, because a worker that closes calls back no more.
+        let text: String? = await withUnsafeContinuation { continuation in
+            worker.perform({ () -> String? in
+                do {
+                    _ = try folder.document().schema.payload(values, optional: optional)
+                    return nil
+                } catch { return (error as? SettingsPayloadError)?.description }
+            }) { continuation.resume(returning: $0) }
+        }
+        return text.map { ($0, digest) }
+    }
+
     // MARK: edits
 
     /// The present state of an app's settings.

@@ -6,6 +6,7 @@ import TandemCrypto
 import TandemDelivery
 import TandemOperations
 import TandemPairing
+import TandemPropertyList
 import TandemReactor
 import TandemSignedConfiguration
 import TandemWire
@@ -38,6 +39,11 @@ extension ConfigurationPeer {
     }
 }
 
+/// The words in which the schema of an app refuses values, and its digest; nil if it takes them, or cannot be read.
+typealias SchemaJudge = (
+    _ values: PropertyListDictionary, _ optional: Set<String>, ApplicationIdentifier
+) async -> (text: String, schema: [UInt8])?
+
 /// Surroundings of the parts of the service; confined to its loop.
 final class ConfigurationContext {
     let options: ConfigurationService.Options
@@ -46,6 +52,8 @@ final class ConfigurationContext {
     let scheduler: any Scheduler
     /// Knows the far secondaries.
     weak var carrier: ConfigurationCarrier?
+    /// Judges values by the schema that an app has sent; nil where no schemas are kept.
+    var schemaJudge: SchemaJudge?
     private let sink: LogHandler
     /// Of the warnings, which peers cause, and of what the apps of each user cause (LIM-54).
     private var paces = (peers: LogPaces.ofLinks, users: LogPaces<UInt32?>(burst: 20))

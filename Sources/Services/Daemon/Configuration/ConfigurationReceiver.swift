@@ -23,6 +23,8 @@ final class ConfigurationReceiver {
     private let committed: CommittedState<ReceiverState>
     /// The apps whose code allows invalid signatures, as their last registrations said.
     private var waivingApplications: Set<ApplicationIdentifier> = []
+    /// The schemas that the connected apps have named.
+    private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
     /// The last verdict of each slot since the start.
     private var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     /// Owed reports on their way into their queue.
@@ -112,9 +114,24 @@ final class ConfigurationReceiver {
     func received(
         _ envelope: [UInt8], by delivery: ConfigurationDelivery?, of key: ConfigurationSlotKey
     ) async -> ApplyTransition? {
-        let transition = await perform(key) { slot, context in slot.received(envelope, by: delivery, in: context) }
+        let refusal = await schemaRefusal(of: envelope, for: key)
+        let transition = await perform(key) { slot, context in
+            var context = context
+            context.schemaRefusal = refusal
+            return slot.received(envelope, by: delivery, in: context)
+        }
         logVerdict(transition, of: key)
         return transition
+    }
+
+    /// Step 18 (CFG-107), beside the loop: an app's patterns may take their time. All other steps run before it, and
+    /// once more when the slot takes the bytes.
+    private func schemaRefusal(of envelope: [UInt8], for key: ConfigurationSlotKey) async -> SchemaRefusal? {
+        guard let judge = context.schemaJudge,
+            let payload = state[key].candidate(envelope, in: verification(of: key, in: state)),
+            let refusal = await judge(payload.values, Set(payload.optional ?? []), key.application)
+        else { return nil }
+        return SchemaRefusal(text: refusal.text, isCurrent: schemas[key.application] == refusal.schema)
     }
 
     /// An item has arrived from a primary; returns whether it is done with.
@@ -347,6 +364,7 @@ final class ConfigurationReceiver {
         } else {
             waivingApplications.remove(app)
         }
+        schemas[app] = registration.schema
         if let pem = registration.anchor {
             let key = KeySubject(application: app, role: role)
             context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
@@ -358,6 +376,7 @@ final class ConfigurationReceiver {
 
     /// An app's receiving connection is gone.
     func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole, _ ending: ConfigurationSlot.Ending) {
+        if ending != .switched { schemas[app] = nil }
         for key in state.slots.keys where key.application == app && key.role == role {
             enqueue(key) { slot, _ in slot.applicationDisconnected(ending) }
         }

@@ -100,6 +100,9 @@ final class ConfigurationService {
     private var device: Surroundings { context.device }
     private var scheduler: any Scheduler { context.scheduler }
 
+    /// Connects the schemas of apps; before the first connection.
+    func connect(_ judge: @escaping SchemaJudge) { context.schemaJudge = judge }
+
     // MARK: life
 
     /// Brings the apps' files up to date and sends the owed reports; once, before the first connection.

@@ -259,6 +259,7 @@ package final class Node {
         outlets.takeSchema = { [weak settings] in await settings?.take($1, of: $0, from: $2) }
         local.connect(outlets)
         local.controlResponder = self
+        configuration.connect { [weak settings] in await settings?.refusal(of: $0, optional: $1, for: $2) }
         pairings.connect(
             configuredApplications: { [weak configuration] in configuration?.configuredApplications ?? [] },
             contents: { [weak self] in self?.contents(of: $0, $1) ?? PairingContents() },
