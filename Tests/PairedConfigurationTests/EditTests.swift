@@ -100,6 +100,14 @@ import Testing
         }
     }
 
+    @Test("SCH-19: each wrapper declares the title and the page of its property, which the schema has")
+    func pages() throws {
+        let document = try SchemaDocument(writing: PageConfiguration().declarations)
+        let read = try SchemaDocument(reading: document.bytes).schema.declarations
+        #expect(read.count == 11 && read.allSatisfy { $0.title == "A" && $0.page == "P" })
+        #expect(CounterpartConfiguration().declarations.allSatisfy { $0.title == nil && $0.page == nil })
+    }
+
     @Test("SCH-14, SET-7: changes by a paired primary have the origin counterpart, also when they are taken back")
     func origins() throws {
         try Fixture.withDirectory { directory in
@@ -129,7 +137,27 @@ import Testing
     }
 }
 
-/// Unchecked: all state is in the wrappers, which have locks.
+/// One property of each wrapper, with all that a settings page shows of it.
+///
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class PageConfiguration: Configuration, @unchecked Sendable {
+    enum Mode: String, CaseIterable, SettingRepresentable { case fast, quiet }
+    struct Frame: Codable, Sendable { var width = 1 }
+
+    @Toggle("", title: "A", page: "P") var toggle = false
+    @Slider("", in: 0...1, title: "A", page: "P") var slider = 1
+    @Edit("", in: 0...1, title: "A", page: "P") var number = 1
+    @Edit("", title: "A", page: "P") var text = ""
+    @Choice("", ["One": 1], title: "A", page: "P") var choice = 1
+    @Choice("", title: "A", page: "P") var mode = Mode.fast
+    @EditableChoice("", in: 0...1, ["One": 1], title: "A", page: "P") var editable = 1
+    @EditableChoice("", ["One": "1"], title: "A", page: "P") var editableText = "1"
+    @Preference(title: "A", page: "P") var preference = 1
+    @Preference(title: "A", page: "P") var frame = Frame()
+    @Preference(title: "A", page: "P") var optionalFrame: Frame?
+}
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
 private final class CounterpartConfiguration: Configuration, @unchecked Sendable {
     @Edit("Volume", in: 0...100) var volume = 7
     @Edit("Name", access: .counterpart) var name = "lamp"

@@ -150,6 +150,20 @@ import Testing
         #expect(reading.report == LoadReport() && negated.report == LoadReport())
     }
 
+    @Test("SET-47: the report of a load names the loaded properties whose values need a restart")
+    func restart() {
+        let declarations = ["port", "name", "size"].map { name in
+            SettingDeclaration(
+                name: name, type: .string, editor: .edit, summary: "", needsRestart: name != "name",
+                initialValue: .string(""))
+        }
+        var reading = LayerReading(SettingsSchema(declarations), SettingConversion(dates: .standard))
+        reading.read(["port": "1", "name": "a", "size": 7.5, "gone": true])
+        #expect(reading.report.restartNames == ["port", "size"] && LoadReport().restartNames.isEmpty)
+        reading.read(["size": [1]])
+        #expect(reading.report.restartNames == ["port", "size"])
+    }
+
     // MARK: command line
 
     @Test("SET-18: options are taken with a space or an equals sign, and booleans with and without no")

@@ -39,11 +39,14 @@ public struct LoadReport: Sendable, Equatable {
     public let loaded: [String]
     /// The entries that were skipped.
     public let skipped: [Skipped]
+    /// Of the loaded properties those whose changes take effect at the next start of the application only.
+    public let restartNames: Set<String>
 
     /// A report, as an app's own tests may make it.
-    public init(loaded: [String] = [], skipped: [Skipped] = []) {
+    public init(loaded: [String] = [], skipped: [Skipped] = [], restartNames: Set<String> = []) {
         self.loaded = loaded
         self.skipped = skipped
+        self.restartNames = restartNames
     }
 }
 
@@ -81,8 +84,10 @@ package struct LayerReading: Sendable {
 
     /// The entries that were taken, and those that were skipped.
     package var report: LoadReport {
-        let loaded = values.indices.filter { values[$0] != nil }.map { schema.declarations[$0].name }
-        return LoadReport(loaded: loaded, skipped: skipped)
+        let loaded = values.indices.filter { values[$0] != nil }.map { schema.declarations[$0] }
+        return LoadReport(
+            loaded: loaded.map(\.name), skipped: skipped,
+            restartNames: Set(loaded.filter(\.needsRestart).map(\.name)))
     }
 
     /// Sets one value, as code does that reads a source itself.

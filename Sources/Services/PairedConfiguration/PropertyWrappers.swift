@@ -30,14 +30,17 @@ public import TandemSettings
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
+    ///   - title: its label on a settings page; nil for its name.
+    ///   - page: the page that shows it; nil for the first one.
     public init(
         wrappedValue: Bool = false, _ summary: String, on: PropertyListValue = true, off: PropertyListValue = false,
-        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
+        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user, title: String? = nil,
+        page: String? = nil
     ) {
         let values = ToggleValues(on: on, off: off)
         projectedValue = Property(
             .ofSetting, .toggle, wrappedValue, summary, toggleValues: values == ToggleValues() ? nil : values,
-            restart: restart, secret: secret, access: access)
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 }
 
@@ -61,13 +64,16 @@ public import TandemSettings
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
+    ///   - title: its label on a settings page; nil for its name.
+    ///   - page: the page that shows it; nil for the first one.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
-        icon: SliderIcon = .numeric, restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
+        icon: SliderIcon = .numeric, restart: Bool = false, secret: Bool = false, access: SettingAccess = .user,
+        title: String? = nil, page: String? = nil
     ) {
         projectedValue = Property(
             .ofSetting, .slider, wrappedValue, summary, bounds: Value.settingBounds(range), icon: icon,
-            restart: restart, secret: secret, access: access)
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 }
 
@@ -93,23 +99,27 @@ public import TandemSettings
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
+    ///   - title: its label on a settings page; nil for its name.
+    ///   - page: the page that shows it; nil for the first one.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
-        matching pattern: String? = nil, restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
+        matching pattern: String? = nil, restart: Bool = false, secret: Bool = false, access: SettingAccess = .user,
+        title: String? = nil, page: String? = nil
     ) where Value: NumericSetting {
         projectedValue = Property(
             .ofSetting, .edit, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
-            restart: restart, secret: secret, access: access)
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 
     /// Text; a nil of an optional breaks no pattern.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, matching pattern: String? = nil,
-        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
+        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user, title: String? = nil,
+        page: String? = nil
     ) where Value: TextSetting {
         projectedValue = Property(
-            .ofSetting, .edit, wrappedValue, summary, pattern: pattern, restart: restart, secret: secret, access: access
-        )
+            .ofSetting, .edit, wrappedValue, summary, pattern: pattern,
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 }
 
@@ -132,13 +142,16 @@ public import TandemSettings
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
+    ///   - title: its label on a settings page; nil for its name.
+    ///   - page: the page that shows it; nil for the first one.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, _ choices: KeyValuePairs<String, Value>,
-        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user
+        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user, title: String? = nil,
+        page: String? = nil
     ) {
         projectedValue = Property(
-            .ofSetting, .choice, wrappedValue, summary, choices: .labelled(choices), restart: restart, secret: secret,
-            access: access)
+            .ofSetting, .choice, wrappedValue, summary, choices: .labelled(choices),
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 }
 
@@ -146,11 +159,11 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     /// One of the cases of an enumeration, labelled with their names in the code.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, restart: Bool = false, secret: Bool = false,
-        access: SettingAccess = .user
+        access: SettingAccess = .user, title: String? = nil, page: String? = nil
     ) {
         projectedValue = Property(
-            .ofSetting, .choice, wrappedValue, summary, choices: Value.settingChoices, restart: restart, secret: secret,
-            access: access)
+            .ofSetting, .choice, wrappedValue, summary, choices: Value.settingChoices,
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 }
 
@@ -177,25 +190,28 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
+    ///   - title: its label on a settings page; nil for its name.
+    ///   - page: the page that shows it; nil for the first one.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
         matching pattern: String? = nil, _ choices: KeyValuePairs<String, Value>, restart: Bool = false,
-        secret: Bool = false, access: SettingAccess = .user
+        secret: Bool = false, access: SettingAccess = .user, title: String? = nil, page: String? = nil
     ) where Value: NumericSetting {
         projectedValue = Property(
             .ofSetting, .editableChoice, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
-            choices: .labelled(choices), restart: restart, secret: secret, access: access)
+            choices: .labelled(choices),
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 
     /// Text; the choices keep the rule too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, matching pattern: String? = nil,
         _ choices: KeyValuePairs<String, Value>, restart: Bool = false, secret: Bool = false,
-        access: SettingAccess = .user
+        access: SettingAccess = .user, title: String? = nil, page: String? = nil
     ) where Value: TextSetting {
         projectedValue = Property(
             .ofSetting, .editableChoice, wrappedValue, summary, pattern: pattern, choices: .labelled(choices),
-            restart: restart, secret: secret, access: access)
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 }
 
@@ -219,23 +235,26 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ///   - restart: a change takes effect at the next start only.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
+    ///   - title: its label on a settings page; nil for its name.
+    ///   - page: the page that shows it; nil for the first one.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String = "", key: String? = nil, restart: Bool = false,
-        secret: Bool = false, access: SettingAccess = .user
+        secret: Bool = false, access: SettingAccess = .user, title: String? = nil, page: String? = nil
     ) where Value: SettingRepresentable {
         projectedValue = Property(
-            .ofSetting, .preference, wrappedValue, summary, choices: Value.settingChoices, key: key, restart: restart,
-            secret: secret, access: access)
+            .ofSetting, .preference, wrappedValue, summary, choices: Value.settingChoices, key: key,
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 
     /// Any other Codable type. See ``VersionedSetting`` for types whose form changes between releases.
     @_disfavoredOverload
     public init(
         wrappedValue: Value, _ summary: String = "", key: String? = nil, restart: Bool = false, secret: Bool = false,
-        access: SettingAccess = .user
+        access: SettingAccess = .user, title: String? = nil, page: String? = nil
     ) where Value: Codable {
         projectedValue = Property(
-            .ofCodable, .preference, wrappedValue, summary, key: key, restart: restart, secret: secret, access: access)
+            .ofCodable, .preference, wrappedValue, summary, key: key,
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 }
 
@@ -244,10 +263,11 @@ extension Preference {
     @_disfavoredOverload
     public init<Wrapped: Codable>(
         wrappedValue: Value = nil, _ summary: String = "", key: String? = nil, restart: Bool = false,
-        secret: Bool = false, access: SettingAccess = .user
+        secret: Bool = false, access: SettingAccess = .user, title: String? = nil, page: String? = nil
     ) where Value == Wrapped? {
         projectedValue = Property(
-            .ofCodable, .preference, wrappedValue, summary, key: key, restart: restart, secret: secret, access: access)
+            .ofCodable, .preference, wrappedValue, summary, key: key,
+            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
 }
 
