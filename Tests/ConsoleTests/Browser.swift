@@ -19,6 +19,8 @@ final class Browser {
     var now = MonotonicTime(nanoseconds: 0)
     /// The daemon's rows about values, by key.
     var rows: [String: PropertyListDictionary] = [:]
+    /// The daemon's rows about configurations.
+    var configurations: [PropertyListDictionary] = []
     /// The daemon's refusal of every change.
     var refusal: ControlError?
     /// The commands that the daemon got.
@@ -42,6 +44,9 @@ final class Browser {
             name: "password", type: .string, editor: .edit, summary: "", isSecret: true, initialValue: .string("")),
         SettingDeclaration(
             name: "server", type: .string, editor: .edit, summary: "", access: .signed, initialValue: .string("s")),
+        SettingDeclaration(
+            name: "colour", type: .string, editor: .edit, summary: "", pattern: "^#", allowsNothing: true,
+            initialValue: .nothing),
         SettingDeclaration(
             name: "hosts", type: .strings, editor: .edit, summary: "", initialValue: .strings(["a", "b"])),
     ]
@@ -119,6 +124,8 @@ final class Browser {
         case .status:
             return .success([
                 "name": .string(Self.markup), "role": "primary", "pairings": [["name": .string(Self.markup)]],
+                "applications": [["app": .string(Self.app), "name": "Lamp", "version": "1.2"]],
+                "configurations": .array(configurations.map { .dictionary($0) }),
             ])
         case .apps: return .success(["apps": [["app": .string(Self.app), "uid": 0]]])
         default: return .success([:])

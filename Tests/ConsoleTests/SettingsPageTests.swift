@@ -23,6 +23,17 @@ import Testing
         #expect(browser.commands.dropFirst(count).map(\.command) == [.settingsSchema, .settingsGet])
     }
 
+    @Test("CON-12: an empty field of a property that may be nil means nil, and elsewhere an empty text")
+    func nothing() {
+        let browser = Browser()
+        browser.enter()
+        browser.rows["colour"] = ["value": "#ff0000", "layer": "user"]
+        #expect(browser.post(Browser.page, "b.colour=%23ff0000&v.colour=")?.status == 303)
+        #expect(browser.commands.last?.body["nothing"] == ["colour"])
+        #expect(browser.post(Browser.page + "/pages/More", "b.name=a&v.name=")?.status == 303)
+        #expect(browser.changed == ["name": ""])
+    }
+
     @Test("CON-12: one mistake and nothing is changed, each with the schema's own text, and what was typed is kept")
     func mistakes() throws {
         let browser = Browser()
@@ -67,6 +78,22 @@ import Testing
         #expect(browser.changed == nil)
     }
 
+    @Test(
+        "CON-17: a page names the app, its configuration, and the primary that made an edit; a bad signature is marked")
+    func facts() throws {
+        let browser = Browser()
+        browser.enter()
+        browser.rows["volume"] = ["layer": "user", "value": 7, "edited": true, "by": "hub"]
+        browser.configurations = [["app": .string(Browser.app), "version": 3, "state": "applied"]]
+        let page = try #require(browser.get(Browser.page)?.text)
+        for text in ["Lamp 1.2", "Configuration 3: applied, signature valid", "Edited by hub."] {
+            #expect(page.contains(text), "\(text)")
+        }
+        browser.configurations[0]["waived"] = true
+        let marked = try #require(browser.get(Browser.page)?.text)
+        #expect(marked.contains("class=\"mistake\"><bdi>Configuration 3: applied, invalid signature allowed"))
+    }
+
     @Test("CON-13: a secret is written and never shown")
     func secrets() throws {
         let browser = Browser()
@@ -103,7 +130,7 @@ import Testing
         browser.enter()
         let path = "/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Browser.page)"
         #expect(browser.get(path)?.status == 200)
-        #expect(browser.commands.last?.body["pairing"]?.dataValue?.first == 1)
+        #expect(browser.commands.last { $0.command == .settingsGet }?.body["pairing"]?.dataValue?.first == 1)
         #expect(browser.post(path, "v.volume=7")?.status == 422)
         #expect(browser.post(path, "v.mode=b")?.status == 303)
         #expect(browser.changed == ["mode": "b"])

@@ -121,10 +121,12 @@ package struct Console: ~Copyable {
                 }
             }
         case .settings(let place, let page):
-            return .ask(Self.questions(place)) { replies in
+            return .ask(Self.questions(place) + [ConsoleQuestion(.status)]) { replies in
                 Self.answer(cookie) { () throws(ControlError) in
                     let form = try SettingsForm(schema: try replies[0].get(), state: try replies[1].get())
-                    return Self.page(200, SettingsPage(place, page: page, form, cookie: cookie), place, cookie)
+                    return Self.page(
+                        200, SettingsPage(place, page: page, form, status: try? replies[2].get(), cookie: cookie),
+                        place, cookie)
                 }
             }
         case .events(let place): return .stream(place)

@@ -188,8 +188,10 @@ package enum AppsPage {
     }
 
     private static func state(of app: Fact, named name: String) -> String {
+        let configuration = app.text("configuration")
         let words = [
-            name, app.body["connected"] == true ? "connected" : "not running", app.text("configuration"),
+            name, app.body["connected"] == true ? "connected" : "not running",
+            configuration == "none" ? "" : configuration,
         ]
         return words.filter { !$0.isEmpty }.joined(separator: ", ")
     }

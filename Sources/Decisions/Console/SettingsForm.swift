@@ -14,6 +14,8 @@ package struct SettingField: Sendable {
     package let layer: String
     /// Whether there is an edit that a reset takes back.
     package let isEdited: Bool
+    /// The primary that made the edit; nil for a person on the device, and without an edit.
+    package let author: String?
     /// The value as text that ``value(of:)`` reads back; empty for nil and for a secret.
     package let text: String
     /// The reason why nobody can edit it here; nil if one can.
@@ -30,6 +32,7 @@ package struct SettingField: Sendable {
         let layer = row?["layer"]?.stringValue ?? "default"
         self.layer = layer
         isEdited = row?["edited"] == true
+        author = row?["by"]?.stringValue
         let stored = row?["value"]
         let text = declaration.isSecret ? "" : stored.flatMap { Self.text($0, declaration) } ?? ""
         self.text = text

@@ -2,6 +2,8 @@
 // and each mistake beside its field.
 
 import TandemBase
+import TandemOperations
+package import TandemPropertyList
 import TandemSettings
 
 /// A page to render.
@@ -10,18 +12,22 @@ package struct SettingsPage {
     private let page: String?
     private let form: SettingsForm
     private let token: String
+    private let facts: AppFacts?
     /// A form that was refused, with its mistakes.
     private let refused: (fields: FormFields, mistakes: FormMistakes)?
 
-    /// - Parameter cookie: the browser's, for the token of the form.
+    /// - Parameters:
+    ///   - status: the daemon's status, for facts of an app of its own device.
+    ///   - cookie: the browser's, for the token of the form.
     package init(
-        _ place: AppPlace, page: String?, _ form: SettingsForm, cookie: String,
+        _ place: AppPlace, page: String?, _ form: SettingsForm, status: PropertyListDictionary? = nil, cookie: String,
         refused: (fields: FormFields, mistakes: FormMistakes)? = nil
     ) {
         self.place = place
         self.page = page
         self.form = form
         self.refused = refused
+        facts = place.secondary == nil ? status.map { AppFacts(place.app, Fact($0)) } : nil
         token = FormToken.make(for: .settings(place, page: page), cookie: cookie)
     }
 
@@ -35,7 +41,7 @@ package struct SettingsPage {
         let fields = form.fields(ofPage: page)
         let title = page.map { "\(place.app): \($0)" } ?? place.app.description
         return [
-            .tag("h1", foreign: title), pages, mistakes,
+            .tag("h1", foreign: title), facts?.markup ?? Markup([]), pages, mistakes,
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "values"),
                 .link("data-events", .events(place)),
@@ -93,6 +99,7 @@ package struct SettingsPage {
         var notes: [Markup] = []
         if !declaration.summary.isEmpty { notes.append(.tag("p", foreign: declaration.summary)) }
         if let lock = field.lock { notes.append(.tag("p", .init("class", "lock"), text: lock)) }
+        if let author = field.author { notes.append(.tag("p", foreign: "Edited by \(author).")) }
         if declaration.needsRestart { notes.append(.tag("p", text: "Takes effect when the app starts again.")) }
         if declaration.isSecret {
             notes.append(.tag("p", text: "A secret: it can be written and is never shown. Empty leaves it as it is."))
@@ -204,10 +211,10 @@ private struct SettingControl {
         return .single(
             "input", .init("type", type), .init("id", id), .init("name", name),
             .init("value", type == "password" ? "" : text),
-            isNumber ? .init("step", declaration.type == .integer ? "1" : "any") : .flag("data-text"),
+            isNumber ? .init("step", declaration.type == .integer ? "1" : "any") : .init("dir", "auto"),
             ends.map { .init("min", $0.least) } ?? .flag("min", if: false),
             ends.map { .init("max", $0.most) } ?? .flag("max", if: false),
-            list.map { .init("list", $0) } ?? .flag("list", if: false), .init("dir", "auto"),
+            list.map { .init("list", $0) } ?? .flag("list", if: false),
             .flag("disabled", if: isLocked), describedBy, invalid)
     }
 
@@ -257,5 +264,37 @@ extension SettingBounds {
         case .double(let range):
             (SettingValue.double(range.lowerBound).text, SettingValue.double(range.upperBound).text)
         }
+    }
+}
+
+/// Facts of an app besides its settings, as its daemon knows them: name and version, the key of its configuration, and
+/// whether the signature of the one that is applied is good.
+private struct AppFacts {
+    private let app: Fact
+    private let configurations: [Fact]
+
+    init(_ app: ApplicationIdentifier, _ status: Fact) {
+        let isOf = { (fact: Fact) in fact.text("app") == app.description }
+        self.app = status.list("applications").first(where: isOf) ?? Fact([:])
+        configurations = status.list("configurations").filter { isOf($0) && !$0.text("version").isEmpty }
+    }
+
+    var markup: Markup {
+        let named = [app.text("name"), app.text("version")].filter { !$0.isEmpty }.joined(separator: " ")
+        var lines: [Markup] = named.isEmpty ? [] : [.tag("p", foreign: named)]
+        if !app.text("connected").isEmpty, app.body["connected"] != true {
+            lines.append(.tag("p", text: "The app does not run; it has its edits at its next start."))
+        }
+        if !app.digest("anchor").isEmpty {
+            lines.append(.tag("p", foreign: "Configuration key \(app.digest("anchor"))"))
+        }
+        for configuration in configurations {
+            let text = "Configuration \(configuration.text("version")): \(configuration.text("state"))"
+            lines.append(
+                configuration.body["waived"] == true
+                    ? .tag("p", .init("class", "mistake"), foreign: "\(text), invalid signature allowed")
+                    : .tag("p", foreign: "\(text), signature valid"))
+        }
+        return .tag("section", .init("aria-label", "App"), of: lines)
     }
 }
