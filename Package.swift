@@ -53,7 +53,7 @@ let values = ["TandemBase", "TandemPropertyList", "TandemWire", "TandemCrypto"]
 let machinery = ["TandemReactor", "TandemTransport", "TandemStore", "TandemFiles"]
 let decisions = [
     "TandemSession", "TandemDelivery", "TandemPairing", "TandemSignedConfiguration", "TandemSettings",
-    "TandemOperations",
+    "TandemOperations", "TandemPages",
 ]
 
 let system: [Target] = [
@@ -82,6 +82,7 @@ let decisionRooms: [Target] = [
     room("Decisions", "Pairing", imports: values),
     room("Decisions", "SignedConfiguration", imports: values),
     room("Decisions", "Settings", imports: ["TandemBase", "TandemPropertyList", "TandemCrypto", "TandemPattern"]),
+    room("Decisions", "Pages", imports: ["TandemBase", "TandemPropertyList", "TandemSettings"]),
     room("Decisions", "Operations", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
     // Of the console's executable alone: the daemon is not to know it.
     room("Decisions", "Console", imports: values + ["TandemSettings", "TandemOperations"]),
@@ -112,8 +113,8 @@ let serviceRooms: [Target] = [
     room(
         "Services", "PairedConfiguration", target: "PairedConfiguration",
         imports: values + [
-            "PairedSession", "TandemPropertyListXML", "TandemSettings", "TandemSession", "TandemSignedConfiguration",
-            "TandemReactor", "TandemFiles",
+            "PairedSession", "TandemPropertyListXML", "TandemSettings", "TandemPages", "TandemSession",
+            "TandemSignedConfiguration", "TandemReactor", "TandemFiles",
         ]),
     room(
         "Services", "PairedConfigurationSQLite", target: "PairedConfigurationSQLite",
@@ -181,6 +182,7 @@ let testTargets: [Target] = [
     tests("Operations", imports: ["TandemOperations", "TandemBase", "TandemWire"]),
     tests("Console", imports: ["TandemConsole", "TandemSettings", "TandemOperations"] + values),
     tests("Settings", imports: ["TandemSettings", "TandemPattern"] + values),
+    tests("Pages", imports: ["TandemPages", "TandemSettings"] + values),
     tests("Reactor", imports: ["TandemReactor"] + values),
     tests("Transport", imports: ["TandemTransport", "TandemReactor"] + values),
     tests("Store", imports: machinery + values + ["CTandemSQLite"]),
@@ -192,8 +194,8 @@ let testTargets: [Target] = [
     tests(
         "PairedConfiguration",
         imports: [
-            "PairedConfiguration", "PairedConfigurationSQLite", "TandemSettings", "TandemSignedConfiguration",
-            "TandemFiles",
+            "PairedConfiguration", "PairedConfigurationSQLite", "TandemSettings", "TandemPages",
+            "TandemSignedConfiguration", "TandemFiles",
             "TandemReactor",
         ] + values),
     tests(

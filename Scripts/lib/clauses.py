@@ -5,7 +5,7 @@ proved by the tests.
 import functools
 import re
 
-SERIES = "FRM|SES|PAR|DEL|FIL|CFG|CTL|LIM|THR|SET|SCH|CON"
+SERIES = "FRM|SES|PAR|DEL|FIL|CFG|CTL|LIM|THR|SET|SCH|CON|PAG"
 DEFINED = re.compile(rf"\*\*((?:{SERIES})-\d+)\*\*")
 CITED = re.compile(rf"\b((?:{SERIES})-\d+)\b")
 # "SES-48 to SES-51" cites what is between, too.

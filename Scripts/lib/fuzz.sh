@@ -15,6 +15,7 @@ fuzz_rooms=(
     TandemPropertyListXML:Sources/Values/PropertyListXML TandemWire:Sources/Values/Wire
     TandemPattern:Sources/Values/Pattern TandemCrypto:Sources/Values/Crypto TandemSession:Sources/Decisions/Session
     TandemSignedConfiguration:Sources/Decisions/SignedConfiguration TandemSettings:Sources/Decisions/Settings
+    TandemPages:Sources/Decisions/Pages
     TandemReactor:Sources/Machinery/Reactor
     TandemTransport:Sources/Machinery/Transport TandemFiles:Sources/Machinery/Files
     PairedSession:Sources/Services/PairedSession PairedConfiguration:Sources/Services/PairedConfiguration

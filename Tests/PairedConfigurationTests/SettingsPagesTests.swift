@@ -1,7 +1,10 @@
 // A configuration beside a Settings.bundle: which properties its pages show, and whose default counts.
 
+import Glibc
 import PairedConfiguration
 import Synchronization
+import TandemPages
+import TandemSettings
 import TandemTestSupport
 import Testing
 
@@ -14,6 +17,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
     @Slider("Volume", in: 0...100) var sliderSetting = 50
     @Toggle("Enabled") var enabledSetting = false
     @Preference var namePref = "private"
+    @Preference var balance = 0.25
 
     override var settingsBundle: String? { bundlePath.withLock(\.self) }
 
@@ -32,11 +36,14 @@ private final class Preferences: Configuration, @unchecked Sendable {
     }
 
     private func specifier(_ key: String, _ value: String = "") -> String {
-        "<dict><key>Key</key><string>\(key)</string>\(value.isEmpty ? "" : "<key>DefaultValue</key>\(value)")</dict>"
+        "<dict><key>Type</key><string>PSTitleValueSpecifier</string>"
+            + "<key>Key</key><string>\(key)</string>\(value.isEmpty ? "" : "<key>DefaultValue</key>\(value)")</dict>"
     }
 
-    private func make(_ store: any PreferenceStore = MemoryPreferences()) -> (Preferences, [ConfigurationEvent]) {
-        bundlePath.withLock { $0 = place.path }
+    private func make(
+        _ store: any PreferenceStore = MemoryPreferences(), in path: String? = nil
+    ) -> (Preferences, [ConfigurationEvent]) {
+        bundlePath.withLock { $0 = path ?? place.path }
         defer { bundlePath.withLock { $0 = nil } }
         let app = Preferences(preferences: store)
         let events = Mutex<[ConfigurationEvent]>([])
@@ -79,5 +86,75 @@ private final class Preferences: Configuration, @unchecked Sendable {
         let missing = Preferences(preferences: MemoryPreferences())
         bundlePath.withLock { $0 = nil }
         #expect(missing.settingsKeys.isEmpty)
+    }
+
+    private func bundle(_ name: String) { #expect(mkdir(place.path(name), 0o700) == 0) }
+
+    @Test("PAG-1, PAG-9: an InAppSettings.bundle beside the other hides its files, and a page edits a preference")
+    func neighbour() throws {
+        for name in ["Settings.bundle", "InAppSettings.bundle"] { bundle(name) }
+        let slider =
+            "<dict><key>Type</key><string>PSSliderSpecifier</string><key>Key</key><string>balance</string>"
+            + "<key>MinimumValue</key><integer>-1</integer><key>MaximumValue</key><integer>1</integer></dict>"
+        write("Settings.bundle/Root.plist", specifier("nameSetting", "<string>outer</string>"))
+        write("InAppSettings.bundle/Root~iphone.plist", specifier("nameSetting", "<string>inner</string>") + slider)
+        let (app, events) = make(in: place.path("Settings.bundle"))
+        #expect(app.nameSetting == "inner" && events.isEmpty)
+        let balance = try #require(app.declarations.first { $0.name == "balance" })
+        #expect(balance.editor == .slider && balance.bounds == .double(-1...1))
+        #expect(throws: SettingError.self) { try app.$balance.set(2) }
+        write("Settings.bundle/Root.plist", slider)
+        #expect(unlink(place.path("InAppSettings.bundle/Root~iphone.plist")) == 0)
+        #expect(make(in: place.path("Settings.bundle")).0.settingsKeys == ["balance"])
+    }
+
+    @Test(
+        "PAG-4, PAG-5, PAG-7: the schema carries pages and translations; damaged and linked files are told, each once")
+    func carried() throws {
+        bundle("Settings.bundle")
+        for language in ["de.lproj", "fr.lproj"] { bundle("Settings.bundle/\(language)") }
+        write(
+            "Settings.bundle/Root.plist",
+            "<dict><key>Type</key><string>PSSliderSpecifier</string><key>Key</key><string>sliderSetting</string>"
+                + "<key>Title</key><string>Volume</string><key>MinimumValue</key><integer>0</integer>"
+                + "<key>MaximumValue</key><integer>100</integer></dict>")
+        place.write(Array("\"Volume\" = \"Lautstärke\";".utf8), to: "Settings.bundle/de.lproj/Root.strings")
+        place.write(Array("\"Volume\" = ".utf8), to: "Settings.bundle/fr.lproj/Root.strings")
+        #expect(
+            symlink(
+                place.path("Settings.bundle/de.lproj/Root.strings"), place.path("Settings.bundle/fr.lproj/More.strings")
+            ) == 0)
+        let (app, events) = make(in: place.path("Settings.bundle"))
+        let document = try #require(app.announcedSchema)
+        let view = try #require(
+            PageView.make(PageTree(document), document.schema, PageRequest(languages: ["de"], values: [:])))
+        #expect(view.rows.map(\.title) == ["Lautstärke"] && view.rows.map(\.shown) == ["50"])
+        #expect("\(document.layout ?? [:])".contains("MaximumValue") == false)
+        let told = events.map { "\($0)" }
+        #expect(told.count == 2 && told.allSatisfy { $0.contains("translations 'fr.lproj") })
+        #expect(told.contains { $0.contains("line 1, column 12") })
+    }
+
+    @Test("PAG-7: pages that do not fit into the schema are left out, translations first, and that is an event")
+    func tooLarge() throws {
+        bundle("Settings.bundle")
+        bundle("Settings.bundle/de.lproj")
+        let title = String(repeating: "t", count: 1000)
+        let group = "<dict><key>Type</key><string>PSGroupSpecifier</string><key>Title</key><string>"
+        func groups(_ count: Int) -> String { (0..<count).map { "\(group)\(title)\($0)</string></dict>" }.joined() }
+        func told(_ count: Int) throws -> (SchemaDocument, String) {
+            write("Settings.bundle/Root.plist", groups(count))
+            let strings = (0..<count).map { "\"\(title)\($0)\" = \"\(title)\";" }.joined(separator: "\n")
+            place.write(Array(strings.utf8), to: "Settings.bundle/de.lproj/Root.strings")
+            let (app, _) = make(in: place.path("Settings.bundle"))
+            let events = Mutex<[ConfigurationEvent]>([])
+            let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+            defer { observation.cancel() }
+            return (try #require(app.announcedSchema), "\(events.withLock(\.self))")
+        }
+        let (small, without) = try told(200)
+        #expect(small.layout != nil && small.layout?["strings"] == nil && without.contains("has no translations"))
+        let (none, bare) = try told(300)
+        #expect(none.layout == nil && none.schema.declarations.count == 5 && bare.contains("has no pages"))
     }
 }

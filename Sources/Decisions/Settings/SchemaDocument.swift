@@ -3,7 +3,7 @@
 // place and no value, and what a later version adds is passed over.
 
 import TandemBase
-import TandemPropertyList
+package import TandemPropertyList
 
 /// A schema with the bytes that it was read from, or is written as.
 package struct SchemaDocument: Sendable {
@@ -16,13 +16,20 @@ package struct SchemaDocument: Sendable {
     package let bytes: [UInt8]
     /// The declared properties.
     package let schema: SettingsSchema
+    /// The pages that show them (Protocol/Pages.md); nil for an app without a bundle. It judges nothing.
+    package let layout: PropertyListDictionary?
 
     /// Writes the document of an app's declarations: equal declarations are equal bytes.
-    /// - Parameter isForeign: the declarations are another program's, which alone judges its defaults and choices.
-    package init(writing declarations: [SettingDeclaration], isForeign: Bool = false) throws(SchemaError) {
+    /// - Parameters:
+    ///   - layout: the pages; nil for none.
+    ///   - isForeign: the declarations are another program's, which alone judges its defaults and choices.
+    package init(
+        writing declarations: [SettingDeclaration], layout: PropertyListDictionary? = nil, isForeign: Bool = false
+    ) throws(SchemaError) {
         guard declarations.count <= Self.propertyLimit else { throw SchemaError("", .tooMany(declarations.count)) }
         let rows = declarations.map { PropertyListValue.dictionary($0.schemaRow) }
-        let root: PropertyListDictionary = ["v": 1, "properties": .array(rows)]
+        var root: PropertyListDictionary = ["v": 1, "properties": .array(rows)]
+        root["layout"] = layout.map { .dictionary($0) }
         do {
             bytes = try PropertyListWriter.write(root)
         } catch {
@@ -30,6 +37,7 @@ package struct SchemaDocument: Sendable {
         }
         guard bytes.count <= Self.byteLimit else { throw SchemaError("", .tooLarge(bytes.count)) }
         schema = SettingsSchema(declarations, isForeign: isForeign)
+        self.layout = layout
     }
 
     /// Reads a document; a default or a choice that breaks its own rule is the app's mistake, and no fault of the
@@ -43,6 +51,8 @@ package struct SchemaDocument: Sendable {
             throw SchemaError("", .notStorable("\(error)"))
         }
         guard root["v"]?.integerValue == 1 else { throw SchemaError("v", .expected("1")) }
+        layout = root["layout"]?.dictionaryValue
+        guard root["layout"] == nil || layout != nil else { throw SchemaError("layout", .expected("a dictionary")) }
         guard let rows = root["properties"]?.arrayValue else {
             throw SchemaError("properties", .expected("an array"))
         }

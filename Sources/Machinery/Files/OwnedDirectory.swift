@@ -91,7 +91,15 @@ package final class OwnedDirectory: Sendable {
 
     /// The bytes of the file; nil if there is none.
     package func read(_ name: String, limit: Int, trust: FileTrust = .any) throws(FileError) -> [UInt8]? {
-        let place = try safePlace(name)
+        try read(try safePlace(name), limit, trust)
+    }
+
+    /// As ``read(_:limit:trust:)``, of a file that others have named, in any script.
+    package func read(named name: String, limit: Int, trust: FileTrust) throws(FileError) -> [UInt8]? {
+        try read(try namedPlace(name), limit, trust)
+    }
+
+    private func read(_ place: FilePlace, _ limit: Int, _ trust: FileTrust) throws(FileError) -> [UInt8]? {
         do throws(FileError) {
             return try FileReading.read(place, limit: limit, trust: trust)
         } catch {

@@ -7,6 +7,7 @@ import PairedSession
 internal import Synchronization
 @_exported public import TandemBase
 import TandemFiles
+import TandemPages
 @_exported public import TandemPropertyList
 import TandemReactor
 @_exported public import TandemSettings
@@ -27,6 +28,8 @@ open class Configuration: @unchecked Sendable {
     private let problems = Mutex<[DeclarationProblem]>([])
     /// Opened at the end of the initialiser.
     private let preferences = Mutex<StoredPreferences?>(nil)
+    /// Read at the end of the initialiser.
+    private let pages = Mutex(PageTree())
 
     /// Mistakes in the declaration, found at start; empty for a sound one.
     public var declarationProblems: [DeclarationProblem] { problems.withLock { $0 } }
@@ -44,9 +47,9 @@ open class Configuration: @unchecked Sendable {
         if manifest.isLogging { PairedLog.isVerbose = true }
         edits = EditedSettings(store)
         let discovery = PropertyDiscovery(self)
-        let schema = SettingsSchema(discovery.declarations)
+        var pages = settingsBundle.map { SettingsBundleFiles($0).read() } ?? SettingsBundle()
+        let schema = SettingsSchema(pages.refine(discovery.declarations))
         for (place, property) in discovery.properties.enumerated() { property.bind(to: store, at: place) }
-        var pages = settingsBundle.map { SettingsBundleFiles.read($0) } ?? SettingsBundle()
         let ofPages = pages.defaults(of: schema)
         let ofDefaults = store.open(schema, defaults: ofPages) { reset() }
         pages.compare(store.defaults, with: ofPages, of: schema)
@@ -60,6 +63,7 @@ open class Configuration: @unchecked Sendable {
         let stored = StoredPreferences(store, chosen ?? preferenceStore, pages)
         stored.open { setDefaultPreferences() }
         preferences.withLock { $0 = stored }
+        self.pages.withLock { [tree = pages.tree] in $0 = tree }
     }
 
     /// As ``init(problems:preferences:)`` with ``ProblemPolicy/stop``.
@@ -90,9 +94,10 @@ open class Configuration: @unchecked Sendable {
     /// values are stored. DDGPreferences' `setDefaultPreferences`.
     open func setDefaultPreferences() {}
 
-    /// Override to name the directory of the app's `Settings.bundle`, with `Root.plist`: the defaults on its pages are
-    /// those of the properties, before ``reset()`` (Protocol/Settings.md SET-33 and SET-34). Called once, by the
-    /// initialiser.
+    /// Override to name the directory of the app's `Settings.bundle`, with `Root.plist`: its pages are the app's in a
+    /// browser and a terminal, their defaults are those of the properties, before ``reset()``, and they edit a
+    /// ``Preference`` (Protocol/Settings.md SET-33 and SET-34, Protocol/Pages.md). An `InAppSettings.bundle` beside it
+    /// hides its files. Called once, by the initialiser.
     open var settingsBundle: String? { nil }
 
     /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this
@@ -148,9 +153,9 @@ extension Configuration {
 
     /// The schema for the daemon, with the defaults that `reset()` left; nil if it cannot be written, which is a
     /// mistake in the declaration.
-    var announcedSchema: SchemaDocument? {
+    package var announcedSchema: SchemaDocument? {
         do throws(SchemaError) {
-            return try SchemaDocument(writing: store.announced)
+            return try carried(store.announced)
         } catch {
             let problem = DeclarationProblem.notAnnounced(reason: error.description)
             problems.withLock { if !$0.contains(problem) { $0.append(problem) } }
@@ -158,6 +163,20 @@ extension Configuration {
             store.notices.deliver()
             return nil
         }
+    }
+
+    /// The schema with the pages; without translations or without pages where they do not fit, which is an event.
+    private func carried(_ declarations: [SettingDeclaration]) throws(SchemaError) -> SchemaDocument {
+        let (tree, schema) = (pages.withLock(\.self), store.schema)
+        guard !tree.isEmpty else { return try SchemaDocument(writing: declarations) }
+        if let whole = try? SchemaDocument(writing: declarations, layout: tree.layout(for: schema)) { return whole }
+        let layout = tree.layout(for: schema, hasStrings: false)
+        let small = try? SchemaDocument(writing: declarations, layout: layout)
+        let missing = SettingsBundleProblem.notCarried(small == nil ? "pages" : "translations")
+        store.notices.add(.event(.preferences(.pages(missing))))
+        store.notices.deliver()
+        if let small { return small }
+        return try SchemaDocument(writing: declarations)
     }
 
     /// This configuration's part of the app's registration.

@@ -1,28 +1,96 @@
-// Files of a Settings.bundle: `Root.plist` and the pages that it leads to, XML or binary, under the rules of
-// configuration files.
+// Files of a Settings.bundle: its pages, XML or binary, and its translations, under the rules of configuration files.
+// No link is followed, and whatever cannot be read is told and leaves out nothing but itself.
 
 import TandemFiles
+import TandemPages
 import TandemPropertyList
+import TandemPropertyListXML
+import TandemReactor
 import TandemSettings
 
-enum SettingsBundleFiles {
-    /// The pages in a directory.
-    static func read(_ path: String) -> SettingsBundle {
-        let directory: OwnedDirectory
-        do throws(FileError) {
-            directory = try EnvironmentFile.opened(path)
-        } catch {
-            let fault = SettingsBundleProblem.unreadablePage(SettingsBundle.root, reason: error.description)
-            return SettingsBundle { _ throws(SettingsBundleProblem) in throw fault }
-        }
-        return SettingsBundle { name throws(SettingsBundleProblem) in
-            do {
-                let bytes = try directory.read(
-                    name + ".plist", limit: EnvironmentFile.limit, trust: .ownOrRootsAndUnwritable)
-                return try bytes.map { try EnvironmentFile.dictionary($0) }
-            } catch {
-                throw .unreadablePage(name, reason: "\(error)")
+/// The files of one bundle, and of the one beside it that hides its files.
+struct SettingsBundleFiles {
+    /// Directories that are there, the first of which counts.
+    private let bundles: [OwnedDirectory]
+    /// Why the bundle cannot be read.
+    private let fault: FileError?
+    private let device: DeviceKind
+
+    /// - Parameters:
+    ///   - path: the directory of the bundle. An `InAppSettings.bundle` beside a `Settings.bundle` hides its files.
+    ///   - device: the kind of this device; nil for the variable `TANDEM_DEVICE_KIND`.
+    init(_ path: String, device: DeviceKind? = nil) {
+        self.device = device ?? DeviceKind(configured: Linux.environment("TANDEM_DEVICE_KIND"))
+        let trimmed = path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
+        let name = trimmed.split(separator: "/").last.map(String.init) ?? ""
+        let parent = trimmed.dropLast(name.count)
+        let hasNeighbour = PageFileOrder.bundles.contains(name)
+        let paths = hasNeighbour ? PageFileOrder.bundles.map { "\(parent)\($0)" } : [trimmed]
+        var (bundles, fault): ([OwnedDirectory], FileError?) = ([], nil)
+        for path in paths {
+            do throws(FileError) { bundles.append(try EnvironmentFile.opened(path)) } catch {
+                // A neighbour need not be there.
+                if case .missing = error, path != trimmed { continue }
+                fault = fault ?? error
             }
         }
+        (self.bundles, self.fault) = (bundles, bundles.isEmpty ? fault : nil)
+    }
+
+    /// The pages and what is wrong with them.
+    func read() -> SettingsBundle {
+        if let fault {
+            let problem = SettingsBundleProblem.unreadablePage(PageTree.root, reason: fault.description)
+            return SettingsBundle(PageTree { _ throws(SettingsBundleProblem) in throw problem })
+        }
+        var problems: [SettingsBundleProblem] = []
+        let strings = strings(&problems)
+        let tree = PageTree(device: device, strings: strings) { name throws(SettingsBundleProblem) in try page(name) }
+        return SettingsBundle(tree, found: problems)
+    }
+
+    private func page(_ name: String) throws(SettingsBundleProblem) -> PropertyListDictionary? {
+        for bundle in bundles {
+            let localised = PageFileOrder.preferredLanguages(Linux.environment).lazy.compactMap {
+                try? EnvironmentFile.opened("\(bundle.path)/\($0).lproj")
+            }.first
+            for file in PageFileOrder.names(for: name, device: device) {
+                for directory in [localised, bundle].compactMap(\.self) {
+                    do {
+                        let bytes = try directory.read(
+                            named: file, limit: EnvironmentFile.limit, trust: .ownOrRootsAndUnwritable)
+                        if let bytes { return try EnvironmentFile.dictionary(bytes) }
+                    } catch {
+                        throw .unreadablePage(name, reason: "\(error)")
+                    }
+                }
+            }
+        }
+        return nil
+    }
+
+    /// All translations; of one table in two bundles the first counts.
+    private func strings(_ problems: inout [SettingsBundleProblem]) -> StringsTables {
+        var tables = StringsTables()
+        for bundle in bundles.reversed() {
+            for folder in ((try? bundle.names()) ?? []).sorted() where folder.hasSuffix(".lproj") {
+                guard let directory = try? EnvironmentFile.opened("\(bundle.path)/\(folder)") else { continue }
+                for file in ((try? directory.names()) ?? []).sorted() where file.hasSuffix(".strings") {
+                    do {
+                        let bytes = try directory.read(
+                            named: file, limit: StringsReader.maximumLength, trust: .ownOrRootsAndUnwritable)
+                        let texts = try StringsReader.read(bytes ?? [])
+                        let language = String(folder.dropLast(6))
+                        guard tables.add(texts, table: String(file.dropLast(8)), language: language) else {
+                            problems.append(.tooManyLanguages(limit: StringsTables.languageLimit))
+                            return tables
+                        }
+                    } catch {
+                        problems.append(.unreadableStrings("\(folder)/\(file)", reason: "\(error)"))
+                    }
+                }
+            }
+        }
+        return tables
     }
 }

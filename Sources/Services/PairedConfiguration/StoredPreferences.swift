@@ -3,6 +3,7 @@
 // could not be written stays pending, is tried again, and is written when the process exits in order.
 
 internal import Synchronization
+import TandemPages
 import TandemPropertyList
 import TandemReactor
 import TandemSettings

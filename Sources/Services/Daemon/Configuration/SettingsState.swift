@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemPages
 import TandemPropertyList
 import TandemSettings
 
@@ -98,6 +99,11 @@ extension SchemaDocument {
     /// The document as the paired device may know it: of the properties that it may edit; nil if there are none.
     var forCounterpart: SchemaDocument? {
         let open = schema.declarations.filter { $0.access == .counterpart }
-        return open.isEmpty ? nil : try? SchemaDocument(writing: open, isForeign: true)
+        guard !open.isEmpty else { return nil }
+        let schema = SettingsSchema(open, isForeign: true)
+        let layout = layout.map { layout in
+            PageTree(layout: layout).keeping { schema.place(of: $0) != nil }.layout(for: schema)
+        }
+        return try? SchemaDocument(writing: open, layout: layout, isForeign: true)
     }
 }

@@ -1,5 +1,6 @@
 // The walk over the pages of a Settings.bundle: which keys and defaults it finds, and what it survives.
 
+import TandemPages
 import TandemPropertyList
 import TandemSettings
 import Testing
@@ -11,8 +12,14 @@ import Testing
 
     private func child(_ file: String) -> PropertyListValue { ["Type": "PSChildPaneSpecifier", "File": .string(file)] }
 
+    private func title(_ key: String, _ value: PropertyListValue? = nil) -> PropertyListValue {
+        var entries: PropertyListDictionary = ["Type": "PSTitleValueSpecifier", "Key": .string(key)]
+        entries["DefaultValue"] = value
+        return .dictionary(entries)
+    }
+
     private func bundle(_ pages: [String: PropertyListDictionary]) -> SettingsBundle {
-        SettingsBundle { name throws(SettingsBundleProblem) in pages[name] }
+        SettingsBundle(PageTree { name throws(SettingsBundleProblem) in pages[name] })
     }
 
     @Test("SET-33: keys come from all pages in their order, with a default or without, child panes' own included")
@@ -26,37 +33,44 @@ import Testing
             "Sound": page(["Type": "PSSliderSpecifier", "Key": "sliderSetting", "DefaultValue": 0.5], child("Deep")),
             "Deep": page(["Type": "PSTitleValueSpecifier", "Key": "deep", "DefaultValue": 1]),
             "More": page(
-                ["Type": "PSMultiValueSpecifier", "Key": "more"], ["Key": "nameSetting", "DefaultValue": "Anna"]),
+                ["Type": "PSMultiValueSpecifier", "Key": "more"], title("nameSetting", "Anna")),
         ])
         #expect(found.keys == ["nameSetting", "enabledSetting", "soundPane", "sliderSetting", "deep", "more"])
         #expect(found.defaults == ["nameSetting": "Anna", "sliderSetting": 0.5, "deep": 1])
         #expect(found.problems.isEmpty)
     }
 
-    @Test("SET-33: pages that lead to each other are visited once each")
+    @Test("SET-33, PAG-4: pages that lead to each other are visited once each, and told")
     func cycles() {
         var visits: [String] = []
         let pages = [
             "Root": page(child("A"), child("Root")), "A": page(child("B"), child("A")),
             "B": page(child("A"), child("Root")),
         ]
-        let found = SettingsBundle { name throws(SettingsBundleProblem) in
-            visits.append(name)
-            return pages[name]
-        }
-        #expect(visits == ["Root", "A", "B"] && found.problems.isEmpty)
+        let found = SettingsBundle(
+            PageTree { name throws(SettingsBundleProblem) in
+                visits.append(name)
+                return pages[name]
+            })
+        #expect(visits == ["Root", "A", "B"])
+        #expect(
+            found.problems == [
+                .cycle(page: "Root", leadsTo: "Root"), .cycle(page: "A", leadsTo: "A"),
+                .cycle(page: "B", leadsTo: "A"), .cycle(page: "B", leadsTo: "Root"),
+            ])
     }
 
     @Test("SET-33: a page that is missing, damaged or not one of specifiers is reported, and the others are read")
     func damage() {
         let pages = [
             "Root": page(child("Missing"), child("Broken"), child("Odd"), child("Odder"), child("Good")),
-            "Odd": ["PreferenceSpecifiers": "none"], "Odder": page("text"), "Good": page(["Key": "good"]),
+            "Odd": ["PreferenceSpecifiers": "none"], "Odder": page("text"), "Good": page(title("good")),
         ]
-        let found = SettingsBundle { name throws(SettingsBundleProblem) in
-            if name == "Broken" { throw .unreadablePage(name, reason: "line 1") }
-            return pages[name]
-        }
+        let found = SettingsBundle(
+            PageTree { name throws(SettingsBundleProblem) in
+                if name == "Broken" { throw .unreadablePage(name, reason: "line 1") }
+                return pages[name]
+            })
         #expect(found.keys == ["good"])
         #expect(
             found.problems == [
@@ -69,10 +83,11 @@ import Testing
     @Test("LIM-99: at most 64 pages are read")
     func limit() {
         var visits = 0
-        let found = SettingsBundle { name throws(SettingsBundleProblem) in
-            visits += 1
-            return page(child("\(name)x"))
-        }
+        let found = SettingsBundle(
+            PageTree { name throws(SettingsBundleProblem) in
+                visits += 1
+                return page(child("\(name)x"))
+            })
         #expect(visits == 64 && found.problems == [.tooManyPages(limit: 64)])
     }
 
@@ -88,8 +103,7 @@ import Testing
         ])
         var found = bundle([
             "Root": page(
-                ["Key": "volume", "DefaultValue": 500], ["Key": "logging", "DefaultValue": "YES"],
-                ["Key": "name", "DefaultValue": "b"], ["Key": "name", "DefaultValue": "c"], ["Key": "other"])
+                title("volume", 500), title("logging", "YES"), title("name", "b"), title("name", "c"), title("other"))
         ])
         #expect(found.defaults(of: schema) == [.integer(50), .boolean(true), .string("b")])
         #expect(

@@ -1,0 +1,116 @@
+// Draft of one item of a list: a new one, or a copy of one that is there. Nothing is stored before Done, and Cancel is
+// to drop the draft. The item's page makes a schema, which judges the content; the app's own check may correct it.
+
+package import TandemPropertyList
+package import TandemSettings
+
+/// An item that is being made or changed.
+package struct ListDraft: Sendable {
+    /// The most items of a list that pages show, and that drafts add to (LIM-122).
+    package static let itemLimit = 1024
+
+    /// The place in the list; nil for a new item.
+    package let place: Int?
+    /// The entry of the item, or the one that adds.
+    package let specifier: Specifier
+    /// The values by key; a single value stands under the entry's key.
+    package private(set) var content: PropertyListDictionary
+    /// The properties of the item.
+    package let schema: SettingsSchema
+    private let hasPage: Bool
+
+    /// A draft; nil if the list has no such item, can have no further one, or has no entry for it.
+    /// - Parameter place: the item to change; nil for a new one.
+    package init?(of group: Specifier, items: [PropertyListValue], at place: Int?, in tree: PageTree) {
+        let entry = place == nil ? group.specifier(.add) : group.specifier(.item)
+        guard group.kind == .listGroup, let entry, entry.kind != nil else { return nil }
+        guard place.map(items.indices.contains) ?? (items.count < Self.itemLimit) else { return nil }
+        let page = entry.page.flatMap { tree[$0] }
+        hasPage = page != nil
+        specifier = entry
+        self.place = place
+        schema = SettingsSchema((page?.specifiers ?? [entry.named]).declarations)
+        let item = place.map { items[$0] }
+        content = hasPage ? item?.dictionaryValue ?? [:] : [:]
+        if !hasPage, let item { content[entry.named.key ?? ""] = item }
+        guard place == nil else { return }
+        // A new item begins with the defaults of its page.
+        for declaration in schema.declarations {
+            content[declaration.name] = declaration.stored(declaration.initialValue)
+        }
+    }
+
+    /// Changes values as a whole, as a page does.
+    package mutating func set(_ values: PropertyListDictionary) throws(SettingsPayloadError) {
+        var edits = SettingEdits()
+        _ = try edits.set(values, by: .user, in: schema)
+        for (key, value) in edits.values { content[key] = value }
+    }
+
+    /// Whether Done may be chosen: each value keeps its rule, and the app agrees.
+    /// - Parameter check: the app's `childPaneIsValid`; it may correct the content, which the page then shows.
+    package mutating func isValid(_ check: (inout PropertyListDictionary) -> Bool = { _ in true }) -> Bool {
+        guard errors.isEmpty, check(&content) else { return false }
+        return errors.isEmpty
+    }
+
+    /// The rules that the content breaks.
+    package var errors: [SettingError] {
+        content.compactMap { pair in
+            guard let place = schema.place(of: pair.key) else { return nil }
+            guard case .failure(let error) = schema.judge(stored: pair.value, at: place) else { return nil }
+            return error
+        }
+    }
+
+    /// The list with the item; nil if there is nothing to add, or the content is not valid.
+    package func done(_ items: [PropertyListValue]) -> [PropertyListValue]? {
+        let item: PropertyListValue? = hasPage ? .dictionary(content) : content[specifier.named.key ?? ""]
+        guard let item, errors.isEmpty, place.map(items.indices.contains) ?? (items.count < Self.itemLimit) else {
+            return nil
+        }
+        guard let place else { return items + [item] }
+        var items = items
+        items[place] = item
+        return items
+    }
+}
+
+/// Changes of a list's items in their places.
+package enum ListEdit {
+    /// The list without an item; nil if there is none, or none may be removed.
+    package static func removing(_ place: Int, from items: [PropertyListValue], of group: Specifier)
+        -> [PropertyListValue]?
+    {
+        guard group.flag(.isDeletable) == true, items.indices.contains(place) else { return nil }
+        var items = items
+        items.remove(at: place)
+        return items
+    }
+
+    /// The list with an item at another place; nil if there is no such place.
+    package static func moving(_ place: Int, to target: Int, in items: [PropertyListValue]) -> [PropertyListValue]? {
+        guard items.indices.contains(place), items.indices.contains(target) else { return nil }
+        var items = items
+        items.insert(items.remove(at: place), at: target)
+        return items
+    }
+}
+
+extension Specifier {
+    /// The entry with a key: one that adds a single value needs none of its own.
+    fileprivate var named: Specifier {
+        guard key == nil else { return self }
+        var entries = entries
+        entries[SpecifierKey.key.rawValue] = "value"
+        return Specifier(entries)
+    }
+}
+
+extension [Specifier] {
+    /// The declarations of all keys, each once: the first entry that has one counts.
+    package var declarations: [SettingDeclaration] {
+        var known: Set<[UInt8]> = []
+        return compactMap { $0.declaration() }.filter { known.insert([UInt8]($0.name.utf8)).inserted }
+    }
+}

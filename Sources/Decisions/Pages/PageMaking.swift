@@ -1,0 +1,339 @@
+// Making of a page's view: entries for the device that are not hidden, in sections, with their texts translated and
+// their values judged.
+
+import TandemPropertyList
+package import TandemSettings
+
+extension PageView {
+    /// The view of a page; nil if there is no page of that name.
+    /// - Parameters:
+    ///   - tree: the pages of the app.
+    ///   - schema: the app's properties, whose rules judge the values.
+    ///   - page: the page's name.
+    ///   - request: the reader, and the values in force.
+    package static func make(
+        _ tree: PageTree, _ schema: SettingsSchema, page: String = PageTree.root, _ request: PageRequest
+    ) -> PageView? {
+        tree[page].map { PageMaking(tree, schema, request, $0).view }
+    }
+
+    /// The rows of all pages that child panes lead to whose title, section or explanation has the text, in any case of
+    /// letters; each page once.
+    package static func search(
+        _ text: String, in tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest
+    ) -> [(page: PageView, row: Row)] {
+        let sought = text.lowercased()
+        guard !sought.isEmpty else { return [] }
+        return tree.panes.compactMap { make(tree, schema, page: $0.name, request) }.flatMap { view in
+            view.groups.flatMap { group in
+                group.rows.filter { row in
+                    [row.title, row.subtitle, row.summary, row.key, group.title].contains {
+                        $0?.lowercased().contains(sought) == true
+                    }
+                }.map { (view, $0) }
+            }
+        }
+    }
+}
+
+extension PageTree {
+    /// The keys that `TandemVisibleWhen` of any page hides for these values, beside those that the request hides.
+    fileprivate func isHidden(_ specifier: Specifier, _ schema: SettingsSchema, _ request: PageRequest) -> Bool {
+        if let key = specifier.key, request.hidden.contains(key) { return true }
+        guard let conditions = specifier[.visibleWhen]?.dictionaryValue else { return false }
+        return !conditions.allSatisfy { condition in
+            guard let place = schema.place(of: condition.key) else { return false }
+            let declaration = schema.declarations[place]
+            let value = request.values[condition.key].map(\.value) ?? declaration.stored(declaration.initialValue)
+            return value.flatMap { declaration.value(stored: $0) } == declaration.value(stored: condition.value)
+        }
+    }
+}
+
+/// The making of one page.
+private struct PageMaking {
+    private let tree: PageTree
+    private let schema: SettingsSchema
+    private let request: PageRequest
+    private let page: Page
+
+    init(_ tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest, _ page: Page) {
+        (self.tree, self.schema, self.request, self.page) = (tree, schema, request, page)
+    }
+
+    var view: PageView {
+        var groups: [PageView.Group] = []
+        var isHiding = false
+        for (place, specifier) in page.specifiers.enumerated() where specifier.isFor(tree.device) {
+            let isHidden = tree.isHidden(specifier, schema, request)
+            if specifier.kind?.isSection == true {
+                isHiding = isHidden
+                if !isHidden { groups.append(section(specifier, place)) }
+            } else if !isHiding, !isHidden {
+                if groups.isEmpty { groups.append(PageView.Group(key: nil, title: nil, footer: nil, rows: [])) }
+                groups[groups.count - 1].append(row(specifier, place))
+            }
+        }
+        return PageView(name: page.name, title: page.title.map(text), groups: groups)
+    }
+
+    private func text(_ key: String) -> String {
+        tree.strings.text(key, tables: page.tables, languages: request.languages)
+    }
+
+    private func section(_ specifier: Specifier, _ place: Int) -> PageView.Group {
+        PageView.Group(
+            key: specifier.key, title: specifier.title.map(text), footer: specifier.text(.footer).map(text),
+            rows: specifier.kind == .group ? [] : [row(specifier, place)])
+    }
+
+    // MARK: rows
+
+    private func row(_ specifier: Specifier, _ place: Int) -> PageView.Row {
+        let declaration = specifier.key.flatMap { schema.place(of: $0) }.map { schema.declarations[$0] }
+        let known = specifier.key.flatMap { request.values[$0] }
+        let isSecret = declaration?.isSecret ?? false || specifier.flag(.isSecure) == true
+        let initial = declaration.flatMap { $0.stored($0.initialValue) }
+        let value = known.map(\.value) ?? initial
+        let kind = kind(specifier, declaration, value)
+        let name = title(specifier, kind, value)
+        let lock = lock(specifier, kind, declaration, known)
+        return PageView.Row(
+            place: place, key: declaration == nil ? nil : specifier.key, kind: kind, title: name,
+            subtitle: subtitle(specifier, declaration, isSecret ? nil : value),
+            summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.text(.image),
+            alignment: specifier.alignment, adjustsFontSize: specifier.flag(.adjustsFontSize) ?? true,
+            value: isSecret ? nil : value, shown: isSecret ? "" : shown(value, kind, declaration, specifier),
+            defaultValue: isSecret ? nil : initial,
+            shownDefault: isSecret ? "" : shown(initial, kind, declaration, specifier),
+            layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false, lock: lock,
+            needsRestart: declaration?.needsRestart ?? false, isSecret: isSecret,
+            error: specifier.key.flatMap { request.errors[$0] } ?? (isSecret ? nil : error(declaration, value)))
+    }
+
+    /// A button's title is the value of its key, if it has one.
+    private func title(_ specifier: Specifier, _ kind: PageView.Kind, _ value: PropertyListValue?) -> String {
+        if kind == .button, let stored = value?.stringValue, !stored.isEmpty { return text(stored) }
+        return specifier.title.map(text) ?? ""
+    }
+
+    private func subtitle(
+        _ specifier: Specifier, _ declaration: SettingDeclaration?, _ value: PropertyListValue?
+    ) -> String? {
+        let typed = value.flatMap { declaration?.value(stored: $0) }
+        let word: String? =
+            switch typed {
+            case .boolean(let isOn): isOn ? "YES" : "NO"
+            case let typed?: typed.text
+            case nil: nil
+            }
+        if let subtitle = specifier.subtitle { return subtitle.text(for: word).map(text) }
+        // A child pane shows its value.
+        return specifier.kind == .childPane ? word.map(text) : nil
+    }
+
+    private func error(_ declaration: SettingDeclaration?, _ value: PropertyListValue?) -> String? {
+        guard let declaration, let value, let place = schema.place(of: declaration.name) else { return nil }
+        guard case .failure(let error) = schema.judge(stored: value, at: place) else { return nil }
+        return error.description
+    }
+
+    private func lock(
+        _ specifier: Specifier, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ known: PageValue?
+    ) -> PageView.Lock? {
+        guard let declaration else { return .noValue }
+        if known?.layer == "signed" { return .signedValue }
+        if declaration.access == .signed { return .signedOnly }
+        if declaration.access < request.editor { return .notForCounterpart }
+        switch kind {
+        case .toggle, .slider, .text, .secureText, .multilineText, .choice, .radio, .date, .list: return nil
+        case .titleValue, .page, .custom: return .shownOnly
+        case .button, .link, .mail, .unsupported: return .noValue
+        }
+    }
+
+    // MARK: kinds
+
+    private func kind(
+        _ specifier: Specifier, _ declaration: SettingDeclaration?, _ value: PropertyListValue?
+    ) -> PageView.Kind {
+        guard let kind = specifier.kind else { return .unsupported("Entries of this type are not known.") }
+        if let kind = kindWithoutValue(specifier) { return kind }
+        guard let declaration else {
+            return .unsupported(specifier.key == nil ? "The entry has no key." : "The app has no property for it.")
+        }
+        switch (kind, declaration.type) {
+        case (.toggle, .boolean):
+            let isOn = value.flatMap { declaration.value(stored: $0) } == .boolean(true)
+            return .toggle(isOn: isOn, isCheckmark: specifier.text(.toggleStyle) == "Checkmark")
+        case (.slider, .integer), (.slider, .double), (.slider, .float): return slider(specifier, declaration)
+        case (.multiValue, _): return .choice(choices(specifier, declaration, value))
+        case (.radioGroup, _): return .radio(choices(specifier, declaration, value))
+        case (.textView, .string), (.textView, .strings), (.textView, .url): return .multilineText(traits(specifier))
+        case (.textField, .string), (.textField, .url), (.textField, .integer), (.textField, .float),
+            (.textField, .double):
+            let isSecret = declaration.isSecret || specifier.flag(.isSecure) == true
+            return isSecret ? .secureText(traits(specifier)) : .text(traits(specifier, declaration.type))
+        case (.datePicker, .date): return .date(specifier.dateTraits)
+        case (.listGroup, .array), (.listGroup, .strings): return list(specifier, value)
+        case (.titleValue, _): return .titleValue
+        default: return .unsupported("A value of type \(declaration.type.rawValue) cannot be edited here.")
+        }
+    }
+
+    /// The kinds that need no property.
+    private func kindWithoutValue(_ specifier: Specifier) -> PageView.Kind? {
+        switch specifier.kind {
+        case .button: return .button
+        case .custom: return .custom(page: specifier.page.flatMap { tree[$0]?.name })
+        case .childPane:
+            if let file = specifier.file {
+                return tree[file] == nil ? .unsupported("The page does not exist.") : .page(file)
+            }
+            let reason = SpecifierKey.allCases.first { specifier[$0] != nil && $0.unsupported != nil }?.unsupported
+            return .unsupported(reason.map { "\($0)." } ?? "The entry names no page.")
+        case .openURL:
+            guard let url = specifier.text(.file).flatMap({ SettingURL($0) }) else {
+                return .unsupported("The entry has no address.")
+            }
+            return .link(url: url.text)
+        case .mailCompose:
+            return .mail(
+                PageView.Mail(
+                    to: specifier.texts(.mailTo), copy: specifier.texts(.mailCopy),
+                    blindCopy: specifier.texts(.mailBlindCopy), subject: specifier.text(.mailSubject).map(text) ?? "",
+                    body: specifier.text(.mailBody).map(text) ?? ""))
+        default: return nil
+        }
+    }
+
+    private func traits(_ specifier: Specifier, _ type: SettingType = .string) -> TextTraits {
+        var traits = specifier.textTraits
+        traits.placeholder = traits.placeholder.map(text)
+        guard specifier[.keyboard] == nil else { return traits }
+        switch type {
+        case .integer: traits.keyboard = .numbersAndPunctuation
+        case .float, .double: traits.keyboard = .decimalPad
+        case .url: traits.keyboard = .url
+        default: break
+        }
+        return traits
+    }
+
+    private func slider(_ specifier: Specifier, _ declaration: SettingDeclaration) -> PageView.Kind {
+        // Without bounds any number is valid, and an editor of text shows no rule that there is not.
+        let ends: (Double, Double)? =
+            switch declaration.bounds {
+            case .integer(let range): (Double(range.lowerBound), Double(range.upperBound))
+            case .float(let range): (Double(range.lowerBound), Double(range.upperBound))
+            case .double(let range): (range.lowerBound, range.upperBound)
+            case nil: nil
+            }
+        guard let ends else { return .text(traits(specifier, declaration.type)) }
+        return .slider(
+            PageView.Slider(
+                minimum: ends.0, maximum: ends.1, step: declaration.type == .integer ? 1 : nil,
+                minimumImage: specifier.text(.minimumImage), maximumImage: specifier.text(.maximumImage),
+                icon: declaration.icon))
+    }
+
+    // MARK: choices
+
+    private func choices(
+        _ specifier: Specifier, _ declaration: SettingDeclaration, _ value: PropertyListValue?
+    ) -> PageView.Choices {
+        let labels = specifier.labels
+        let allowed = request.choices[declaration.name] ?? declaration.choices
+        // The page's order and texts; a choice that the page does not name stands at the end.
+        var values = labels.values.filter { value in
+            allowed.isEmpty || allowed.contains { declaration.stored($0.value) == value }
+        }
+        values += allowed.compactMap { declaration.stored($0.value) }.filter { !values.contains($0) }
+        var options = values.enumerated().map { id, stored -> PageView.Option in
+            let label = labels.place(of: stored)
+            let own = allowed.first { declaration.stored($0.value) == stored }?.label
+            return PageView.Option(
+                id: id, title: text(label.flatMap { labels.title($0) } ?? own ?? stored.description),
+                shortTitle: label.flatMap { labels.shortTitle($0) }.map(text),
+                image: label.flatMap { labels.image($0) },
+                value: stored)
+        }
+        if specifier.flag(.isSorted) == true { options.sort { $0.precedes($1) } }
+        return PageView.Choices(
+            options: options, selected: options.first { $0.value == value }?.id,
+            allowsOthers: declaration.editor == .editableChoice, footer: specifier.text(.footer).map(text),
+            isQuick: specifier.flag(.isQuick) ?? false)
+    }
+
+    // MARK: lists
+
+    private func list(_ specifier: Specifier, _ value: PropertyListValue?) -> PageView.Kind {
+        guard let item = specifier.specifier(.item) else { return .unsupported("The list names no items.") }
+        let add = specifier.specifier(.add)
+        let items = (value?.arrayValue ?? []).prefix(ListDraft.itemLimit).map { value in
+            PageView.Item(title: itemTitle(value, item), value: value, page: item.page.flatMap { tree[$0]?.name })
+        }
+        return .list(
+            PageView.List(
+                items: items, item: item, add: add, addTitle: add?.title.map(text),
+                isDeletable: specifier.flag(.isDeletable) ?? false))
+    }
+
+    /// The value of the item's key in a dictionary, else the value itself, with the label that the item has for it.
+    private func itemTitle(_ value: PropertyListValue, _ item: Specifier) -> String {
+        let own = value.dictionaryValue.map { dictionary in item.key.flatMap { dictionary[$0] } } ?? value
+        guard let own else { return item.title.map(text) ?? "" }
+        let label = item.labels.place(of: own).flatMap { item.labels.title($0) }
+        return label.map(text) ?? own.stringValue ?? own.description
+    }
+
+    // MARK: values for people
+
+    private func shown(
+        _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
+    ) -> String {
+        guard let value else { return "" }
+        switch kind {
+        case .choice(let choices), .radio(let choices):
+            let option = choices.options.first { $0.value == value }
+            return option.map { $0.shortTitle ?? $0.title } ?? PageInput.text(value, declaration)
+        case .date(let traits): return PageInput.text(value, traits)
+        case .list(let list): return String(list.items.count)
+        default:
+            let label = specifier.labels.place(of: value).flatMap { specifier.labels.title($0) }
+            return label.map(text) ?? PageInput.text(value, declaration)
+        }
+    }
+}
+
+extension PageView.Option {
+    /// The order by title: of equal titles the first comes first.
+    fileprivate func precedes(_ other: PageView.Option) -> Bool {
+        let (own, others) = (title.lowercased(), other.title.lowercased())
+        return own == others ? id < other.id : own < others
+    }
+}
+
+/// Texts and pictures of an entry's values: lists of one length.
+private struct ChoiceLabels {
+    let values: [PropertyListValue]
+    private let titles: [String]
+    private let shortTitles: [String]
+    private let images: [String]
+
+    init(_ specifier: Specifier) {
+        values = specifier[.values]?.arrayValue ?? []
+        titles = specifier.texts(.titles)
+        shortTitles = specifier.texts(.shortTitles)
+        images = specifier.texts(.icons)
+    }
+
+    func place(of value: PropertyListValue) -> Int? { values.firstIndex(of: value) }
+    func title(_ place: Int) -> String? { titles.indices.contains(place) ? titles[place] : nil }
+    func shortTitle(_ place: Int) -> String? { shortTitles.indices.contains(place) ? shortTitles[place] : nil }
+    func image(_ place: Int) -> String? { images.indices.contains(place) ? images[place] : nil }
+}
+
+extension Specifier {
+    fileprivate var labels: ChoiceLabels { ChoiceLabels(self) }
+}

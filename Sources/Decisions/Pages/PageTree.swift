@@ -1,0 +1,382 @@
+// Pages of an app: from the files of a bundle, from the layout in a schema, or made of the declarations where an app
+// brings no bundle. A page is read once, however the pages lead to each other. Each fault is told, and leaves out
+// nothing but itself.
+
+package import TandemPropertyList
+package import TandemSettings
+
+/// One page.
+package struct Page: Sendable, Equatable {
+    /// The bare name of its file.
+    package let name: String
+    package let title: String?
+    /// The table of its texts; nil: that of its own name.
+    package let stringsTable: String?
+    /// In the order of the page, for all kinds of devices.
+    package let specifiers: [Specifier]
+
+    package init(name: String, title: String? = nil, stringsTable: String? = nil, specifiers: [Specifier]) {
+        self.name = name
+        self.title = title
+        self.stringsTable = stringsTable
+        self.specifiers = specifiers
+    }
+
+    /// The tables that translate the page's texts.
+    package var tables: [String] { stringsTable.map { [$0] } ?? [name, PageTree.root] }
+}
+
+/// The pages of an app.
+package struct PageTree: Sendable {
+    /// The first page.
+    package static var root: String { "Root" }
+    /// The most pages (LIM-99).
+    package static let pageLimit = 64
+    /// The most entries of one page, and of all pages of an app (LIM-119).
+    package static let specifierLimit = 2048
+
+    /// The root, and the others in the order in which a walk through child panes meets them; then pages that only items
+    /// of lists and custom views open.
+    package private(set) var pages: [Page] = []
+    /// How many of the pages child panes lead to.
+    private var paneCount = 0
+    private var places: [String: Int] = [:]
+    package private(set) var strings: StringsTables
+    package let device: DeviceKind
+    private var faults = PageFaults()
+
+    /// Faults of the pages, in their order.
+    package var problems: [SettingsBundleProblem] { faults.problems }
+
+    /// The page of a name; nil if there is none.
+    package subscript(name: String) -> Page? { places[name].map { pages[$0] } }
+
+    /// The pages that child panes lead to from the root.
+    package var panes: ArraySlice<Page> { pages.prefix(paneCount) }
+
+    /// Whether there is nothing to show.
+    package var isEmpty: Bool { pages.isEmpty }
+
+    private mutating func append(_ page: Page) {
+        places[page.name] = pages.count
+        pages.append(page)
+    }
+}
+
+/// Faults, of which no more are kept than a report can have.
+struct PageFaults: Sendable {
+    /// The most faults that are told of an app's pages (LIM-121).
+    static let limit = 256
+
+    private(set) var problems: [SettingsBundleProblem] = []
+
+    mutating func add(_ problem: SettingsBundleProblem) {
+        if problems.count < Self.limit { problems.append(problem) }
+    }
+}
+
+// MARK: - reading files
+extension PageTree {
+    /// No pages.
+    package init(device: DeviceKind = .phone) {
+        self.device = device
+        strings = StringsTables()
+    }
+
+    /// Visits all pages of a bundle.
+    /// - Parameter page: the content of a page by its name, which has no `.plist`; nil if there is none.
+    package init(
+        device: DeviceKind = .phone, strings: StringsTables = StringsTables(),
+        reading page: (String) throws(SettingsBundleProblem) -> PropertyListDictionary?
+    ) {
+        self.device = device
+        self.strings = strings
+        var walk = PageWalk(root: Self.root)
+        while let name = walk.next() {
+            if pages.count == Self.pageLimit {
+                faults.add(.tooManyPages(limit: Self.pageLimit))
+                break
+            }
+            do throws(SettingsBundleProblem) {
+                guard let content = try page(name) else { throw .missingPage(name) }
+                let page = try read(content, name)
+                append(page)
+                if !walk.isBeyondPanes { paneCount += 1 }
+                walk.add(page)
+            } catch {
+                faults.add(error)
+            }
+        }
+        reportCycles()
+    }
+
+    private mutating func read(
+        _ content: PropertyListDictionary, _ name: String
+    ) throws(SettingsBundleProblem) -> Page {
+        guard let list = content["PreferenceSpecifiers"]?.arrayValue else { throw .malformedPage(name) }
+        let rows = list.compactMap(\.dictionaryValue)
+        guard rows.count == list.count else { throw .malformedPage(name) }
+        let room = Self.specifierLimit - pages.reduce(0) { $0 + $1.specifiers.count }
+        if rows.count > room { faults.add(.tooManySpecifiers(page: name, limit: Self.specifierLimit)) }
+        let specifiers = rows.prefix(room).map { Specifier($0) }
+        for (place, specifier) in specifiers.enumerated() {
+            for fault in specifier.faults { faults.add(.specifier(page: name, place: place, fault)) }
+        }
+        if content["ApplicationGroupContainerIdentifier"] != nil {
+            faults.add(.specifier(page: name, place: nil, .unsupported("ApplicationGroupContainerIdentifier")))
+        }
+        return Page(
+            name: name, title: content["Title"]?.stringValue, stringsTable: content["StringsTable"]?.stringValue,
+            specifiers: specifiers)
+    }
+
+    /// Tells each child pane that leads back to a page from which one gets to it.
+    private mutating func reportCycles() {
+        let children = panes.map { page in page.specifiers.compactMap { $0.kind == .childPane ? $0.file : nil } }
+        for place in children.indices {
+            var told: Set<String> = []
+            for file in children[place] {
+                guard let target = places[file], target <= place, reaches(place, from: target, children),
+                    told.insert(file).inserted
+                else { continue }
+                faults.add(.cycle(page: pages[place].name, leadsTo: file))
+            }
+        }
+    }
+
+    private func reaches(_ goal: Int, from start: Int, _ children: [[String]]) -> Bool {
+        var known: Set<Int> = [start]
+        var waiting = [start]
+        while let place = waiting.popLast() {
+            if place == goal { return true }
+            for file in children[place] {
+                if let next = places[file], next < children.count, known.insert(next).inserted { waiting.append(next) }
+            }
+        }
+        return false
+    }
+}
+
+/// The order of a walk: a child before what follows it, and pages that child panes do not lead to at the end.
+private struct PageWalk {
+    private var known: Set<String>
+    /// The next page is the last.
+    private var panes: [String]
+    /// Pages of items and custom views, which may turn out to be panes, too.
+    private var others: [String] = []
+    private(set) var isBeyondPanes = false
+
+    init(root: String) {
+        known = [root]
+        panes = [root]
+    }
+
+    mutating func next() -> String? {
+        if let pane = panes.popLast() { return pane }
+        isBeyondPanes = true
+        while !others.isEmpty {
+            let name = others.removeFirst()
+            if known.insert(name).inserted { return name }
+        }
+        return nil
+    }
+
+    mutating func add(_ page: Page) {
+        for specifier in page.specifiers {
+            let items = [specifier.specifier(.item), specifier.specifier(.add)]
+            others +=
+                items.compactMap { $0?.page } + (specifier.kind == .custom ? [specifier.page] : []).compactMap(\.self)
+        }
+        let files = page.specifiers.compactMap { $0.kind == .childPane ? $0.file : nil }
+        if isBeyondPanes {
+            others += files
+        } else {
+            panes += files.filter { known.insert($0).inserted }.reversed()
+        }
+    }
+}
+
+// MARK: - layout of a schema
+extension PageTree {
+    /// Reads the layout of a schema document (PAG-5), and passes over what is none.
+    package init(layout: PropertyListDictionary) {
+        self.init(device: DeviceKind(configured: layout["device"]?.stringValue))
+        strings = StringsTables(layout["strings"]?.dictionaryValue ?? [:])
+        var count = 0
+        for row in (layout["pages"]?.arrayValue ?? []).prefix(Self.pageLimit).compactMap(\.dictionaryValue) {
+            guard let name = row["name"]?.stringValue, places[name] == nil else { continue }
+            let rows = (row["specifiers"]?.arrayValue ?? []).compactMap(\.dictionaryValue)
+            let specifiers = rows.prefix(Self.specifierLimit - count).map { Specifier($0) }
+            count += specifiers.count
+            if row["ofItems"]?.booleanValue != true, paneCount == pages.count { paneCount += 1 }
+            append(
+                Page(
+                    name: name, title: row["title"]?.stringValue, stringsTable: row["table"]?.stringValue,
+                    specifiers: specifiers))
+        }
+    }
+
+    /// The layout for a schema document: entries with a declared key leave rule and default to the declaration.
+    /// - Parameter hasStrings: false leaves translations out.
+    package func layout(for schema: SettingsSchema, hasStrings: Bool = true) -> PropertyListDictionary {
+        var keys: Set<String> = []
+        let rows = pages.map { page -> PropertyListValue in
+            keys.formUnion(page.specifiers.flatMap(\.texts))
+            if let title = page.title { keys.insert(title) }
+            let isPane = (places[page.name] ?? 0) < paneCount
+            var row: PropertyListDictionary = ["name": .string(page.name)]
+            if !isPane { row["ofItems"] = true }
+            row["title"] = page.title.map { .string($0) }
+            row["table"] = page.stringsTable.map { .string($0) }
+            row["specifiers"] = .array(
+                page.specifiers.map { specifier in
+                    let isDeclared = isPane && specifier.key.map { schema.place(of: $0) != nil } == true
+                    return .dictionary((isDeclared ? specifier.without(SpecifierKey.ofRules) : specifier).entries)
+                })
+            return .dictionary(row)
+        }
+        var layout: PropertyListDictionary = ["pages": .array(rows)]
+        if device != .phone { layout["device"] = .string(device.rawValue) }
+        let used = strings.keeping(keys)
+        if hasStrings, !used.isEmpty { layout["strings"] = .dictionary(used.dictionary) }
+        return layout
+    }
+
+    /// The pages as far as they show these keys: entries of other keys go, and child panes whose pages have none of the
+    /// keys left. Pages of the items of a list stay with the list.
+    package func keeping(_ isOpen: (String) -> Bool) -> PageTree {
+        let useful = usefulPages(isOpen)
+        let ofItems = itemPages(of: pages.flatMap(\.specifiers).filter { $0.key.map(isOpen) == true })
+        var kept = PageTree(device: device)
+        kept.strings = strings
+        for page in pages where useful.contains(page.name) || ofItems.contains(page.name) {
+            let specifiers = page.specifiers.filter { specifier in
+                if ofItems.contains(page.name) || specifier.kind == .group { return true }
+                if let key = specifier.key, specifier.kind != .childPane { return isOpen(key) }
+                return specifier.page.map { useful.contains($0) } ?? true
+            }
+            if (places[page.name] ?? 0) < paneCount { kept.paneCount += 1 }
+            kept.append(
+                Page(name: page.name, title: page.title, stringsTable: page.stringsTable, specifiers: specifiers))
+        }
+        return kept
+    }
+
+    /// The pages that have an open key, or lead to one that has.
+    private func usefulPages(_ isOpen: (String) -> Bool) -> Set<String> {
+        var useful: Set<String> = []
+        var hasGrown = true
+        while hasGrown {
+            let more = pages.filter { page in
+                !useful.contains(page.name)
+                    && page.specifiers.contains { specifier in
+                        specifier.key.map(isOpen) == true || specifier.page.map { useful.contains($0) } == true
+                    }
+            }
+            useful.formUnion(more.map(\.name))
+            hasGrown = !more.isEmpty
+        }
+        return useful
+    }
+
+    /// The pages that items of these entries open, and those that they lead to.
+    private func itemPages(of specifiers: [Specifier]) -> Set<String> {
+        func opened(_ specifier: Specifier) -> [String] {
+            [specifier.specifier(.item)?.page, specifier.specifier(.add)?.page].compactMap(\.self)
+        }
+        var known: Set<String> = []
+        var waiting = specifiers.flatMap(opened)
+        while let name = waiting.popLast() {
+            guard known.insert(name).inserted, let page = self[name] else { continue }
+            waiting += page.specifiers.flatMap { opened($0) + [$0.page].compactMap(\.self) }
+        }
+        return known
+    }
+}
+
+// MARK: - pages of declarations
+extension PageTree {
+    /// The pages of an app without a bundle: its properties in the order of declaration, each on the page that it
+    /// names.
+    package init(declarations: [SettingDeclaration]) {
+        self.init()
+        var names = [Self.root]
+        var specifiers: [String: [Specifier]] = [:]
+        for declaration in declarations {
+            var name = declaration.page ?? Self.root
+            if specifiers[name] == nil, name != Self.root {
+                if names.count < Self.pageLimit { names.append(name) } else { name = Self.root }
+            }
+            specifiers[name, default: []].append(Specifier(of: declaration))
+        }
+        let children = names.dropFirst().map { name in
+            Specifier(.childPane, ["Title": .string(name), "File": .string(name)])
+        }
+        if !children.isEmpty { specifiers[Self.root, default: []] += [Specifier(.group, [:])] + children }
+        for name in names {
+            append(Page(name: name, title: name == Self.root ? nil : name, specifiers: specifiers[name] ?? []))
+        }
+        paneCount = pages.count
+    }
+
+    /// The pages of a schema document: those of its layout, else of its declarations.
+    package init(_ document: SchemaDocument) {
+        let layout = document.layout.map { PageTree(layout: $0) }
+        self = layout.flatMap { $0.isEmpty ? nil : $0 } ?? PageTree(declarations: document.schema.declarations)
+    }
+}
+
+extension Specifier {
+    /// The entry of a property that no bundle shows.
+    init(of declaration: SettingDeclaration) {
+        let kind: Kind =
+            switch declaration.editor {
+            case .toggle: .toggle
+            case .slider: .slider
+            case .choice, .editableChoice: .multiValue
+            case .edit where declaration.type == .date: .datePicker
+            case .edit where declaration.type == .strings: .textView
+            case .edit: .textField
+            case .preference: .titleValue
+            }
+        self.init(
+            kind, ["Key": .string(declaration.name), "Title": .string(declaration.title ?? declaration.name)])
+    }
+
+    /// All texts that may be translated.
+    var texts: [String] {
+        let subtitles: [String] =
+            switch subtitle {
+            case .fixed(let text): [text]
+            case .byValue(let texts): Array(texts.values)
+            case nil: []
+            }
+        let own = [SpecifierKey.title, .footer, .placeholder, .childTitle, .mailSubject, .mailBody].compactMap(text)
+        let items = [SpecifierKey.item, .add].compactMap(specifier).flatMap { specifier in
+            [specifier.title, specifier.text(.placeholder)].compactMap(\.self) + specifier.texts(.titles)
+        }
+        return own + texts(.titles) + texts(.shortTitles) + subtitles + items
+    }
+}
+
+// MARK: - defaults
+extension PageTree {
+    /// The keys of all entries that child panes lead to, with their entries, in the order of the pages; whatever is
+    /// hidden or for another device.
+    package var named: [(key: String, specifier: Specifier)] {
+        panes.flatMap { page in
+            page.specifiers.compactMap { specifier in specifier.key.map { ($0, specifier) } }
+        }
+    }
+
+    /// The first default of each key of a bundle's pages, whatever is hidden (InAppSettingsKit's
+    /// `gatherDefaultsLimitedToEditableFields:`).
+    /// - Parameter limitedToEditable: leaves out keys that no person edits there.
+    package func gatherDefaults(limitedToEditable: Bool) -> PropertyListDictionary {
+        var defaults: PropertyListDictionary = [:]
+        for (key, specifier) in named where !limitedToEditable || specifier.kind?.isEditable == true {
+            if defaults[key] == nil { defaults[key] = specifier[.defaultValue] }
+        }
+        return defaults
+    }
+}

@@ -1,0 +1,234 @@
+// One page as every renderer shows it: sections and rows with their texts in the reader's languages, the values in
+// force, and why a row cannot be edited. Renderers add nothing but their own form; a secret's value never comes here.
+
+package import TandemPropertyList
+package import TandemSettings
+
+/// The value of a property, as the daemon knows it (Control CTL-39).
+package struct PageValue: Sendable, Equatable {
+    /// The stored form in force; nil if there is none.
+    package let value: PropertyListValue?
+    /// The layer of the value: `signed`, `user` or `default`; an app that runs may name others.
+    package let layer: String
+    /// Whether there is a user's edit, also one that a signed value hides.
+    package let isEdited: Bool
+
+    package init(value: PropertyListValue?, layer: String, isEdited: Bool = false) {
+        self.value = value
+        self.layer = layer
+        self.isEdited = isEdited
+    }
+
+    /// The values of the rows of `settings-get`, by key.
+    package static func all(in rows: [PropertyListDictionary]) -> [String: PageValue] {
+        let pairs = rows.compactMap { row -> (String, PageValue)? in
+            guard let key = row["key"]?.stringValue, row["unknown"]?.booleanValue != true else { return nil }
+            return (
+                key,
+                PageValue(
+                    value: row["value"], layer: row["layer"]?.stringValue ?? "default",
+                    isEdited: row["edited"]?.booleanValue ?? false)
+            )
+        }
+        // A secondary's answer may name a key twice.
+        return Dictionary(pairs) { first, _ in first }
+    }
+}
+
+/// The reader of a page, and the values in force.
+package struct PageRequest: Sendable {
+    /// Preferred first.
+    package var languages: [String]
+    /// The person who looks: `user` here, `counterpart` on the paired primary.
+    package var editor: SettingAccess
+    /// By key; a key without one has its default.
+    package var values: [String: PageValue]
+    /// Keys that are hidden now, besides those of `TandemVisibleWhen`.
+    package var hidden: Set<String>
+    /// Choices of a running app, in the place of the page's.
+    package var choices: [String: [SettingChoice]]
+    /// Texts of refused input, by key, in the place of those of the values in force.
+    package var errors: [String: String]
+
+    package init(
+        languages: [String] = [], editor: SettingAccess = .user, values: [String: PageValue] = [:],
+        hidden: Set<String> = [], choices: [String: [SettingChoice]] = [:], errors: [String: String] = [:]
+    ) {
+        self.languages = languages
+        self.editor = editor
+        self.values = values
+        self.hidden = hidden
+        self.choices = choices
+        self.errors = errors
+    }
+}
+
+/// A page to be shown.
+package struct PageView: Sendable, Equatable {
+    /// The name of the page: that of its file.
+    package let name: String
+    /// nil: the app's own name.
+    package let title: String?
+    package let groups: [Group]
+
+    /// All rows of the page, in their order.
+    package var rows: [Row] { groups.flatMap(\.rows) }
+
+    /// A section.
+    package struct Group: Sendable, Equatable {
+        package let key: String?
+        package let title: String?
+        package let footer: String?
+        package private(set) var rows: [Row]
+
+        mutating func append(_ row: Row) { rows.append(row) }
+    }
+
+    /// A row.
+    package struct Row: Sendable, Equatable {
+        /// The place of its entry on the page.
+        package let place: Int
+        /// The property; nil for a row without a value.
+        package let key: String?
+        package let kind: Kind
+        package let title: String
+        package let subtitle: String?
+        /// The explanation that the app declares.
+        package let summary: String?
+        /// The name of a picture in the bundle.
+        package let image: String?
+        package let alignment: Specifier.Alignment
+        /// Whether a long title may become smaller.
+        package let adjustsFontSize: Bool
+        /// The stored form in force; nil for none, and for a secret.
+        package let value: PropertyListValue?
+        /// The value for people; empty for none and for a secret.
+        package let shown: String
+        /// The stored form of the default, and for people.
+        package let defaultValue: PropertyListValue?
+        package let shownDefault: String
+        /// The layer of the value; nil for a row without one.
+        package let layer: String?
+        /// Whether a reset would change something.
+        package let isEdited: Bool
+        /// Why a person cannot edit it; nil for an editable row.
+        package let lock: Lock?
+        package let needsRestart: Bool
+        package let isSecret: Bool
+        /// The rule that the value breaks, or why input was refused.
+        package let error: String?
+
+        package var isEditable: Bool { lock == nil }
+    }
+
+    /// The kind of a row.
+    package enum Kind: Sendable, Equatable {
+        case toggle(isOn: Bool, isCheckmark: Bool)
+        case slider(Slider)
+        case text(TextTraits)
+        case secureText(TextTraits)
+        /// Several lines; of a list of texts one line each.
+        case multilineText(TextTraits)
+        case choice(Choices)
+        /// Choices that are all on the page.
+        case radio(Choices)
+        case date(DateTraits)
+        case titleValue
+        case button
+        case link(url: String)
+        case mail(Mail)
+        case page(String)
+        case list(List)
+        /// A view of the app's own, perhaps with a page.
+        case custom(page: String?)
+        /// Shown with its title and the reason.
+        case unsupported(String)
+    }
+
+    /// A number between two bounds.
+    package struct Slider: Sendable, Equatable {
+        package let minimum: Double
+        package let maximum: Double
+        /// 1 for integers; nil for any real.
+        package let step: Double?
+        /// Names of pictures at the two ends, or an icon of the app's.
+        package let minimumImage: String?
+        package let maximumImage: String?
+        package let icon: SliderIcon?
+    }
+
+    /// One value of several.
+    package struct Choices: Sendable, Equatable {
+        package let options: [Option]
+        /// The option in force; nil if the value is none of them.
+        package let selected: Int?
+        /// Whether any other value may be typed, too.
+        package let allowsOthers: Bool
+        /// Below the options.
+        package let footer: String?
+        /// Whether a tap chooses and goes back.
+        package let isQuick: Bool
+    }
+
+    /// One choice; all that belongs to it stays with it in every order.
+    package struct Option: Sendable, Equatable, Identifiable {
+        /// Its place before sorting.
+        package let id: Int
+        package let title: String
+        package let shortTitle: String?
+        package let image: String?
+        package let value: PropertyListValue?
+    }
+
+    /// A mail to be written.
+    package struct Mail: Sendable, Equatable {
+        package let to: [String]
+        package let copy: [String]
+        package let blindCopy: [String]
+        package let subject: String
+        package let body: String
+    }
+
+    /// Items whose number is the store's.
+    package struct List: Sendable, Equatable {
+        package let items: [Item]
+        /// The entry that shows an item.
+        package let item: Specifier
+        /// The entry that adds one; nil if none can be added.
+        package let add: Specifier?
+        package let addTitle: String?
+        package let isDeletable: Bool
+    }
+
+    package struct Item: Sendable, Equatable {
+        package let title: String
+        package let value: PropertyListValue
+        /// The page that edits it; nil: it is edited in its row.
+        package let page: String?
+    }
+
+    /// Why a row cannot be edited.
+    package enum Lock: String, Sendable, CaseIterable {
+        /// A signed configuration has set the value, which hides every edit.
+        case signedValue
+        /// The app lets nothing but a signed configuration set it.
+        case signedOnly
+        /// The app does not let the paired device edit it.
+        case notForCounterpart
+        /// The page only shows it.
+        case shownOnly
+        /// A row without a value, or one that no page can edit.
+        case noValue
+
+        /// A sentence for people.
+        package var text: String {
+            switch self {
+            case .signedValue: "Set by a signed configuration. It is changed by a signed configuration only."
+            case .signedOnly: "Changed by a signed configuration only."
+            case .notForCounterpart: "The app does not let the paired device change it."
+            case .shownOnly: "Shown only."
+            case .noValue: ""
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// Keys and defaults of a Settings.bundle beside the app's declarations: which property a page shows, and which of its
+// rules and defaults are the property's.
+
+package import TandemPropertyList
+package import TandemSettings
+
+/// A bundle's pages and the properties that they show.
+package struct SettingsBundle: Sendable {
+    /// The pages.
+    package let tree: PageTree
+    /// All keys, each once, in the order of the pages.
+    package private(set) var keys: [String] = []
+    /// The first default of each key that has one.
+    package let defaults: PropertyListDictionary
+    private var faults: PageFaults
+
+    package var problems: [SettingsBundleProblem] { faults.problems }
+
+    /// - Parameter found: faults that came before the pages, such as those of its strings.
+    package init(_ tree: PageTree = PageTree(), found: [SettingsBundleProblem] = []) {
+        self.tree = tree
+        defaults = tree.gatherDefaults(limitedToEditable: false)
+        faults = PageFaults()
+        for problem in found + tree.problems { faults.add(problem) }
+        // Two keys may be equal as texts only.
+        var known: Set<[UInt8]> = []
+        var different: Set<String> = []
+        for (key, specifier) in tree.named {
+            if known.insert(Array(key.utf8)).inserted { keys.append(key) }
+            guard let value = specifier[.defaultValue], value != defaults[key], different.insert(key).inserted else {
+                continue
+            }
+            faults.add(.differentDefaults(key: key))
+        }
+    }
+
+    /// The names of the properties that the pages show, in the order of the pages.
+    package func names(in schema: SettingsSchema) -> [String] { keys.filter { schema.place(of: $0) != nil } }
+
+    /// The declarations with the pages' rules, where code declares none: a preference is edited as its page shows it.
+    package mutating func refine(_ declarations: [SettingDeclaration]) -> [SettingDeclaration] {
+        var shown: [[UInt8]: [Specifier]] = [:]
+        for (key, specifier) in tree.named { shown[Array(key.utf8), default: []].append(specifier) }
+        return declarations.map { declaration in
+            let specifiers = shown[Array(declaration.name.utf8)] ?? []
+            guard let rule = specifiers.lazy.compactMap({ $0.declaration() }).first(where: { $0.editor != .preference })
+            else { return declaration }
+            let refined = declaration.editor == .preference ? declaration.refined(by: rule) : declaration
+            if !refined.agrees(with: rule) { faults.add(.differentRule(key: declaration.name)) }
+            return refined
+        }
+    }
+
+    /// Reports the defaults of the pages that the app has replaced.
+    package mutating func compare(_ defaults: [SettingValue?], with pages: [SettingValue], of schema: SettingsSchema) {
+        for key in names(in: schema) where self.defaults[key] != nil {
+            guard let place = schema.place(of: key), defaults[place] != pages[place] else { continue }
+            faults.add(.replacedDefault(key: key))
+        }
+    }
+
+    /// The defaults of all properties: the pages' where they have a valid one, else the declared ones.
+    package mutating func defaults(of schema: SettingsSchema) -> [SettingValue] {
+        for key in keys where schema.place(of: key) == nil { faults.add(.noProperty(key: key)) }
+        return schema.declarations.indices.map { place in
+            let declaration = schema.declarations[place]
+            guard let value = defaults[declaration.name] else { return declaration.initialValue }
+            switch schema.judge(stored: value, at: place) {
+            case .success(let value): return value
+            case .failure(let error):
+                faults.add(.invalidDefault(error))
+                return declaration.initialValue
+            }
+        }
+    }
+}

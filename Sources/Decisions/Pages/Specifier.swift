@@ -1,0 +1,264 @@
+// One entry of a settings page, with all its keys as the bundle has them. Known keys are read by their form, whatever
+// else there is stays, so that a layout carries what a later version understands.
+
+package import TandemPropertyList
+import TandemSettings
+
+/// An entry of a settings page.
+package struct Specifier: Sendable, Equatable {
+    /// The fifteen types of entries.
+    package enum Kind: String, Sendable, CaseIterable {
+        case group = "PSGroupSpecifier"
+        case toggle = "PSToggleSwitchSpecifier"
+        case slider = "PSSliderSpecifier"
+        case textField = "PSTextFieldSpecifier"
+        case titleValue = "PSTitleValueSpecifier"
+        case multiValue = "PSMultiValueSpecifier"
+        case radioGroup = "PSRadioGroupSpecifier"
+        case childPane = "PSChildPaneSpecifier"
+        case textView = "IASKTextViewSpecifier"
+        case openURL = "IASKOpenURLSpecifier"
+        case mailCompose = "IASKMailComposeSpecifier"
+        case button = "IASKButtonSpecifier"
+        case datePicker = "IASKDatePickerSpecifier"
+        case listGroup = "IASKListGroupSpecifier"
+        case custom = "IASKCustomViewSpecifier"
+
+        /// Whether the entry begins a section of its page.
+        package var isSection: Bool { self == .group || self == .radioGroup || self == .listGroup }
+
+        /// Whether a person changes the value of its key in it (PAG-12).
+        package var isEditable: Bool {
+            switch self {
+            case .toggle, .multiValue, .radioGroup, .slider, .textField, .textView, .custom, .datePicker: true
+            case .group, .titleValue, .childPane, .openURL, .mailCompose, .button, .listGroup: false
+            }
+        }
+    }
+
+    /// All keys, also unknown ones.
+    package let entries: PropertyListDictionary
+    /// The type; nil for one that pages do not know.
+    package let kind: Kind?
+
+    /// An entry as a page has it.
+    package init(_ entries: PropertyListDictionary) {
+        self.entries = entries
+        kind = entries[SpecifierKey.type.rawValue]?.stringValue.flatMap { Kind(rawValue: $0) }
+    }
+
+    /// An entry of a type, made in code.
+    package init(_ kind: Kind, _ entries: PropertyListDictionary) {
+        var entries = entries
+        entries[SpecifierKey.type.rawValue] = .string(kind.rawValue)
+        self.init(entries)
+    }
+
+    /// The value of a known key; nil if it is absent or has another form.
+    package subscript(key: SpecifierKey) -> PropertyListValue? {
+        guard let value = entries[key.rawValue], key.form.isForm(of: value) else { return nil }
+        return value
+    }
+
+    /// The text of a key.
+    package func text(_ key: SpecifierKey) -> String? { self[key]?.stringValue }
+
+    /// The boolean of a key, in any spelling; nil if it is absent.
+    package func flag(_ key: SpecifierKey) -> Bool? { self[key].flatMap { ToggleValues().isOn($0) } }
+
+    /// The number of a key.
+    package func number(_ key: SpecifierKey) -> Double? { self[key]?.number }
+
+    /// The texts of a key: an array's, or the one; empty if it is absent.
+    package func texts(_ key: SpecifierKey) -> [String] {
+        self[key].map { $0.arrayValue?.compactMap(\.stringValue) ?? [$0.stringValue].compactMap(\.self) } ?? []
+    }
+
+    /// The entry within a list group.
+    package func specifier(_ key: SpecifierKey) -> Specifier? { self[key]?.dictionaryValue.map { Specifier($0) } }
+
+    /// The `Type` as written.
+    package var typeName: String { text(.type) ?? "" }
+    package var title: String? { text(.title) }
+    package var key: String? { text(.key).flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The child page, without `.plist`.
+    package var file: String? {
+        guard let name = text(.file), !name.isEmpty else { return nil }
+        return name.hasSuffix(".plist") ? String(name.dropLast(6)) : name
+    }
+
+    /// The page that a tap opens; a link's file is a URL and no page.
+    package var page: String? { kind == .childPane || kind == .custom ? file : nil }
+
+    /// Whether the entry is for a kind of device; one without idioms is for all.
+    package func isFor(_ device: DeviceKind) -> Bool {
+        let idioms = texts(.idioms)
+        return idioms.isEmpty || idioms.contains(device.idiom)
+    }
+
+    /// The entry without these keys.
+    package func without(_ keys: some Sequence<SpecifierKey>) -> Specifier {
+        var entries = entries
+        for key in keys { entries[key.rawValue] = nil }
+        return Specifier(entries)
+    }
+}
+
+// MARK: - typed words
+extension Specifier {
+    /// The subtitle of a row.
+    package enum Subtitle: Sendable, Equatable {
+        case fixed(String)
+        /// By the value's text; `YES` and `NO` for a toggle, `__default__` for every other value.
+        case byValue([String: String])
+
+        /// The subtitle for a value's text.
+        package func text(for value: String?) -> String? {
+            switch self {
+            case .fixed(let text): text
+            case .byValue(let texts): value.flatMap { texts[$0] } ?? texts["__default__"]
+            }
+        }
+    }
+
+    package var subtitle: Subtitle? {
+        guard let value = self[.subtitle] else { return nil }
+        if let text = value.stringValue { return text.isEmpty ? nil : .fixed(text) }
+        let pairs = (value.dictionaryValue ?? [:]).compactMap { pair in pair.value.stringValue.map { (pair.key, $0) } }
+        return .byValue(Dictionary(pairs) { first, _ in first })
+    }
+
+    /// The place of a row's title.
+    package enum Alignment: String, Sendable, CaseIterable {
+        case left = "IASKUITextAlignmentLeft"
+        case center = "IASKUITextAlignmentCenter"
+        case right = "IASKUITextAlignmentRight"
+        case natural = "IASKUITextAlignmentNatural"
+    }
+
+    /// As stated; else left beside a subtitle or an image, centred for other buttons, and natural for the rest.
+    package var alignment: Alignment {
+        if let stated = text(.alignment).flatMap({ Alignment(rawValue: $0) }) { return stated }
+        if subtitle != nil || text(.image) != nil { return .left }
+        return kind == .button ? .center : .natural
+    }
+
+    /// A word of a closed list, in any case of letters, as bundles have them; the first of the list by default.
+    func word<Word: RawRepresentable<String> & CaseIterable>(_ key: SpecifierKey) -> Word? {
+        let text = text(key)?.lowercased()
+        return Word.allCases.first { $0.rawValue.lowercased() == text }
+    }
+
+    /// The keyboard, correction and content of a text field.
+    package var textTraits: TextTraits {
+        TextTraits(
+            keyboard: word(.keyboard) ?? .alphabet, capitalization: word(.capitalization) ?? .none,
+            correction: word(.correction) ?? .default, contentType: text(.contentType),
+            placeholder: text(.placeholder))
+    }
+
+    /// The date picker's mode, style and step.
+    package var dateTraits: DateTraits {
+        let interval = number(.minuteInterval).flatMap { Int(exactly: $0) } ?? 1
+        return DateTraits(
+            mode: word(.dateMode) ?? .dateAndTime, style: word(.dateStyle) ?? .wheels,
+            minuteInterval: (1...30).contains(interval) && 60 % interval == 0 ? interval : 1)
+    }
+}
+
+/// How text is typed in a field.
+package struct TextTraits: Sendable, Equatable {
+    package enum Keyboard: String, Sendable, CaseIterable {
+        case alphabet = "Alphabet"
+        case numbersAndPunctuation = "NumbersAndPunctuation"
+        case numberPad = "NumberPad"
+        case decimalPad = "DecimalPad"
+        case phonePad = "PhonePad"
+        case namePhonePad = "NamePhonePad"
+        case asciiCapable = "AsciiCapable"
+        case url = "URL"
+        case emailAddress = "EmailAddress"
+    }
+
+    package enum Capitalization: String, Sendable, CaseIterable {
+        case none = "None"
+        case sentences = "Sentences"
+        case words = "Words"
+        case allCharacters = "AllCharacters"
+    }
+
+    package enum Correction: String, Sendable, CaseIterable {
+        case `default` = "Default"
+        case no = "No"
+        case yes = "Yes"
+    }
+
+    package var keyboard: Keyboard
+    package var capitalization: Capitalization
+    package var correction: Correction
+    /// The name of a `UITextContentType` without its prefix, such as `EmailAddress`.
+    package var contentType: String?
+    package var placeholder: String?
+
+    package init(
+        keyboard: Keyboard = .alphabet, capitalization: Capitalization = .none, correction: Correction = .default,
+        contentType: String? = nil, placeholder: String? = nil
+    ) {
+        (self.keyboard, self.capitalization, self.correction) = (keyboard, capitalization, correction)
+        (self.contentType, self.placeholder) = (contentType, placeholder)
+    }
+}
+
+/// How a date is chosen.
+package struct DateTraits: Sendable, Equatable {
+    package enum Mode: String, Sendable, CaseIterable {
+        case date = "Date"
+        case time = "Time"
+        case dateAndTime = "DateAndTime"
+    }
+
+    package enum Style: String, Sendable, CaseIterable {
+        case compact = "Compact"
+        case wheels = "Wheels"
+        case inline = "Inline"
+    }
+
+    package var mode: Mode
+    /// Advice; a renderer has its own.
+    package var style: Style
+    /// Minutes between two choices: a divisor of 60 up to 30.
+    package var minuteInterval: Int
+
+    package init(mode: Mode = .dateAndTime, style: Style = .wheels, minuteInterval: Int = 1) {
+        (self.mode, self.style, self.minuteInterval) = (mode, style, minuteInterval)
+    }
+}
+
+/// The kind of device that pages are made for, as it is configured.
+package enum DeviceKind: String, Sendable, CaseIterable {
+    case phone, pad, mac, vision, watch
+
+    /// The part of a file's name, without the tilde.
+    package var suffix: String {
+        switch self {
+        case .phone: "iphone"
+        case .pad: "ipad"
+        case .mac, .vision, .watch: rawValue
+        }
+    }
+
+    /// The word in `SupportedUserInterfaceIdioms`.
+    package var idiom: String {
+        switch self {
+        case .phone: "Phone"
+        case .pad: "Pad"
+        case .mac: "Mac"
+        case .vision: "Reality"
+        case .watch: "Watch"
+        }
+    }
+
+    /// The kind of a configured word; a phone for any other.
+    package init(configured word: String?) { self = word.flatMap { DeviceKind(rawValue: $0) } ?? .phone }
+}

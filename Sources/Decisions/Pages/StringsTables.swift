@@ -1,0 +1,101 @@
+// Translations of a bundle's texts: strings by language, table and key. A text that no table has stands for itself.
+
+package import TandemPropertyList
+
+/// Translated texts.
+package struct StringsTables: Sendable, Equatable {
+    /// The most languages of a bundle (LIM-120).
+    package static let languageLimit = 32
+
+    /// Texts by key, by table, by the language's tag in lower case with hyphens.
+    private var languages: [String: [String: [String: String]]] = [:]
+
+    /// No translations.
+    package init() {}
+
+    package var isEmpty: Bool { languages.isEmpty }
+
+    /// Adds a table.
+    /// - Returns: false if there are as many languages as there may be.
+    package mutating func add(_ texts: [String: String], table: String, language: String) -> Bool {
+        let tag = Self.tag(language)
+        guard languages[tag] != nil || languages.count < Self.languageLimit else { return false }
+        languages[tag, default: [:]][table] = texts
+        return true
+    }
+
+    /// The tag of a language's directory or of a request: `pt_BR` is `pt-br`.
+    private static func tag(_ language: String) -> String {
+        language.lowercased().split(separator: "_", omittingEmptySubsequences: false).joined(separator: "-")
+    }
+
+    /// The languages to look through for those that are preferred: each tag, then it without its last part, and
+    /// `Base` at the end.
+    private func order(_ preferred: [String]) -> [String] {
+        var order: [String] = []
+        for language in preferred.prefix(Self.languageLimit) {
+            var parts = Self.tag(language).split(separator: "-")
+            while !parts.isEmpty {
+                order.append(parts.joined(separator: "-"))
+                parts.removeLast()
+            }
+        }
+        return (order + ["base"]).filter { languages[$0] != nil }
+    }
+
+    /// The translation of a text, else the text.
+    /// - Parameter tables: the first table of the first language that has the text counts.
+    package func text(_ key: String, tables: [String], languages preferred: [String]) -> String {
+        guard !languages.isEmpty else { return key }
+        for language in order(preferred) {
+            for table in tables {
+                if let text = languages[language]?[table]?[key] { return text }
+            }
+        }
+        return key
+    }
+
+    /// The tables with the texts of these keys alone.
+    func keeping(_ keys: Set<String>) -> StringsTables {
+        var kept = StringsTables()
+        kept.languages = languages.compactMapValues { tables in
+            let used = tables.compactMapValues { texts in
+                let texts = texts.filter { keys.contains($0.key) }
+                return texts.isEmpty ? nil : texts
+            }
+            return used.isEmpty ? nil : used
+        }
+        return kept
+    }
+
+    /// The form in a layout.
+    package var dictionary: PropertyListDictionary {
+        PropertyListDictionary(texts: languages) { tables in
+            .dictionary(
+                PropertyListDictionary(texts: tables) { texts in
+                    .dictionary(PropertyListDictionary(texts: texts) { .string($0) })
+                })
+        }
+    }
+
+    /// Reads the form in a layout, and passes over what is none.
+    package init(_ dictionary: PropertyListDictionary) {
+        for (language, tables) in dictionary {
+            for (table, texts) in tables.dictionaryValue ?? [:] {
+                let pairs = (texts.dictionaryValue ?? [:]).compactMap { pair in
+                    pair.value.stringValue.map { (pair.key, $0) }
+                }
+                _ = add(Dictionary(pairs) { first, _ in first }, table: table, language: language)
+            }
+        }
+    }
+}
+
+extension PropertyListDictionary {
+    /// A dictionary's pairs that a property list can have as keys: keys that are equal in Swift are one key there.
+    fileprivate init<Value>(texts: [String: Value], _ value: (Value) -> PropertyListValue) {
+        self.init(
+            uniqueKeysWithValues: texts.filter { (1...PropertyListLimits.maximumKeyLength).contains($0.key.utf8.count) }
+                .map { ($0.key, value($0.value)) })
+    }
+}

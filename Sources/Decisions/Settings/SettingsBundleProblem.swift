@@ -1,0 +1,92 @@
+// Faults of settings pages, for one report at start: of a bundle's files, of its entries, and between its entries and
+// the app's declarations. No text shows the value of a property.
+
+import TandemBase
+
+/// Something in a Settings.bundle that is not as the app declares it, or not as pages are.
+public enum SettingsBundleProblem: Error, Sendable, Equatable {
+    /// A page that another one names, or `Root`, does not exist.
+    case missingPage(String)
+    /// A page that cannot be read, for this reason.
+    case unreadablePage(String, reason: String)
+    /// A page without a list of specifiers (`PreferenceSpecifiers`, an array of dictionaries).
+    case malformedPage(String)
+    /// The pages after these are not read.
+    case tooManyPages(limit: Int)
+    /// The entries after these are not read.
+    case tooManySpecifiers(page: String, limit: Int)
+    /// A child page that leads back to one on the way to it.
+    case cycle(page: String, leadsTo: String)
+    /// A fault of one entry, counted from 0; nil for one of the whole page.
+    case specifier(page: String, place: Int?, SpecifierFault)
+    /// A table of translations that cannot be read, for this reason.
+    case unreadableStrings(String, reason: String)
+    /// The languages after these are not read.
+    case tooManyLanguages(limit: Int)
+    /// The pages do not fit into the schema, and this part of them is left out.
+    case notCarried(String)
+    /// A key with two defaults; the first one counts.
+    case differentDefaults(key: String)
+    /// A key that no property has.
+    case noProperty(key: String)
+    /// A default that its property does not take; the declared one counts.
+    case invalidDefault(SettingError)
+    /// `reset()` has put another default in the place of the page's.
+    case replacedDefault(key: String)
+    /// An entry whose type or bounds are not its property's; the property's count.
+    case differentRule(key: String)
+}
+
+/// A fault of an entry of a settings page.
+public enum SpecifierFault: Sendable, Equatable {
+    /// No type that settings pages have.
+    case unknownType(String)
+    /// A key without a meaning; it is kept.
+    case unknownKey(String)
+    /// A key whose value has another form, which counts as none.
+    case malformedKey(String)
+    /// A key that the type needs.
+    case missingKey(String)
+    /// Lists that are not equally long, as titles and values are.
+    case unequalLists(String)
+    /// A key that asks for what Linux does not have.
+    case unsupported(String)
+}
+
+extension SettingsBundleProblem: CustomStringConvertible {
+    /// A line for a log.
+    public var description: String {
+        switch self {
+        case .missingPage(let page): "the settings page '\(page)' does not exist"
+        case .unreadablePage(let page, let reason): "the settings page '\(page)' cannot be read: \(reason)"
+        case .malformedPage(let page): "the settings page '\(page)' has no array of specifiers"
+        case .tooManyPages(let limit): "there are more than \(limit) settings pages"
+        case .tooManySpecifiers(let page, let limit):
+            "the settings page '\(page)' has entries beyond the \(limit) of an app"
+        case .cycle(let page, let target): "the settings page '\(page)' leads back to '\(target)'"
+        case .specifier(let page, let place, let fault):
+            "the settings page '\(page)'\(place.map { ", entry \($0 + 1)" } ?? ""): \(fault)"
+        case .unreadableStrings(let file, let reason): "the translations '\(file)' cannot be read: \(reason)"
+        case .tooManyLanguages(let limit): "the settings pages have more than \(limit) languages"
+        case .notCarried(let part): "the settings pages are too large for the schema, which has no \(part)"
+        case .differentDefaults(let key): "the key '\(key)' of the settings pages has two defaults"
+        case .noProperty(let key): "no property has the key '\(key)' of the settings pages"
+        case .invalidDefault(let error): "the default of the settings pages is not taken: \(error)"
+        case .replacedDefault(let key): "reset() replaces the default of the settings pages for '\(key)'"
+        case .differentRule(let key): "the settings pages have another type or other bounds for '\(key)'"
+        }
+    }
+}
+
+extension SpecifierFault: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unknownType(let type): "\(OutsideText.quoted(type)) is no type of entries"
+        case .unknownKey(let key): "\(OutsideText.quoted(key)) has no meaning"
+        case .malformedKey(let key): "'\(key)' has a value of another form"
+        case .missingKey(let key): "'\(key)' is missing"
+        case .unequalLists(let key): "'\(key)' has not as many elements as the values"
+        case .unsupported(let key): "'\(key)' asks for what Linux does not have"
+        }
+    }
+}

@@ -1,0 +1,168 @@
+// Input of pages: text into stored forms, forms judged as a whole, checks of the app's own, and drafts of lists.
+
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@Suite struct PageInputTests {
+    private static let specifiers = [
+        Specifier(.toggle, ["Key": "t", "TrueValue": "on", "FalseValue": "off", "DefaultValue": "off"]),
+        Specifier(.slider, ["Key": "v", "MinimumValue": 0, "MaximumValue": 10, "TandemInteger": true]),
+        Specifier(.multiValue, ["Key": "m", "Values": ["a", "b"], "Titles": ["A", "B"], "DefaultValue": "a"]),
+        Specifier(.textField, ["Key": "name", "DefaultValue": "me"]),
+        Specifier(.textField, ["Key": "pin", "IsSecure": true]),
+        Specifier(.datePicker, ["Key": "day", "DatePickerMode": "Date"]),
+        Specifier(.datePicker, ["Key": "time", "DatePickerMode": "Time"]),
+        Specifier(.datePicker, ["Key": "both"]), Specifier(.titleValue, ["Key": "fixed", "DefaultValue": "1"]),
+    ]
+    private static let schema = SettingsSchema(specifiers.declarations)
+
+    private func input(_ fields: [String: String], _ values: [String: PageValue] = [:]) throws -> PageInput {
+        let tree = pageTree(["Root": Self.specifiers])
+        let view = try #require(PageView.make(tree, Self.schema, PageRequest(values: values)))
+        return PageInput(fields, of: view, Self.schema)
+    }
+
+    @Test("PAG-16: text means the stored form of its property; what is as before is no change")
+    func texts() throws {
+        let changed = try input(["t": "on", "v": "7", "m": "1", "name": "you", "pin": "1234"])
+        #expect(changed.errors.isEmpty && changed.empty.isEmpty)
+        #expect(changed.values == ["t": "on", "v": 7, "m": "b", "name": "you", "pin": "1234"])
+        let same = try input(["t": "off", "v": "0", "m": "0", "name": "me", "pin": ""])
+        #expect(same.values.isEmpty && same.errors.isEmpty)
+        #expect(try input(["name": ""]).values == ["name": ""], "an empty text is a value where there is one")
+        let day = ["day": PageValue(value: .date(PropertyListDate(millisecondsSinceReferenceDate: 0)), layer: "user")]
+        #expect(try input(["day": ""], day).empty == ["day"] && input(["day": ""]).empty.isEmpty)
+    }
+
+    @Test("PAG-16: dates are days, times and both, in UTC; a time stays on its day")
+    func dates() throws {
+        let day = try #require(PropertyListDate(millisecondsSince1970: 1_795_392_000_000))
+        let dates = try input(
+            ["day": "2026-11-23", "both": "2026-11-23T09:30", "time": "09:30:00"],
+            ["time": PageValue(value: .date(day), layer: "user")])
+        #expect(dates.values["day"]?.dateValue?.millisecondsSince1970 == 1_795_392_000_000)
+        #expect(dates.values["both"]?.dateValue?.millisecondsSince1970 == 1_795_426_200_000)
+        #expect(dates.values["time"]?.dateValue?.millisecondsSince1970 == 1_795_426_200_000)
+        for text in ["2026-02-30", "23.11.2026", "2026-11-2x", ""] { #expect(try input(["day": text]).values.isEmpty) }
+        let tree = pageTree(["Root": Self.specifiers])
+        let values = Dictionary(
+            uniqueKeysWithValues: dates.values.map { ($0.key, PageValue(value: $0.value, layer: "user")) })
+        let view = try #require(PageView.make(tree, Self.schema, PageRequest(values: values)))
+        #expect(view.rows[5...7].map(\.shown) == ["2026-11-23", "09:30", "2026-11-23T09:30"])
+    }
+
+    @Test("PAG-16: a form with one refused field names each of them, and shows no secret")
+    func whole() throws {
+        let refused = try input(["v": "11", "m": "5", "name": "ok", "fixed": "2", "foreign": "x", "day": "never"])
+        #expect(refused.errors.keys.sorted() == ["day", "fixed", "foreign", "m", "v"])
+        #expect(refused.errors["v"] == "v: 11 is over the maximum 10" && refused.errors["fixed"] == "Shown only.")
+        let signed = try input(["v": "3"], ["v": PageValue(value: 1, layer: "signed")])
+        #expect(signed.errors.count == 1 && signed.values.isEmpty)
+    }
+
+    @Test("PAG-19: a check stores, replaces, or fails with text and shake; the declared rule counts for all of it")
+    func validation() {
+        func outcome(_ value: PropertyListValue, _ check: (PropertyListValue) -> PageValidation) -> ValidationOutcome {
+            ValidationOutcome(value, of: "v", in: Self.schema, check: check)
+        }
+        #expect(outcome(3) { _ in .ok }.stored == 3)
+        #expect(outcome(3) { _ in .replaced(4) }.stored == 4)
+        let failed = outcome(3) { _ in .failed("odd", replacement: nil) }
+        #expect(failed.stored == nil && failed.error == "odd" && !failed.shakes && failed.field == 3)
+        let shaken = outcome(3) { _ in .failedWithShake("odd", replacement: nil) }
+        #expect(shaken.stored == nil && shaken.shakes)
+        let corrected = outcome(3) { $0 == 3 ? .failed("odd", replacement: 2) : .ok }
+        #expect(corrected.stored == 2 && corrected.field == 2 && corrected.error == "odd")
+        let never = outcome(3) { _ in .failed("odd", replacement: 2) }
+        #expect(never.stored == nil && never.field == 2)
+        let beyond = outcome(3) { _ in .replaced(99) }
+        #expect(beyond.stored == nil && beyond.error == "v: 99 is over the maximum 10")
+        #expect(outcome(99) { _ in .ok }.stored == nil)
+    }
+
+    // MARK: lists
+
+    private static let account = [
+        Specifier(.textField, ["Key": "name", "DefaultValue": "me"]),
+        Specifier(.slider, ["Key": "port", "MinimumValue": 1, "MaximumValue": 9, "TandemInteger": true]),
+    ]
+    private static let accounts = Specifier(
+        .listGroup,
+        [
+            "Key": "accounts", "Deletable": true,
+            "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "Account", "Key": "name"],
+            "AddSpecifier": ["Type": "PSChildPaneSpecifier", "File": "Account", "Title": "Add"],
+        ])
+    private static let tree = pageTree(["Root": [accounts], "Account": account])
+
+    @Test(
+        "PAG-20, PAG-21: a draft of a page is refused until it is valid, is corrected by the app, and is one dictionary"
+    )
+    func draft() throws {
+        var draft = try #require(ListDraft(of: Self.accounts, items: [], at: nil, in: Self.tree))
+        #expect(draft.content == ["name": "me", "port": 1])
+        #expect(throws: SettingsPayloadError.self) { try draft.set(["port": 10]) }
+        #expect(draft.content["port"] == 1, "a refused value changes nothing")
+        try draft.set(["name": "you"])
+        let refused = draft.isValid { _ in false }
+        let corrected = draft.isValid { content in
+            content["port"] = 9
+            return true
+        }
+        #expect(!refused && corrected && draft.done([]) == [["name": "you", "port": 9]])
+        let broken = draft.isValid { content in
+            content["port"] = 99
+            return true
+        }
+        #expect(!broken)
+        #expect(draft.done([]) == nil && draft.errors.count == 1)
+        var edit = try #require(ListDraft(of: Self.accounts, items: [["name": "a", "extra": 1]], at: 0, in: Self.tree))
+        try edit.set(["name": "b"])
+        #expect(edit.done([["name": "a", "extra": 1]]) == [["name": "b", "extra": 1]])
+        #expect(ListDraft(of: Self.accounts, items: [], at: 0, in: Self.tree) == nil)
+    }
+
+    @Test(
+        "PAG-20, PAG-21: text, toggle, slider and choice make single values; items are removed and moved",
+        arguments: [
+            (["Type": "PSTextFieldSpecifier"], "tag"), (["Type": "PSToggleSwitchSpecifier"], true),
+            (["Type": "PSSliderSpecifier", "MaximumValue": 3, "TandemInteger": true], 2),
+            (["Type": "PSMultiValueSpecifier", "Values": ["A", "G"], "Titles": ["Adenine", "Guanine"]], "G"),
+        ] as [(PropertyListDictionary, PropertyListValue)])
+    func singles(add: PropertyListDictionary, value: PropertyListValue) throws {
+        let group = Specifier(
+            .listGroup,
+            ["Key": "l", "ItemSpecifier": .dictionary(add), "AddSpecifier": .dictionary(add), "Deletable": true])
+        var draft = try #require(ListDraft(of: group, items: ["x"], at: nil, in: Self.tree))
+        try draft.set(["value": value])
+        let isValid = draft.isValid()
+        #expect(isValid && draft.done(["x"]) == ["x", value])
+        #expect(ListEdit.removing(0, from: ["x", value], of: group) == [value])
+        #expect(ListEdit.removing(0, from: ["x"], of: Specifier(.listGroup, [:])) == nil)
+        #expect(
+            ListEdit.moving(0, to: 1, in: ["x", value]) == [value, "x"] && ListEdit.moving(0, to: 2, in: []) == nil)
+    }
+
+    @Test("LIM-122, PAG-20: the store decides about items; 1,024 are shown, and no further one is added")
+    func items() throws {
+        let items = [PropertyListValue](repeating: ["name": "a"], count: 1025)
+        let schema = SettingsSchema([Self.accounts].declarations)
+        func list(_ items: [PropertyListValue]) throws -> PageView.List {
+            let request = PageRequest(values: ["accounts": PageValue(value: .array(items), layer: "user")])
+            let row = try #require(PageView.make(Self.tree, schema, request)?.rows.first)
+            guard case .list(let list) = row.kind else { throw PageInputFailure() }
+            #expect(row.isEditable)
+            return list
+        }
+        #expect(try list(items).items.count == 1024)
+        let one = try list([["name": "a"]])
+        #expect(one.items.map(\.title) == ["a"] && one.items[0].page == "Account" && one.isDeletable)
+        #expect(one.add?.file == "Account" && one.addTitle == "Add")
+        #expect(ListDraft(of: Self.accounts, items: Array(items.prefix(1024)), at: nil, in: Self.tree) == nil)
+        #expect(ListDraft(of: Self.accounts, items: Array(items.prefix(1023)), at: nil, in: Self.tree) != nil)
+    }
+}
+
+private struct PageInputFailure: Error {}

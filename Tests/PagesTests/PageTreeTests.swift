@@ -1,0 +1,139 @@
+// Trees of pages: walks, gathered defaults, the layout there and back, what a paired device gets of it, and pages made
+// of declarations.
+
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+/// Pages of entries, for tests.
+func pageTree(
+    _ pages: [String: [Specifier]], strings: StringsTables = StringsTables(), device: DeviceKind = .phone
+) -> PageTree {
+    PageTree(device: device, strings: strings) { name throws(SettingsBundleProblem) in
+        pages[name].map { ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })] }
+    }
+}
+
+@Suite struct PageTreeTests {
+    private static func child(_ file: String, _ entries: PropertyListDictionary = [:]) -> Specifier {
+        var entries = entries
+        entries["File"] = .string(file)
+        return Specifier(.childPane, entries)
+    }
+
+    private static func toggle(_ key: String, _ entries: PropertyListDictionary = [:]) -> Specifier {
+        var entries = entries
+        entries["Key"] = .string(key)
+        return Specifier(.toggle, entries)
+    }
+
+    @Test("PAG-12: defaults come from all pages, hidden, of other devices or in a ring, each page once")
+    func defaults() {
+        let tree = pageTree([
+            "Root": [
+                Specifier(.group, ["Key": "section"]), Self.toggle("a", ["DefaultValue": true]), Self.child("A"),
+                Self.toggle("pad", ["DefaultValue": "YES", "SupportedUserInterfaceIdioms": ["Pad"]]),
+                Specifier(.titleValue, ["Key": "version", "DefaultValue": "1"]),
+            ],
+            "A": [Self.child("B"), Self.toggle("b", ["DefaultValue": 1]), Self.toggle("a", ["DefaultValue": false])],
+            "B": [Self.child("A"), Self.toggle("c")],
+        ])
+        #expect(tree.pages.map(\.name) == ["Root", "A", "B"])
+        #expect(tree.problems == [.cycle(page: "B", leadsTo: "A")])
+        #expect(
+            tree.gatherDefaults(limitedToEditable: false) == ["a": true, "b": 1, "pad": "YES", "version": "1"])
+        #expect(tree.gatherDefaults(limitedToEditable: true) == ["a": true, "b": 1, "pad": "YES"])
+        let schema = SettingsSchema(tree.named.map(\.specifier).declarations)
+        let view = PageView.make(tree, schema, PageRequest(hidden: ["section"]))
+        #expect(view?.rows.isEmpty == true)
+    }
+
+    private static let list = Specifier(
+        .listGroup,
+        [
+            "Key": "accounts", "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "Account", "Key": "name"],
+            "AddSpecifier": ["Type": "PSChildPaneSpecifier", "File": "Account", "Title": "Add"],
+        ])
+    private static let pages: [String: [Specifier]] = [
+        "Root": [
+            toggle("open", ["DefaultValue": true, "Title": "Open", "Later": 7]), child("Deep", ["Title": "More"]), list,
+        ],
+        "Deep": [toggle("closed"), Specifier(.slider, ["Key": "volume", "MinimumValue": 0, "MaximumValue": 1])],
+        "Account": [Specifier(.textField, ["Key": "name", "DefaultValue": "me"])],
+    ]
+
+    @Test(
+        "PAG-5, PAG-6: a layout is read back as it was, without rules and defaults of properties, with those of items")
+    func layout() throws {
+        var strings = StringsTables()
+        _ = strings.add(["Open": "Offen", "Unused": "Nichts"], table: "Root", language: "de")
+        let tree = pageTree(Self.pages, strings: strings, device: .pad)
+        let schema = SettingsSchema(tree.named.map(\.specifier).declarations)
+        let layout = tree.layout(for: schema)
+        let document = try SchemaDocument(reading: SchemaDocument(writing: schema.declarations, layout: layout).bytes)
+        #expect(document.layout == layout)
+        let read = PageTree(document)
+        #expect(read.pages.map(\.name) == ["Root", "Deep", "Account"] && read.panes.count == 2)
+        #expect(read.device == .pad && read.layout(for: schema) == layout)
+        #expect(
+            read["Root"]?.specifiers[0].entries == [
+                "Type": "PSToggleSwitchSpecifier", "Key": "open", "Title": "Open", "Later": 7,
+            ])
+        #expect(read["Deep"]?.specifiers[1].number(.maximum) == nil)
+        #expect(read["Account"]?.specifiers[0][.defaultValue] == "me")
+        #expect(layout["strings"] == ["de": ["Root": ["Open": "Offen"]]])
+        #expect(tree.layout(for: schema, hasStrings: false)["strings"] == nil)
+    }
+
+    @Test("PAG-7: a paired device gets the entries that it may edit, with the pages that lead to them")
+    func counterpart() {
+        let tree = pageTree(Self.pages)
+        let open = tree.keeping { $0 == "volume" }
+        #expect(open.pages.map(\.name) == ["Root", "Deep"])
+        #expect(open["Root"]?.specifiers.map(\.file) == ["Deep"] && open["Deep"]?.specifiers.map(\.key) == ["volume"])
+        let lists = tree.keeping { $0 == "accounts" }
+        #expect(lists.pages.map(\.name) == ["Root", "Account"] && lists.panes.count == 1)
+        #expect(tree.keeping { _ in false }.isEmpty)
+    }
+
+    @Test("PAG-6: what is malformed in a layout is passed over, and no bytes of one trap")
+    func malformed() {
+        let tree = PageTree(layout: [
+            "pages": [
+                1, ["name": 1], ["name": "Root", "specifiers": ["x", ["Type": "PSGroupSpecifier"]]],
+                ["name": "Root"], ["name": "Other", "specifiers": 7, "title": 1],
+            ], "strings": ["de": 1, "fr": ["Root": ["a": 1, "b": "c"]]], "device": 3,
+        ])
+        #expect(tree.pages.map(\.name) == ["Root", "Other"] && tree["Root"]?.specifiers.count == 1)
+        #expect(tree.strings.dictionary == ["fr": ["Root": ["b": "c"]]] && tree.device == .phone)
+        #expect(PageTree(layout: [:]).isEmpty)
+        #expect(throws: SchemaError("layout", .expected("a dictionary"))) {
+            try SchemaDocument(
+                reading: PropertyListWriter.write(["v": 1, "properties": [], "layout": 1] as PropertyListDictionary))
+        }
+    }
+
+    @Test(
+        "PAG-8: properties without a bundle stand on the pages that they name, and the first page leads to the others")
+    func ofDeclarations() throws {
+        func property(_ name: String, _ editor: SettingEditor, _ type: SettingType, page: String? = nil)
+            -> SettingDeclaration
+        {
+            SettingDeclaration(
+                name: name, type: type, editor: editor, summary: "", title: name.uppercased(), page: page,
+                initialValue: type == .boolean ? .boolean(false) : .string(""))
+        }
+        let declarations = [
+            property("a", .toggle, .boolean), property("b", .edit, .string, page: "Sound"),
+            property("c", .preference, .string), property("d", .edit, .string, page: "Sound"),
+        ]
+        let tree = PageTree(try SchemaDocument(writing: declarations))
+        #expect(tree.pages.map(\.name) == ["Root", "Sound"])
+        #expect(tree["Root"]?.specifiers.map(\.kind) == [.toggle, .titleValue, .group, .childPane])
+        #expect(tree["Sound"]?.specifiers.map(\.key) == ["b", "d"] && tree["Sound"]?.title == "Sound")
+        #expect(tree["Root"]?.specifiers[0].title == "A")
+        let many = PageTree(declarations: (0..<100).map { property("p\($0)", .edit, .string, page: "\($0)") })
+        #expect(many.pages.count == 64 && many.pages.reduce(0) { $0 + $1.specifiers.count } == 100 + 64)
+    }
+}

@@ -1,0 +1,209 @@
+// Views of pages: texts in the reader's languages, hidden rows, order of choices, locks, secrets, and rows that are not
+// supported.
+
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@Suite struct PageViewTests {
+    private func view(
+        _ specifiers: [Specifier], _ request: PageRequest = PageRequest(), strings: StringsTables = StringsTables(),
+        device: DeviceKind = .phone, _ declarations: [SettingDeclaration]? = nil
+    ) throws -> PageView {
+        let tree = pageTree(["Root": specifiers], strings: strings, device: device)
+        return try #require(PageView.make(tree, SettingsSchema(declarations ?? specifiers.declarations), request))
+    }
+
+    @Test("PAG-10: a title is translated by the page's table, then by Root's, in the reader's order, else it stays")
+    func translation() throws {
+        var strings = StringsTables()
+        for (language, table, texts) in [
+            ("de", "Root", ["Sound": "Ton", "Hello": "Hallo"]), ("de", "Deep", ["Sound": "Klang"]),
+            ("pt_BR", "Root", ["Sound": "Som"]), ("Base", "Root", ["Bare": "Basis"]),
+        ] {
+            _ = strings.add(texts, table: table, language: language)
+        }
+        func text(_ key: String, _ languages: [String], _ tables: [String] = ["Deep", "Root"]) -> String {
+            strings.text(key, tables: tables, languages: languages)
+        }
+        #expect(text("Sound", ["de-CH", "pt"]) == "Klang" && text("Hello", ["de"]) == "Hallo")
+        #expect(text("Sound", ["pt-BR"]) == "Som" && text("Sound", ["pt"]) == "Sound")
+        #expect(text("Sound", ["de"], ["Root"]) == "Ton" && text("Bare", ["fr"]) == "Basis" && text("X", []) == "X")
+        let group = Specifier(.group, ["Title": "Sound", "FooterText": "Hello"])
+        let shown = try view([group], PageRequest(languages: ["de"]), strings: strings)
+        #expect(shown.groups[0].title == "Ton" && shown.groups[0].footer == "Hallo")
+    }
+
+    @Test("LIM-120: 32 languages are taken")
+    func languages() {
+        var strings = StringsTables()
+        let added = (0..<33).map { strings.add([:], table: "Root", language: "l\($0)") }
+        let another = strings.add([:], table: "A", language: "l1")
+        #expect(added == [Bool](repeating: true, count: 32) + [false] && another)
+    }
+
+    private static let linked = [
+        Specifier(.toggle, ["Key": "auto", "DefaultValue": false]),
+        Specifier(.group, ["Key": "login", "TandemVisibleWhen": ["auto": true]]),
+        Specifier(.textField, ["Key": "user"]), Specifier(.group, ["Title": "Rest"]),
+        Specifier(.textField, ["Key": "other"]),
+    ]
+
+    @Test("PAG-14: a hidden section goes with its rows, by its key or by values in force, from the first display on")
+    func hidden() throws {
+        func keys(_ request: PageRequest) throws -> [String?] { try view(Self.linked, request).rows.map(\.key) }
+        #expect(try keys(PageRequest()) == ["auto", "other"])
+        let on = ["auto": PageValue(value: true, layer: "user")]
+        #expect(try keys(PageRequest(values: on)) == ["auto", "user", "other"])
+        #expect(try keys(PageRequest(values: on, hidden: ["login"])) == ["auto", "other"])
+        #expect(try keys(PageRequest(values: on, hidden: ["user", "auto"])) == ["other"])
+    }
+
+    @Test("PAG-2: entries for other devices are not shown, and what follows such a group is")
+    func idioms() throws {
+        let pad: PropertyListValue = ["Pad"]
+        let specifiers = [
+            Specifier(.group, ["Title": "First"]), Specifier(.textField, ["Key": "a"]),
+            Specifier(.group, ["Title": "Pad only", "SupportedUserInterfaceIdioms": pad]),
+            Specifier(.textField, ["Key": "b"]),
+            Specifier(.textField, ["Key": "c", "SupportedUserInterfaceIdioms": pad]),
+        ]
+        let phone = try view(specifiers)
+        #expect(phone.groups.map(\.title) == ["First"] && phone.rows.map(\.key) == ["a", "b"])
+        #expect(try view(specifiers, device: .pad).rows.map(\.key) == ["a", "b", "c"])
+    }
+
+    @Test(
+        "PAG-17: choices stand as given or by title with their icons; only those that the property takes; the app's own"
+    )
+    func choices() throws {
+        let entries: PropertyListDictionary = [
+            "Key": "k", "Values": [1, 2, 3], "Titles": ["b", "C", "a"], "ShortTitles": ["sb", "sc", "sa"],
+            "IconNames": ["ib", "ic", "ia"], "DefaultValue": 2, "FooterText": "below",
+        ]
+        func options(_ more: PropertyListDictionary, _ request: PageRequest = PageRequest()) throws -> PageView.Choices
+        {
+            let specifier = Specifier(.multiValue, entries.merging(more))
+            let row = try view([specifier], request, [try #require(Specifier(.multiValue, entries).declaration())])
+                .rows[0]
+            guard case .choice(let choices) = row.kind else { throw TestFailure() }
+            return choices
+        }
+        let given = try options([:])
+        #expect(given.options.map(\.title) == ["b", "C", "a"] && given.selected == 1 && given.footer == "below")
+        let sorted = try options(["DisplaySortedByTitle": true])
+        #expect(sorted.options.map(\.title) == ["a", "b", "C"] && sorted.options.map(\.image) == ["ia", "ib", "ic"])
+        #expect(sorted.options.map(\.shortTitle) == ["sa", "sb", "sc"] && sorted.options.map(\.id) == [2, 0, 1])
+        #expect(sorted.selected == 1)
+        let fewer = try options(["Values": [3, 9], "Titles": ["drei", "neun"]])
+        #expect(fewer.options.map(\.title) == ["drei", "b", "C"])
+        let dynamic = PageRequest(choices: ["k": [SettingChoice(label: "two", value: .integer(2))]])
+        #expect(try options(["Titles": []], dynamic).options.map(\.title) == ["two"])
+        #expect(try view([Specifier(.multiValue, entries)]).rows[0].shown == "sc")
+    }
+
+    @Test("PAG-15: a row says why it is locked: signed value, signed property, not for the paired device, shown only")
+    func locks() throws {
+        func lock(
+            _ access: SettingAccess, _ layer: String, _ editor: SettingAccess, _ kind: Specifier.Kind = .textField
+        )
+            throws -> PageView.Lock?
+        {
+            let declaration = SettingDeclaration(
+                name: "k", type: .string, editor: .edit, summary: "", access: access, initialValue: .string(""))
+            let request = PageRequest(editor: editor, values: ["k": PageValue(value: "x", layer: layer)])
+            return try view([Specifier(kind, ["Key": "k"])], request, [declaration]).rows[0].lock
+        }
+        #expect(try lock(.user, "signed", .user) == .signedValue && lock(.signed, "default", .user) == .signedOnly)
+        #expect(try lock(.user, "user", .counterpart) == .notForCounterpart)
+        #expect(try lock(.counterpart, "user", .counterpart) == nil && lock(.user, "user", .user) == nil)
+        #expect(try lock(.user, "user", .user, .titleValue) == .shownOnly)
+        for lock in PageView.Lock.allCases { #expect(lock.text.hasSuffix(".") || lock == .noValue) }
+    }
+
+    @Test("PAG-13: no value of a secret is in a view, and a value that breaks its rule says so")
+    func values() throws {
+        let secret = Specifier(.textField, ["Key": "pin", "IsSecure": "YES", "DefaultValue": "0000"])
+        let slider = Specifier(.slider, ["Key": "v", "MinimumValue": 0, "MaximumValue": 1, "DefaultValue": 0.5])
+        let values = [
+            "pin": PageValue(value: "1234", layer: "user", isEdited: true), "v": PageValue(value: 2.0, layer: "user"),
+        ]
+        let shown = try view([secret, slider], PageRequest(values: values))
+        #expect(shown.rows[0].isSecret && shown.rows[0].isEdited && shown.rows[0].kind == .secureText(TextTraits()))
+        #expect(!"\(shown)".contains("1234") && !"\(shown)".contains("0000"))
+        #expect(shown.rows[1].error == "v: 2 is over the maximum 1" && shown.rows[1].shown == "2")
+        #expect(shown.rows[1].defaultValue == 0.5 && shown.rows[1].layer == "user")
+        let rows: [PropertyListDictionary] = [
+            ["key": "a", "value": 1, "layer": "user", "edited": true], ["key": "a", "value": 2],
+            ["key": "b", "unknown": true],
+        ]
+        #expect(PageValue.all(in: rows) == ["a": PageValue(value: 1, layer: "user", isEdited: true)])
+    }
+
+    @Test("PAG-22: what cannot be shown is a row with its reason")
+    func unsupported() throws {
+        let specifiers = [
+            Specifier(.childPane, ["IASKViewControllerStoryBoardId": "Map"]), Specifier(["Type": "Fancy"]),
+            Specifier(.textField, ["Key": "none"]), Specifier(.toggle, ["Key": "text"]),
+            Specifier(.childPane, ["File": "Missing"]), Specifier(.openURL, ["File": "not a url"]),
+        ]
+        let text = SettingDeclaration(name: "text", type: .data, editor: .edit, summary: "", initialValue: .data([]))
+        let shown = try view(specifiers, [text])
+        #expect(
+            shown.rows.map(\.kind) == [
+                .unsupported("a storyboard needs UIKit."), .unsupported("Entries of this type are not known."),
+                .unsupported("The app has no property for it."),
+                .unsupported("A value of type data cannot be edited here."),
+                .unsupported("The page does not exist."), .unsupported("The entry has no address."),
+            ])
+    }
+
+    private func view(_ specifiers: [Specifier], _ declarations: [SettingDeclaration]) throws -> PageView {
+        try view(specifiers, PageRequest(), declarations)
+    }
+
+    @Test(
+        "PAG-10, PAG-13: a button's title is its value, a child pane shows its value, links and mails have their parts")
+    func others() throws {
+        let specifiers = [
+            Specifier(.button, ["Key": "login", "Title": "Log in", "DefaultValue": "Log out"]),
+            Specifier(.openURL, ["Title": "Site", "File": "https://example.org/?a=b"]),
+            Specifier(.mailCompose, ["IASKMailComposeToRecipents": ["a@example.org"], "IASKMailComposeSubject": "Hi"]),
+        ]
+        let shown = try view(specifiers)
+        #expect(shown.rows[0].title == "Log out" && shown.rows[0].kind == .button && shown.rows[0].alignment == .center)
+        #expect(shown.rows[1].kind == .link(url: "https://example.org/?a=b"))
+        guard case .mail(let mail) = shown.rows[2].kind else { throw TestFailure() }
+        #expect(mail.to == ["a@example.org"] && mail.copy.isEmpty && mail.subject == "Hi" && mail.body.isEmpty)
+    }
+
+    @Test("PAG-18: a search finds rows of all pages by title, section and key, in any case")
+    func search() throws {
+        let tree = pageTree([
+            "Root": [
+                Specifier(.group, ["Title": "Loudness"]), Specifier(.textField, ["Key": "a", "Title": "Left"]),
+                Specifier(.childPane, ["File": "Deep", "Title": "More"]),
+            ],
+            "Deep": [
+                Specifier(.textField, ["Key": "b", "Title": "left over"]), Specifier(.childPane, ["File": "Root"]),
+            ],
+        ])
+        let schema = SettingsSchema(tree.named.map(\.specifier).declarations)
+        func found(_ text: String) -> [String] {
+            PageView.search(text, in: tree, schema, PageRequest()).map { "\($0.page.name) \($0.row.title)" }
+        }
+        #expect(found("LEFT") == ["Root Left", "Deep left over"] && found("loud") == ["Root Left", "Root More"])
+        #expect(found("").isEmpty && found("nothing").isEmpty)
+    }
+}
+
+private struct TestFailure: Error {}
+
+extension PropertyListDictionary {
+    fileprivate func merging(_ other: PropertyListDictionary) -> PropertyListDictionary {
+        var merged = self
+        for (key, value) in other { merged[key] = value }
+        return merged
+    }
+}

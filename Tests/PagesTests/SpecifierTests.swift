@@ -1,0 +1,151 @@
+// Entries of pages: the fifteen types with their keys, their declarations, faults, and files of a page in their order.
+
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@Suite struct SpecifierTests {
+    private func page(_ specifiers: PropertyListDictionary...) -> PageTree {
+        let rows = specifiers.map { PropertyListValue.dictionary($0) }
+        return PageTree { name throws(SettingsBundleProblem) in
+            name == "Root" ? ["PreferenceSpecifiers": .array(rows)] : nil
+        }
+    }
+
+    @Test("PAG-1, PAG-2: eight files in their order, a language's before each, by the kind of device")
+    func order() {
+        #expect(
+            PageFileOrder.candidates(for: "Root", device: .pad) == [
+                "InAppSettings.bundle/Root~ipad.inApp.plist", "InAppSettings.bundle/Root.inApp.plist",
+                "InAppSettings.bundle/Root~ipad.plist", "InAppSettings.bundle/Root.plist",
+                "Settings.bundle/Root~ipad.inApp.plist", "Settings.bundle/Root.inApp.plist",
+                "Settings.bundle/Root~ipad.plist", "Settings.bundle/Root.plist",
+            ])
+        let localised = PageFileOrder.candidates(for: "Root", device: .phone, language: "de")
+        #expect(localised.count == 16 && localised[0] == "InAppSettings.bundle/de.lproj/Root~iphone.inApp.plist")
+        #expect(localised[15] == "Settings.bundle/Root.plist")
+        #expect(DeviceKind(configured: "toaster") == .phone && DeviceKind(configured: "watch").suffix == "watch")
+        let locale = ["LC_ALL": "", "LC_MESSAGES": "de_CH.UTF-8", "LANG": "fr"]
+        #expect(PageFileOrder.preferredLanguages { locale[$0] } == ["de-CH", "de"])
+        #expect(PageFileOrder.preferredLanguages { _ in "C.UTF-8" }.isEmpty)
+    }
+
+    @Test("PAG-3: booleans in any spelling, words in any case, defaults of the words, and subtitles by value")
+    func words() {
+        let field = Specifier(
+            .textField,
+            ["KeyboardType": "emailaddress", "AutocorrectionType": "no", "IASKTextContentType": "EmailAddress"])
+        #expect(field.textTraits.keyboard == .emailAddress && field.textTraits.correction == .no)
+        #expect(field.textTraits.capitalization == .none && field.textTraits.contentType == "EmailAddress")
+        let spellings: [PropertyListValue] = [true, "YES", 1, "true"]
+        for spelling in spellings { #expect(Specifier(.textField, ["IsSecure": spelling]).flag(.isSecure) == true) }
+        #expect(Specifier(.datePicker, [:]).dateTraits == DateTraits())
+        let date = Specifier(
+            .datePicker, ["DatePickerMode": "Time", "MinuteInterval": 15, "DatePickerStyle": "Compact"])
+        #expect(date.dateTraits == DateTraits(mode: .time, style: .compact, minuteInterval: 15))
+        #expect(Specifier(.datePicker, ["MinuteInterval": 7]).dateTraits.minuteInterval == 1)
+        let subtitle = Specifier(.toggle, ["IASKSubtitle": ["YES": "is on", "__default__": "other"]]).subtitle
+        #expect(subtitle?.text(for: "YES") == "is on" && subtitle?.text(for: "NO") == "other")
+        #expect(Specifier(.button, [:]).alignment == .center)
+        #expect(Specifier(.button, ["IASKCellImage": "a"]).alignment == .left)
+        #expect(Specifier(.button, ["IASKTextAlignment": "IASKUITextAlignmentRight"]).alignment == .right)
+        #expect(Specifier(.childPane, ["File": "Sound.plist"]).file == "Sound")
+    }
+
+    @Test(
+        "PAG-3, PAG-4, PAG-22: unknown types and keys are kept and told, other forms count as none, needed keys are missed"
+    )
+    func faults() {
+        let tree = page(
+            ["Type": "PSFancySpecifier", "Key": "a"], ["Type": "PSToggleSwitchSpecifier", "Key": 7, "Later": 1],
+            ["Type": "PSMultiValueSpecifier", "Key": "m", "Values": [1, 2], "Titles": ["one"]],
+            ["Type": "PSChildPaneSpecifier", "IASKSegueIdentifier": "toMap"], ["Key": "b"],
+            ["Type": "IASKMailComposeSpecifier", "IASKMailComposeBodyIsHTML": true])
+        let told = tree.problems.map { problem -> String in
+            if case .specifier("Root", let place?, let fault) = problem { return "\(place) \(fault)" }
+            return "\(problem)"
+        }
+        #expect(
+            told == [
+                "0 'PSFancySpecifier' is no type of entries", "1 'Key' has a value of another form",
+                "1 'Later' has no meaning", "1 'Key' is missing",
+                "2 'Titles' has not as many elements as the values",
+                "3 'IASKSegueIdentifier' asks for what Linux does not have", "4 'Type' is missing",
+                "5 'IASKMailComposeBodyIsHTML' asks for what Linux does not have",
+            ])
+        #expect(tree["Root"]?.specifiers[1].entries["Later"] == 1)
+        #expect(tree["Root"]?.specifiers[0].entries["Key"] == "a")
+    }
+
+    @Test("PAG-9, SCH-2: each type of entry is declared as the table of the record says")
+    func declarations() throws {
+        func declared(_ type: String, _ entries: PropertyListDictionary) throws -> SettingDeclaration {
+            var entries = entries
+            (entries["Type"], entries["Key"]) = (.string(type), "k")
+            return try #require(Specifier(entries).declaration())
+        }
+        let toggle = try declared(
+            "PSToggleSwitchSpecifier", ["TrueValue": "on", "FalseValue": "off", "DefaultValue": "on"])
+        #expect(toggle.type == .boolean && toggle.editor == .toggle && toggle.initialValue == .boolean(true))
+        let slider = try declared("PSSliderSpecifier", ["MinimumValue": 0, "MaximumValue": 1, "DefaultValue": 0.5])
+        #expect(slider.type == .double && slider.bounds == .double(0...1) && slider.initialValue == .double(0.5))
+        let whole = try declared(
+            "PSSliderSpecifier", ["MinimumValue": 0, "MaximumValue": 10, "TandemInteger": true, "DefaultValue": 4])
+        #expect(whole.type == .integer && whole.bounds == .integer(0...10) && whole.initialValue == .integer(4))
+        let secret = try declared("PSTextFieldSpecifier", ["IsSecure": true, "DefaultValue": 7])
+        #expect(secret.isSecret && secret.type == .string && secret.initialValue == .string("7"))
+        let choice = try declared(
+            "PSMultiValueSpecifier", ["Values": [1, 2], "Titles": ["One", "One"], "DefaultValue": 2])
+        #expect(choice.editor == .choice && choice.type == .integer && choice.initialValue == .integer(2))
+        #expect(choice.choices.map(\.label) == ["One", "One (2)"])
+        let date = try declared("IASKDatePickerSpecifier", [:])
+        #expect(date.type == .date && date.initialValue == .nothing)
+        let list = try declared("IASKListGroupSpecifier", ["ItemSpecifier": [:]])
+        #expect(list.type == .array && list.editor == .preference && list.initialValue == .array([]))
+        #expect(try declared("PSTitleValueSpecifier", ["DefaultValue": 3]).type == .integer)
+        #expect(Specifier(.multiValue, ["Key": "k", "Values": [1, "a"]]).declaration() == nil)
+        #expect(Specifier(.group, ["Key": "k"]).declaration() == nil)
+    }
+
+    @Test("SET-45, PAG-13: a stored toggle is on by its own values first, then by its meaning, else by its default")
+    func toggle() throws {
+        let toggle = Specifier(
+            .toggle, ["Key": "t", "TrueValue": "on", "FalseValue": "off", "DefaultValue": "off"])
+        let schema = SettingsSchema([try #require(toggle.declaration())])
+        let tree = page(toggle.entries)
+        let states: [(PropertyListValue?, Bool)] = [("on", true), ("off", false), (1, true), (nil, false)]
+        for (stored, isOn) in states {
+            let values = stored.map { ["t": PageValue(value: $0, layer: "user")] } ?? [:]
+            let row = PageView.make(tree, schema, PageRequest(values: values))?.rows.first
+            #expect(row?.kind == .toggle(isOn: isOn, isCheckmark: false))
+        }
+    }
+
+    @Test("PAG-9: a preference takes the first entry's editor in its own type; another rule is told")
+    func refine() throws {
+        var bundle = SettingsBundle(
+            page(
+                ["Type": "PSSliderSpecifier", "Key": "volume", "MinimumValue": 0, "MaximumValue": 10],
+                ["Type": "PSToggleSwitchSpecifier", "Key": "name"],
+                ["Type": "PSMultiValueSpecifier", "Key": "mode", "Values": ["a", "b"], "Titles": ["A", "B"]]))
+        let refined = bundle.refine([
+            SettingDeclaration(
+                name: "volume", type: .integer, editor: .preference, summary: "", initialValue: .integer(5)),
+            SettingDeclaration(name: "name", type: .string, editor: .edit, summary: "", initialValue: .string("")),
+            SettingDeclaration(
+                name: "mode", type: .string, editor: .preference, summary: "", initialValue: .string("a")),
+        ])
+        #expect(refined[0].editor == .slider && refined[0].bounds == .integer(0...10))
+        #expect(refined[1].editor == .edit && bundle.problems == [.differentRule(key: "name")])
+        #expect(refined[2].editor == .choice && refined[2].choices.map(\.label) == ["A", "B"])
+    }
+
+    @Test("LIM-119, LIM-121, PAG-4: 2,048 entries and 256 faults are taken, and the rest is told once")
+    func limits() {
+        let rows = [PropertyListValue](repeating: ["Type": "PSGroupSpecifier", "X": 1], count: 10_000)
+        let tree = PageTree { _ throws(SettingsBundleProblem) in ["PreferenceSpecifiers": .array(rows)] }
+        #expect(tree["Root"]?.specifiers.count == 2048 && tree.problems.count == 256)
+        #expect(tree.problems.first == .tooManySpecifiers(page: "Root", limit: 2048))
+    }
+}
