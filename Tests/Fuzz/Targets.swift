@@ -15,6 +15,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         case "envelope": EnvelopeOracle.fault(in: input)
         case "frames": FrameOracle.fault(in: input)
         case "session": SessionTarget.fault(in: input)
+        case "strings": StringsTarget.fault(in: input)
         case "xml": XMLTarget.fault(in: input)
         default: ReaderOracle.fault(in: input)
         }
@@ -26,7 +27,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 @_cdecl("LLVMFuzzerCustomMutator")
 public func mutate(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ room: Int, _ seed: CUnsignedInt) -> Int {
     switch target {
-    case "frames", "xml": standardMutation(start, count, room)
+    case "frames", "strings", "xml": standardMutation(start, count, room)
     case "session": StreamMutation.mutate(start, count, room, seed)
     default: TableRepair.mutate(start, count, room, seed)
     }
@@ -42,5 +43,22 @@ enum XMLTarget {
         } catch {
             return "\(value) was read and is not written or read again: \(error)"
         }
+    }
+}
+
+/// Translations that are read have one meaning: quoted again, they are read as equal texts.
+enum StringsTarget {
+    static func fault(in input: [UInt8]) -> String? {
+        guard let texts = try? StringsReader.read(input) else { return nil }
+        func quoted(_ text: String) -> String {
+            let units = text.utf16.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\U" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+            return "\"\(units.joined())\""
+        }
+        let again = texts.map { "\(quoted($0.key)) = \(quoted($0.value));" }.joined(separator: "\n")
+        guard again.utf8.count <= StringsReader.maximumLength else { return nil }
+        return (try? StringsReader.read(Array(again.utf8))) == texts ? nil : "\(texts) are read as others"
     }
 }

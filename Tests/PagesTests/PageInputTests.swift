@@ -36,6 +36,24 @@ import Testing
         #expect(try input(["day": ""], day).empty == ["day"] && input(["day": ""]).empty.isEmpty)
     }
 
+    @Test("PAG-16, PAG-17: an editable choice takes its options' values and any other that keeps the rule")
+    func editableChoice() throws {
+        let declaration = SettingDeclaration(
+            name: "days", type: .integer, editor: .editableChoice, summary: "", bounds: .integer(0...365),
+            choices: [
+                SettingChoice(label: "Week", value: .integer(7)), SettingChoice(label: "One", value: .integer(1)),
+            ],
+            initialValue: .integer(7))
+        let schema = SettingsSchema([declaration])
+        let view = try #require(PageView.make(PageTree(declarations: [declaration]), schema, PageRequest()))
+        guard case .choice(let choices) = view.rows[0].kind else { throw PageInputFailure() }
+        #expect(
+            choices.options.map(\.input) == ["7", "1"] && view.rows[0].input == "7" && view.rows[0].shown == "Week")
+        func input(_ text: String) -> PageInput { PageInput(["days": text], of: view, schema) }
+        #expect(input("1").values == ["days": 1] && input("45").values == ["days": 45] && input("7").values.isEmpty)
+        #expect(input("366").errors["days"] == "days: 366 is over the maximum 365" && input("x").errors.count == 1)
+    }
+
     @Test("PAG-16: dates are days, times and both, in UTC; a time stays on its day")
     func dates() throws {
         let day = try #require(PropertyListDate(millisecondsSince1970: 1_795_392_000_000))

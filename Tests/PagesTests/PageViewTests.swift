@@ -25,7 +25,7 @@ import Testing
             _ = strings.add(texts, table: table, language: language)
         }
         func text(_ key: String, _ languages: [String], _ tables: [String] = ["Deep", "Root"]) -> String {
-            strings.text(key, tables: tables, languages: languages)
+            strings.translation(for: languages).text(key, tables: tables)
         }
         #expect(text("Sound", ["de-CH", "pt"]) == "Klang" && text("Hello", ["de"]) == "Hallo")
         #expect(text("Sound", ["pt-BR"]) == "Som" && text("Sound", ["pt"]) == "Sound")

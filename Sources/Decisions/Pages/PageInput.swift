@@ -16,8 +16,8 @@ package struct PageInput: Sendable, Equatable {
 
     /// Reads and judges the fields of a page as a whole.
     /// - Parameters:
-    ///   - fields: by key: `on`, `yes`, `off` and their like for a toggle, an option's `id` for a choice (other text
-    ///     where others are allowed), lines for a list of texts, else the text of the value.
+    ///   - fields: by key: `on`, `yes`, `off` and their like for a toggle, an option's `input` for a choice, lines for
+    ///     a list of texts, else the text of the value, as a row's `input` has it.
     ///   - view: the page as it was shown; fields of other keys, and of rows that its reader cannot edit, are refused.
     ///   - schema: the app's, which judges.
     package init(_ fields: [String: String], of view: PageView, _ schema: SettingsSchema) {
@@ -65,8 +65,8 @@ package struct PageInput: Sendable, Equatable {
             let word = ["on": true, "off": false][text.lowercased()] ?? ToggleValues().isOn(.string(text))
             return word.flatMap { declaration.stored(.boolean($0)) }
         case .choice(let choices), .radio(let choices):
-            if let id = Int(text), let option = choices.options.first(where: { $0.id == id }) { return option.value }
-            return choices.allowsOthers ? typed(text, declaration) : nil
+            if choices.allowsOthers { return typed(text, declaration) }
+            return choices.options.first { $0.input == text }?.value
         case .date(let traits): return date(text, traits, row.value?.dateValue).map { .date($0) }
         case .multilineText where declaration.type == .strings:
             return .array(text.split(whereSeparator: \.isNewline).map { .string(String($0)) })

@@ -56,9 +56,11 @@ private struct PageMaking {
     private let schema: SettingsSchema
     private let request: PageRequest
     private let page: Page
+    private let translation: StringsTables.Translation
 
     init(_ tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest, _ page: Page) {
         (self.tree, self.schema, self.request, self.page) = (tree, schema, request, page)
+        translation = tree.strings.translation(for: request.languages)
     }
 
     var view: PageView {
@@ -78,7 +80,7 @@ private struct PageMaking {
     }
 
     private func text(_ key: String) -> String {
-        tree.strings.text(key, tables: page.tables, languages: request.languages)
+        translation.text(key, tables: page.tables)
     }
 
     private func section(_ specifier: Specifier, _ place: Int) -> PageView.Group {
@@ -104,7 +106,7 @@ private struct PageMaking {
             summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.text(.image),
             alignment: specifier.alignment, adjustsFontSize: specifier.flag(.adjustsFontSize) ?? true,
             value: isSecret ? nil : value, shown: isSecret ? "" : shown(value, kind, declaration, specifier),
-            defaultValue: isSecret ? nil : initial,
+            input: isSecret ? "" : input(value, kind, declaration), defaultValue: isSecret ? nil : initial,
             shownDefault: isSecret ? "" : shown(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false, lock: lock,
             needsRestart: declaration?.needsRestart ?? false, isSecret: isSecret,
@@ -243,17 +245,20 @@ private struct PageMaking {
         _ specifier: Specifier, _ declaration: SettingDeclaration, _ value: PropertyListValue?
     ) -> PageView.Choices {
         let labels = specifier.labels
-        let allowed = request.choices[declaration.name] ?? declaration.choices
+        let choices = request.choices[declaration.name] ?? declaration.choices
+        let allowed = choices.compactMap { choice in declaration.stored(choice.value).map { (choice.label, $0) } }
+        let names = ValuePlaces(allowed.map(\.1))
         // The page's order and texts; a choice that the page does not name stands at the end.
-        var values = labels.values.filter { value in
-            allowed.isEmpty || allowed.contains { declaration.stored($0.value) == value }
-        }
-        values += allowed.compactMap { declaration.stored($0.value) }.filter { !values.contains($0) }
+        let values =
+            (choices.isEmpty ? labels.values : labels.values.filter { names.place(of: $0) != nil })
+            + allowed.map(\.1).filter { labels.place(of: $0) == nil }
+        let allowsOthers = declaration.editor == .editableChoice
         var options = values.enumerated().map { id, stored -> PageView.Option in
             let label = labels.place(of: stored)
-            let own = allowed.first { declaration.stored($0.value) == stored }?.label
+            let own = names.place(of: stored).map { allowed[$0].0 }
             return PageView.Option(
-                id: id, title: text(label.flatMap { labels.title($0) } ?? own ?? stored.description),
+                id: id, input: allowsOthers ? PageInput.text(stored, declaration) : String(id),
+                title: text(label.flatMap { labels.title($0) } ?? own ?? stored.description),
                 shortTitle: label.flatMap { labels.shortTitle($0) }.map(text),
                 image: label.flatMap { labels.image($0) },
                 value: stored)
@@ -261,7 +266,7 @@ private struct PageMaking {
         if specifier.flag(.isSorted) == true { options.sort { $0.precedes($1) } }
         return PageView.Choices(
             options: options, selected: options.first { $0.value == value }?.id,
-            allowsOthers: declaration.editor == .editableChoice, footer: specifier.text(.footer).map(text),
+            allowsOthers: allowsOthers, footer: specifier.text(.footer).map(text),
             isQuick: specifier.flag(.isQuick) ?? false)
     }
 
@@ -270,8 +275,10 @@ private struct PageMaking {
     private func list(_ specifier: Specifier, _ value: PropertyListValue?) -> PageView.Kind {
         guard let item = specifier.specifier(.item) else { return .unsupported("The list names no items.") }
         let add = specifier.specifier(.add)
+        let labels = item.labels
         let items = (value?.arrayValue ?? []).prefix(ListDraft.itemLimit).map { value in
-            PageView.Item(title: itemTitle(value, item), value: value, page: item.page.flatMap { tree[$0]?.name })
+            PageView.Item(
+                title: itemTitle(value, item, labels), value: value, page: item.page.flatMap { tree[$0]?.name })
         }
         return .list(
             PageView.List(
@@ -280,14 +287,28 @@ private struct PageMaking {
     }
 
     /// The value of the item's key in a dictionary, else the value itself, with the label that the item has for it.
-    private func itemTitle(_ value: PropertyListValue, _ item: Specifier) -> String {
+    private func itemTitle(_ value: PropertyListValue, _ item: Specifier, _ labels: ChoiceLabels) -> String {
         let own = value.dictionaryValue.map { dictionary in item.key.flatMap { dictionary[$0] } } ?? value
         guard let own else { return item.title.map(text) ?? "" }
-        let label = item.labels.place(of: own).flatMap { item.labels.title($0) }
+        let label = labels.place(of: own).flatMap { labels.title($0) }
         return label.map(text) ?? own.stringValue ?? own.description
     }
 
     // MARK: values for people
+
+    private func input(
+        _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?
+    ) -> String {
+        switch kind {
+        case .toggle(let isOn, _): return isOn ? "on" : "off"
+        case .choice(let choices) where !choices.allowsOthers: return choices.selected.map { String($0) } ?? ""
+        case .radio(let choices) where !choices.allowsOthers: return choices.selected.map { String($0) } ?? ""
+        case .date(let traits): return value.map { PageInput.text($0, traits) } ?? ""
+        case .slider, .text, .secureText, .multilineText, .choice, .radio:
+            return value.map { PageInput.text($0, declaration) } ?? ""
+        case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: return ""
+        }
+    }
 
     private func shown(
         _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
@@ -300,8 +321,8 @@ private struct PageMaking {
         case .date(let traits): return PageInput.text(value, traits)
         case .list(let list): return String(list.items.count)
         default:
-            let label = specifier.labels.place(of: value).flatMap { specifier.labels.title($0) }
-            return label.map(text) ?? PageInput.text(value, declaration)
+            let labels = specifier.labels
+            return labels.place(of: value).flatMap { labels.title($0) }.map(text) ?? PageInput.text(value, declaration)
         }
     }
 }
@@ -314,21 +335,37 @@ extension PageView.Option {
     }
 }
 
+/// Places of values, of equal ones the first. A list may have thousands, and is looked through for each of them.
+private struct ValuePlaces {
+    private let places: [String: Int]
+
+    init(_ values: [PropertyListValue]) {
+        places = Dictionary(values.enumerated().map { (Self.name($1), $0) }) { first, _ in first }
+    }
+
+    func place(of value: PropertyListValue) -> Int? { places[Self.name(value)] }
+
+    /// Equal values of one kind have one text.
+    private static func name(_ value: PropertyListValue) -> String { "\(value.kind) \(value)" }
+}
+
 /// Texts and pictures of an entry's values: lists of one length.
 private struct ChoiceLabels {
     let values: [PropertyListValue]
+    private let places: ValuePlaces
     private let titles: [String]
     private let shortTitles: [String]
     private let images: [String]
 
     init(_ specifier: Specifier) {
         values = specifier[.values]?.arrayValue ?? []
+        places = ValuePlaces(values)
         titles = specifier.texts(.titles)
         shortTitles = specifier.texts(.shortTitles)
         images = specifier.texts(.icons)
     }
 
-    func place(of value: PropertyListValue) -> Int? { values.firstIndex(of: value) }
+    func place(of value: PropertyListValue) -> Int? { places.place(of: value) }
     func title(_ place: Int) -> String? { titles.indices.contains(place) ? titles[place] : nil }
     func shortTitle(_ place: Int) -> String? { shortTitles.indices.contains(place) ? shortTitles[place] : nil }
     func image(_ place: Int) -> String? { images.indices.contains(place) ? images[place] : nil }

@@ -136,8 +136,8 @@ extension PageTree {
         for place in children.indices {
             var told: Set<String> = []
             for file in children[place] {
-                guard let target = places[file], target <= place, reaches(place, from: target, children),
-                    told.insert(file).inserted
+                guard told.insert(file).inserted, let target = places[file], target <= place,
+                    reaches(place, from: target, children)
                 else { continue }
                 faults.add(.cycle(page: pages[place].name, leadsTo: file))
             }

@@ -104,6 +104,8 @@ package struct PageView: Sendable, Equatable {
         package let value: PropertyListValue?
         /// The value for people; empty for none and for a secret.
         package let shown: String
+        /// The text of a field with the value, which ``PageInput`` reads back; empty for none and for a secret.
+        package let input: String
         /// The stored form of the default, and for people.
         package let defaultValue: PropertyListValue?
         package let shownDefault: String
@@ -174,6 +176,8 @@ package struct PageView: Sendable, Equatable {
     package struct Option: Sendable, Equatable, Identifiable {
         /// Its place before sorting.
         package let id: Int
+        /// The text of a field that chooses it (``PageInput``).
+        package let input: String
         package let title: String
         package let shortTitle: String?
         package let image: String?

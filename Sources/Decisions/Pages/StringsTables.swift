@@ -43,16 +43,25 @@ package struct StringsTables: Sendable, Equatable {
         return (order + ["base"]).filter { languages[$0] != nil }
     }
 
-    /// The translation of a text, else the text.
-    /// - Parameter tables: the first table of the first language that has the text counts.
-    package func text(_ key: String, tables: [String], languages preferred: [String]) -> String {
-        guard !languages.isEmpty else { return key }
-        for language in order(preferred) {
-            for table in tables {
-                if let text = languages[language]?[table]?[key] { return text }
+    /// The translations for a reader.
+    package func translation(for preferred: [String]) -> Translation {
+        Translation(languages: languages.isEmpty ? [] : order(preferred).compactMap { languages[$0] })
+    }
+
+    /// The tables of a reader's languages, in their order.
+    package struct Translation: Sendable {
+        fileprivate let languages: [[String: [String: String]]]
+
+        /// The translation of a text, else the text.
+        /// - Parameter tables: the first table of the first language that has the text counts.
+        package func text(_ key: String, tables: [String]) -> String {
+            for language in languages {
+                for table in tables {
+                    if let text = language[table]?[key] { return text }
+                }
             }
+            return key
         }
-        return key
     }
 
     /// The tables with the texts of these keys alone.
