@@ -144,7 +144,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
         func groups(_ count: Int) -> String { (0..<count).map { "\(group)\(title)\($0)</string></dict>" }.joined() }
         func told(_ count: Int) throws -> (SchemaDocument, String) {
             write("Settings.bundle/Root.plist", groups(count))
-            let strings = (0..<count).map { "\"\(title)\($0)\" = \"\(title)\";" }.joined(separator: "\n")
+            let strings = (0..<count).map { "\"\(title)\($0)\" = \"\($0) \(title)\";" }.joined(separator: "\n")
             place.write(Array(strings.utf8), to: "Settings.bundle/de.lproj/Root.strings")
             let (app, _) = make(in: place.path("Settings.bundle"))
             let events = Mutex<[ConfigurationEvent]>([])

@@ -1,11 +1,11 @@
 // Answer of an app's own check of a value that a person has typed (InAppSettingsKit's `IASKValidationResult`), beside
 // the declared rule, which counts in any case.
 
-public import TandemPropertyList
+package import TandemPropertyList
 package import TandemSettings
 
 /// The answer of an app about a typed value.
-public enum PageValidation: Sendable, Equatable {
+package enum PageValidation: Sendable, Equatable {
     /// The value is stored.
     case ok
     /// This value is stored in its place.

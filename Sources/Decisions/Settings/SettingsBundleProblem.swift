@@ -79,6 +79,7 @@ extension SettingsBundleProblem: CustomStringConvertible {
 }
 
 extension SpecifierFault: CustomStringConvertible {
+    /// Words for a log.
     public var description: String {
         switch self {
         case .unknownType(let type): "\(OutsideText.quoted(type)) is no type of entries"
