@@ -77,12 +77,12 @@ package struct StringsTables: Sendable, Equatable {
         return kept
     }
 
-    /// The form in a layout.
+    /// The form in a layout: texts, each followed by its translation, because a text may be longer than a key.
     package var dictionary: PropertyListDictionary {
-        PropertyListDictionary(texts: languages) { tables in
+        PropertyListDictionary(names: languages) { tables in
             .dictionary(
-                PropertyListDictionary(texts: tables) { texts in
-                    .dictionary(PropertyListDictionary(texts: texts) { .string($0) })
+                PropertyListDictionary(names: tables) { texts in
+                    .array(texts.sorted { $0.key < $1.key }.flatMap { [.string($0.key), .string($0.value)] })
                 })
         }
     }
@@ -90,9 +90,10 @@ package struct StringsTables: Sendable, Equatable {
     /// Reads the form in a layout, and passes over what is none.
     package init(_ dictionary: PropertyListDictionary) {
         for (language, tables) in dictionary {
-            for (table, texts) in tables.dictionaryValue ?? [:] {
-                let pairs = (texts.dictionaryValue ?? [:]).compactMap { pair in
-                    pair.value.stringValue.map { (pair.key, $0) }
+            for (table, list) in tables.dictionaryValue ?? [:] {
+                let texts = list.arrayValue ?? []
+                let pairs = stride(from: 0, to: texts.count - texts.count % 2, by: 2).compactMap { place in
+                    texts[place].stringValue.flatMap { key in texts[place + 1].stringValue.map { (key, $0) } }
                 }
                 _ = add(Dictionary(pairs) { first, _ in first }, table: table, language: language)
             }
@@ -101,10 +102,10 @@ package struct StringsTables: Sendable, Equatable {
 }
 
 extension PropertyListDictionary {
-    /// A dictionary's pairs that a property list can have as keys: keys that are equal in Swift are one key there.
-    fileprivate init<Value>(texts: [String: Value], _ value: (Value) -> PropertyListValue) {
+    /// Values by the names of files, which are short enough for keys.
+    fileprivate init<Value>(names: [String: Value], _ value: (Value) -> PropertyListValue) {
         self.init(
-            uniqueKeysWithValues: texts.filter { (1...PropertyListLimits.maximumKeyLength).contains($0.key.utf8.count) }
+            uniqueKeysWithValues: names.filter { (1...PropertyListLimits.maximumKeyLength).contains($0.key.utf8.count) }
                 .map { ($0.key, value($0.value)) })
     }
 }
