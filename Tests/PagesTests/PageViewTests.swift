@@ -132,6 +132,11 @@ import Testing
         let shown = try view([secret, slider], PageRequest(values: values))
         #expect(shown.rows[0].isSecret && shown.rows[0].isEdited && shown.rows[0].kind == .secureText(TextTraits()))
         #expect(!"\(shown)".contains("1234") && !"\(shown)".contains("0000"))
+        for kind in [Specifier.Kind.button, .multiValue, .toggle, .titleValue] {
+            let hidden = Specifier(kind, ["Key": "pin", "IsSecure": true, "Values": ["1234"], "Titles": ["A title"]])
+            #expect(!"\(try view([hidden], PageRequest(values: values)))".contains("isSecret: false"))
+            #expect(try view([hidden], PageRequest(values: values)).rows[0].title != "1234")
+        }
         #expect(shown.rows[1].error == "v: 2 is over the maximum 1" && shown.rows[1].shown == "2")
         #expect(shown.rows[1].defaultValue == 0.5 && shown.rows[1].layer == "user")
         let rows: [PropertyListDictionary] = [

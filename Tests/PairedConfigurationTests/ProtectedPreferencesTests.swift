@@ -212,7 +212,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
         #expect(path(store(always, ["TANDEM_PREFERENCES": "/p"])) == "/p/protected.plist")
         #expect(store(always, ["TANDEM_PREFERENCES": "memory"]) is MemoryPreferences)
         let group: PropertyListDictionary = ["APLKeychainAccessGroup": "com.example.family"]
-        let variables = ["HOME": "/h", "TANDEM_PREFERENCES": "/p", "TANDEM_APPLICATION": "a"]
+        let variables = ["HOME": "/h", "TANDEM_PREFERENCES": "/p", "STATE_DIRECTORY": "/var/lib/a"]
         #expect(path(store(group, variables)) == "/h/.config/com.example.family/protected.plist")
         for wrong: PropertyListDictionary in [
             ["APLKeychainAccessibility": "Sometimes"], ["APLKeychainAccessGroup": 1],

@@ -62,7 +62,7 @@ import Testing
         _ = try layers.set(.string("a.example"), at: 4, in: .userEdit)
         _ = try layers.set(.integer(2), at: 5, in: .userEdit)
         _ = try layers.set(.integer(5), at: 2, in: .file)
-        #expect(layers.snapshot.modifications == "UIT=60, a.example, P=<redacted>")
+        #expect(layers.snapshot.modifications == "UIT=60, 'a.example', P=<redacted>")
         let signed = try layers.schema.payload(["debugLevel": 5])
         _ = layers.replace(.signedOverride, with: signed, origin: .signed)
         #expect(layers.snapshot.modifiedNames == ["userInteractionTimeout", "debugLevel", "server", "pin"])

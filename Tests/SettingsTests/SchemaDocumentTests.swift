@@ -156,6 +156,26 @@ import Testing
         #expect(cache.document([100]) == nil && cache.document([101]) != nil && cache.document([116]) != nil)
     }
 
+    @Test("LIM-110: the expressions of a schema have 2 MiB of code at most, and equal ones share theirs")
+    func patternCode() throws {
+        func declared(_ pattern: (Int) -> String) -> SettingsSchema {
+            SettingsSchema(
+                (0..<64).map { number in
+                    SettingDeclaration(
+                        name: "p\(number)", type: .string, editor: .edit, summary: "", pattern: pattern(number),
+                        initialValue: .nothing)
+                }, isForeign: true)
+        }
+        let large = "(?:abcdefghijklmnopqrstuvwxyz){1100}"
+        let shared = declared { $0.isMultiple(of: 2) ? large : large + "x" }
+        #expect(shared.problems.isEmpty && shared.patternBytes < 200_000)
+        #expect(declared { "\(large)\($0)" }.problems.contains { "\($0)".contains("2 MiB") })
+        var cache = SchemaCache()
+        let document = try SchemaDocument(writing: shared.declarations, isForeign: true)
+        for number in 0..<64 { cache.insert(document, [UInt8(number)]) }
+        #expect(cache.document([0]) == nil && cache.document([63]) != nil, "code counts in LIM-117")
+    }
+
     @Test("SCH-4: the default of a secret stays in the app, and its values are judged without being shown")
     func secrets() throws {
         let secret = SettingDeclaration(

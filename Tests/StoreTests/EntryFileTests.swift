@@ -49,6 +49,18 @@ import Testing
         #expect(place.names == ["entries"])
     }
 
+    @Test("SET-55, LIM-114: a view in the table's place, and too many bytes, are damage")
+    func damage() throws {
+        try make([("a", [1])])
+        run("DROP TABLE preference; CREATE VIEW preference AS SELECT 'a' AS key, x'01' AS value")
+        #expect(throws: StoreError.self) { try rows(file()) }
+        try make([("a", [1])])
+        run("INSERT INTO preference VALUES('b', zeroblob(\(EntryFile.byteLimit - 2)))")
+        #expect(throws: StoreError.self) { try rows(file()) }
+        run("UPDATE preference SET value = zeroblob(\(EntryFile.byteLimit - 3)) WHERE key = 'b'")
+        #expect(try rows(file()).count == 2)
+    }
+
     @Test("LIM-97: a writer waits for another one's transaction, and is refused after a while")
     func twoWriters() throws {
         try make([("a", [1])])

@@ -44,6 +44,7 @@ extension PageTree {
         return !conditions.allSatisfy { condition in
             guard let place = schema.place(of: condition.key) else { return false }
             let declaration = schema.declarations[place]
+            if declaration.isSecret { return false }
             let value = request.values[condition.key].map(\.value) ?? declaration.stored(declaration.initialValue)
             return value.flatMap { declaration.value(stored: $0) } == declaration.value(stored: condition.value)
         }
@@ -96,21 +97,22 @@ private struct PageMaking {
         let known = specifier.key.flatMap { request.values[$0] }
         let isSecret = declaration?.isSecret ?? false || specifier.flag(.isSecure) == true
         let initial = declaration.flatMap { $0.stored($0.initialValue) }
-        let value = known.map(\.value) ?? initial
+        // Nothing of a view depends on a secret's value.
+        let value = isSecret ? nil : known.map(\.value) ?? initial
         let kind = kind(specifier, declaration, value)
         let name = title(specifier, kind, value)
         let lock = lock(specifier, kind, declaration, known)
         return PageView.Row(
             place: place, key: declaration == nil ? nil : specifier.key, kind: kind, title: name,
-            subtitle: subtitle(specifier, declaration, isSecret ? nil : value),
+            subtitle: subtitle(specifier, declaration, value),
             summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.text(.image),
             alignment: specifier.alignment, adjustsFontSize: specifier.flag(.adjustsFontSize) ?? true,
-            value: isSecret ? nil : value, shown: isSecret ? "" : shown(value, kind, declaration, specifier),
+            value: value, shown: isSecret ? "" : shown(value, kind, declaration, specifier),
             input: isSecret ? "" : input(value, kind, declaration), defaultValue: isSecret ? nil : initial,
             shownDefault: isSecret ? "" : shown(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false, lock: lock,
             needsRestart: declaration?.needsRestart ?? false, isSecret: isSecret,
-            error: specifier.key.flatMap { request.errors[$0] } ?? (isSecret ? nil : error(declaration, value)))
+            error: specifier.key.flatMap { request.errors[$0] } ?? error(declaration, value))
     }
 
     /// A button's title is the value of its key, if it has one.

@@ -97,7 +97,9 @@ package struct SchemaCache: Sendable {
         while documents.count > Self.documentLimit || byteCount > Self.byteLimit { documents.removeFirst() }
     }
 
-    private var byteCount: Int { documents.reduce(0) { $0 + $1.document.bytes.count } }
+    private var byteCount: Int {
+        documents.reduce(0) { $0 + $1.document.bytes.count + $1.document.schema.patternBytes }
+    }
 }
 
 /// Why a schema cannot be written, or a document is none: the place and the fault, and never a value.

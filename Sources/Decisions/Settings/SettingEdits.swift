@@ -225,10 +225,16 @@ package struct EditPace: Sendable {
 
     package init() {}
 
-    /// Takes the next place; returns how long it is until that is free.
-    package mutating func wait(at now: MonotonicTime) -> Duration {
+    /// The longest wait for a place: the edits of links that have ended wait for theirs, too.
+    package static let patience = Duration.seconds(8)
+
+    /// Takes the next place; returns how long it is until that is free, and nil, without a place, if that is longer
+    /// than ``patience``.
+    package mutating func wait(at now: MonotonicTime) -> Duration? {
         let next = max(free ?? now, now) + Self.interval
+        let wait = max(.zero, next.since(now) - Self.interval * Self.burst)
+        guard wait <= Self.patience else { return nil }
         free = next
-        return max(.zero, next.since(now) - Self.interval * Self.burst)
+        return wait
     }
 }

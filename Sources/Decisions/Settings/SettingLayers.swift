@@ -262,8 +262,9 @@ extension SettingsSnapshot: CustomStringConvertible, CustomReflectable {
         var owners: [String: Int] = [:]
         for (name, _) in values { owners[Self.initials(of: name), default: 0] += 1 }
         return values.filter { isShown($0.name) }.map { name, value in
-            let text = secretNames.contains(name) ? SettingError.redacted : value.description
-            if case .string(let text) = value, !text.isEmpty, !secretNames.contains(name) { return text }
+            let isSecret = secretNames.contains(name)
+            let text = isSecret ? SettingError.redacted : value.description
+            if case .string(let string) = value, !string.isEmpty, !isSecret { return text }
             let initials = Self.initials(of: name)
             return "\(owners[initials] == 1 ? initials : name)=\(text)"
         }.joined(separator: ", ")

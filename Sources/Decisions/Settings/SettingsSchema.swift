@@ -13,8 +13,13 @@ package struct SettingsSchema: Sendable {
     private let patterns: [Pattern?]
     private let places: [String: Int]
 
+    /// The most bytes of compiled expressions (LIM-110): some hundred bytes a property is usual.
+    package static let patternByteLimit = 2 << 20
+
     /// The mistakes in the declarations, defaults and choices included.
     package let problems: [DeclarationProblem]
+    /// Bytes of the compiled expressions.
+    package let patternBytes: Int
 
     /// - Parameter isForeign: the declarations are of another program. Their defaults and choices are not judged: that
     ///   is the program's own matter, and each costs a search.
@@ -22,6 +27,7 @@ package struct SettingsSchema: Sendable {
         let check = DeclarationCheck(declarations)
         self.declarations = declarations
         patterns = check.patterns
+        patternBytes = check.patternBytes
         places = Dictionary(declarations.enumerated().map { ($1.name, $0) }) { first, _ in first }
         let sound = SettingsSchema(declarations, patterns, places)
         guard !isForeign else {
@@ -36,6 +42,7 @@ package struct SettingsSchema: Sendable {
         self.patterns = patterns
         self.places = places
         problems = []
+        patternBytes = 0
     }
 
     /// The place of a property in ``declarations``; nil if there is none of that name.
@@ -164,6 +171,9 @@ extension PropertyListValue {
 private struct DeclarationCheck {
     private(set) var patterns: [Pattern?] = []
     private(set) var problems: [DeclarationProblem] = []
+    /// Bytes of the compiled expressions.
+    private(set) var patternBytes = 0
+    private var compiled: [[UInt8]: Pattern] = [:]
     /// Equal are names that Unicode holds for one text, too: nobody could tell them apart.
     private var names: Set<String> = []
 
@@ -192,10 +202,20 @@ private struct DeclarationCheck {
         }
     }
 
+    /// Equal expressions share their code.
     private mutating func compiled(_ declaration: SettingDeclaration) -> Pattern? {
         guard let source = declaration.pattern else { return nil }
+        if let known = compiled[Array(source.utf8)] { return known }
         do {
-            return try Pattern(source)
+            let pattern = try Pattern(source)
+            patternBytes += pattern.codeSize
+            guard patternBytes <= SettingsSchema.patternByteLimit else {
+                let reason = "the expressions of all properties have over 2 MiB when they are compiled"
+                problems.append(.invalidPattern(property: declaration.name, reason: reason))
+                return nil
+            }
+            compiled[Array(source.utf8)] = pattern
+            return pattern
         } catch {
             problems.append(.invalidPattern(property: declaration.name, reason: error.description))
             return nil

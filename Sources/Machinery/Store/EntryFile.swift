@@ -110,18 +110,31 @@ package struct EntryFile {
         var entries: [Entry] = []
         var known: Set<[UInt8]> = []
         var isSound = true
+        var bytes = 0
         try translating { () throws(ResultCode) in
+            // A view could have rows without end.
+            let tables = "SELECT count(*) FROM sqlite_master WHERE name = 'preference' AND type = 'table'"
+            isSound = try connection.integer(tables) == 1
+            guard isSound else { return }
             let all = try connection.statement("SELECT key, value FROM preference")
             try all.run { row in
-                let bytes = row.bytes(at: 0)
-                guard let key = String(validating: bytes, as: UTF8.self), known.insert(bytes).inserted else {
+                let (key, value) = (row.bytes(at: 0), row.bytes(at: 1))
+                bytes += key.count + value.count
+                guard bytes <= Self.byteLimit, let text = String(validating: key, as: UTF8.self),
+                    known.insert(key).inserted
+                else {
                     isSound = false
                     return
                 }
-                entries.append((key, row.bytes(at: 1)))
+                entries.append((text, value))
             }
         }
-        guard isSound else { throw .corrupt(path: path, detail: "a key is no text, or there twice") }
+        guard isSound else {
+            throw .corrupt(
+                path: path,
+                detail: "it has no table of preferences, a key that is no text or there twice, "
+                    + "or over \(Self.byteLimit) bytes of them")
+        }
         return entries
     }
 

@@ -263,7 +263,7 @@ package struct ApplicationPreferences {
     private static func place(ofGroup group: String, _ variable: (String) -> String?) -> Place {
         if variable("TANDEM_PREFERENCES") == "memory" { return .memory }
         guard let name = try? ApplicationIdentifier(group) else { return .none(noGroup) }
-        return directory(of: name, variable).map(Place.directory) ?? .none(noHome)
+        return directory(ofGroup: name, variable).map(Place.directory) ?? .none(noHome)
     }
 
     fileprivate static let noGroup = "an access group is 1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
@@ -291,7 +291,7 @@ package struct ApplicationPreferences {
 
     /// The directory of an app of this name, in a service's state directory or a person's configuration; nil without
     /// either. It is the app's own and closed to others: whoever can open one can hold its turn.
-    fileprivate static func directory(of name: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
+    private static func directory(of name: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
         // Several state directories of a service have colons between them. The specification of the others ignores a
         // relative one.
         let homes = [
@@ -302,9 +302,13 @@ package struct ApplicationPreferences {
         return "\(home)/\(name)"
     }
 
-    /// The store that the apps of a group share, which is a person's: a service's state directory is its own.
+    /// The directory that the apps of a group share, which is a person's: a service's state directory is its own.
+    private static func directory(ofGroup group: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
+        directory(of: group) { $0 == "STATE_DIRECTORY" ? nil : variable($0) }
+    }
+
     fileprivate static func sharedPath(_ group: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
-        directory(of: group) { $0 == "STATE_DIRECTORY" ? nil : variable($0) }.map { $0 + "/" + fileName }
+        directory(ofGroup: group, variable).map { $0 + "/" + fileName }
     }
 }
 

@@ -17,6 +17,9 @@ package struct Pattern: Sendable {
         compiled = try CompiledPattern(source)
     }
 
+    /// Bytes of the compiled code, which a few bytes of a pattern may make many.
+    package var codeSize: Int { compiled.codeSize }
+
     /// Whether the pattern is found anywhere in the text.
     /// - Throws: ``PatternError/patternTooCostly`` or ``PatternError/textTooLong(count:)``; both mean "not accepted".
     package func isFound(in text: String) throws(PatternError) -> Bool {
@@ -67,6 +70,12 @@ extension Pattern: Equatable {
         isAnchored = options & PCRE2_ANCHORED != 0
         unsafe pcre2_set_depth_limit_8(context, PatternLimits.depth)
         unsafe pcre2_set_heap_limit_8(context, PatternLimits.heapKibibytes)
+    }
+
+    var codeSize: Int {
+        var size = 0
+        unsafe pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_SIZE), &size)
+        return size
     }
 
     deinit {

@@ -377,6 +377,22 @@ import Testing
         #expect(try sent.count == 18 && SettingsAnswerFrame(try #require(sent.last)).body["keys"] == ["name"])
     }
 
+    @Test("CTL-40, CTL-41: a primary's body that is malformed takes nothing back and sets nothing")
+    func malformed() throws {
+        let end = try OneEnd(as: .secondary, with: document)
+        var sent: [Envelope] = []
+        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.query(.settingsSet, ["values": ["name": "hall"]])
+        let bodies: [PropertyListDictionary] = [["keys": "name"], ["keys": ["name", 1]]]
+        for body in bodies { try end.query(.settingsReset, body) }
+        try end.query(.settingsSet, ["values": ["name": "attic"], "nothing": ["name"]])
+        try end.query(.settingsSet, [:])
+        #expect(try sent.map { try SettingsAnswerFrame($0).name } == [nil] + Array(repeating: "bad-request", count: 4))
+        try end.query(.settingsGet, [:])
+        let rows = try SettingsAnswerFrame(try #require(sent.last)).body["settings"]?.arrayValue
+        #expect(rows?.first?.dictionaryValue?["value"] == "hall")
+    }
+
     @Test("SCH-15: of many edits the app reads its files once, and once more after that for all that came meanwhile")
     func reloads() throws {
         let end = try OneEnd(as: .secondary, with: document)

@@ -18,7 +18,11 @@ import Testing
         let pair = try DeliveryPair()
         var events: [MemoryDevice.Event] = []
         for device in [pair.sender, pair.receiver] { device.log = { events.append($0) } }
-        pair.receiver.verdict = { _ in Int.random(in: 0..<10, using: &generator) == 0 ? .failed : .handled }
+        // One that fails at each of its attempts would be a dead letter (DEL-11), which is another test's.
+        var failed: Set<UniqueIdentifier> = []
+        pair.receiver.verdict = { item in
+            Int.random(in: 0..<10, using: &generator) == 0 && failed.insert(item.id).inserted ? .failed : .handled
+        }
         for device in [pair.sender, pair.receiver] {
             device.copies = { _ in [0, 1, 1, 1, 1, 1, 1, 2].randomElement(using: &generator) ?? 1 }
         }

@@ -131,7 +131,9 @@ import Testing
         app.disconnect()
         _ = try submitItems(2, at: .secondary)
         let ended = nodes.ask(nodes.secondary, "unpair", ["pairing": try nodes.pairing(of: nodes.secondary)])
-        let dropped: PropertyListDictionary = ["items": 2, "files": 0, "configurations": 1, "unchosen": []]
+        let dropped: PropertyListDictionary = [
+            "items": 2, "files": 0, "configurations": 1, "edits": 0, "unchosen": [],
+        ]
         #expect(ended.code == 0 && ended.body == dropped, "\(ended)")
     }
 

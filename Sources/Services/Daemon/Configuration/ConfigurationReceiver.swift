@@ -115,9 +115,12 @@ final class ConfigurationReceiver {
         _ envelope: [UInt8], by delivery: ConfigurationDelivery?, of key: ConfigurationSlotKey
     ) async -> ApplyTransition? {
         let refusal = await schemaRefusal(of: envelope, for: key)
-        let transition = await perform(key) { slot, context in
+        let transition = await perform(key) { [self] slot, context in
             var context = context
-            context.schemaRefusal = refusal
+            // Another build of the app may have registered since.
+            context.schemaRefusal = refusal.map {
+                SchemaRefusal(text: $0.text, isCurrent: schemas[key.application] == $0.schema)
+            }
             return slot.received(envelope, by: delivery, in: context)
         }
         logVerdict(transition, of: key)
@@ -126,12 +129,13 @@ final class ConfigurationReceiver {
 
     /// Step 18 (CFG-107), beside the loop: an app's patterns may take their time. All other steps run before it, and
     /// once more when the slot takes the bytes.
-    private func schemaRefusal(of envelope: [UInt8], for key: ConfigurationSlotKey) async -> SchemaRefusal? {
+    private func schemaRefusal(
+        of envelope: [UInt8], for key: ConfigurationSlotKey
+    ) async -> (text: String, schema: [UInt8])? {
         guard let judge = context.schemaJudge,
-            let payload = state[key].candidate(envelope, in: verification(of: key, in: state)),
-            let refusal = await judge(payload.values, Set(payload.optional ?? []), key.application)
+            let payload = state[key].candidate(envelope, in: verification(of: key, in: state))
         else { return nil }
-        return SchemaRefusal(text: refusal.text, isCurrent: schemas[key.application] == refusal.schema)
+        return await judge(payload.values, Set(payload.optional ?? []), key.application)
     }
 
     /// An item has arrived from a primary; returns whether it is done with.

@@ -107,7 +107,7 @@ final class RemoteSettings {
             asked["digest"] = .data(digest)
             var answer = try await ask(command, asked, of: app, at: pairing)
             guard answer["short"] == true else { return answer }
-            let short = answer["settings"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+            let short = answer["settings"]?.arrayValue ?? []
             answer["settings"] = .array(SettingsState.rows(short, of: document).map { .dictionary($0) })
             answer["short"] = nil
             return answer
@@ -205,15 +205,18 @@ final class RemoteSettings {
     /// Only a primary may ask, and only for what the app has opened to it.
     private func carryOut(_ query: SettingsQueryFrame) async throws(ControlFailure) -> PropertyListDictionary {
         try checkPrimary(query.pairing)
+        let edit = try SettingsEdit(query)
         do throws(SettingsFailure) {
             switch ControlName(rawValue: query.command) {
             case .settingsGet: return try await rows(query)
             case .settingsSchema: return try await open(query).schemaBody
             case .settingsSet, .settingsReset:
-                await awaitTurn(of: query.pairing)
-                // The pairing may have ended meanwhile, and its edits with it.
-                guard device.role(query.pairing) == .secondary else { break }
-                return try await edit(query)
+                guard let edit else { break }
+                try await awaitTurn(of: query.pairing)
+                // The link may have ended meanwhile, or the pairing, and its edits with it.
+                guard links[query.pairing]?.answering[query.id] != nil, device.role(query.pairing) == .secondary
+                else { break }
+                return try await change(edit, query)
             default: break
             }
         } catch .file {
@@ -232,8 +235,8 @@ final class RemoteSettings {
     }
 
     /// An edit costs this device more than it costs the primary (LIM-116).
-    private func awaitTurn(of pairing: UniqueIdentifier) async {
-        let wait = paces[pairing, default: EditPace()].wait(at: scheduler.now)
+    private func awaitTurn(of pairing: UniqueIdentifier) async throws(SettingsFailure) {
+        guard let wait = paces[pairing, default: EditPace()].wait(at: scheduler.now) else { throw .busy }
         if wait > .zero { await scheduler.sleep(for: wait) }
     }
 
@@ -256,17 +259,50 @@ final class RemoteSettings {
         return body
     }
 
-    private func edit(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> PropertyListDictionary {
+    private func change(_ edit: SettingsEdit, _ query: SettingsQueryFrame) async throws(SettingsFailure)
+        -> PropertyListDictionary
+    {
         let editor = SettingsEditor.primary(query.pairing, name: device.name(query.pairing))
-        let texts = { (key: String) in query.body[key]?.arrayValue?.compactMap(\.stringValue) }
-        guard query.command == ControlName.settingsSet.rawValue else {
-            let done = try await settings.reset(texts("keys"), of: query.app, by: editor)
+        switch edit {
+        case .set(let values, let nothing, let isLoose):
+            let converted = try await settings.set(
+                values, empty: nothing, isLoose: isLoose, of: query.app, by: editor)
+            return ["converted": .array(converted.map { .string($0) })]
+        case .reset(let keys):
+            let done = try await settings.reset(keys, of: query.app, by: editor)
             return ["keys": .array(done.map { .string($0) })]
         }
-        let converted = try await settings.set(
-            query.body["values"]?.dictionaryValue ?? [:], empty: texts("nothing") ?? [],
-            isLoose: query.body["import"] == true, of: query.app, by: editor)
-        return ["converted": .array(converted.map { .string($0) })]
+    }
+}
+
+/// An edit as the body of a command, or of a primary's request, says it (CTL-40, CTL-41).
+enum SettingsEdit {
+    case set(PropertyListDictionary, nothing: [String], isLoose: Bool)
+    /// nil: all.
+    case reset([String]?)
+
+    /// nil for another request.
+    init?(_ query: SettingsQueryFrame) throws(ControlFailure) {
+        let body = BodyFields(query.body)
+        do throws(WireError) {
+            switch ControlName(rawValue: query.command) {
+            case .settingsSet:
+                let (values, nothing) = try Self.values(in: body)
+                self = .set(values, nothing: nothing, isLoose: try body.boolean("import", absent: false))
+            case .settingsReset: self = .reset(try body.optionalStrings("keys"))
+            default: return nil
+            }
+        } catch { throw ControlFailure(.badRequest, error.description) }
+    }
+
+    /// The values of a body, and the keys that it sets to nothing.
+    static func values(in body: BodyFields) throws(WireError) -> (values: PropertyListDictionary, nothing: [String]) {
+        let values = try body.required("values", "a dictionary", \.dictionaryValue)
+        let nothing = try body.optional("nothing", "an array of strings, none of them in 'values'") { value in
+            let keys = value.arrayValue?.compactMap(\.stringValue).filter { values[$0] == nil }
+            return keys?.count == value.arrayValue?.count ? keys : nil
+        }
+        return (values, nothing ?? [])
     }
 }
 

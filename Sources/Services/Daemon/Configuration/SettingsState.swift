@@ -83,11 +83,16 @@ struct SettingsState: Sendable {
         }
     }
 
-    /// The rows that short ones stand for, by the document that both ends have.
-    static func rows(_ short: [PropertyListDictionary], of document: SchemaDocument) -> [PropertyListDictionary] {
+    /// The rows that short ones stand for, by the document that both ends have. They are the other device's: of two
+    /// with one key the first counts, and what is no row is passed over.
+    static func rows(_ short: [PropertyListValue], of document: SchemaDocument) -> [PropertyListDictionary] {
+        var changes: [String: PropertyListDictionary] = [:]
+        for case .dictionary(let row) in short {
+            if let key = row["key"]?.stringValue, changes[key] == nil { changes[key] = row }
+        }
         let untouched = SettingsState(document: document, edits: SettingEdits(), signed: [:])
         return untouched.declaredRows.map { row in
-            guard let changed = short.first(where: { $0["key"] == row["key"] }) else { return row }
+            guard let changed = row["key"]?.stringValue.flatMap({ changes[$0] }) else { return row }
             var row = row
             for key in shortKeys { row[key] = changed[key] }
             return row

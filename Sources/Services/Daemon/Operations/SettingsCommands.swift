@@ -95,13 +95,7 @@ struct SettingsSetCommand: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         self.request = try SettingsRequest(request)
-        let values = try request.fields.required("values", "a dictionary", \.dictionaryValue)
-        nothing =
-            try request.fields.optional("nothing", "an array of strings, none of them in 'values'") { value in
-                let keys = value.arrayValue?.compactMap(\.stringValue).filter { values[$0] == nil }
-                return keys?.count == value.arrayValue?.count ? keys : nil
-            } ?? []
-        self.values = values
+        (values, nothing) = try SettingsEdit.values(in: request.fields)
         choices = try request.fields.optional("choices", "a dictionary", \.dictionaryValue) ?? [:]
         isLoose = try request.fields.boolean("import", absent: false)
     }
