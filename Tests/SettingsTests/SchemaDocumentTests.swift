@@ -176,6 +176,23 @@ import Testing
         #expect(cache.document([0]) == nil && cache.document([63]) != nil, "code counts in LIM-117")
     }
 
+    @Test("SCH-3: the first search that is given up ends the judgement of a set")
+    func costlySets() throws {
+        let names = (0..<8).map { "p\($0)" }
+        let schema = SettingsSchema(
+            names.map {
+                SettingDeclaration(
+                    name: $0, type: .string, editor: .edit, summary: "", pattern: "^(a+)+$",
+                    initialValue: .string("a"))
+            })
+        let text = String(repeating: "a", count: 40) + "b"
+        let values = PropertyListDictionary(uniqueKeysWithValues: names.map { ($0, .string(text)) })
+        let signed = #expect(throws: SettingsPayloadError.self) { try schema.payload(values) }
+        var edits = SettingEdits()
+        let edited = #expect(throws: SettingsPayloadError.self) { try edits.set(values, by: .user, in: schema) }
+        #expect(signed?.errors.count == 1 && edited?.errors.count == 1)
+    }
+
     @Test("SCH-4: the default of a secret stays in the app, and its values are judged without being shown")
     func secrets() throws {
         let secret = SettingDeclaration(

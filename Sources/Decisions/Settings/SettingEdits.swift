@@ -87,12 +87,14 @@ package struct SettingEdits: Sendable, Equatable {
     ) throws(SettingsPayloadError) -> [String] {
         var (next, converted, errors) = (self, [String](), [SettingError]())
         let all = changes.map { ($0.key, Optional($0.value)) } + empty.map { ($0, nil) }
-        for (key, value) in all {
+        judging: for (key, value) in all {
             switch schema.edit(key, value, by: author.access, isLoose: isLoose) {
             case .success(let edit):
                 next.put(schema.declarations[edit.place].stored(edit.value), key, by: author)
                 if edit.isConverted { converted.append(key) }
-            case .failure(let error): errors.append(error)
+            case .failure(let error):
+                errors.append(error)
+                if error.isCostly { break judging }
             }
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }

@@ -100,6 +100,11 @@ extension SettingError: CustomStringConvertible {
     }
 }
 
+extension SettingError {
+    /// A search was given up. The judgement of a set ends there: the next one may cost as much.
+    var isCostly: Bool { if case .patternTooCostly = rule { true } else { false } }
+}
+
 /// A mistake in the declaration of a configuration.
 public enum DeclarationProblem: Error, Sendable, Equatable {
     /// Nothing was found to declare: no property, or a build without reflection metadata.

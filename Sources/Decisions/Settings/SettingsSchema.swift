@@ -100,12 +100,14 @@ extension SettingsSchema {
         var taken = [SettingValue?](repeating: nil, count: declarations.count)
         var ignored: [String] = []
         var errors: [SettingError] = []
-        for (key, value) in values {
+        judging: for (key, value) in values {
             switch judge(key, value) {
             case .success(let found): taken[found.place] = found.value
             case .failure(let error) where error.rule == .unknownProperty && optional.contains(key):
                 ignored.append(key)
-            case .failure(let error): errors.append(error)
+            case .failure(let error):
+                errors.append(error)
+                if error.isCostly { break judging }
             }
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }

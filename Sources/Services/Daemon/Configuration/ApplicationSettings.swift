@@ -93,6 +93,8 @@ final class ApplicationSettings {
     private let device: Surroundings
     private let scheduler: any Scheduler
     private let worker: FileWorker
+    /// For what must not wait behind people's edits: signed configurations, and the end of a pairing.
+    private let judge: FileWorker
     private var underWay: [SettingsPayer: Int] = [:]
     private var waiters: [(app: ApplicationIdentifier, payer: SettingsPayer, changed: Expectation<Bool>)] = []
     /// Grows with each change of an app; one for each app that has changed since the start.
@@ -106,6 +108,7 @@ final class ApplicationSettings {
         self.device = device
         self.scheduler = scheduler
         worker = FileWorker(for: scheduler)
+        judge = FileWorker(for: scheduler)
     }
 
     private func folder(of app: ApplicationIdentifier) throws(SettingsFailure) -> SettingsFolder {
@@ -163,7 +166,7 @@ final class ApplicationSettings {
         guard let folder = try? folder(of: app), let digest = folder.schema else { return nil }
         // Unsafe, because a worker that closes calls back no more.
         let text: String? = await withUnsafeContinuation { continuation in
-            worker.perform({ () -> String? in
+            judge.perform({ () -> String? in
                 do {
                     _ = try folder.document().schema.payload(values, optional: optional)
                     return nil
@@ -250,7 +253,7 @@ final class ApplicationSettings {
         let folders = device.owners().map { folder(of: $0, $1) }
         // Unsafe, because a worker that closes calls back no more.
         return await withUnsafeContinuation { continuation in
-            worker.perform({
+            judge.perform({
                 folders.reduce(0) { $0 + ((try? $1.edits())?.keys { $0 == pairing }.count ?? 0) }
             }) { continuation.resume(returning: $0) }
         }
@@ -348,10 +351,16 @@ final class ApplicationSettings {
     }
 
     /// Waits for the disk; for tests that turn time by hand.
-    func waitForDisk() { worker.waitUntilIdle() }
+    func waitForDisk() {
+        worker.waitUntilIdle()
+        judge.waitUntilIdle()
+    }
 
-    /// Ends the thread.
-    func close() { worker.close() }
+    /// Ends the threads.
+    func close() {
+        worker.close()
+        judge.close()
+    }
 }
 
 /// The files of one app. They lie in a directory that the app's user may change: what is read is judged again.
