@@ -96,8 +96,8 @@ open class Configuration: @unchecked Sendable {
 
     /// Override to name the directory of the app's `Settings.bundle`, with `Root.plist`: its pages travel with the
     /// schema, their defaults are those of the properties, before ``reset()``, and they edit a ``Preference``
-    /// (Protocol/Settings.md SET-33 and SET-34, Protocol/Pages.md). An `InAppSettings.bundle` beside it hides its files.
-    /// Called once, by the initialiser.
+    /// (Protocol/Settings.md SET-33 and SET-34, Protocol/Pages.md). An `InAppSettings.bundle` beside it hides its
+    /// files. Called once, by the initialiser.
     open var settingsBundle: String? { nil }
 
     /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this
