@@ -26,6 +26,9 @@ final class Browser {
     /// The commands that the daemon got.
     private(set) var commands: [ConsoleQuestion] = []
 
+    /// The app's properties.
+    var declarations = Browser.declarations
+
     static let declarations = [
         SettingDeclaration(
             name: "volume", type: .integer, editor: .slider, summary: "Loudness", bounds: .integer(0...100),
@@ -110,10 +113,10 @@ final class Browser {
     private func reply(_ question: ConsoleQuestion) -> ConsoleReply {
         switch question.command {
         case .settingsSchema:
-            guard let document = try? SchemaDocument(writing: Self.declarations) else { return .success([:]) }
+            guard let document = try? SchemaDocument(writing: declarations) else { return .success([:]) }
             return .success(["schema": .data(document.bytes)])
         case .settingsGet:
-            let values = Self.declarations.map { declaration -> PropertyListValue in
+            let values = declarations.map { declaration -> PropertyListValue in
                 var row: PropertyListDictionary = ["key": .string(declaration.name), "layer": "default"]
                 row["value"] = declaration.isSecret ? nil : declaration.initialValue.propertyListValue
                 for (key, value) in rows[declaration.name] ?? [:] { row[key] = value }

@@ -3,6 +3,8 @@
 
 import TandemBase
 import TandemConsole
+import TandemPropertyList
+import TandemWire
 import Testing
 
 @Suite struct RequestTests {
@@ -28,6 +30,14 @@ import Testing
         }
         #expect(status("GET", Browser.head([("Origin", "http://localhost:80")])) == nil)
         #expect(status("POST", Browser.head()) == 403)
+        let places: [(site: String, target: String, status: Int?)] = [
+            ("same-origin", "empty", nil), ("none", "document", nil), ("cross-site", "document", nil),
+            ("same-site", "image", 403), ("cross-site", "empty", 403), ("same-site", "iframe", 403),
+        ]
+        for place in places {
+            let fields = [(name: "Sec-Fetch-Site", value: place.site), (name: "Sec-Fetch-Dest", value: place.target)]
+            #expect(status("GET", Browser.head(fields)) == place.status, "\(place)")
+        }
         #expect(status("PUT", Browser.head()) == 405)
         #expect(status("get", Browser.head()) == 405)
     }
@@ -52,6 +62,8 @@ import Testing
     @Test("CON-7, LIM-124: a form is text with so many fields, of which the last of a name counts")
     func fields() throws {
         let form = try #require(FormFields(Array("a=1&a=2&b+c=%C3%A9%26&d&=e&x=1%0D%0A2%0d3".utf8)))
+        let lines = try #require(FormFields(Array("x=a%0D%0Ab".utf8)))
+        #expect(lines["x"].map { Array($0.utf8) } == [97, 10, 98])
         #expect(form["a"] == "2" && form["b c"] == "é&" && form["d"] == "" && form["x"] == "1\n2\n3")
         for text in ["a=%", "a=%4", "a=%zz", "a=%ff", "a=%00", "%ff=a"] {
             #expect(FormFields(Array(text.utf8)) == nil, "\(text)")
@@ -130,22 +142,99 @@ import Testing
     }
 }
 
-@Suite struct ConnectionTableTests {
-    private static let table = """
-          sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-           0: 0100007F:12B7 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1 1 0 100 0 0 10 0
-           1: 0100007F:12B7 0100007F:A001 01 00000000:00000000 00:00000000 00000000  1000        0 2 1 0 20 4 30 10 -1
-           2: 0100007F:A001 0100007F:12B7 01 00000000:00000000 00:00000000 00000000  1001        0 3 1 0 20 4 30 10 -1
-           3: 0100007F:A002 0100007F:12B7 06 00000000:00000000 00:00000000 00000000     0        0 0 3 0
-           4: short
-        """
+@Suite struct SocketQuestionTests {
+    private let near = SocketEnd(address: [127, 0, 0, 1], port: 4780)
+    private let far = SocketEnd(address: [127, 0, 0, 1], port: 0xE60A)
+    private static let unknown = answer(2, [0xFE, 0xFF, 0xFF, 0xFF])
 
-    @Test("CON-4: the user of an established connection's other end is found, and of no other one")
+    /// A message of the kernel of this kind, in the order of a small-endian machine.
+    private static func answer(_ kind: UInt8, _ body: [UInt8]) -> [UInt8] {
+        [UInt8(16 + body.count), 0, 0, 0, kind, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0] + body
+    }
+
+    /// The far socket: its ports, its user and its inode.
+    private func found(_ user: UInt16, inode: UInt8 = 7, ports: [UInt8] = [0xE6, 0x0A, 0x12, 0xAC]) -> [UInt8] {
+        let owner = [UInt8(truncatingIfNeeded: user), UInt8(user >> 8), 0, 0, inode, 0, 0, 0]
+        return Self.answer(20, [2, 1, 0, 0] + ports + [UInt8](repeating: 0, count: 56) + owner)
+    }
+
+    @Test("CON-4: a connection is let in for the console's user and root alone, in any state of its socket")
     func owner() {
-        let owner = { ConnectionTable.owner(of: $0, to: "0100007F:12B7", in: Self.table) }
-        #expect(owner("0100007F:A001") == 1001)
-        #expect(owner("0100007F:A002") == nil)
-        #expect(owner("0200007F:A001") == nil)
-        #expect(ConnectionTable.owner(of: "", to: "", in: "") == nil)
+        let question = SocketQuestion(near: near, far: far)
+        #expect(question.isAllowed(1000, by: found(1000)) && question.isAllowed(1000, by: found(0)))
+        #expect(!question.isAllowed(1000, by: found(1001)))
+        #expect(!question.isAllowed(1000, by: found(0, inode: 0)))
+        #expect(!question.isAllowed(1000, by: found(0, ports: [0xE6, 0x0A, 0, 0])))
+        for count in 0..<found(0).count { #expect(!question.isAllowed(1000, by: Array(found(0).prefix(count)))) }
+    }
+
+    @Test("CON-4: a socket of this machine that is not found is refused, whichever form its address has")
+    func notFound() {
+        let mapped = [UInt8](repeating: 0, count: 10) + [255, 255]
+        let loopback = [UInt8](repeating: 0, count: 15) + [1]
+        let address: [UInt8] = [192, 0, 2, 1]
+        let isAllowed = { (near: [UInt8], far: [UInt8]) in
+            SocketQuestion(near: SocketEnd(address: near, port: 1), far: SocketEnd(address: far, port: 2))
+                .isAllowed(1000, by: Self.unknown)
+        }
+        for far in [[127, 0, 0, 1], [127, 9, 9, 9], mapped + [127, 0, 0, 1], loopback, address, mapped + address] {
+            #expect(!isAllowed(address, far), "\(far)")
+        }
+        #expect(isAllowed(address, [192, 0, 2, 2]) && isAllowed(address, mapped + [192, 0, 2, 2]))
+        #expect(!SocketQuestion(near: near, far: SocketEnd(address: address, port: 2)).isAllowed(0, by: []))
+    }
+
+    @Test("CON-4: the kernel is asked for the far socket, for a mapped address as for the one that it means")
+    func message() {
+        let mapped = SocketEnd(address: [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1], port: 0xE60A)
+        let message = SocketQuestion(near: near, far: mapped).message
+        #expect(message == SocketQuestion(near: near, far: far).message)
+        #expect(message.count == 72 && message[16] == 2 && message[17] == 6)
+        #expect(message[24..<32] == [0xE6, 0x0A, 0x12, 0xAC, 127, 0, 0, 1])
+    }
+}
+
+@Suite struct QuestionLineTests {
+    private final class Daemon {
+        var questions: [(question: ConsoleQuestion, answer: (ConsoleReply) -> Void)] = []
+        lazy var line = QuestionLine { [unowned self] in questions.append(($0, $1)) }
+        var commands: [ControlName] { questions.map(\.question.command) }
+
+        func answer() { questions.removeFirst().answer(.success([:])) }
+    }
+
+    private func question(_ command: ControlName, _ device: UInt8?) -> ConsoleQuestion {
+        ConsoleQuestion(command, device.map { ["pairing": .data([$0])] } ?? [:])
+    }
+
+    @Test("CON-16: questions about one secondary are asked one after the other, and a save waits for a look's turn")
+    func oneSecondary() {
+        let daemon = Daemon()
+        var done: [Int] = []
+        daemon.line.ask([question(.settingsSchema, 1), question(.settingsGet, 1)]) { done.append($0.count) }
+        daemon.line.ask([question(.settingsSet, 1)]) { _ in
+            done.append(-1)
+            daemon.line.ask([question(.settingsReset, 1)]) { _ in done.append(-2) }
+        }
+        #expect(daemon.commands == [.settingsSchema])
+        daemon.answer()
+        #expect(daemon.commands == [.settingsGet] && done.isEmpty)
+        daemon.answer()
+        #expect(daemon.commands == [.settingsSet] && done == [2])
+        daemon.answer()
+        #expect(daemon.commands == [.settingsReset] && done == [2, -1])
+        daemon.answer()
+        #expect(daemon.commands.isEmpty && done == [2, -1, -2])
+        daemon.line.ask([question(.settingsGet, 1)]) { _ in }
+        #expect(daemon.commands == [.settingsGet])
+    }
+
+    @Test("CON-10: a request waits for no other device's, and for none about the own device")
+    func others() {
+        let daemon = Daemon()
+        for device: UInt8? in [1, 2, nil, nil] {
+            daemon.line.ask([question(.settingsSchema, device), question(.settingsGet, device)]) { _ in }
+        }
+        #expect(daemon.commands == [ControlName](repeating: .settingsSchema, count: 4))
     }
 }

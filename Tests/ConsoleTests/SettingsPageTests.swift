@@ -1,9 +1,11 @@
 // Pages of settings: a form is judged as a whole whatever the browser has checked, and what may not be seen or edited
 // is not.
 
+import TandemBase
 import TandemConsole
 import TandemOperations
 import TandemPropertyList
+import TandemSettings
 import TandemWire
 import Testing
 
@@ -32,6 +34,65 @@ import Testing
         #expect(browser.commands.last?.body["nothing"] == ["colour"])
         #expect(browser.post(Browser.page + "/pages/More", "b.name=a&v.name=")?.status == 303)
         #expect(browser.changed == ["name": ""])
+    }
+
+    @Test("CON-12: what was typed on several lines is several texts, whatever ends the lines")
+    func lines() throws {
+        let browser = Browser()
+        browser.enter()
+        #expect(browser.post(Browser.page, "b.hosts=a%0D%0Ab&v.hosts=a%0D%0Ab%0D%0Ac")?.status == 303)
+        #expect(browser.changed == ["hosts": ["a", "b", "c"]])
+        let more = Browser.page + "/pages/More"
+        browser.rows["name"] = ["value": "a\r\nb", "layer": "user"]
+        let page = try #require(browser.get(more)?.text)
+        #expect(page.contains("<textarea") && !page.contains("type=\"text\""))
+        let count = browser.commands.count
+        #expect(browser.post(more, "b.name=a%0D%0Ab&v.name=a%0D%0Ab")?.status == 303)
+        #expect(browser.post(more, "v.name=a%0D%0Ab")?.status == 303)
+        #expect(!browser.commands.dropFirst(count).contains { $0.command == .settingsSet })
+        // As characters they are the same, and yet a person has changed them.
+        #expect(browser.post(more, "b.name=%C3%A9&v.name=e%CC%81")?.status == 303)
+        let name = browser.changed?.dictionaryValue?["name"]?.stringValue
+        #expect(name.map { Array($0.utf8) } == Array("e\u{301}".utf8))
+    }
+
+    @Test("CON-12: a boolean that may be nil has three entries, and no control has a value of its own")
+    func controls() throws {
+        let browser = Browser()
+        let numbers: [(value: Double, most: Double)] = [(1.5, 2), (9, 2)]
+        browser.declarations = [
+            SettingDeclaration(
+                name: "decided", type: .boolean, editor: .toggle, summary: "", allowsNothing: true,
+                initialValue: .nothing)
+        ]
+        for (place, number) in numbers.enumerated() {
+            browser.declarations.append(
+                SettingDeclaration(
+                    name: "n\(place)", type: .double, editor: .slider, summary: "", bounds: .double(0...number.most),
+                    initialValue: .double(1)))
+            browser.rows["n\(place)"] = ["value": .real(number.value), "layer": "user"]
+        }
+        browser.enter()
+        let page = try #require(browser.get(Browser.page)?.text)
+        #expect(!page.contains("checkbox") && page.contains("<option value=\"\" selected>"))
+        for (place, type) in ["range", "text"].enumerated() {
+            let id = "f-" + "n\(place)".utf8.map { String($0, radix: 16) }.joined()
+            #expect(page.contains("<input type=\"\(type)\" id=\"\(id)\""), "\(place)")
+        }
+        let count = browser.commands.count
+        #expect(browser.post(Browser.page, "b.decided=&v.decided=&b.n0=1.50&v.n0=1.5")?.status == 303)
+        #expect(!browser.commands.dropFirst(count).contains { $0.command == .settingsSet })
+        #expect(browser.post(Browser.page, "b.decided=&v.decided=false")?.status == 303)
+        #expect(browser.changed == ["decided": false])
+    }
+
+    @Test("CON-12: a refused form shows what is there now in the fields that nobody has touched")
+    func untouched() throws {
+        let browser = Browser()
+        browser.enter()
+        browser.rows["mode"] = ["value": "b", "layer": "user"]
+        let page = try #require(browser.post(Browser.page, "b.mode=a&v.mode=a&b.volume=50&v.volume=101")?.text)
+        #expect(page.contains("<option value=\"b\" selected>") && page.contains("value=\"101\""))
     }
 
     @Test("CON-12: one mistake and nothing is changed, each with the schema's own text, and what was typed is kept")
@@ -149,6 +210,16 @@ import Testing
         #expect(updates.event(ofStatus: ["uptime": 1, "pairings": [["since": 1, "level": "linked"]]]) == nil)
         #expect(updates.event(ofStatus: ["uptime": 2, "pairings": [["since": 2, "level": "linked"]]]) == nil)
         #expect(updates.event(ofStatus: ["uptime": 2, "pairings": [["since": 0, "level": "unreachable"]]]) != nil)
+    }
+
+    @Test("CON-15, LIM-126: looks at an app's settings have a pause, however fast its device answers")
+    func pause() {
+        let start = MonotonicTime(nanoseconds: 0)
+        var updates = LiveUpdates()
+        updates.looks(at: start)
+        #expect(updates.pause(at: start) == .milliseconds(500))
+        #expect(updates.pause(at: start + .milliseconds(200)) == .milliseconds(300))
+        #expect(updates.pause(at: start + .seconds(10)) == .zero)
     }
 
     @Test("CON-11: the front page has what the command line has, and says what the daemon does not answer")

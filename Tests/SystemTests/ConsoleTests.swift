@@ -73,6 +73,23 @@ import Testing
         #expect(event.text.contains("\"key\":\"volume\""), "\(event.text)")
     }
 
+    @Test(.enabled(if: geteuid() == 0))
+    func `CON-4: another user's connection is hung up, whichever socket it has, and takes no place`() async throws {
+        try console.enter()
+        let request = "GET / HTTP/1.1\r\nHost: 127.0.0.1:\(console.port)\r\nCookie: \(console.cookie)\r\n\r\n"
+        for (isMapped, isHalf) in [(false, false), (true, false), (false, true), (true, true)] {
+            for (owner, status): (uid_t?, Int) in [(nil, 200), (1001, 0)] {
+                let client = try WebClient(port: console.port, owner: owner, isMapped: isMapped)
+                client.write(request)
+                if isHalf { client.endWriting() }
+                #expect(client.read { $0.contains("\r\n\r\n") }.status == status, "\(isMapped) \(isHalf)")
+            }
+        }
+        let others = try (0..<100).map { _ in try WebClient(port: console.port, owner: 1001) }
+        #expect(try console.get("/").status == 200)
+        for other in others { #expect(other.read().text.isEmpty) }
+    }
+
     @Test func `CON-5, CON-6, CON-7, CON-8: hostile requests get a refusal, and the console goes on`() async throws {
         try console.enter()
         let (port, cookie) = (console.port, console.cookie)

@@ -69,10 +69,11 @@ final class ConsoleService {
     }
 }
 
-/// The way to the daemon: several requests at once, each over a connection of its own, each under a deadline.
+/// The way to the daemon: requests in turn, each over a connection of its own and under a deadline.
 final class DaemonPort {
     private let path: String
     private let loop: EventLoop
+    private lazy var line = QuestionLine { [unowned self] question, completion in ask(question, completion) }
 
     init(path: String, loop: EventLoop) {
         self.path = path
@@ -87,15 +88,8 @@ final class DaemonPort {
             software: "tandem-console \(PairedSession.version)", loop: loop, completion: completion)
     }
 
-    /// Asks all; calls back when each has its answer, in their order.
+    /// Asks all when their turn comes; calls back with their answers in their order.
     func ask(_ questions: [ConsoleQuestion], _ completion: @escaping ([ConsoleReply]) -> Void) {
-        var replies = [ConsoleReply?](repeating: nil, count: questions.count)
-        for (place, question) in questions.enumerated() {
-            ask(question) { reply in
-                replies[place] = reply
-                let all = replies.compactMap(\.self)
-                if all.count == questions.count { completion(all) }
-            }
-        }
+        line.ask(questions, completion)
     }
 }

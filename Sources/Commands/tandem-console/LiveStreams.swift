@@ -104,14 +104,9 @@ private final class Watch {
     private func look() {
         timer = nil
         guard let place else { return lookAtDevice() }
-        let questions = Console.questions(place)
-        var replies = [ConsoleReply?](repeating: nil, count: questions.count)
-        exchanges = questions.enumerated().map { number, question in
-            daemon.ask(question) { [weak self] reply in
-                replies[number] = reply
-                let all = replies.compactMap(\.self)
-                if all.count == questions.count { self?.found(all) }
-            }
+        updates.looks(at: loop.now)
+        daemon.ask(Console.questions(place)) { [weak self] replies in
+            if let self, !isStopped { found(replies) }
         }
     }
 
@@ -127,22 +122,23 @@ private final class Watch {
 
     /// A failure is looked at again after a while: the app or the daemon may come back.
     private func found(_ replies: [ConsoleReply]) {
-        guard case .success(let schema) = replies[0], case .success(let state) = replies[1],
+        guard let place, case .success(let schema) = replies[0], case .success(let state) = replies[1],
             let form = try? SettingsForm(schema: schema, state: state), let ordinal = form.ordinal
         else { return lookLater() }
         if let event = updates.event(of: form) { send(event) }
-        guard !isStopped, let place else { return }
         let question = Console.waiting(place, after: ordinal, atMost: Self.wait)
         exchanges = [
             daemon.ask(question) { [weak self] reply in
-                guard let self, !isStopped else { return }
-                if case .success = reply { look() } else { lookLater() }
+                guard let self else { return }
+                if case .success = reply { look(after: updates.pause(at: loop.now)) } else { lookLater() }
             }
         ]
     }
 
-    private func lookLater() {
+    private func lookLater() { look(after: Self.pause) }
+
+    private func look(after pause: Duration) {
         guard !isStopped else { return }
-        timer = loop.schedule(after: Self.pause) { [weak self] in self?.look() }
+        timer = loop.schedule(after: pause) { [weak self] in self?.look() }
     }
 }

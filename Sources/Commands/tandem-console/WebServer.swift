@@ -169,12 +169,12 @@ enum WebServerError: Error, CustomStringConvertible {
 /// A browser's connection.
 private final class WebConnection {
     let socket: Int32
-    /// Whether another user of this machine has opened it; nil before that is looked up.
-    var isForeign: Bool?
+    /// Whether another user of this machine has opened it.
+    let isForeign: Bool
     /// The beginning of the phase for which the browser has some time.
     var began: MonotonicTime?
 
-    init(socket: Int32) { self.socket = socket }
+    init(socket: Int32, isForeign: Bool) { (self.socket, self.isForeign) = (socket, isForeign) }
 }
 
 /// One request and its answer; confined to its loop's thread.
@@ -235,7 +235,7 @@ final class WebExchange {
         switch phase {
         case .head:
             request = WebRequest(method, target, fields: fields())
-            if isForeign { return queue(WebAnswer(403, "the console belongs to another user\n", closes: true)) }
+            if place?.isForeign ?? true { return .NO }
             if let refusal = server.refusal(request) { return queue(refusal) }
             phase = .body
             return .YES
@@ -281,14 +281,6 @@ final class WebExchange {
 
     private var place: WebConnection? {
         tandem_web_context(connection).map { Unmanaged<WebConnection>.fromOpaque($0).takeUnretainedValue() }
-    }
-
-    /// Looked up once for a connection.
-    private var isForeign: Bool {
-        guard let place else { return true }
-        let isForeign = place.isForeign ?? !PeerUser.isAllowed(atOtherEndOf: place.socket, user: server.user)
-        place.isForeign = isForeign
-        return isForeign
     }
 
     // MARK: responses
@@ -395,7 +387,11 @@ private func webNotify(
 ) {
     guard let server = server(context), let connection, let place else { return }
     if event == .CONNECTION_NOTIFY_STARTED {
-        let opened = WebConnection(socket: tandem_web_socket(connection))
+        let socket = tandem_web_socket(connection)
+        let opened = WebConnection(
+            socket: socket, isForeign: !PeerUser.isAllowed(atOtherEndOf: socket, user: server.user))
+        // Before it has sent anything: others' connections take no places.
+        if opened.isForeign { Linux.hangUp(socket) }
         place.pointee = Unmanaged.passRetained(opened).toOpaque()
         server.opened(opened)
     } else if let known = place.pointee {

@@ -33,7 +33,7 @@ package enum ConsoleStep {
     case answer(WebAnswer)
     /// The answer, by which a browser was let in: the address for the next one is to be printed.
     case welcome(WebAnswer)
-    /// Requests to the daemon, all at once; their answers in the same order lead to the next step.
+    /// Requests to the daemon, one after the other; their answers in the same order lead to the next step.
     case ask([ConsoleQuestion], then: ([ConsoleReply]) -> ConsoleStep)
     /// A stream of changes, of an app's settings or of the device.
     case stream(AppPlace?)

@@ -75,10 +75,15 @@ package enum ConsoleFiles {
           const isBox = control.type === "checkbox";
           const present = isBox ? String(control.checked) : control.value;
           const isTouched = document.activeElement === control || (shown && present !== shown.value);
-          control.disabled = change.locked;
+          for (const field of row.querySelectorAll("input, select, textarea")) field.disabled = change.locked;
           if (change.secret || isTouched) return;
           if (isBox) control.checked = change.text === "true"; else control.value = change.text;
-          if (shown) shown.value = change.text;
+          if (control.tagName === "SELECT" && control.value !== change.text) {
+            control.add(new Option(change.text, change.text));
+            control.value = change.text;
+          }
+          // A control may write a value in its own way, and that is no change of a person's.
+          if (shown) shown.value = isBox ? String(control.checked) : control.value;
           const output = row.querySelector("output");
           if (output) output.textContent = control.value;
           if (news) news.textContent = row.querySelector("label").textContent + " has changed.";

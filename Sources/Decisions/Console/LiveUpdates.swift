@@ -1,7 +1,7 @@
 // Changes of an app's settings, or of the device, as events for open pages (server-sent events): a page that shows a
 // field takes its new value, unless a person is at it.
 
-import TandemBase
+package import TandemBase
 package import TandemPropertyList
 import TandemSettings
 
@@ -10,11 +10,24 @@ package struct LiveUpdates: Sendable {
     /// Bytes of an event that are kept for a browser that does not read (LIM-126).
     package static let byteLimit = 262_144
 
+    /// Time from one look at an app's settings to the next, however fast its edits or its device's answers are
+    /// (LIM-126).
+    package static let leastPause = Duration.milliseconds(500)
+
+    private var lookedAt: MonotonicTime?
     private var settings: SettingsForm?
     private var device: PropertyListValue?
 
     /// Nothing is known yet.
     package init() {}
+
+    /// A look begins.
+    package mutating func looks(at now: MonotonicTime) { lookedAt = now }
+
+    /// The time until the next look may begin.
+    package func pause(at now: MonotonicTime) -> Duration {
+        lookedAt.map { max(.zero, Self.leastPause - now.since($0)) } ?? .zero
+    }
 
     /// The event of an app's new state; nil at first, and if nothing has changed.
     package mutating func event(of form: SettingsForm) -> String? {

@@ -45,7 +45,8 @@ package struct SettingField: Sendable {
                 "The app sets it itself."
             } else if !declaration.hasText
                 || (stored != nil && !declaration.isSecret
-                    && Self.value(of: text, for: declaration) != stored)
+                    && Self.value(
+                        of: declaration.type == .string ? text : FormFields.lines(text), for: declaration) != stored)
             {
                 "This value has no text form; the command line edits it."
             } else { nil }
@@ -54,6 +55,21 @@ package struct SettingField: Sendable {
     /// The stored form that a text of the field means; a text that is no value of the type stays a text, which the
     /// schema refuses by name.
     package func value(of text: String) -> PropertyListValue { Self.value(of: text, for: declaration) }
+
+    /// Whether a person has changed the field in a form.
+    func isTouched(in form: FormFields) -> Bool {
+        form[SettingsForm.name(key)].map { !isSame($0, form[SettingsForm.shownName(key)] ?? self.text) } ?? false
+    }
+
+    /// Whether two texts are the same for a form. Browsers write numbers in their own way, and line ends as LF; of
+    /// other texts each byte counts.
+    fileprivate func isSame(_ one: String, _ other: String) -> Bool {
+        if FormFields.lines(one).utf8.elementsEqual(FormFields.lines(other).utf8) { return true }
+        switch declaration.type {
+        case .integer, .float, .double: return value(of: one) == value(of: other)
+        case .boolean, .string, .data, .date, .url, .coded, .strings, .array, .dictionary, .set: return false
+        }
+    }
 
     private static func value(of text: String, for declaration: SettingDeclaration) -> PropertyListValue {
         if let choice = declaration.choices.first(where: { $0.value.text == text }),
@@ -67,7 +83,10 @@ package struct SettingField: Sendable {
             case .string: .string(text)
             case .strings:
                 .strings(
-                    text.isEmpty ? [] : text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+                    text.isEmpty
+                        ? []
+                        : text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(
+                            String.init))
             case .array, .dictionary, .set:
                 (try? JSONReader.read(text)).flatMap { SettingValue($0, as: declaration.type) }
             case .integer, .float, .double, .date, .url:
@@ -151,15 +170,16 @@ package struct SettingsForm: Sendable {
     package func changes(in form: FormFields, by author: SettingAuthor) throws(FormMistakes) -> FormChanges {
         var (changes, mistakes): (FormChanges, [String: String]) = (FormChanges(), [:])
         for key in form.names(after: Self.name("")) {
-            guard let text = form[Self.name(key)], text != form[Self.shownName(key)] else { continue }
+            guard let text = form[Self.name(key)] else { continue }
             guard let place = schema.place(of: key) else {
                 mistakes[""] = SettingError(property: key, value: "", rule: .unknownProperty).description
                 continue
             }
             let field = fields[place]
+            guard field.isTouched(in: form) else { continue }
             if let lock = field.lock {
                 mistakes[key] = lock
-            } else if text != field.text {
+            } else if !field.isSame(text, field.text) {
                 if text.isEmpty, field.isEmptyNothing {
                     changes.nothing.append(key)
                 } else {

@@ -119,7 +119,9 @@ package struct SettingsPage {
     private static let layers = ["signed": "signed", "user": "edited", "default": "default"]
 
     private func control(_ field: SettingField, id: String, isWrong: Bool) -> Markup {
-        let text = refused?.fields[SettingsForm.name(field.key)] ?? field.text
+        // A field that nobody has touched shows what is there now, and not what was there when the page was made.
+        let typed = refused.flatMap { field.isTouched(in: $0.fields) ? $0.fields[SettingsForm.name(field.key)] : nil }
+        let text = typed ?? field.text
         let frame = SettingControl(field: field, id: id, text: text, isWrong: isWrong)
         let control = frame.control
         guard field.lock == nil else { return control }
@@ -186,21 +188,27 @@ private struct SettingControl {
 
     var control: Markup {
         if declaration.isSecret { return input("password", bounds: nil) }
-        if declaration.type == .boolean, declaration.choices.isEmpty { return checkbox }
+        if declaration.type == .boolean, declaration.choices.isEmpty { return boolean }
         switch declaration.editor {
         case .choice: return menu
         case .preference where !declaration.choices.isEmpty: return menu
-        case .editableChoice: return Markup([input("text", bounds: nil, list: "\(id)-list"), suggestions])
-        case .slider: return Markup([input("range", bounds: declaration.bounds), output])
+        case .editableChoice where !hasLineEnds:
+            return Markup([input("text", bounds: nil, list: "\(id)-list"), suggestions])
+        case .editableChoice: return area
+        case .slider where isNumber(within: true):
+            return Markup([input("range", bounds: declaration.bounds), output])
+        case .slider: return edit
         case .toggle, .edit, .preference: return edit
         }
     }
 
     private var edit: Markup {
         switch declaration.type {
-        case .integer, .float, .double: input("number", bounds: declaration.bounds)
+        case .integer, .float, .double:
+            text.isEmpty || isNumber(within: false)
+                ? input("number", bounds: declaration.bounds) : input("text", bounds: nil)
         case .strings, .array, .dictionary, .set: area
-        case .string where text.contains("\n"): area
+        case .string where hasLineEnds: area
         case .boolean, .string, .data, .date, .url, .coded: input("text", bounds: nil)
         }
     }
@@ -215,7 +223,30 @@ private struct SettingControl {
             ends.map { .init("min", $0.least) } ?? .flag("min", if: false),
             ends.map { .init("max", $0.most) } ?? .flag("max", if: false),
             list.map { .init("list", $0) } ?? .flag("list", if: false),
-            .flag("disabled", if: isLocked), describedBy, invalid)
+            .flag("disabled", if: isLocked),
+            type == "password" ? .init("autocomplete", "new-password") : .flag("autocomplete", if: false),
+            describedBy, invalid)
+    }
+
+    private var hasLineEnds: Bool { text.utf8.contains { $0 == 10 || $0 == 13 } }
+
+    /// Whether a browser's control for numbers keeps the text: it knows finite numbers within its bounds alone.
+    /// - Parameter needsBounds: whether both bounds have to be there; a range has others of its own without them.
+    private func isNumber(within needsBounds: Bool) -> Bool {
+        guard let number = Double(text), number.isFinite, text.utf8.allSatisfy({ "+-.0123456789Ee".utf8.contains($0) }),
+            text.utf8.first != UInt8(ascii: "+")
+        else { return false }
+        guard let ends = declaration.bounds?.texts else { return !needsBounds }
+        guard let least = Double(ends.least), let most = Double(ends.most), least <= number, number <= most else {
+            return false
+        }
+        return !needsBounds || max(abs(least), abs(most)) <= 0x1p53
+    }
+
+    /// A box has two states; a value that may be neither is a menu.
+    private var boolean: Markup {
+        if !declaration.allowsNothing, ["true", "false"].contains(text) { return checkbox }
+        return menu(of: (declaration.allowsNothing ? [("none", "")] : []) + [("yes", "true"), ("no", "false")])
     }
 
     private var checkbox: Markup {
@@ -226,16 +257,18 @@ private struct SettingControl {
         return Markup([.single("input", .init("type", "hidden"), .init("name", name), .init("value", "false")), box])
     }
 
-    private var menu: Markup {
-        let isListed = declaration.choices.contains { $0.value.text == text }
+    private var menu: Markup { menu(of: declaration.choices.map { ($0.label, $0.value.text) }) }
+
+    private func menu(of entries: [(label: String, text: String)]) -> Markup {
+        let isListed = entries.contains { $0.text == text }
         let choices = isListed ? [] : [Markup.tag("option", .init("value", text), .flag("selected"), text: text)]
         return .tag(
             "select", .init("id", id), .init("name", name), .flag("disabled", if: isLocked), describedBy, invalid,
             of: choices
-                + declaration.choices.map { choice in
+                + entries.map { entry in
                     .tag(
-                        "option", .init("value", choice.value.text), .flag("selected", if: choice.value.text == text),
-                        text: choice.label)
+                        "option", .init("value", entry.text), .flag("selected", if: entry.text == text),
+                        text: entry.label)
                 })
     }
 

@@ -130,6 +130,12 @@ package struct RequestGate: Sendable {
         guard origin.allSatisfy({ origins.contains($0.lowercased()) }), origin.count < 2,
             request.method != "POST" || origin.count == 1
         else { return WebAnswer(403, "the request comes from another site\n", closes: true) }
+        // An element of another site's page may not ask either, with the cookie that browsers add; a link there may.
+        let site = request.values("sec-fetch-site")
+        guard
+            site.allSatisfy({ ["same-origin", "none"].contains($0) })
+                || request.values("sec-fetch-dest") == ["document"]
+        else { return WebAnswer(403, "the request comes from another site\n", closes: true) }
         return refusal(ofBody: request)
     }
 
@@ -175,7 +181,7 @@ package struct FormFields: Sendable, Equatable {
                 let value = PercentText.decode(parts.dropFirst().first ?? [], plusIsBlank: true)
             else { return nil }
             // Browsers send line ends as CR LF, whatever the text had.
-            values[name] = value.contains("\r") ? Self.lines(value) : value
+            values[name] = Self.lines(value)
         }
     }
 
@@ -187,7 +193,9 @@ package struct FormFields: Sendable, Equatable {
         values.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
     }
 
-    private static func lines(_ text: String) -> String {
+    /// The text as a form gives it back, with LF at the ends of lines. A `Character` may be both CR and LF, so that
+    /// scalars decide.
+    static func lines(_ text: String) -> String {
         var lines = String.UnicodeScalarView()
         var previous: UnicodeScalar?
         for scalar in text.unicodeScalars {

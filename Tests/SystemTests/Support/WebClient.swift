@@ -21,16 +21,27 @@ final class WebClient {
 
     private let descriptor: Int32
 
-    /// Connects to a port of loopback, or to a Unix socket.
-    init(port: UInt16) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var target = sockaddr_in()
-        target.sin_family = sa_family_t(AF_INET)
-        target.sin_port = port.bigEndian
-        target.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    /// Connects to a port of loopback.
+    /// - Parameters:
+    ///   - owner: the user that the socket belongs to; nil for the test's own.
+    ///   - isMapped: whether it is a socket of IPv6, with the address within it.
+    init(port: UInt16, owner: uid_t? = nil, isMapped: Bool = false) throws {
+        descriptor = socket(isMapped ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if let owner { try #require(fchown(descriptor, owner, .max) == 0) }
+        let ends: [UInt8] = [UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]
+        let rest: [UInt8] =
+            isMapped
+            ? [UInt8](repeating: 0, count: 14) + [255, 255, 127, 0, 0, 1, 0, 0, 0, 0]
+            : [127, 0, 0, 1] + [UInt8](repeating: 0, count: 8)
+        var target = sockaddr_storage()
+        target.ss_family = sa_family_t(isMapped ? AF_INET6 : AF_INET)
+        withUnsafeMutableBytes(of: &target) { bytes in
+            for (offset, byte) in (ends + rest).enumerated() { bytes[2 + offset] = byte }
+        }
         let isConnected = withUnsafePointer(to: &target) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(4 + rest.count)) == 0
+            }
         }
         try #require(isConnected)
         var patience = timeval(tv_sec: 60, tv_usec: 0)
@@ -45,6 +56,9 @@ final class WebClient {
         let bytes = Array(text.utf8)
         return send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
+
+    /// Says that nothing more comes.
+    func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Reads until the console ends the connection, or until the text satisfies a condition.
     func read(until condition: (String) -> Bool = { _ in false }) -> Answer {
