@@ -147,7 +147,7 @@ import Testing
         browser.rows["volume"] = ["layer": "user", "value": 7, "edited": true, "by": "hub"]
         browser.configurations = [["app": .string(Browser.app), "version": 3, "state": "applied"]]
         let page = try #require(browser.get(Browser.page)?.text)
-        for text in ["Lamp 1.2", "Configuration 3: applied, signature valid", "Edited by hub."] {
+        for text in ["Lamp 1.2", "Configuration 3: applied<", "Edited by hub."] {
             #expect(page.contains(text), "\(text)")
         }
         browser.configurations[0]["waived"] = true

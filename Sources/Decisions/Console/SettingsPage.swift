@@ -309,7 +309,10 @@ private struct AppFacts {
     init(_ app: ApplicationIdentifier, _ status: Fact) {
         let isOf = { (fact: Fact) in fact.text("app") == app.description }
         self.app = status.list("applications").first(where: isOf) ?? Fact([:])
-        configurations = status.list("configurations").filter { isOf($0) && !$0.text("version").isEmpty }
+        // Those with a pairing are forwarded, and the app of another device judges them.
+        configurations = status.list("configurations").filter {
+            isOf($0) && !$0.text("version").isEmpty && $0.body["pairing"] == nil
+        }
     }
 
     var markup: Markup {
@@ -321,13 +324,19 @@ private struct AppFacts {
         if !app.digest("anchor").isEmpty {
             lines.append(.tag("p", foreign: "Configuration key \(app.digest("anchor"))"))
         }
-        for configuration in configurations {
-            let text = "Configuration \(configuration.text("version")): \(configuration.text("state"))"
-            lines.append(
-                configuration.body["waived"] == true
-                    ? .tag("p", .init("class", "mistake"), foreign: "\(text), invalid signature allowed")
-                    : .tag("p", foreign: "\(text), signature valid"))
-        }
+        for configuration in configurations { lines.append(line(configuration)) }
         return .tag("section", .init("aria-label", "App"), of: lines)
+    }
+
+    private func line(_ configuration: Fact) -> Markup {
+        let state = configuration.text("state")
+        var text = "Configuration \(configuration.text("version")): \(state)"
+        let waived = "invalid signature allowed"
+        let isWaived = configuration.body["waived"] == true
+        if isWaived, !state.contains(waived) { text += ", \(waived)" }
+        let isRevoked = configuration.text("signer") == "revoked"
+        if isRevoked { text += ", signed with a key that was taken back" }
+        return isWaived || isRevoked
+            ? .tag("p", .init("class", "mistake"), foreign: text) : .tag("p", foreign: text)
     }
 }
