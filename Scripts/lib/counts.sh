@@ -33,10 +33,12 @@ relay_up() {
     wait_for 20 test -S "$place/$1/secondary.sock"
 }
 
-# trips NAME BYTES PAIRS WINDOW: one line of JSON, for each round trip of the case.
+# trips NAME BYTES PAIRS WINDOW: one line of JSON, for each round trip of the case. A number of trips and no time alone:
+# what a daemon does once would be much of the few that a busy machine makes in a second.
 trips() {
-    timeout 60 "$place/load" trips tandem --at "$place/$1/primary.sock" --counterpart "$place/$1/secondary.sock" \
-        --relay "${started[$1]}" --counts "$place/$1.counts" --bytes "$2" --pairs "$3" --window "$4" --seconds 1
+    timeout 120 "$place/load" trips tandem --at "$place/$1/primary.sock" --counterpart "$place/$1/secondary.sock" \
+        --relay "${started[$1]}" --counts "$place/$1.counts" --bytes "$2" --pairs "$3" --window "$4" --seconds 1 \
+        --least 30000
 }
 
 # count_frames BYTES PAIRS WINDOW CALLS READS-AND-WRITES: runs the case on a relay of its own and judges it.

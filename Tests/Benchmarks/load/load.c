@@ -2,7 +2,7 @@
 //
 //     load trips  PROTOCOL --at A --counterpart B [--pairs 1] [--window 1] OPTIONS
 //     load fanout PROTOCOL --at A --counterpart B [--receivers 100] [--burst 16] OPTIONS
-//         OPTIONS: [--bytes 300] [--seconds 1] [--relay PID [--counts FILE]]
+//         OPTIONS: [--bytes 300] [--seconds 1] [--least TRIPS] [--relay PID [--counts FILE]]
 //     load durable PROTOCOL --at A [--counterpart B] [--until accepted|stored|handled] [--window 1] [--app N] OPTIONS
 //     load receipts tandem --at A --counterpart B [--receivers 100] [--until accepted|handled] OPTIONS
 //     load crowd  PROTOCOL --at A --counterpart B --connections N [--relay PID | --slow]     until SIGTERM
@@ -28,7 +28,8 @@ static const struct option names[] = {
     {"at", 1, 0, 'a'}, {"counterpart", 1, 0, 'c'}, {"pairs", 1, 0, 'p'}, {"window", 1, 0, 'w'},
     {"receivers", 1, 0, 'r'}, {"burst", 1, 0, 'u'}, {"connections", 1, 0, 'n'}, {"bytes", 1, 0, 'b'},
     {"seconds", 1, 0, 's'}, {"relay", 1, 0, 'i'}, {"also", 1, 0, 'l'}, {"counts", 1, 0, 'f'}, {"slow", 0, 0, 'o'},
-    {"until", 1, 0, 't'}, {"app", 1, 0, 'm'}, {0},
+    {"until", 1, 0, 't'}, {"app", 1, 0, 'm'}, {"least", 1, 0, 'e'},
+    {0},
 };
 
 static void set(int name, const char *value) {
@@ -47,6 +48,7 @@ static void set(int name, const char *value) {
     case 'l': options.also = (int)number; break;
     case 'f': options.counts = value; break;
     case 't': options.until = value; break;
+    case 'e': options.least = number; break;
     case 'm': options.app = number; break;
     case 'o': options.slow = true; break;
     default: exit(2);

@@ -22,6 +22,7 @@ struct options {
     unsigned connections;          // of a crowd
     unsigned bytes;                // of the application's dictionary
     double seconds;
+    unsigned least;                // round trips, however long they take
     int relay;                     // its process id, for its clock and its memory
     int also;                      // a second process whose clock counts, too
     const char *counts;            // the file of counts.c

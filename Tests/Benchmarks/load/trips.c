@@ -41,8 +41,9 @@ static void take(struct connection *it, enum kind kind, uint8_t *id) {
 }
 
 static void runFor(double seconds) {
+    unsigned long first = trips;
     double end = now() + seconds;
-    while (turnBegan < end) {
+    while (turnBegan < end || trips - first < options.least) {
         turn(spoken, take);
         turnBegan = now();
     }
