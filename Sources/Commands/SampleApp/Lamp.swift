@@ -22,6 +22,8 @@ struct Lamp {
         let events = configuration.observeEvents(Self.show)
         defer { withExtendedLifetime((observation, events)) {} }
         session.handleMessages { [configuration] message in Self.echo(message, configuration) }
+        // Values that were applied before are in force already.
+        Self.use(volume: configuration.snapshot["volume"])
         try configuration.edit()
         try await session.activate()
         for (name, value) in configuration.snapshot.values { Output.show("value \(name) = \(value.text)") }
@@ -41,8 +43,13 @@ struct Lamp {
     private static func show(_ changes: SettingChanges) {
         for change in changes.changes {
             Output.show("value \(change.name) = \(change.new.text)")
-            if change.name == "volume", change.new.text == Launch.arguments.crash { abort() }
+            if change.name == "volume" { use(volume: change.new) }
         }
+    }
+
+    /// An app with a mistake dies of a value, to try a roll back with.
+    private static func use(volume: SettingValue?) {
+        if let volume, volume.text == Launch.arguments.crash { abort() }
     }
 
     private static func show(_ event: ConfigurationEvent) {
