@@ -135,7 +135,7 @@ served() {
 measure_start() {
     local round socket=$place/start.sock
     for ((round = 1; round <= rounds; round++)); do
-        # The state is there from the first round on: a daemon starts anew more often than for the first time.
+        # The state is there from the first round on: a daemon restarts more often than for the first time.
         served daemon tandem "$socket" "$tandem" primary --state "$place/state" --local "$socket" --log error
         served simulator tandem "$place/start/primary.sock" "$tandem" simulate --local "$place/start" --log error
         # What a start takes on this machine at all, and what others need.

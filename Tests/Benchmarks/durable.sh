@@ -12,7 +12,7 @@ hub_up() {
 }
 
 # The same with a new state.
-hub_anew() {
+restart_hub() {
     stop hub
     rm -rf "$place/hub" "$place/kiosk"
     hub_up
@@ -71,7 +71,7 @@ measure_durable() {
     if command -v redis-server >/dev/null; then items_redis_up; fi
     for ((round = 1; round <= rounds; round++)); do
         # A new device: on a fast machine the items of two rounds are more than one user's apps may queue (LIM-38).
-        hub_anew
+        restart_hub
         for window in 1 64; do
             for bytes in 300 4096; do
                 for relay in items-floor hub items-redis; do durable "accepted-$window" "$relay" "$bytes" "$round" "$window"; done
@@ -81,7 +81,7 @@ measure_durable() {
     stop items-floor
     stop items-redis
     # The items that wait for the kiosk are not to be sent beside what is measured.
-    hub_anew
+    restart_hub
     kiosk_up
     for ((round = 1; round <= rounds; round++)); do
         for until in stored handled; do

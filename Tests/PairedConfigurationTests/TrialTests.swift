@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("CFG-65: a damaged account is told by name and begun anew")
+    @Test("CFG-65: a damaged account is told by name and begun again")
     func damagedAccount() throws {
         try Fixture.withDirectory { directory in
             try writeTrial(in: directory)

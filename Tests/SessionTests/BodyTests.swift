@@ -70,7 +70,7 @@ struct BodyTests {
         #expect(try ApplicationAnnouncement(body: cleared.body) == cleared && cleared.declaresIdentifier)
     }
 
-    @Test("CFG-72: an app takes a configuration anew once it is installed, and once its key is known")
+    @Test("CFG-72: an app takes a configuration again once it is installed, and once its key is known")
     func becomingConfigurable() {
         func announced(_ isInstalled: Bool, _ isAnchored: Bool, isConnected: Bool = false) -> ApplicationAnnouncement {
             ApplicationAnnouncement(isInstalled: isInstalled, isConnected: isConnected, isAnchored: isAnchored)

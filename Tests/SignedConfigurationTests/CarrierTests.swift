@@ -264,7 +264,7 @@ import Testing
         #expect(try chain.learn(most).present.count == most.count, "those that it has named before have their room")
     }
 
-    @Test("CFG-102: a restored store below makes its epoch higher: reports and statements count anew, keys stay")
+    @Test("CFG-102: a restored store below makes its epoch higher: reports and statements count again, keys stay")
     func renewed() throws {
         var chain = try Chain()
         #expect(try chain.learn([chain.secondary(epoch: 2)]).renewed == [chain.lower])

@@ -49,7 +49,7 @@ import Testing
         #expect(slot.timePassed(running: .seconds(60), now: Fixture.now) == ApplyTransition())
     }
 
-    @Test("CFG-61: time without the app proves nothing, and each registration begins anew")
+    @Test("CFG-61: time without the app proves nothing, and each registration begins again")
     func timeWithoutTheAppProvesNothing() throws {
         var slot = try Self.tryingSlot()
         _ = slot.timePassed(running: .seconds(10), now: Fixture.now)

@@ -40,7 +40,8 @@ extension Configuration {
     /// goes on one session; the sessions bound to a pairing share it.
     ///
     /// The files of the directory that the daemon named at the last activation are loaded here already, so that the
-    /// app has its signed values and its user's edits before any daemon answers (CFG-110).
+    /// app has its signed values and its user's edits before any daemon answers (CFG-110). An observer that is
+    /// registered later hears of later changes alone: ``snapshot`` has the values in force.
     ///
     /// Files that were not applied are events (``observeEvents(_:)``). Appfigurate's start-up functions and its default
     /// session delegate.

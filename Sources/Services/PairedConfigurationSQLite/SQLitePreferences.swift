@@ -57,7 +57,7 @@ public final class SQLitePreferences: PreferenceStore {
         for _ in 0..<Self.attempts {
             if try updateOnce(change) { return }
         }
-        throw PreferenceStoreError(.inUse, store: path, detail: "other programs begin the file anew all the time")
+        throw PreferenceStoreError(.inUse, store: path, detail: "other programs keep replacing the file")
     }
 
     /// Times that another process may begin the file between two steps of this one.

@@ -327,7 +327,7 @@ extension KeyError: CustomStringConvertible {
         case .passphraseProtected: "the private key is protected by a passphrase, and none was given"
         case .wrongPassphrase: "the passphrase does not decrypt the private key"
         case .unsupportedEncryption(let reason):
-            "the private key's encryption is not read (\(reason)); encrypt it anew with 'openssl pkcs8 -topk8'"
+            "the private key's encryption is not read (\(reason)); encrypt it again with 'openssl pkcs8 -topk8'"
         case .unsupportedAlgorithm(let name): "a key of kind '\(name)' is not used; use Ed25519, P-256 or RSA"
         case .rsaTooShort(let bits): "an RSA key of \(bits) bits is too short; use at least 2048"
         case .rsaTooLong(let bits): "an RSA key of \(bits) bits is too long; use at most 8192"

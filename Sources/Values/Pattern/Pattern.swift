@@ -94,7 +94,7 @@ extension Pattern: Equatable {
             unsafe pcre2_match_data_free_8(match)
             unsafe pcre2_match_context_free_8(share)
         }
-        // PCRE2 counts the steps anew at each place where a match may start.
+        // PCRE2 restarts its count of steps at each place where a match may start.
         let steps = PatternLimits.steps(ofStarts: isAnchored ? texts : bytes + 1)
         unsafe pcre2_set_match_limit_8(share, steps)
         let result = unsafe pcre2_match_8(code, text, text.count, 0, 0, match, share)

@@ -56,7 +56,7 @@ struct SettingsBench {
     /// A file of 500 keys, from its bytes to the layer.
     private func load(_ rounds: Rounds) throws {
         let schema = Self.schema(Self.keyCount)
-        let files = try (0..<16).map { first in
+        let files = try (1...16).map { first in
             try PropertyListWriter.write(.dictionary(Self.entries(Self.keyCount, from: first)))
         }
         var layers = SettingLayers(schema)
@@ -67,10 +67,11 @@ struct SettingsBench {
         }.report()
     }
 
-    /// A signed payload of 100 values, judged and applied as one batch.
+    /// A signed payload of 100 values, judged and applied as one batch. Each payload changes all of them, the first
+    /// one too, which comes after the defaults.
     private func change(_ rounds: Rounds) throws {
         let schema = Self.schema(Self.batchCount)
-        let payloads = (0..<16).map { Self.entries(Self.batchCount, from: $0) }
+        let payloads = (1...16).map { Self.entries(Self.batchCount, from: $0) }
         var layers = SettingLayers(schema)
         try rounds.figure("settings batch, 100 changes", over: payloads) { values in
             let changes = layers.replace(.signedOverride, with: try schema.payload(values), origin: .signed)

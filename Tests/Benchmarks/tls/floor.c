@@ -140,7 +140,7 @@ static void bury(void) {
     for (unsigned i = 0; i < leavingCount; i++) {
         struct end *it = leaving[i];
         apps[it->number] = NULL;
-        // The next ones are numbered anew, on both sides.
+        // The next ones are numbered from the start, on both sides.
         if (!--presentCount) appCount = 0;
         close(it->socket);
         free(it->rest.bytes);

@@ -135,7 +135,8 @@ enum Consequences {
         guard fact.body["former"] != nil else { return ["\(app) is for \(fact.owner("uid")) alone from now on"] }
         var lines = ["\(app) of \(fact.owner("former")) is \(fact.owner("uid"))'s from now on; the former owner:"]
         if fact.body["connected"]?.booleanValue == true { lines.append("  is disconnected as app-owned") }
-        lines.append("  loses the directory \(fact.text("directory")), with all that is in it; it is made anew")
+        lines.append(
+            "  loses the directory \(fact.text("directory")), with all that is in it; the new owner gets an empty one")
         let waiting = [("items", "item"), ("files", "file"), ("letters", "dead letter"), ("contexts", "context")]
             .filter { fact.isPositive($0.0) }.map { fact.count($0.0, $0.1) }
         if !waiting.isEmpty { lines.append("  leaves \(waiting.joined(separator: ", ")) to the new one") }
