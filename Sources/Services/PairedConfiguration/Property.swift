@@ -8,12 +8,7 @@ public import TandemSettings
 
 /// A declared property; any thread.
 public final class Property<Value: Sendable>: Sendable {
-    private struct State {
-        var declaration: SettingDeclaration
-        var home: (store: SettingsStore, place: Int)?
-    }
-
-    private let state: Mutex<State>
+    private let state: Mutex<PropertyState>
     private let form: SettingForm<Value>
     /// The value in the declaration, for the case that the default itself could not be encoded.
     private let declared: Value
@@ -40,7 +35,7 @@ public final class Property<Value: Sendable>: Sendable {
             let read = form.read
             declaration.isReadable = { read($0) != nil }
         }
-        state = Mutex(State(declaration: declaration))
+        state = Mutex(PropertyState(declaration: declaration))
     }
 
     /// The default in a setting. One that cannot be encoded is bytes that nobody can read, which the check of the
@@ -60,7 +55,7 @@ public final class Property<Value: Sendable>: Sendable {
     public var value: Value {
         let current = state.withLock { $0.home.map { $0.store.value(at: $0.place) } ?? $0.declaration.initialValue }
         // The store holds readable values only, except a default that could not be encoded.
-        return form.read(current) ?? declared
+        return form.value(current, declared)
     }
 
     /// Where the effective value comes from.
@@ -108,6 +103,12 @@ public final class Property<Value: Sendable>: Sendable {
     }
 
     private var home: (store: SettingsStore, place: Int)? { state.withLock { $0.home } }
+}
+
+/// No part of the generic class: of a type that depends on `Value`, each reading would look up the layout at run time.
+private struct PropertyState {
+    var declaration: SettingDeclaration
+    var home: (store: SettingsStore, place: Int)?
 }
 
 /// Traits that each wrapper can declare of its property, whatever its editor.

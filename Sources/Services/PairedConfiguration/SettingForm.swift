@@ -15,6 +15,8 @@ struct SettingForm<Value: Sendable>: Sendable {
     let readsAll: Bool
     let write: @Sendable (Value) throws(SettingCodingError) -> SettingValue
     let read: @Sendable (SettingValue) -> Value?
+    /// What ``read`` gives, or else the other value.
+    let value: @Sendable (SettingValue, Value) -> Value
 }
 
 extension SettingForm where Value: SettingRepresentable {
@@ -23,7 +25,8 @@ extension SettingForm where Value: SettingRepresentable {
         SettingForm(
             type: Value.settingType, allowsNothing: Value.allowsNothing, choices: Value.settingChoices,
             readsAll: Value.readsAllSettings,
-            write: { value throws(SettingCodingError) in value.settingValue }, read: { Value($0) })
+            write: { value throws(SettingCodingError) in value.settingValue }, read: { Value($0) },
+            value: { Value.value(of: $0, or: $1) })
     }
 }
 
@@ -35,14 +38,15 @@ extension SettingForm where Value: Codable {
             write: { value throws(SettingCodingError) in
                 if let optional = value as? any NothingCapable, optional.isNothing { return .nothing }
                 return .coded(try CodedSetting(encoding: value))
-            },
-            read: { value in
-                switch value {
-                case .coded(let coded): try? coded.decoded(as: Value.self)
-                case .nothing: (Value.self as? any NothingCapable.Type)?.nothing as? Value
-                default: nil
-                }
-            })
+            }, read: decoded, value: { decoded($0) ?? $1 })
+    }
+
+    private static func decoded(_ value: SettingValue) -> Value? {
+        switch value {
+        case .coded(let coded): try? coded.decoded(as: Value.self)
+        case .nothing: (Value.self as? any NothingCapable.Type)?.nothing as? Value
+        default: nil
+        }
     }
 }
 

@@ -20,9 +20,15 @@ public protocol SettingRepresentable: Sendable {
     init?(_ value: SettingValue)
     /// This value in a setting.
     var settingValue: SettingValue { get }
+    /// The type's own value in a setting; the other one for another type's setting. A requirement so that each type has
+    /// its own compiled form, which a reading needs to cost nanoseconds.
+    static func value(of setting: SettingValue, or other: Self) -> Self
 }
 
 extension SettingRepresentable {
+    /// What the initialiser gives, or the other value.
+    public static func value(of setting: SettingValue, or other: Self) -> Self { Self(setting) ?? other }
+
     /// None, for every type but an enumeration.
     public static var settingChoices: [SettingChoice] { [] }
     /// True, for every type but an enumeration.
