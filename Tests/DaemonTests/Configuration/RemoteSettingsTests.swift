@@ -119,7 +119,7 @@ import Testing
         let app: ApplicationIdentifier
         let remote: RemoteSettings
         private let directory = TemporaryDirectory()
-        private let settings: ApplicationSettings
+        let settings: ApplicationSettings
         private let announced: Announced
         /// The device's side of the app: how often it was to read its files, and what ends that.
         private(set) var reloads: [() -> Void] = []
@@ -208,6 +208,20 @@ import Testing
         end.remote.closed(end.pairing)
         end.scheduler.run()
         #expect(names == ["unreachable", "unreachable"] && sent.count == 2)
+    }
+
+    @Test("LIM-102: a request waits for one request of each other user or pairing, however many of theirs wait")
+    func turns() throws {
+        let end = try OneEnd(as: .secondary, with: document)
+        var order: [String] = []
+        for user in [1, 1, 1, 2] as [UInt32] {
+            end.scheduler.start { [settings = end.settings, app = end.app] in
+                _ = try? await settings.state(of: app, for: .user(user))
+                order.append("user \(user)")
+            }
+        }
+        end.run()
+        #expect(order == ["user 1", "user 2", "user 1", "user 1"])
     }
 
     @Test("SES-72: an answer of another request is dropped, and a frame that does not read has no place")

@@ -6,6 +6,7 @@
 import TandemBase
 import TandemCrypto
 import TandemFiles
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemSettings
@@ -96,6 +97,8 @@ final class ApplicationSettings {
     /// For what must not wait behind people's edits: signed configurations, and the end of a pairing.
     private let judge: FileWorker
     private var underWay: [SettingsPayer: Int] = [:]
+    /// One payer's costly schema stands before one job of each other payer, and no more.
+    private var turns = JobTurns<SettingsPayer, () -> Void>(limit: 1)
     private var waiters: [(app: ApplicationIdentifier, payer: SettingsPayer, changed: Expectation<Bool>)] = []
     /// Grows with each change of an app; one for each app that has changed since the start.
     private var ordinals: [ApplicationIdentifier: UInt64] = [:]
@@ -178,14 +181,18 @@ final class ApplicationSettings {
 
     // MARK: edits
 
-    /// The present state of an app's settings.
+    /// The present state of an app's settings; for a pairing what its app has opened to the paired device.
     func state(
         of app: ApplicationIdentifier, for payer: SettingsPayer
     ) async throws(SettingsFailure) -> SettingsState {
         let signed = device.signed(app)
-        return try await read(app, for: payer) { folder throws(SettingsFailure) in
-            SettingsState(document: try folder.document(), edits: try folder.edits(), signed: signed)
+        let state = try await read(app, for: payer) { folder throws(SettingsFailure) -> SettingsState? in
+            let state = SettingsState(document: try folder.document(), edits: try folder.edits(), signed: signed)
+            if case .pairing = payer { return state.forCounterpart }
+            return state
         }
+        guard let state else { throw .noSchema }
+        return state
     }
 
     /// Edits values as a whole; returns the keys whose values were converted.
@@ -341,10 +348,14 @@ final class ApplicationSettings {
         underWay[payer, default: 0] += 1
         // Unsafe, because a worker that closes calls back no more.
         let result = await withUnsafeContinuation { continuation in
-            worker.perform({ () -> Result<Value, SettingsFailure> in
-                do throws(SettingsFailure) { return .success(try job()) } catch { return .failure(error) }
-            }) { continuation.resume(returning: $0) }
+            let begin = { [worker] in
+                worker.perform({ () -> Result<Value, SettingsFailure> in
+                    do throws(SettingsFailure) { return .success(try job()) } catch { return .failure(error) }
+                }) { continuation.resume(returning: $0) }
+            }
+            turns.add(begin, of: payer)?()
         }
+        turns.ended(of: payer)?()
         let others = underWay[payer, default: 1] - 1
         underWay[payer] = others > 0 ? others : nil
         return try result.get()

@@ -209,7 +209,8 @@ final class RemoteSettings {
         do throws(SettingsFailure) {
             switch ControlName(rawValue: query.command) {
             case .settingsGet: return try await rows(query)
-            case .settingsSchema: return try await open(query).schemaBody
+            case .settingsSchema:
+                return try await settings.state(of: query.app, for: .pairing(query.pairing)).schemaBody
             case .settingsSet, .settingsReset:
                 guard let edit else { break }
                 try await awaitTurn(of: query.pairing)
@@ -240,18 +241,12 @@ final class RemoteSettings {
         if wait > .zero { await scheduler.sleep(for: wait) }
     }
 
-    private func open(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> SettingsState {
-        let state = try await settings.state(of: query.app, for: .pairing(query.pairing))
-        guard let open = state.forCounterpart else { throw .noSchema }
-        return open
-    }
-
     private func rows(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> PropertyListDictionary {
         let wait = Duration.milliseconds(query.body["wait"]?.integerValue ?? 0)
         let ordinal = try await settings.waitForChange(
             of: query.app, after: query.body[BodyKey.after]?.unsignedValue, atMost: min(wait, Self.waitLimit),
             for: .pairing(query.pairing))
-        let open = try await open(query)
+        let open = try await settings.state(of: query.app, for: .pairing(query.pairing))
         let isShort = query.body["digest"] == .data(open.digest)
         var body: PropertyListDictionary = ["digest": .data(open.digest), "ordinal": PropertyListValue(ordinal)]
         body["settings"] = .array((isShort ? open.shortRows : open.declaredRows).map { .dictionary($0) })
