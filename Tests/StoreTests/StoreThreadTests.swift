@@ -26,7 +26,7 @@ private let someRows = RowRange(space: RowSpace(rawValue: 1))
         await #expect(processExitsWith: .signal(SIGILL)) {
             guard let connection = makeConnection(in: TemporaryDirectory()) else { return }
             let smuggler = Smuggler(connection: connection)
-            _ = try? StoreThread(path: "") { report in
+            _ = try? StoreThread(path: "", meanwhile: {}) { report in
                 _ = try? smuggler.connection.rows(someRows)
                 report(.success(()))
             }

@@ -25,15 +25,18 @@ package final class Store: Sendable {
     private let thread: StoreThread
 
     /// Opens the store, waiting until it is checked.
-    /// - Parameter fileSystem: the name of a registered SQLite VFS; nil for the system's files.
+    /// - Parameters:
+    ///   - fileSystem: the name of a registered SQLite VFS; nil for the system's files.
+    ///   - meanwhile: other work of a start, done while the store's thread opens the file.
     package init(
-        path: String, opening: Opening = .createIfMissing, fileSystem: String? = nil, queueLimit: Int = Store.queueLimit
+        path: String, opening: Opening = .createIfMissing, fileSystem: String? = nil,
+        queueLimit: Int = Store.queueLimit, meanwhile: () -> Void = {}
     ) throws(StoreError) {
         let queue = WorkQueue(path: path, limit: queueLimit)
         let statistics = statisticsBox
         self.path = path
         self.queue = queue
-        thread = try StoreThread(path: path) { report in
+        thread = try StoreThread(path: path, meanwhile: meanwhile) { report in
             var commits: CommitThread
             do throws(StoreError) {
                 let connection = try Self.connect(path: path, opening: opening, fileSystem: fileSystem)

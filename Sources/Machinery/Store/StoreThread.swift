@@ -12,8 +12,11 @@ final class StoreThread: Sendable {
     private let isJoined = Mutex(false)
 
     /// Starts the thread and waits for its first report.
+    /// - Parameter meanwhile: done here before the wait.
     /// - Throws: what the body reports; the thread has then ended.
-    init(path: String, body: @escaping @Sendable (@escaping Report) -> Void) throws(StoreError) {
+    init(
+        path: String, meanwhile: () -> Void, body: @escaping @Sendable (@escaping Report) -> Void
+    ) throws(StoreError) {
         let started = Answer<Void>()
         let box = Unmanaged.passRetained(Body { body { started.give($0) } })
         var identity = pthread_t()
@@ -23,6 +26,7 @@ final class StoreThread: Sendable {
             throw .unavailable(path: path, detail: "starting its thread: \(String(cString: strerror(code)))")
         }
         self.identity = identity
+        meanwhile()
         let report = started.wait()
         if case .failure(let error) = report {
             join()

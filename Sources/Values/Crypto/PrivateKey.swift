@@ -34,6 +34,12 @@ package struct PrivateKey: Sendable {
             guard block.label == "PRIVATE KEY" else {
                 throw .unexpectedBlock(label: block.label, expected: "PRIVATE KEY")
             }
+            if let seed = block.contents.withBytes({ unsafe Self.readSeed($0) }) {
+                // The public half is computed from it: a trial of the two proves nothing and takes a millisecond of a
+                // daemon's start.
+                try self.init(seed)
+                return
+            }
             let read = block.contents.withBytes { unsafe Self.read($0) }
             guard read.isComplete else { throw .trailingData }
             guard let reference = read.reference else { throw .malformed("no PKCS#8 private key of a known kind") }
@@ -68,11 +74,15 @@ package struct PrivateKey: Sendable {
         return publicKey.isValid(sign(probe), for: probe)
     }
 
+    /// A PKCS#8 key that is nothing but an Ed25519 seed; nil for all others.
+    private static func readSeed(_ bytes: UnsafeRawBufferPointer) -> KeyReference? {
+        openSSL {
+            unsafe Ed25519Encoding.privateKey(bytes).map { unsafe KeyReference(takingOwnership: $0) }
+        }.value
+    }
+
     private static func read(_ bytes: UnsafeRawBufferPointer) -> (reference: KeyReference?, isComplete: Bool) {
         openSSL {
-            if let known = unsafe Ed25519Encoding.privateKey(bytes) {
-                return (unsafe KeyReference(takingOwnership: known), true)
-            }
             let start = unsafe bytes.bindMemory(to: UInt8.self).baseAddress
             var cursor = unsafe start
             let information = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &cursor, bytes.count)

@@ -23,10 +23,17 @@ struct DeviceState {
     /// - Parameter isShared: other users' host apps must reach their own directories below this one.
     static func open(path: String, isShared: Bool) throws(NodeError) -> DeviceState {
         let opened = try lockedDirectory(path, isShared: isShared)
-        let store = try openStore(opened.directory)
+        // OpenSSL and SQLite need milliseconds each for their beginnings: at the same time.
+        var found = Result<DeviceKeys?, NodeError>.success(nil)
+        let store = try openStore(opened.directory) {
+            found = Result { () throws(NodeError) in try DeviceKeys.find(in: opened.directory) }
+        }
         do throws(NodeError) {
             let isNew = try rows(in: .pairing, of: store, limit: 1).isEmpty
-            let keys = try DeviceKeys.load(from: opened.directory, mayMake: isNew)
+            let keys =
+                if let found = try found.get() { found } else {
+                    try DeviceKeys.load(from: opened.directory, mayMake: isNew)
+                }
             return DeviceState(
                 directory: opened.directory, applications: opened.applications, keys: keys, store: store,
                 lock: opened.lock)
@@ -78,13 +85,17 @@ struct DeviceState {
         }
     }
 
-    private static func openStore(_ directory: OwnedDirectory) throws(NodeError) -> Store {
+    private static func openStore(
+        _ directory: OwnedDirectory, meanwhile: () -> Void
+    ) throws(NodeError) -> Store {
         let hadKey: Bool
         do throws(FileError) { hadKey = try directory.names().contains(DeviceKeys.deviceFile) } catch {
             throw .file(error)
         }
         do throws(StoreError) {
-            return try Store(path: "\(directory.path)/\(storeFile)", opening: hadKey ? .mustExist : .createIfMissing)
+            return try Store(
+                path: "\(directory.path)/\(storeFile)", opening: hadKey ? .mustExist : .createIfMissing,
+                meanwhile: meanwhile)
         } catch {
             throw .store(error)
         }
@@ -132,6 +143,13 @@ struct DeviceKeys {
         return identifier
     }
 
+    /// The keys of the directory; nil if one is missing.
+    static func find(in directory: OwnedDirectory) throws(NodeError) -> DeviceKeys? {
+        guard let device = try found(deviceFile, in: directory), let report = try found(reportFile, in: directory)
+        else { return nil }
+        return DeviceKeys(device: DevicePrivateKey(device), report: ReportPrivateKey(report))
+    }
+
     /// Loads the keys of the directory.
     /// - Parameter mayMake: nothing depends on them yet, so missing ones are made.
     static func load(from directory: OwnedDirectory, mayMake: Bool) throws(NodeError) -> DeviceKeys {
@@ -142,12 +160,16 @@ struct DeviceKeys {
 
     private static func key(_ name: String, in directory: OwnedDirectory, mayMake: Bool) throws(NodeError) -> PrivateKey
     {
-        let path = "\(directory.path)/\(name)"
-        guard let text = try read(name, in: directory) else {
-            guard mayMake else { throw .keyMissing(path: path) }
-            return try make(name, in: directory)
+        if let key = try found(name, in: directory) { return key }
+        guard mayMake else { throw .keyMissing(path: "\(directory.path)/\(name)") }
+        return try make(name, in: directory)
+    }
+
+    private static func found(_ name: String, in directory: OwnedDirectory) throws(NodeError) -> PrivateKey? {
+        guard let text = try read(name, in: directory) else { return nil }
+        do throws(KeyError) { return try PrivateKey(pem: text) } catch {
+            throw .key(path: "\(directory.path)/\(name)", error)
         }
-        do throws(KeyError) { return try PrivateKey(pem: text) } catch { throw .key(path: path, error) }
     }
 
     private static func read(_ name: String, in directory: OwnedDirectory) throws(NodeError) -> SecretBytes? {
