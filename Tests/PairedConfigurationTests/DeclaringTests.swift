@@ -146,16 +146,16 @@ import Testing
     }
 
     @Test func registrationTellsAnchorIdentifierAndTheAppsHalf() {
-        let registration = AppConfiguration().registration
+        let registration = AppConfiguration().registration(for: .secondary)
         #expect(registration.anchor == AppConfiguration().publicKey.map { Array($0.utf8) })
         #expect(registration.identifier == nil)
         #expect(!registration.allowsInvalidSignatures)
         #if DEBUG
-            #expect(BareConfiguration().registration.allowsInvalidSignatures)
+            #expect(BareConfiguration().registration(for: .secondary).allowsInvalidSignatures)
         #else
-            #expect(!BareConfiguration().registration.allowsInvalidSignatures)
+            #expect(!BareConfiguration().registration(for: .secondary).allowsInvalidSignatures)
         #endif
-        #expect(BareConfiguration().registration.anchor == nil)
+        #expect(BareConfiguration().registration(for: .secondary).anchor == nil)
     }
 }
 

@@ -26,7 +26,7 @@ private final class SlowConfiguration: Sendable {
         identifier: String? = "kitchen", schema: InstalledConfiguration.Schema? = nil
     ) -> InstalledConfiguration {
         InstalledConfiguration(
-            anchor: "the anchor", identifier: identifier, allowsInvalidSignatures: true,
+            anchor: { "the anchor of the \($0)" }, identifier: identifier, allowsInvalidSignatures: true,
             identity: ApplicationIdentity(name: "Kitchen", version: "7"), schema: schema,
             load: { self.loads.add(($0, $1, $2)) }, take: { self.taken.add($0) })
     }
@@ -54,9 +54,22 @@ struct InstalledConfigurationTests {
         try fixture.core.install(configuration.installed())
         fixture.activate()
         let registration = try #require(fixture.daemon.registrations.first)
-        #expect(registration.anchor == "the anchor" && registration.identifier?.description == "kitchen")
+        #expect(registration.anchor == "the anchor of the primary" && registration.identifier?.description == "kitchen")
         #expect(registration.allowsInvalidSignatures && registration.receives)
         #expect(registration.features.identity == ApplicationIdentity(name: "Kitchen", version: "7"))
+    }
+
+    @Test("CFG-111: each daemon gets the anchor of its own side, also when the next daemon is of the other one")
+    func anchorOfTheRole() throws {
+        try fixture.core.install(configuration.installed())
+        fixture.activate()
+        for role in [DeviceRole.secondary, .primary] {
+            fixture.daemon.role = role
+            fixture.daemon.cut()
+            fixture.scheduler.advance(by: .seconds(10))
+        }
+        let anchors = fixture.daemon.registrations.map(\.anchor)
+        #expect(anchors == ["primary", "secondary", "primary"].map { "the anchor of the \($0)" })
     }
 
     @Test("SES-71: a schema is named by its digest, and sent to a daemon that asks for it, and to no other")
@@ -227,6 +240,7 @@ struct InstalledConfigurationTests {
 private final class ClockConfiguration: Configuration, @unchecked Sendable {
     @Toggle("Show the seconds") var showsSeconds = false
     override var customIdentifier: String? { "clock" }
+    override func publicKey(for role: DeviceRole) -> String? { "a \(role)'s key" }
 }
 
 /// Runs the manual clock, and in between all that the library's own threads have been given: each of them works in
@@ -261,6 +275,7 @@ struct InstalledOnWCSessionTests {
         turn(fixture, session)
         #expect(session.activationState == .activated)
         #expect(fixture.daemon.registrations.first?.identifier?.description == "clock")
+        #expect(fixture.daemon.registrations.first?.anchor == "a primary's key")
         let envelope = Envelope(.configuration, app: fixture.daemon.app, pairing: pairing, id: .random(), reply: true)
         fixture.daemon.send(try envelope.with(body: ["tandem.reload": true]))
         turn(fixture, session)

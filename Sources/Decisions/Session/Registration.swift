@@ -10,7 +10,7 @@ package struct Registration: Sendable, Equatable {
     /// This connection takes the app's messages.
     package var receives: Bool
     /// PEM text of the app's compiled trust anchor.
-    package let anchor: String?
+    package var anchor: String?
     /// The custom identifier that this device's app declares.
     package let identifier: CustomIdentifier?
     package let allowsInvalidSignatures: Bool

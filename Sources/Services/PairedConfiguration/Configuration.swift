@@ -105,6 +105,12 @@ open class Configuration: @unchecked Sendable {
     /// revoked. nil, the default, means that no signed configuration is taken. Appfigurate's `publicKey`.
     open var publicKey: String? { nil }
 
+    /// Override if the primary's app and the secondary's have different keys, such as one class that both apps share.
+    /// The default is ``publicKey`` for both roles. Called again whenever a key is needed, on any thread, and also for
+    /// the role that this device does not have.
+    /// - Parameter role: the side whose app's configuration the key signs.
+    open func publicKey(for role: DeviceRole) -> String? { publicKey }
+
     /// Override to decide whether invalidly signed configuration may be applied when this device's daemon allows it
     /// too. The default is true in a debug build and false in a release build. Appfigurate's `allowInvalidSignatures`.
     open var allowsInvalidSignatures: Bool {
@@ -180,9 +186,10 @@ extension Configuration {
     }
 
     /// This configuration's part of the app's registration.
-    public var registration: ConfigurationRegistration {
+    /// - Parameter role: the side of the app's daemon, which says it before the app registers.
+    public func registration(for role: DeviceRole) -> ConfigurationRegistration {
         ConfigurationRegistration(
-            anchor: publicKey.map { Array($0.utf8) }, identifier: customIdentifier,
+            anchor: publicKey(for: role).map { Array($0.utf8) }, identifier: customIdentifier,
             allowsInvalidSignatures: allowsInvalidSignatures)
     }
 
@@ -454,7 +461,8 @@ extension Configuration {
 
     private var rules: SignedSettings.Rules {
         SignedSettings.Rules(
-            anchor: ConfigurationAnchor(pem: publicKey), allowsInvalidSignatures: allowsInvalidSignatures)
+            primaryKey: publicKey(for: .primary), secondaryKey: publicKey(for: .secondary),
+            allowsInvalidSignatures: allowsInvalidSignatures)
     }
 
     /// Takes a session message if it is a configuration for this app (Protocol/SignedConfiguration.md CFG-41).

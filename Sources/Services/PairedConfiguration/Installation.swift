@@ -62,8 +62,8 @@ extension Configuration {
         }
         try session.core.install(
             InstalledConfiguration(
-                anchor: publicKey, identifier: customIdentifier, allowsInvalidSignatures: allowsInvalidSignatures,
-                identity: type(of: self).manifest.identity,
+                anchor: { self.publicKey(for: $0) }, identifier: customIdentifier,
+                allowsInvalidSignatures: allowsInvalidSignatures, identity: type(of: self).manifest.identity,
                 schema: schema,
                 load: { role, directory, loaded in
                     ConfigurationThread.run {

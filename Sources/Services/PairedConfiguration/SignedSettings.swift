@@ -13,8 +13,17 @@ import TandemSignedConfiguration
 final class SignedSettings: Sendable {
     /// The app's side of a judgement, read before any lock is taken: an app's override may do what it likes.
     struct Rules {
-        let anchor: ConfigurationAnchor
+        let primaryKey: String?
+        let secondaryKey: String?
         let allowsInvalidSignatures: Bool
+
+        /// The anchor of one side's app (CFG-111).
+        func anchor(of role: DeviceRole) -> ConfigurationAnchor {
+            switch role {
+            case .primary: ConfigurationAnchor(pem: primaryKey)
+            case .secondary: ConfigurationAnchor(pem: secondaryKey)
+            }
+        }
     }
 
     private struct State {
@@ -73,7 +82,7 @@ final class SignedSettings: Sendable {
         let (home, applied, process) = state.withLock { ($0.home, $0.applied, $0.process) }
         guard let home else { return ConfigurationLoad(applied: nil, failures: []) }
         var files = ConfigurationFiles(home)
-        let (anchor, failure) = rules.anchor.followed(in: home)
+        let (anchor, failure) = rules.anchor(of: home.role).followed(in: home)
         if let failure { files.fail(KeySetChainFile.name, failure.detail, name: failure.rejection.rawValue) }
         var loading = ConfigurationLoading(files: files, judge: judge(home, rules, anchor), process: process)
         let best = loading.best(known: home.directory == nil ? applied : nil)
@@ -94,7 +103,7 @@ final class SignedSettings: Sendable {
             let claim = ConfigurationJudge.Claim(
                 envelope: offer.envelope, target: offer.target, device: offer.device,
                 allowsInvalid: offer.allowsInvalid)
-            let anchor = rules.anchor.followed(in: home).anchor
+            let anchor = rules.anchor(of: home.role).followed(in: home).anchor
             let record = try judge(home, rules, anchor).judgeNew(claim, mark: offer.mark, active: active)
             if let record {
                 let digest = record.configuration.digest

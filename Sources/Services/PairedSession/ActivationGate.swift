@@ -18,8 +18,8 @@ package struct InstalledConfiguration: Sendable {
         }
     }
 
-    /// PEM text of the compiled trust anchor.
-    let anchor: String?
+    /// PEM text of the compiled trust anchor of one side's app; called on the session's scheduler.
+    let anchor: @Sendable (DeviceRole) -> String?
     /// The custom identifier that this device's app declares.
     let identifier: String?
     let allowsInvalidSignatures: Bool
@@ -34,7 +34,7 @@ package struct InstalledConfiguration: Sendable {
     let follow: @Sendable ([PairedDevice]) -> Void
 
     package init(
-        anchor: String?, identifier: String?, allowsInvalidSignatures: Bool,
+        anchor: @escaping @Sendable (DeviceRole) -> String?, identifier: String?, allowsInvalidSignatures: Bool,
         identity: ApplicationIdentity = ApplicationIdentity(), schema: Schema? = nil,
         load: @escaping @Sendable (DeviceRole, String?, @escaping @Sendable () -> Void) -> Void,
         take: @escaping @Sendable (ReceivedMessage) -> Void,

@@ -81,13 +81,13 @@ package struct SessionSettings: Sendable {
         }
     }
 
-    /// The registration with what an installed configuration declares in place of the options.
+    /// The registration with what an installed configuration declares in place of the options, but for its anchor: that
+    /// is the role's (CFG-111).
     func registration(with configuration: InstalledConfiguration) throws(SessionError) -> TandemSession.Registration {
         var features = registration.features
         features.identity = configuration.identity
         return TandemSession.Registration(
-            receives: registration.receives, anchor: configuration.anchor,
-            identifier: try Self.identifier(configuration.identifier),
+            receives: registration.receives, identifier: try Self.identifier(configuration.identifier),
             allowsInvalidSignatures: configuration.allowsInvalidSignatures, features: features,
             schema: configuration.schema?.digest)
     }

@@ -561,7 +561,7 @@ package actor SessionActor {
         let registration = try settings.registration(with: configuration)
         run { core in
             core.configuration = configuration
-            core.connection.register(registration, schema: configuration.schema)
+            core.connection.register(registration, for: configuration)
         }
     }
 

@@ -100,6 +100,10 @@ final class SessionConnection {
     private var registration: TandemSession.Registration
     /// The schema whose digest is registered.
     private var schema: InstalledConfiguration.Schema?
+    /// The anchor of an installed configuration by the daemon's role; nil: the registration has it.
+    private var anchor: ((DeviceRole) -> String?)?
+    /// The side of the daemon, by its hello.
+    private var daemonRole: DeviceRole?
     /// The daemon carries topics (SES-3).
     private(set) var takesTopics = false
     /// The daemon carries synced settings (SES-76).
@@ -122,8 +126,8 @@ final class SessionConnection {
     }
 
     /// Changes the content of the registration, from the next one on.
-    func register(_ registration: TandemSession.Registration, schema: InstalledConfiguration.Schema?) {
-        (self.registration, self.schema) = (registration, schema)
+    func register(_ registration: TandemSession.Registration, for configuration: InstalledConfiguration) {
+        (self.registration, schema, anchor) = (registration, configuration.schema, configuration.anchor)
     }
 
     /// The app ends the session.
@@ -161,7 +165,10 @@ final class SessionConnection {
             isDaemonLeaving = false
             channel.connect { [weak self] in self?.happened($0) }
         case .sendHello: channel.send(HelloFrame(.offer(software: settings.software)))
-        case .sendRegister: channel.send(ApplicationFrame(.register, settings.application, registration.body))
+        case .sendRegister:
+            // The key is sent when the role is known.
+            if let anchor { registration.anchor = daemonRole.flatMap(anchor) }
+            channel.send(ApplicationFrame(.register, settings.application, registration.body))
         case .disconnect:
             channel.disconnect()
             onEvent(.disconnected)
@@ -236,6 +243,7 @@ final class SessionConnection {
         guard case .chosen(let version) = hello.versions,
             (try? HelloNegotiation(own: own).accept(version: version, capabilities: Set(hello.capabilities))) != nil
         else { return refuse(Refusal(.version)) }
+        daemonRole = hello.role
         takesTopics = hello.capabilities.contains(.topic)
         takesSettings = hello.capabilities.contains(.settings)
         perform(machine.greeted())
