@@ -85,6 +85,24 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
         #expect(app.volume == 75, "an absent key has no override")
     }
 
+    @Test("CFG-12: an empty configuration takes all overrides away; one for another target takes none")
+    func anEmptyConfiguration() throws {
+        let fixture = try Fixture()
+        let app = fixture.app()
+        let values: PropertyListDictionary = ["volume": 90, "logging": true, "colour": "#ffe4e1"]
+        let first = try fixture.envelope(version: 7, values: values)
+        #expect(fixture.verdict(app, try fixture.message(first)) == "applied")
+        let elsewhere = try PairedIdentifier(text: "custom:hw-2")
+        let foreign = try fixture.envelope(version: 8, values: [:]) { $0.target = elsewhere }
+        #expect(fixture.verdict(app, try fixture.message(foreign)) == "wrong-target")
+        #expect(app.volume == 90 && app.logging && app.colour == "#ffe4e1" && app.applied?.version == 7)
+        let empty = try fixture.envelope(version: 8, values: [:])
+        #expect(fixture.verdict(app, try fixture.message(empty)) == "applied")
+        #expect(app.volume == 75 && !app.logging && app.colour == nil && app.applied?.version == 8)
+        app.volume = 60
+        #expect(app.volume == 60, "nothing signed hides what is set in code")
+    }
+
     @Test("CFG-12, CFG-20: the schema is asked last and names what is wrong")
     func theSchemaIsAskedLastAndNamesWhatIsWrong() throws {
         let fixture = try Fixture()

@@ -109,6 +109,53 @@ import Testing
         nodes.stop()
     }
 
+    /// The app's answer to an offer that it takes.
+    private func consent(to offer: ConfigurationOffer) throws -> OfferReply {
+        let context = VerificationContext(
+            profile: .full, application: nodes.app, role: .secondary,
+            anchor: .trusted(KeySetHistory(TrustedKeySet(nodes.signer.publicKey))), target: offer.target,
+            device: offer.device, now: nodes.clock.wallNow)
+        return OfferReply(applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
+    }
+
+    @Test("CFG-31: an answer that comes when the pairing has ended counts for nothing, and the next pairing applies")
+    func anAnswerAfterThePairing() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        app.answerOffers { _ in nil }
+        #expect(nodes.verdict(try nodes.envelope(3), wait: 1) == nil)
+        nodes.run(until: { !app.offers.isEmpty })
+        try nodes.unpair(nodes.secondary)
+        nodes.run(until: { app.reloads > 0 })
+        let asked = try #require(app.received(.configuration).first)
+        let answer = Envelope(.reply, app: asked.app, pairing: asked.pairing, id: asked.id)
+        try app.send(answer.with(body: try consent(to: try #require(app.offers.first)).message))
+        nodes.clock.advance(by: .seconds(60))
+        nodes.run(until: { true })
+        #expect(try nodes.held().map { $0["state"] == "none" } ?? true)
+        #expect(app.refusal == nil && app.offers.count == 1)
+        try nodes.unpair(nodes.primary)
+        app.answerOffers { try? consent(to: $0) }
+        try nodes.pair()
+        #expect(nodes.verdict(try nodes.envelope(4)) == "applied")
+        #expect(try nodes.held()?["version"] == 4 && nodes.held()?["state"] == "applied")
+    }
+
+    @Test("CFG-12, CFG-31: an empty configuration is one like any other, and another primary's changes nothing")
+    func anEmptyConfiguration() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        let elsewhere = try PairedIdentifier(text: "custom:elsewhere")
+        let foreign = try nodes.envelope(2) { ($0.values, $0.target) = ([:], elsewhere) }
+        for node in [nodes.primary, nodes.secondary] { #expect(nodes.verdict(foreign, at: node) == "wrong-target") }
+        #expect(try nodes.held()?["version"] == 1 && app.offers.count == 1 && app.reloads == 0)
+        let empty = try nodes.envelope(2) { $0.values = [:] }
+        #expect(nodes.verdict(empty) == "applied")
+        #expect(app.offers.map(\.envelope).last == empty)
+        #expect(try nodes.held()?["version"] == 2 && nodes.held()?["state"] == "applied")
+    }
+
     @Test func anotherKeyIsAConflictAndStaysWithoutEffect() throws {
         _ = try nodes.startApp()
         let other = ConfigurationPrivateKey.generate()
