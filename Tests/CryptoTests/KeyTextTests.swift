@@ -28,6 +28,25 @@ import Testing
         #expect(try PublicKey(subjectPublicKeyInfo: key.publicKey.subjectPublicKeyInfo) == key.publicKey)
     }
 
+    @Test func aPublicKeyThatAnAppfigurateAppDeclaresIsReadAsItIs() throws {
+        // RSA of 2,048 bits, exponent 65,537, lines of 64 characters: the text of Appfigurate's published example.
+        let text = """
+            -----BEGIN PUBLIC KEY-----
+            MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA5s2YXfKStHzgUEkY+KDm
+            yQUMO617+xo2tv5DF4M38emK7XpLR/ILLFiAiIHyRAdw9+wB80OEzek+bihwHWCs
+            WU0inAJ7gBLRqv7MHhPP4+XBbeizpLblPdBVVL1az5I3oDptpemIikAZrA37ZAH/
+            shk9C/wGogiQC4p60LmxbzI/+eYvI2x0M/Xxxpedcq6yRyHb+u+0ziNHoji5M6Qh
+            kcsailsMqANaN7VcO5NLPT3PzIc6WPG3iVJ0I8iCzXY/QNxOAtWc5t4CyB8+Z+fU
+            IEk9qAYiidZhpPb1gdJl4LN14qjBqYAmmJAo9oAabujlGmvxKQfR3Mj1FDd1GYab
+            6QIDAQAB
+            -----END PUBLIC KEY-----
+
+            """
+        let key = try PublicKey(pem: text)
+        #expect(key.algorithm == .rsaPSS && key.pem == text)
+        #expect(!key.isValid(Array(repeating: 0, count: 256), for: [1, 2, 3]))
+    }
+
     @Test func whatOnlyLooksLikeAnEd25519KeyIsRefused() {
         let der = TestKeys.key(.ed25519).publicKey.subjectPublicKeyInfo
         for index in 0..<12 {
