@@ -86,6 +86,23 @@ import Testing
         #expect(try await apply(sign(3, "volume=81")).status == 0)
     }
 
+    @Test("CFG-60: a link on standard input is applied as the file is that it stands for")
+    func aLinkIsApplied() async throws {
+        let app = try await startApp()
+        let signed = try await tandem(
+            "sign", "--key", "signing", "--app", TwoDevices.app, "--role", "secondary", "--version", "1", "--target",
+            target, "--set", "volume=75", "--out", "linked", "--link", in: devices.workspace)
+        #expect(signed.status == 0 && signed.output.contains("tandem:apply/1?e="), "\(signed)")
+        let applied = try await tandem(
+            "apply", "--app", TwoDevices.app, "--device", devices.workspace["hub.sock"], "--wait", "20s", "-",
+            in: devices.workspace, input: signed.output)
+        #expect(applied.status == 0 && applied.output.contains("applied"), "\(applied)")
+        #expect(try await shows(app, "volume", "75"))
+        #expect(try await apply("linked").status == 0, "the file has the same bytes")
+        let other = try await apply(sign(1, "volume=76"))
+        #expect(other.status == 1 && (other.output + other.errors).contains("equivocation"), "\(other)")
+    }
+
     @Test func eachBadConfigurationIsRefusedByItsNameAndChangesNothing() async throws {
         let app = try await startApp()
         let good = try await sign(2, "volume=75")

@@ -92,6 +92,27 @@ import Testing
         #expect(twice.status != 0 && twice.errors.contains("2 apply links"))
     }
 
+    @Test("CFG-60: a QR code alone is printed where one can hold the link; else nothing is written")
+    func aQRCodeAlone() async throws {
+        try await tandem("keys", "new", "--out", "k", in: workspace)
+        let call = ["sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t"]
+        let signed = try await tandem(
+            call + ["--version", "1", "--set", "volume=60", "--out", "one", "--qr"], in: workspace)
+        #expect(signed.status == 0 && !signed.output.contains("tandem:apply"))
+        let rows = signed.output.split(separator: "\n").filter { $0.contains("\u{2588}") }
+        #expect(rows.count > 20 && Set(rows.map(\.count)).count == 1, "the lines of a square")
+        #expect(try await verify("one", key: "k.pub").status == 0)
+        let long = String(repeating: "x", count: 2_100)
+        for (option, status) in [("--qr", Int32(1)), ("--link", 0)] {
+            let signed = try await tandem(
+                call + ["--version", "2", "--set", "text=\(long)", "--out", "long\(option)", option], in: workspace)
+            #expect(signed.status == status, "\(option): \(signed.errors)")
+            #expect(!signed.output.contains("\u{2588}"))
+            #expect(FileManager.default.fileExists(atPath: workspace["long\(option)"]) == (status == 0))
+            if status != 0 { #expect(signed.errors.contains("no QR code can hold a link")) }
+        }
+    }
+
     private func sign(_ out: String, _ options: String...) async throws {
         let fixed = ["sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t"]
         let program = try Program("tandem", fixed + options + ["--out", out], named: "sign-\(out)", in: workspace)

@@ -48,4 +48,56 @@ import Testing
         let assigned = try await run("kiosk", "apps", "assign", "--yes", TwoDevices.app, "0")
         #expect(assigned.status == 0 && assigned.output.contains("belongs to"), "\(assigned)")
     }
+
+    /// The identifiers of the keys that the kiosk trusts.
+    private func trustedKeys() async throws -> String { try await run("kiosk", "trust", "list", "--json").output }
+
+    private func keyIdentifier(of name: String) async throws -> String {
+        let shown = try await tandem("keys", "show", name + ".pub", in: devices.workspace).output
+        return String(try #require(shown.firstMatch(of: /[0-9a-f]{64}/)).0)
+    }
+
+    @Test func `CTL-33: a trusted key is replaced or removed by name, and only once that is agreed to`() async throws {
+        let workspace = devices.workspace
+        for name in ["old", "new"] { try await tandem("keys", "new", "--out", name, in: workspace) }
+        let (old, new) = (try await keyIdentifier(of: "old"), try await keyIdentifier(of: "new"))
+        let subject = ["--app", TwoDevices.app, "--role", "secondary", "--device", workspace["kiosk.sock"]]
+        func trust(_ words: String...) async throws -> Program.Ending {
+            try await tandem(["trust"] + words + subject, in: workspace)
+        }
+        #expect(try await trust("add", "--key", "old.pub").status == 0)
+        let conflict = try await trust("add", "--key", "new.pub")
+        #expect(conflict.status == 1 && conflict.errors.contains("anchor-conflict"), "\(conflict)")
+        let asked = try await trust("replace", "--key", "new.pub")
+        #expect(asked.status == 2 && asked.errors.contains("is replaced by"), "\(asked)")
+        #expect(try await trustedKeys().contains(old), "nothing has changed")
+        let replaced = try await trust("replace", "--key", "new.pub", "--yes")
+        #expect(replaced.status == 0 && replaced.output.contains(new), "\(replaced)")
+        #expect(try await trustedKeys().contains(new))
+        #expect(try await !trustedKeys().contains(old))
+        let offered = try await trust("remove")
+        #expect(offered.status == 2 && offered.errors.contains("is trusted no longer"), "\(offered)")
+        // The removal is durable when it is answered: a kill right after the answer takes nothing back.
+        let removed = try await trust("remove", "--yes")
+        devices.kiosk.signal(SIGKILL)
+        _ = try await devices.kiosk.ending()
+        #expect(removed.status == 0 && removed.output.contains("removed"), "\(removed)")
+        try await devices.restartKiosk()
+        #expect(try await trustedKeys() == "[]\n")
+        #expect(try await trust("remove", "--yes").status == 1)
+    }
+
+    @Test func `CTL-35: a custom identifier is taken back by name, and only once that is agreed to`() async throws {
+        try await devices.pair()
+        let apps = try DeviceApps(devices.workspace, identifier: "house-7")
+        try await apps.activate()
+        let asked = try await run("hub", "identifier", "clear", "--app", TwoDevices.app)
+        #expect(asked.status == 2 && asked.errors.contains("house-7"), "\(asked)")
+        let cleared = try await run("hub", "identifier", "clear", "--app", TwoDevices.app, "--yes")
+        #expect(cleared.status == 0 && cleared.output.contains("cleared house-7"), "\(cleared)")
+        #expect(cleared.output.contains("vendor:"))
+        #expect(try await run("hub", "identifier", "clear", "--app", TwoDevices.app, "--yes").status == 1)
+        let below = try await run("kiosk", "identifier", "clear", "--app", TwoDevices.app)
+        #expect(below.status != 0, "a secondary has none: \(below)")
+    }
 }
