@@ -82,13 +82,16 @@ enum Fixture {
     }
 
     /// Brings a configuration to `applied` as a daemon and its app do.
-    static func apply(_ envelope: [UInt8], to slot: inout ConfigurationSlot) throws {
-        let transition = slot.received(envelope, by: delivery, in: try context())
+    static func apply(
+        _ envelope: [UInt8], to slot: inout ConfigurationSlot, in context: VerificationContext? = nil
+    ) throws {
+        let context = try context ?? self.context()
+        let transition = slot.received(envelope, by: delivery, in: context)
         guard case .offer(let offer)? = transition.effects.first else {
             Issue.record("not offered: \(transition)")
             return
         }
-        let applicable = try ApplicableConfiguration(verifying: offer.envelope, in: try context())
+        let applicable = try ApplicableConfiguration(verifying: offer.envelope, in: context)
         let answer = slot.answered(OfferReply(applied: applicable.verified), now: now)
         #expect(answer.verdict == .applied)
         #expect(slot.active?.record.envelope == envelope)

@@ -62,6 +62,56 @@ private struct VectorFile: Decodable {
         }
     }
 
+    @Test("CFG-20, CFG-24, CFG-50: a used slot refuses each vector by name and stays as it was; the next one applies")
+    func aUsedSlotStaysAsItWasAndTheNextOneApplies() throws {
+        let refused = file.cases.filter { $0.context.profile == "full" && Rejection(rawValue: $0.outcome) != nil }
+        #expect(refused.count > 90)
+        for vector in refused {
+            let context = try Self.context(vector.context, anchor: vector.anchor.flatMap { file.anchors[$0] })
+            var slot = try Self.usedSlot(in: context)
+            let before = slot
+            let transition = slot.received(Array(vector.envelope), by: Fixture.delivery, in: context)
+            // Without any key nothing is judged, and the primary delivers it again (CFG-74).
+            let verdict = vector.outcome == "no-key" ? "waiting-for-key" : vector.outcome
+            #expect(transition.verdict?.name == verdict, "\(vector.name)")
+            let reports = transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
+            #expect(reports.map(\.verdict.name) == [verdict], "\(vector.name)")
+            #expect(reports.map(\.good?.version) == [1], "\(vector.name)")
+            #expect(transition.effects.isEmpty, "\(vector.name)")
+            if verdict == "clock-unset" {
+                #expect(slot.active == before.active && slot.mark == before.mark, "it only waits for the clock")
+            } else {
+                #expect(slot == before && transition.changes.count == 1, "\(vector.name)")
+            }
+            try Self.applyNext(to: &slot, after: context)
+        }
+    }
+
+    /// A slot for the case's context, with its mark, whose app is connected and has version 1.
+    private static func usedSlot(in context: VerificationContext) throws -> ConfigurationSlot {
+        let key = ConfigurationSlotKey(
+            application: context.application, role: context.role, target: try #require(context.target))
+        let device = try #require(context.device)
+        let record = try ConfigurationRecord(key: key, device: device, envelope: try Fixture.envelope(version: 1))
+        var slot = ConfigurationSlot(
+            key: key, device: device, mark: context.mark ?? VersionMark(version: 1, digest: nil, keySetVersion: 1),
+            active: ActiveConfiguration(record, applied: Fixture.now, isWaived: false))
+        _ = slot.applicationConnected()
+        return slot
+    }
+
+    /// A later version by a good key, under a right clock.
+    private static func applyNext(to slot: inout ConfigurationSlot, after context: VerificationContext) throws {
+        var context = context
+        context.anchor = try Fixture.context().anchor
+        (context.now, context.clockFloor, context.mark) = (Fixture.now, Fixture.now, nil)
+        let envelope = try Fixture.envelope(version: 1000) { payload in
+            (payload.application, payload.role, payload.target) =
+                (slot.key.application, slot.key.role, slot.key.target)
+        }
+        try Fixture.apply(envelope, to: &slot, in: context)
+    }
+
     private static func outcome(of vector: VectorFile.Case, anchors: [String: String]) throws -> String {
         let context = try context(vector.context, anchor: vector.anchor.flatMap { anchors[$0] })
         do {
