@@ -51,18 +51,68 @@ import Testing
         #expect(try chain.judge(envelope, nonce: item.entry.id).verdict == .applied, "the next valid one applies")
     }
 
-    @Test("CFG-106: another target, another app, another key and another side fail by name")
-    func misdirected() throws {
+    @Test("CFG-51, CFG-106: what a carrier sends instead is refused by name, and answers nothing of the top's")
+    func exchanged() throws {
         var chain = try Chain()
-        let item = try chain.apply(try chain.envelope(1))
-        let elsewhere = try chain.envelope(1) { $0.target = .vendor(.random()) }
-        #expect(try chain.judge(elsewhere, nonce: item.entry.id).verdict == .rejected(.wrongTarget))
-        let narrowed = try chain.envelope(1) { $0.only = [.random()] }
-        #expect(try chain.judge(narrowed, nonce: item.entry.id).verdict == .rejected(.wrongTarget))
+        let now = Fixture.now.seconds
+        let other = try ApplicationIdentifier("org.example.other")
         let resigned = try ConfigurationSigner.sign(
             try UnverifiedPayload.payload(of: try chain.envelope(1)), with: [Fixture.stranger])
-        #expect(try chain.judge(resigned, nonce: item.entry.id).verdict == .rejected(.threshold))
-        #expect(chain.slot.active == nil)
+        let instead: [(Rejection, [UInt8])] = [
+            (.wrongTarget, try chain.envelope(1) { $0.target = .vendor(.random()) }),
+            (.wrongTarget, try chain.envelope(1) { $0.only = [.random()] }),
+            (.wrongApplication, try chain.envelope(1) { $0.application = other }),
+            (.wrongRole, try chain.envelope(1) { $0.role = .primary }), (.threshold, resigned),
+            (.expired, try chain.envelope(1) { ($0.issued, $0.expires) = (now - 100, now - 50) }),
+            (.future, try chain.envelope(1) { $0.notBefore = now + 4_000 }),
+            (.oldKeySet, try chain.envelope(1) { $0.keySetVersion = 2 }),
+            (.oversize, [UInt8](repeating: 0, count: ConfigurationLimits.envelope + 1)),
+        ]
+        let item = try chain.apply(try chain.envelope(1))
+        let before = chain.slot
+        for (rejection, bytes) in instead {
+            let facts = try chain.judge(bytes, nonce: item.entry.id)
+            #expect(facts.verdict == .rejected(rejection))
+            #expect(chain.slot == before, "\(rejection)")
+            let report = chain.report(facts)
+            #expect(throws: ReportFailure.wrongNonce, "\(rejection): it is about other bytes") {
+                try chain.take(report: report)
+            }
+        }
+        #expect(try chain.standing()?.verdict == nil, "the top still waits for a verdict")
+        let report = chain.report(try chain.judge(item.envelope, nonce: item.entry.id))
+        #expect(try chain.take(report: report).verdict == "applied")
+    }
+
+    @Test("CFG-106: what a carrier passes on too late or too early has its name at the top, and the next one applies")
+    func mistimed() throws {
+        let now = Fixture.now.seconds
+        let schema = VerificationFailure(.schema, "volume: too loud")
+        let cases: [(Rejection, VerificationFailure?, (inout ConfigurationPayload) -> Void)] = [
+            (.expired, nil, { ($0.issued, $0.expires) = (now - 100, now - 50) }),
+            (.future, nil, { $0.notBefore = now + 4_000 }),
+            // The rotation to this key set has not been passed on.
+            (.oldKeySet, nil, { $0.keySetVersion = 2 }),
+            // An update of the app with the schema for it has not come yet.
+            (.schema, schema, { $0.values = ["volume": 101] }),
+        ]
+        for (rejection, refusal, change) in cases {
+            var chain = try Chain()
+            try expectApplied(version: 1, &chain)
+            let item = try chain.apply(try chain.envelope(2, change))
+            let report = chain.report(try chain.judge(item.envelope, nonce: item.entry.id, refusing: refusal))
+            #expect(try chain.take(report: report).verdict == rejection.rawValue)
+            #expect(try chain.standing()?.verdict == rejection.rawValue)
+            #expect(chain.slot.active?.record.version == 1, "\(rejection)")
+            try expectApplied(version: 3, &chain)
+        }
+    }
+
+    private func expectApplied(version: UInt64, _ chain: inout Chain) throws {
+        let item = try chain.apply(try chain.envelope(version))
+        let report = chain.report(try chain.judge(item.envelope, nonce: item.entry.id))
+        #expect(try chain.take(report: report).verdict == "applied")
+        #expect(chain.slot.active?.record.version == version)
     }
 
     @Test("CFG-106: an older version, replayed or withheld until a newer one is applied, is `rollback`")

@@ -104,7 +104,10 @@ struct Chain {
     }
 
     /// The far secondary judges bytes as its daemon and app do; returns the verdict.
-    mutating func judge(_ envelope: [UInt8], nonce: UniqueIdentifier) throws -> ReportFacts {
+    /// - Parameter failure: the app's own verdict; nil if it takes what is good.
+    mutating func judge(
+        _ envelope: [UInt8], nonce: UniqueIdentifier, refusing failure: VerificationFailure? = nil
+    ) throws -> ReportFacts {
         var context = try Fixture.context(.staging)
         (context.target, context.device) = (target, far.identifier)
         let delivery = ConfigurationDelivery(pairing: lower, nonce: nonce)
@@ -112,7 +115,8 @@ struct Chain {
         if case .offer(let offer)? = transition.effects.first {
             context.profile = .full
             let verified = try ApplicableConfiguration(verifying: offer.envelope, in: context).verified
-            transition = slot.answered(OfferReply(applied: verified), now: Fixture.now)
+            let reply = failure.map { OfferReply($0, of: offer.envelope) } ?? OfferReply(applied: verified)
+            transition = slot.answered(reply, now: Fixture.now)
             _ = Fixture.live(&slot)
         }
         let facts = transition.changes.compactMap { change in
