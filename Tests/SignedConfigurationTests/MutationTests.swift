@@ -1,6 +1,7 @@
-// Ten thousand seeded mutations of signed envelopes: 6,000 with one Ed25519 signature, 2,000 with three of which two
-// are needed, 1,000 with P-256 and 1,000 with RSA-PSS. Every second one changes bytes, each position in turn. The
-// others change a field of envelope or payload, each in turn, and write the property list again.
+// Twelve thousand seeded mutations of signed envelopes: 6,000 with one Ed25519 signature, 2,400 with three of which two
+// are needed, 1,600 with P-256 and 2,000 with RSA-PSS. Every second one changes bytes, first each position in place and
+// then each in any way. The others change a field of envelope or payload, each in turn, and write the property list
+// again. Where a signature has no random bytes, the payload has every field that there is.
 
 import FoundationEssentials
 import TandemBase
@@ -23,10 +24,10 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
     static let all = [
         Self(testDescription: "Ed25519", rounds: 6_000, vector: nil, keys: ["ed25519"], threshold: 1),
         Self(
-            testDescription: "two of three", rounds: 2_000, vector: nil, keys: ["ed25519", "config1", "config2"],
+            testDescription: "two of three", rounds: 2_400, vector: nil, keys: ["ed25519", "config1", "config2"],
             threshold: 2),
-        Self(testDescription: "P-256", rounds: 1_000, vector: "good with P-256", keys: ["p256"], threshold: 1),
-        Self(testDescription: "RSA-PSS", rounds: 1_000, vector: "good with RSA 2048", keys: ["rsa2048"], threshold: 1),
+        Self(testDescription: "P-256", rounds: 1_600, vector: "good with P-256", keys: ["p256"], threshold: 1),
+        Self(testDescription: "RSA-PSS", rounds: 2_000, vector: "good with RSA 2048", keys: ["rsa2048"], threshold: 1),
     ]
 
     private struct VectorFile: Decodable {
@@ -51,10 +52,14 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
             let cases = file.cases
             return Array(try #require(cases.first { $0.name == vector }).envelope)
         }
-        let payload = ConfigurationPayload(
+        var payload = ConfigurationPayload(
             application: try Fixture.application(), role: .secondary, target: try Self.target(), version: version,
             transaction: try Fixture.device(), issued: Fixture.now.seconds - 60,
             values: ["logging": true, "volume": 80])
+        (payload.notBefore, payload.expires) = (Fixture.now.seconds, Fixture.now.seconds + 86_400)
+        (payload.lifetime, payload.floor, payload.only) = (604_800, 3, [try Fixture.device()])
+        (payload.critical, payload.optional) = (["lifetime"], ["volume"])
+        #expect(Set(payload.dictionary.map(\.key)) == ConfigurationPayload.knownFields)
         return try ConfigurationSigner.sign(payload, with: signers)
     }
 
@@ -96,6 +101,8 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
                 try Self.expectSameStatement(changed, as: good, by: subject, in: context, "round \(round)")
             }
         }
+        #expect(mutator.places == Set(bytes.indices), "each byte was changed in place")
+        #expect(mutator.fields == Set(mutator.allFields), "each field was changed")
         // A change is found by the form or by the signatures: no field of a changed payload is ever looked at.
         #expect(Set(refused.keys).isSubset(of: [.oversize, .malformed, .shape, .duplicateKeyIdentifier, .threshold]))
         #expect(refused.values.reduce(0, +) > subject.rounds * 3 / 4)
@@ -141,6 +148,10 @@ private struct Mutator {
     private let payload: PropertyListDictionary
     private let signatures: [PropertyListValue]
     private var generator: SeededGenerator
+    /// The bytes that have been changed in place so far.
+    private(set) var places: Set<Int> = []
+    /// The fields that have been changed so far.
+    private(set) var fields: Set<String> = []
 
     init(_ bytes: [UInt8], seed: UInt64) throws {
         self.bytes = bytes
@@ -150,15 +161,22 @@ private struct Mutator {
         generator = SeededGenerator(seed: seed)
     }
 
-    /// The mutation of this round: bytes in even rounds, a field in odd ones.
-    mutating func mutation(_ round: Int) -> [UInt8] {
-        round.isMultiple(of: 2) ? bytesChanged(at: round / 2 % bytes.count) : fieldChanged(round / 2)
+    /// The fields that there are to change, and one that nobody knows.
+    var allFields: [String] {
+        payload.map { "payload.\($0.key)" } + ["payload.unknown"] + root.map(\.key)
+            + signatures.indices.flatMap { ["signature \($0).keyid", "signature \($0).sig"] }
     }
 
-    private mutating func bytesChanged(at place: Int) -> [UInt8] {
+    /// The mutation of this round: bytes in even rounds, a field in odd ones.
+    mutating func mutation(_ round: Int) -> [UInt8] {
+        guard round.isMultiple(of: 2) else { return fieldChanged(round / 2) }
+        return bytesChanged(at: round / 2 % bytes.count, isInPlace: round / 2 < bytes.count)
+    }
+
+    private mutating func bytesChanged(at place: Int, isInPlace: Bool) -> [UInt8] {
         var changed = bytes
         let other = Int.random(in: bytes.indices, using: &generator)
-        switch Int.random(in: 0..<8, using: &generator) {
+        switch Int.random(in: 0..<(isInPlace ? 3 : 8), using: &generator) {
         case 0, 1: changed[place] ^= UInt8.random(in: 1...255, using: &generator)
         case 2: changed[place] ^= 1 << UInt8.random(in: 0...7, using: &generator)
         case 3: changed.remove(at: place)
@@ -167,24 +185,24 @@ private struct Mutator {
         case 6: changed.swapAt(place, other)
         default: changed.replaceSubrange(place..., with: bytes[min(place, other)...])
         }
+        if changed.count == bytes.count, changed[place] != bytes[place] { places.insert(place) }
         return changed
     }
 
     /// A field of the payload or of the envelope with another value, or without any; nothing is signed again.
     private mutating func fieldChanged(_ round: Int) -> [UInt8] {
-        let fields = payload.map(\.key) + ["expires", "unknown"]
-        let places = fields.count + root.count + signatures.count * 2
-        let place = round % places
+        let names = payload.map(\.key) + ["unknown"]
+        let place = round % allFields.count
         var envelope = root
-        if place < fields.count {
+        if place < names.count {
             var changed = payload
-            changed[fields[place]] = value(insteadOf: payload[fields[place]])
+            changed[names[place]] = value(insteadOf: payload[names[place]])
             envelope["payload"] = .data(written(changed))
-        } else if place < fields.count + root.count {
-            let name = root.map(\.key)[place - fields.count]
+        } else if place < names.count + root.count {
+            let name = root.map(\.key)[place - names.count]
             envelope[name] = name == "signatures" ? .array(signaturesChanged()) : value(insteadOf: root[name])
         } else {
-            let number = place - fields.count - root.count
+            let number = place - names.count - root.count
             var list = signatures
             var one = list[number / 2].dictionaryValue ?? PropertyListDictionary()
             let name = number.isMultiple(of: 2) ? "keyid" : "sig"
@@ -192,6 +210,7 @@ private struct Mutator {
             list[number / 2] = .dictionary(one)
             envelope["signatures"] = .array(list)
         }
+        if envelope != root { fields.insert(allFields[place]) }
         return written(envelope)
     }
 
