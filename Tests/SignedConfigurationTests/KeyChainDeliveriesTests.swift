@@ -197,6 +197,7 @@ import Testing
     func aLongChainGoesInParts() throws {
         let long = (0..<200).map { ChainStep([UInt8($0)]) }
         var deliveries = KeyChainDeliveries()
+        #expect(deliveries.isBehind(key, along: 65) && !deliveries.isBehind(key, along: 64))
         var sent = deliveries.advance(key, along: long, isUnderWay: { _ in true }) { .random() }.items
         #expect(sent.count == 64)
         #expect(deliveries.goOn(key, along: long) { .random() }.isEmpty)
@@ -209,9 +210,19 @@ import Testing
             taken += 1
             sent += deliveries.goOn(key, along: long) { .random() }
             most = max(most, sent.count - taken)
+            #expect(deliveries.isBehind(key, along: long.count) == (sent.count < long.count))
         }
         #expect(sent.map(\.envelope) == long.map(\.envelope) && most == 64)
         #expect(deliveries[key]?.accepted == 200)
+    }
+
+    @Test("CFG-92: of a secondary that has refused a step nothing is expected")
+    func aRefusalHoldsNothingUp() throws {
+        let long = (0..<200).map { ChainStep([UInt8($0)]) }
+        var deliveries = KeyChainDeliveries()
+        let sent = deliveries.advance(key, along: long, isUnderWay: { _ in true }) { .random() }.items
+        try take(try report(sent[0], .rejected(.threshold), counter: 1), &deliveries)
+        #expect(!deliveries.isBehind(key, along: long.count))
     }
 
     @Test("CFG-92: the rows restore the machine")

@@ -488,7 +488,8 @@ package struct DesiredConfigurations: Sendable {
         case reported([UInt8])
     }
 
-    /// Delivers the wanted envelope of a slot to a secondary that lacks it, unless it is on its way.
+    /// Delivers the wanted envelope of a slot to a secondary that lacks it, unless it is on its way. A secondary that
+    /// is behind with its keys gets nothing yet: once they are on their way, this is called again.
     private mutating func deliver(
         _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, because cause: Cause, at now: WallTime,
         _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
@@ -502,16 +503,19 @@ package struct DesiredConfigurations: Sendable {
             Self.isLacking(wanted, state, cause, now)
         else { return }
         let entry = ForwardedConfiguration(wanted, id: identifier(), pairing: addressee.pairing, at: now)
+        let isBehind = addressee.isBehind(key.subject)
         change(key, at: addressee.pairing, &transition) { stored, transition in
             if let state { stored.refusals = state.refusals }
             if stored.awaited != wanted.digest {
                 (stored.awaited, stored.awaitedSince) = (wanted.digest, now)
             }
+            if isBehind { return }
             stored.open.append(entry)
             let surplus = stored.open.prefix(max(0, stored.open.count - ConfigurationLimits.openDeliveries))
             stored.open.removeFirst(surplus.count)
             transition.changes += surplus.map { .forgotten($0) }
         }
+        if isBehind { return }
         transition.changes.append(.forwarded(entry))
         transition.deliveries.append(ConfigurationItem(entry: entry, envelope: wanted.envelope))
     }

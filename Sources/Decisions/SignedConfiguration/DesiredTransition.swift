@@ -10,13 +10,17 @@ package struct ConfigurationAddressee {
     package let device: UniqueIdentifier?
     /// The paired identifier that the secondary has for an application through this pairing.
     package let target: (ApplicationIdentifier) -> PairedIdentifier?
+    /// Whether steps of a chain are not on their way to it yet, which a configuration would overtake (CFG-92).
+    package let isBehind: (KeySubject) -> Bool
 
     package init(
         pairing: UniqueIdentifier, device: UniqueIdentifier?,
+        isBehind: @escaping (KeySubject) -> Bool = { _ in false },
         target: @escaping (ApplicationIdentifier) -> PairedIdentifier?
     ) {
         self.pairing = pairing
         self.device = device
+        self.isBehind = isBehind
         self.target = target
     }
 }

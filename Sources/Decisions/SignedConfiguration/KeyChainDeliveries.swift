@@ -81,11 +81,18 @@ package struct KeyChainDeliveries: Sendable, Equatable {
             return known.allSatisfy { index, digest in chain.indices.contains(index) && chain[index].digest == digest }
         }
 
-        /// The next steps, as many as may be on their way (LIM-111).
+        /// The steps that may be on their way (LIM-111).
+        private var room: Int { isProbed ? 1 : ConfigurationLimits.stepsUnderWay }
+
+        /// Whether steps of a chain of so many have no room on their way yet.
+        fileprivate func isBehind(_ count: Int) -> Bool {
+            !isRefused && (underWay.last.map { $0.index + 1 } ?? accepted + room) < count
+        }
+
+        /// The next steps, as many as may be on their way.
         fileprivate mutating func take(_ chain: [ChainStep], _ newIdentifier: () -> UniqueIdentifier) -> [Step] {
             planned = chain.count
             let first = max(accepted, underWay.last.map { $0.index + 1 } ?? 0)
-            let room = isProbed ? 1 : ConfigurationLimits.stepsUnderWay
             let steps = (first..<max(first, min(chain.count, accepted + room))).map { index in
                 Step(id: newIdentifier(), index: index, digest: chain[index].digest)
             }
@@ -132,6 +139,10 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 
     /// The pairings of which anything is known.
     package var pairings: Set<UniqueIdentifier> { Set(places.keys.map(\.pairing)).union(counters.keys) }
+
+    /// Whether steps of a chain of so many have no room on their way to a secondary yet: a configuration that is
+    /// delivered now would overtake them.
+    package func isBehind(_ key: Key, along count: Int) -> Bool { (places[key] ?? Place()).isBehind(count) }
 
     /// Whether a report with this nonce is one on a step.
     package func awaits(_ nonce: UniqueIdentifier) -> Bool { awaited[nonce] != nil }

@@ -16,68 +16,36 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)), .serialized) struct KeySetTests {
     private let nodes: TwoNodes
-    private let root = PrivateKey.generate(.ed25519)
-    private let revoker = PrivateKey.generate(.ed25519)
+    private let holders: KeyHolders
     private let successor = ConfigurationPrivateKey.generate()
 
     init() throws {
         nodes = try TwoNodes()
+        holders = KeyHolders(of: nodes.app)
         try nodes.pair()
     }
 
-    private func subject() -> KeySubject { KeySubject(application: nodes.app, role: .secondary) }
-
     /// A set of this version with these signers of configuration.
     private func set(_ version: UInt64, _ signers: ConfigurationPrivateKey...) throws -> [UInt8] {
-        let document = KeySetDocument(
-            subject: subject(), version: version, issued: 1_790_000_000,
-            roles: [
-                .configuration: (signers.map(\.key.publicKey), 1), .keySet: ([root.publicKey], 1),
-                .revocation: ([revoker.publicKey], 1),
-            ])
-        return try KeyStatementSigner.sign(document, with: [root])
+        try holders.set(version, signers)
     }
 
     private func revocation(
         of signer: ConfigurationPrivateKey, under version: UInt64, withdraws: Bool = false
     ) throws -> [UInt8] {
-        try KeyStatementSigner.sign(
-            RevocationDocument(
-                subject: subject(), keySetVersion: version, issued: 1_790_000_000,
-                revoked: [signer.publicKey.identifier], withdraws: withdraws), with: [revoker])
+        try holders.revocation(of: signer, under: version, withdraws: withdraws)
     }
 
     /// The anchor of both daemons and of the app: both signers count.
     private func anchor() throws -> [UInt8] { try set(1, nodes.signer, successor) }
 
     private func trust(at node: Node) throws {
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary",
-            "key": .string(KeySetText.text(of: try anchor())),
-        ]
-        #expect(nodes.ask(node, "trust-add", body).code == 0)
+        #expect(nodes.ask(node, "trust-add", holders.trust(in: try anchor())).code == 0)
     }
 
     /// An app at the secondary that judges what it is offered from the anchor and these statements.
     private func startApp(_ statements: [UInt8]...) throws -> Client {
-        var history = try KeySetHistory(anchor: try anchor())
-        #expect(history.follow(statements) == nil)
-        let registration = TandemSession.Registration(anchor: KeySetText.text(of: try anchor()))
-        // Before it registers: what waits is offered at once.
-        return try nodes.connect(to: .secondary, registration) { follow(history, $0) }
-    }
-
-    private func follow(_ history: KeySetHistory, _ client: Client) {
-        client.answerOffers { [nodes] offer in
-            let context = VerificationContext(
-                profile: .full, application: nodes.app, role: .secondary, anchor: .trusted(history),
-                target: offer.target, device: offer.device, now: nodes.clock.wallNow)
-            do throws(VerificationFailure) {
-                return OfferReply(applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
-            } catch {
-                return OfferReply(error, of: offer.envelope)
-            }
-        }
+        try nodes.startApp(from: try anchor(), statements)
     }
 
     private func verdicts(_ statement: [UInt8], wait: Int64 = 20_000) -> [String?] {
@@ -108,7 +76,7 @@ import Testing
         #expect(nodes.verdict(try envelope(8, by: successor, under: 1)) == "old-keyset")
         var history = try KeySetHistory(anchor: try anchor())
         #expect(try history.take(second) == .rotated(version: 2))
-        follow(history, app)
+        app.judgeOffers(to: nodes.app, by: history, on: nodes.clock)
         #expect(nodes.verdict(try envelope(8, by: successor, under: 2)) == "applied")
         try nodes.restart(.secondary)
         try nodes.restart(.primary)
@@ -165,6 +133,57 @@ import Testing
         #expect(keySetVersion(of: nodes.secondary) == 3)
         #expect(app.offers.map(\.envelope) == [last])
         nodes.stop()
+    }
+
+    @Test("CFG-92, LIM-111: a secondary that was away for 100 rotations gets all in order, and then the configuration")
+    func aHundredRotationsWhileAway() throws {
+        defer { nodes.stop() }
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        nodes.stop(.secondary)
+        let versions = UInt64(2)...101
+        let signers = versions.map { _ in ConfigurationPrivateKey.generate() }
+        let steps = try zip(versions, signers).map { try set($0, $1) }
+        for step in steps { #expect(verdicts(step, wait: 0) == ["applied", nil]) }
+        let last = try #require(signers.last)
+        let envelope = try envelope(1, by: last, under: versions.upperBound)
+        #expect(nodes.verdict(envelope, wait: 0) == nil)
+        try nodes.start(.secondary)
+        nodes.run(until: { keySetVersion(of: nodes.secondary) == versions.upperBound })
+        nodes.run(until: { (try? written().count) == steps.count + 1 })
+        #expect(try written() == [try #require(written().first)] + steps)
+        let app = try nodes.startApp(from: try anchor(), steps)
+        nodes.run(until: { nodes.reported() == "applied" })
+        #expect(app.offers.map(\.envelope) == [envelope])
+        #expect(!nodes.hasNoted("key statement refused"))
+    }
+
+    @Test("CFG-23, CFG-85: a revocation is in force at each linked secondary within 5 seconds")
+    func aRevocationAtEachLinkedSecondary() throws {
+        defer { nodes.stop() }
+        try trust(at: nodes.primary)
+        try nodes.startOther(as: .secondary)
+        try nodes.pair(nodes.primary, nodes.other)
+        try nodes.start(.last)
+        try nodes.pair(nodes.primary, nodes.last)
+        let secondaries: [TwoNodes.Place] = [.secondary, .other, .last]
+        let apps = try secondaries.map { try nodes.startApp(at: $0, from: try anchor()) }
+        let names = secondaries.map { "the \($0)" }
+        let first = nodes.results(try envelope(1, by: nodes.signer, under: 1))
+        #expect(names.map { first[$0]?["verdict"] } == ["applied", "applied", "applied"])
+        let taken = try revocation(of: nodes.signer, under: 1)
+        let begun = nodes.clock.now
+        #expect(nodes.ask(nodes.primary, "apply", nodes.application(of: taken, wait: 0)).code == 0)
+        let devices = [nodes.secondary, nodes.other, nodes.last]
+        nodes.run(until: {
+            devices.allSatisfy { (try? nodes.rows("configurations", of: $0).first?["signer"]) == "revoked" }
+        })
+        let second = try envelope(2, by: nodes.signer, under: 1)
+        for device in devices { #expect(nodes.verdict(second, at: device) == "threshold") }
+        #expect(nodes.clock.now.since(begun) < .seconds(5))
+        let next = nodes.results(try envelope(2, by: successor, under: 1))
+        #expect(names.map { next[$0]?["verdict"] } == ["applied", "applied", "applied"])
+        #expect(apps.allSatisfy { $0.offers.count == 2 })
     }
 
     @Test("CFG-23, CFG-85, CTL-27: a revocation counts on a live link at once, and what is active is marked")
@@ -282,12 +301,12 @@ import Testing
         let stranger = PrivateKey.generate(.ed25519)
         let forged = try KeyStatementSigner.sign(
             RevocationDocument(
-                subject: subject(), keySetVersion: 1, issued: 0, revoked: [nodes.signer.publicKey.identifier],
+                subject: holders.subject, keySetVersion: 1, issued: 0, revoked: [nodes.signer.publicKey.identifier],
                 withdraws: true), with: [stranger])
         let refusals: [(String, [UInt8])] = [
             ("keyset-gap", try set(3, successor)), ("equivocation", try set(1, successor)), ("threshold", forged),
             ("old-keyset", try revocation(of: nodes.signer, under: 2)),
-            ("keyset-illegal", try revocation(of: ConfigurationPrivateKey(root), under: 1)),
+            ("keyset-illegal", try revocation(of: ConfigurationPrivateKey(holders.root), under: 1)),
         ]
         for (name, statement) in refusals {
             #expect(nodes.verdict(statement) == name)
@@ -362,12 +381,9 @@ import Testing
         ]
         let forged = try (UInt64(1)...8).map { version in
             try KeyStatementSigner.sign(
-                KeySetDocument(subject: subject(), version: version, issued: 0, roles: roles), with: [thief])
+                KeySetDocument(subject: holders.subject, version: version, issued: 0, roles: roles), with: [thief])
         }
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary", "key": .string(KeySetText.text(of: forged[0])),
-        ]
-        #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
+        #expect(nodes.ask(nodes.primary, "trust-add", holders.trust(in: forged[0])).code == 0)
         for statement in forged.dropFirst() { #expect(verdicts(statement, wait: 100).first == "applied") }
         nodes.run(until: { nodes.hasNoted("key statement refused") })
         nodes.clock.advance(by: .seconds(5))
@@ -386,16 +402,10 @@ import Testing
         try startApp().disconnect()
         let second = try set(2, successor)
         #expect(verdicts(second) == ["applied", "applied"])
-        let later: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary", "key": .string(KeySetText.text(of: second)),
-        ]
-        #expect(nodes.ask(nodes.secondary, "trust-add", later).code == 0)
+        #expect(nodes.ask(nodes.secondary, "trust-add", holders.trust(in: second)).code == 0)
         #expect(keySetVersion(of: nodes.secondary) == 2)
         let other = try set(2, nodes.signer)
-        let conflict: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary", "key": .string(KeySetText.text(of: other)),
-        ]
-        #expect(nodes.ask(nodes.secondary, "trust-add", conflict).name == "anchor-conflict")
+        #expect(nodes.ask(nodes.secondary, "trust-add", holders.trust(in: other)).name == "anchor-conflict")
         nodes.stop()
     }
 
@@ -422,7 +432,9 @@ import Testing
         #expect(add(text, at: nodes.primary) == nil)
         let registration = TandemSession.Registration(anchor: text)
         let history = try KeySetHistory(anchor: first)
-        let app = try nodes.connect(to: .secondary, registration) { follow(history, $0) }
+        let app = try nodes.connect(to: .secondary, registration) {
+            $0.judgeOffers(to: nodes.app, by: history, on: nodes.clock)
+        }
         #expect(try nodes.held()?["version"] == 7)
         #expect(nodes.notes.count { "\($0.message)".hasPrefix("alarm: anchor-conflict") } == 3, "none is the app's")
         let other = try nodes.envelope(7, with: nodes.signer)
@@ -441,12 +453,12 @@ import Testing
         let foreign = KeySetDocument(
             subject: KeySubject(application: nodes.app, role: .primary), version: 1, issued: 1_790_000_000,
             roles: [
-                .configuration: ([nodes.signer.key.publicKey], 1), .keySet: ([root.publicKey], 1),
-                .revocation: ([revoker.publicKey], 1),
+                .configuration: ([nodes.signer.key.publicKey], 1), .keySet: ([holders.root.publicKey], 1),
+                .revocation: ([holders.revoker.publicKey], 1),
             ])
         let unusable = [
-            "no key", KeySetText.text(of: try KeyStatementSigner.sign(foreign, with: [revoker])),
-            KeySetText.text(of: try KeyStatementSigner.sign(foreign, with: [root])),
+            "no key", KeySetText.text(of: try KeyStatementSigner.sign(foreign, with: [holders.revoker])),
+            KeySetText.text(of: try KeyStatementSigner.sign(foreign, with: [holders.root])),
         ]
         for (place, text) in unusable.enumerated() {
             try nodes.connect(to: .secondary, TandemSession.Registration(anchor: text)).disconnect()

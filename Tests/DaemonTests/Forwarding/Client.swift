@@ -115,12 +115,20 @@ final class Client: ByteStreamDelegate {
         to app: ApplicationIdentifier, as role: DeviceRole = .secondary, trusting signer: ConfigurationPrivateKey,
         on clock: ManualScheduler, allowsInvalidSignatures: Bool = false
     ) {
+        judgeOffers(
+            to: app, as: role, by: KeySetHistory(TrustedKeySet(signer.publicKey)), on: clock,
+            allowsInvalidSignatures: allowsInvalidSignatures)
+    }
+
+    /// The same by a chain of keys.
+    func judgeOffers(
+        to app: ApplicationIdentifier, as role: DeviceRole = .secondary, by keys: KeySetHistory,
+        on clock: ManualScheduler, allowsInvalidSignatures: Bool = false
+    ) {
         answerOffers { offer in
             let context = VerificationContext(
-                profile: .full, application: app, role: role,
-                anchor: .trusted(KeySetHistory(TrustedKeySet(signer.publicKey))),
-                target: offer.target, device: offer.device, now: clock.wallNow,
-                allowsInvalidSignatures: allowsInvalidSignatures)
+                profile: .full, application: app, role: role, anchor: .trusted(keys), target: offer.target,
+                device: offer.device, now: clock.wallNow, allowsInvalidSignatures: allowsInvalidSignatures)
             do throws(VerificationFailure) {
                 return OfferReply(
                     applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)

@@ -91,6 +91,10 @@ final class ConfigurationForwarder {
     /// Queues whose undelivered items wait to be delivered again on the same link. Those of far secondaries are here by
     /// their own pairings.
     private var repetitions: Set<QueueKey> = []
+    /// Whether a secondary lacks keys that a configuration would overtake (CFG-92).
+    var isBehind: (KeySubject, UniqueIdentifier) -> Bool = { _, _ in false }
+    /// Queues for which something has to wait for keys. Those of far secondaries are here by their own pairings.
+    private var waitingForKeys: Set<QueueKey> = []
     /// Grows with every change since the start: lets a caller ask for what came after its last answer.
     private(set) var ordinal: UInt64 = 0
 
@@ -103,9 +107,28 @@ final class ConfigurationForwarder {
     var state: DesiredConfigurations { committed.state }
 
     func addressee(_ peer: ConfigurationPeer) -> ConfigurationAddressee {
-        ConfigurationAddressee(pairing: peer.pairing, device: peer.device) { [context] app in
-            context.target(of: app, through: peer.pairing)
-        }
+        ConfigurationAddressee(
+            pairing: peer.pairing, device: peer.device,
+            isBehind: { [weak self] subject in self?.waitsForKeys(of: subject, at: peer.pairing) ?? false },
+            target: { [context] app in context.target(of: app, through: peer.pairing) })
+    }
+
+    private func waitsForKeys(of subject: KeySubject, at pairing: UniqueIdentifier) -> Bool {
+        let isBehind = isBehind(subject, pairing)
+        if isBehind { waitingForKeys.insert(Self.place(of: subject.application, at: pairing)) }
+        return isBehind
+    }
+
+    private static func place(of application: ApplicationIdentifier, at pairing: UniqueIdentifier) -> QueueKey {
+        QueueKey(pairing: pairing, app: application, channel: .configuration)
+    }
+
+    /// The keys that a secondary lacks are on their way to it: what has waited for them follows.
+    func caughtUp(_ subject: KeySubject, at pairing: UniqueIdentifier) {
+        guard waitingForKeys.remove(Self.place(of: subject.application, at: pairing)) != nil,
+            let peer = context.peer(pairing)
+        else { return }
+        changed(subject.application, at: peer)
     }
 
     // MARK: the operator
@@ -284,7 +307,7 @@ final class ConfigurationForwarder {
         change { next in next.ended(id, at: pairing, ending, nil) }
         // Its time ran out while the link was down, and the secondary confirms on this link that it never had it. A
         // secondary that says so of each item would get it without end.
-        let place = QueueKey(pairing: pairing, app: queue.app, channel: queue.channel)
+        let place = Self.place(of: queue.app, at: pairing)
         guard ending == .undelivered, repetitions.insert(place).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
             guard let self, repetitions.remove(place) != nil, linkedPairings.contains(near),

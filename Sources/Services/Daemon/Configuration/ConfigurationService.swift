@@ -78,6 +78,8 @@ final class ConfigurationService {
         }
         keys = KeyChanges(context, receiver, forwarder, chains)
         carrier = ConfigurationCarrier(context, state: try ConfigurationCarrier.State(rows: rows), store: store)
+        forwarder.isBehind = { [weak chains] in chains?.isBehind($0, at: $1) ?? false }
+        chains.whenCaughtUp = { [weak forwarder] in forwarder?.caughtUp($0, at: $1) }
         context.carrier = carrier
         lastTick = scheduler.now
         carrier.outlets = ConfigurationCarrier.Outlets(

@@ -23,6 +23,8 @@ final class KeyChainForwarder {
     /// The steps after the anchor as they are durable now. Asked when a delivery is decided: a chain that has grown
     /// since a caller looked must not seem to be another one.
     private let steps: (KeySubject) -> [ChainStep]
+    /// Called when all steps that a secondary lacks are on their way to it.
+    var whenCaughtUp: (KeySubject, UniqueIdentifier) -> Void = { _, _ in }
     private var waiters: [Waiter] = []
     /// Grows with every change since the start: lets a caller ask for what came after its last answer.
     private(set) var ordinal: UInt64 = 0
@@ -38,6 +40,17 @@ final class KeyChainForwarder {
 
     /// The pairings of which anything is known.
     var pairings: Set<UniqueIdentifier> { committed.state.pairings }
+
+    /// Whether a configuration that is delivered to a secondary now would overtake steps of its chain.
+    func isBehind(_ subject: KeySubject, at pairing: UniqueIdentifier) -> Bool {
+        let key = KeyChainDeliveries.Key(pairing: pairing, subject: subject)
+        return committed.state.isBehind(key, along: steps(subject).count)
+    }
+
+    /// Steps have been queued, or are not wanted.
+    private func moved(_ subject: KeySubject, at pairing: UniqueIdentifier) {
+        if !isBehind(subject, at: pairing) { whenCaughtUp(subject, pairing) }
+    }
 
     /// A secondary may lack a part of a chain.
     func advance(_ subject: KeySubject, to peer: ConfigurationPeer, because occasion: KeyChainDeliveries.Occasion) {
@@ -79,6 +92,7 @@ final class KeyChainForwarder {
                 for (pairing, transition) in transitions {
                     for id in transition.cancelled { context.takeBack(id, of: subject.application, from: pairing) }
                     for item in transition.items { submit(item) }
+                    moved(subject, at: pairing)
                 }
                 if !rows.isEmpty { changed() }
             }
@@ -165,6 +179,7 @@ final class KeyChainForwarder {
                     { [self] in
                         log(place, peer)
                         for item in items { submit(item) }
+                        moved(place.subject, at: peer.pairing)
                         changed()
                         return true
                     }
