@@ -63,6 +63,7 @@ def reports():
     add("an extra key", "shape", {**good, "alg": "ed25519"})
     add("no payload", "shape", {key: value for key, value in good.items() if key != "payload"})
     add("v is 2", "shape", {**good, "v": 2})
+    second_form(add, fields, envelope)
     signature_reports(add, fields, envelope, good, signer, stranger)
     payload_reports(add, fields, envelope)
     add("of another device", "wrong-device", envelope(fields(device=OTHER)))
@@ -72,6 +73,30 @@ def reports():
     add("a nonce that was not sent", "wrong-nonce", envelope(fields(nonce=OTHER)))
     return {"about": REPORTS, "key": pem("PUBLIC KEY", signer.public).decode(), "device": DEVICE.hex(),
             "pairing": PAIRING.hex(), "counter": 8, "open": [NONCE.hex(), bytes(16).hex()], "cases": cases}
+
+
+def second_form(add, fields, envelope):
+    """What only the second form tells (CFG-67), and what it must not."""
+    def told(**changes):
+        return envelope(fields(spec="1.1", **changes))
+
+    add("the second form without news", "accepted", told(), final=True)
+    add("on trial", "accepted", told(trial=True), final=False)
+    add("the trial is over", "accepted", told(trial=False), final=True)
+    add("with a waived signature", "accepted", told(waived=True), final=True)
+    add("a waived signature on trial", "accepted", told(waived=True, trial=True), final=False)
+    add("the app did not live with it", "accepted", told(verdict="failed", text="it crashed"), final=True)
+    add("no key is known yet", "accepted", told(verdict="waiting-for-key", txid=None, ver=None), final=True)
+    bad = {
+        "a trial in the first form": fields(trial=True), "waived in the first form": fields(waived=True),
+        "failed in the first form": fields(verdict="failed"),
+        "waiting-for-key in the first form": fields(verdict="waiting-for-key"),
+        "a trial of a rejection": fields(spec="1.1", verdict="schema", trial=True),
+        "waived is false": fields(spec="1.1", waived=False), "waived is 1": fields(spec="1.1", waived=1),
+        "a trial as text": fields(spec="1.1", trial="true"), "spec 1.2": fields(spec="1.2"),
+    }
+    for name, content in bad.items():
+        add(name, "payload-malformed", envelope(content))
 
 
 def signature_reports(add, fields, envelope, good, signer, stranger):
