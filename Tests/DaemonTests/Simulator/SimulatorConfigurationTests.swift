@@ -24,16 +24,17 @@ import Testing
         app = try ApplicationIdentifier("org.example.alarm")
     }
 
-    /// An app on the secondary that trusts the signer, judges a configuration by all steps and answers.
-    private func startApp(allowsInvalidSignatures: Bool = false) throws -> Client {
+    /// An app on the secondary that trusts the signer, or a key set, judges a configuration by all steps and answers.
+    private func startApp(anchor: [UInt8]? = nil, allowsInvalidSignatures: Bool = false) throws -> Client {
         let client = try simulation.greet(.secondary)
+        let keys = try anchor.map { try KeySetHistory(anchor: $0) } ?? KeySetHistory(TrustedKeySet(signer.publicKey))
         client.judgeOffers(
-            to: app, trusting: signer, on: simulation.scheduler,
-            allowsInvalidSignatures: allowsInvalidSignatures)
+            to: app, by: keys, on: simulation.scheduler, allowsInvalidSignatures: allowsInvalidSignatures)
         try client.register(
             app,
             TandemSession.Registration(
-                anchor: signer.publicKey.key.pem, allowsInvalidSignatures: allowsInvalidSignatures))
+                anchor: anchor.map { KeySetText.text(of: $0) } ?? signer.publicKey.key.pem,
+                allowsInvalidSignatures: allowsInvalidSignatures))
         simulation.scheduler.run()
         try #require(client.received(.registered).count == 1)
         return client
@@ -49,23 +50,31 @@ import Testing
     }
 
     private func envelope(
-        _ version: UInt64, for target: PairedIdentifier? = nil, with key: ConfigurationPrivateKey? = nil
+        _ version: UInt64, for target: PairedIdentifier? = nil, with key: ConfigurationPrivateKey? = nil,
+        under keySet: UInt64 = 1
     ) throws -> [UInt8] {
         let device = try ask("status").dictionaryBody()["device"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
         let payload = ConfigurationPayload(
             application: app, role: .secondary, target: try target ?? .vendor(#require(device)), version: version,
-            transaction: .random(), issued: simulation.scheduler.wallNow.seconds - 60, values: ["volume": 80])
+            keySetVersion: keySet, transaction: .random(), issued: simulation.scheduler.wallNow.seconds - 60,
+            values: ["volume": 80])
         return try ConfigurationSigner.sign(payload, with: [key ?? signer])
     }
 
     /// The verdict in the only result, or the name of the failure.
     private func verdict(_ envelope: [UInt8], at role: DeviceRole = .primary) throws -> String? {
+        let verdicts = try verdicts(envelope, at: role)
+        #expect(verdicts.count == 1)
+        return verdicts.first ?? nil
+    }
+
+    /// The verdict in each result, or the name of the failure.
+    private func verdicts(_ envelope: [UInt8], at role: DeviceRole = .primary) throws -> [String?] {
         let answer = try ask(
             "apply", ["envelope": .data(envelope), "app": .string(app.description), "wait": 20_000], at: role)
-        if answer.code != 0 { return answer.name }
+        if answer.code != 0 { return [answer.name] }
         let results = try answer.dictionaryBody()["results"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
-        #expect(results.count == 1)
-        return results.first?["verdict"]?.stringValue
+        return results.map { $0["verdict"]?.stringValue }
     }
 
     private func configurations(of role: DeviceRole) throws -> [PropertyListDictionary] {
@@ -106,6 +115,94 @@ import Testing
         #expect(try verdict(envelope(1, with: .generate())) == "applied")
         #expect(
             try configurations(of: .secondary).first?["state"]?.stringValue == "applied, invalid signature allowed")
+    }
+
+    /// A fact of the configuration that the simulated secondary has for the app.
+    private func held(_ name: String) throws -> PropertyListValue? { try configurations(of: .secondary).first?[name] }
+
+    private func reported() throws -> String? {
+        try configurations(of: .primary).last?["lastVerdict"]?.stringValue
+    }
+
+    /// An app with version 1, which it has lived with.
+    private func startedApp() throws -> Client {
+        let client = try startApp()
+        #expect(try verdict(envelope(1)) == "applied")
+        simulation.scheduler.advance(by: ConfigurationLimits.trial + .seconds(20))
+        #expect(try held("trial") != true)
+        return client
+    }
+
+    private func expectRolledBack(from bad: [UInt8]) throws {
+        #expect(try reported() == "failed")
+        #expect(try held("version") == 1 && held("state") == "applied")
+        #expect(try startApp().offers.isEmpty)
+        #expect(try verdict(bad) == "rollback")
+        #expect(try verdict(envelope(3)) == "applied")
+    }
+
+    @Test func `CFG-63 SES-22: a simulated app that dies with a value three times gets the last good one back`() throws
+    {
+        var client = try startedApp()
+        let bad = try envelope(2)
+        #expect(try verdict(bad) == "applied")
+        for attempt in 1...3 {
+            #expect(try held("version") == 2, "attempt \(attempt)")
+            client.disconnect()
+            simulation.scheduler.run()
+            if attempt < 3 { client = try startApp() }
+        }
+        try expectRolledBack(from: bad)
+    }
+
+    @Test func `CFG-63 SES-22: a value that a simulated app says it failed with is not kept`() throws {
+        let client = try startedApp()
+        client.answerOffers { offer in
+            OfferReply([
+                "tandem.verdict": "failed", "tandem.digest": .data(SHA256.digest(offer.envelope)),
+                "tandem.text": "it does not start",
+            ])
+        }
+        let bad = try envelope(2)
+        #expect(try verdict(bad) == "failed")
+        client.disconnect()
+        simulation.scheduler.run()
+        try expectRolledBack(from: bad)
+    }
+
+    @Test func `CTL-8 CTL-24: what is desired in a simulation is listed, shown and withdrawn`() throws {
+        let named: PropertyListDictionary = ["app": .string(app.description)]
+        #expect(try ask("configuration-list").dictionaryBody()["desired"] == [])
+        let client = try startApp()
+        for version in UInt64(1)...2 { #expect(try verdict(envelope(version)) == "applied") }
+        let listed = try ask("configuration-list").dictionaryBody()["desired"]?.arrayValue ?? []
+        #expect(listed.map { $0.dictionaryValue?["version"] } == [2])
+        let history = try ask("configuration-show", named).dictionaryBody()["history"]?.arrayValue ?? []
+        #expect(history.map { $0.dictionaryValue?["version"] } == [2, 1])
+        #expect(try ask("configuration-withdraw", named).dictionaryBody()["versions"] == [2])
+        #expect(try ask("configuration-withdraw", named).name == "not-found")
+        #expect(try held("version") == 2 && client.offers.count == 2, "what is applied stays")
+        #expect(try verdict(envelope(3)) == "applied")
+    }
+
+    @Test func `CFG-84 CFG-85 CTL-8: a key set is rotated and its new key revoked in a simulation`() throws {
+        let (holders, successor) = (KeyHolders(of: app), ConfigurationPrivateKey.generate())
+        let anchor = try holders.set(1, [signer])
+        #expect(try ask("trust-add", holders.trust(in: anchor)).code == 0)
+        let client = try startApp(anchor: anchor)
+        #expect(try verdict(envelope(1)) == "applied")
+        let second = try holders.set(2, [signer, successor])
+        #expect(try verdicts(second) == ["applied", "applied"])
+        var keys = try KeySetHistory(anchor: anchor)
+        #expect(keys.follow([second]) == nil)
+        client.judgeOffers(to: app, by: keys, on: simulation.scheduler)
+        #expect(try verdict(envelope(2, with: successor)) == "old-keyset")
+        #expect(try verdict(envelope(2, with: successor, under: 2)) == "applied")
+        #expect(try verdicts(holders.revocation(of: successor, under: 2)) == ["applied", "applied"])
+        #expect(try held("signer") == "revoked")
+        #expect(try verdict(envelope(3, with: successor, under: 2)) == "threshold")
+        #expect(try verdict(envelope(3, under: 2)) == "applied")
+        #expect(try held("signer") == nil)
     }
 
     @Test func `CFG-17 CTL-8: trust-add trusts a key at a simulated device, and another one is a conflict`() throws {
