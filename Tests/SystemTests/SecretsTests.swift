@@ -92,6 +92,65 @@ import Testing
         await apps.end()
     }
 
+    @Test func `a daemon's memory is closed to the other processes of its user, and in no core file`() async throws {
+        let workspace = Workspace()
+        // Root reads everything, so that as root the daemon is another user's.
+        let user: uid_t = getuid() == 0 ? 65_534 : getuid()
+        let place = workspace["of-the-user"]
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        try #require(chmod(workspace.path, 0o711) == 0 && chown(place, user, gid_t.max) == 0)
+        let asUser = getuid() == 0 ? ["setpriv", "--reuid=\(user)", "--clear-groups"] : []
+        let tandem = URL(fileURLWithPath: "tandem", relativeTo: Program.directory).path
+        let other = try Program("/usr/bin/env", asUser + ["sleep", "60"], named: "other", in: workspace)
+        let daemon = try Program(
+            "/usr/bin/env",
+            asUser + [tandem, "secondary", "--state", "\(place)/state", "--local", "\(place)/daemon.sock"],
+            named: "daemon", in: workspace)
+        #expect(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
+        #expect(try await holds(within: .seconds(5)) { owner(ofMemoryOf: other) == user }, "as the system has it")
+        #expect(owner(ofMemoryOf: daemon) == 0)
+        for program in [other, daemon] {
+            program.signal(SIGTERM)
+            _ = try await program.ending()
+        }
+    }
+
+    /// The user who may read it.
+    private func owner(ofMemoryOf program: Program) -> uid_t? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: "/proc/\(program.pid)/mem")
+        return (attributes?[.ownerAccountID] as? NSNumber)?.uint32Value
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root reads the memory of a daemon"))
+    func `the secret of a link is gone from the memory of a device that has joined with it`() async throws {
+        let devices = try await TwoDevices()
+        let link = try await devices.run("hub", "pair", "--link-only").output
+        let text = try #require(link.firstMatch(of: /secret=([\w-]{22})/)).1
+        let base64 = String(text).replacing("-", with: "+").replacing("_", with: "/") + "=="
+        let secret = try #require(Data(base64Encoded: base64))
+        #expect(memory(of: devices.hub).contains { $0.range(of: secret) != nil }, "the search finds it")
+        let joined = try await tandem(
+            "join", "--device", devices.workspace["kiosk.sock"], in: devices.workspace, input: link)
+        #expect(joined.status == 0, "\(joined)")
+        try #require(await devices.isLinked())
+        for canary in [secret, Data(text.utf8)] {
+            #expect(!memory(of: devices.kiosk).contains { $0.range(of: canary) != nil })
+        }
+    }
+
+    /// The memory of a program that it can write to.
+    private func memory(of program: Program) -> [Data] {
+        let maps = (try? String(contentsOfFile: "/proc/\(program.pid)/maps", encoding: .utf8)) ?? ""
+        guard let file = FileHandle(forReadingAtPath: "/proc/\(program.pid)/mem") else { return [] }
+        return maps.split(separator: "\n").compactMap { line in
+            guard let range = line.firstMatch(of: /^([0-9a-f]+)-([0-9a-f]+) rw/),
+                let start = UInt64(range.1, radix: 16), let end = UInt64(range.2, radix: 16),
+                (try? file.seek(toOffset: start)) != nil
+            else { return nil }
+            return (try? file.read(upToCount: Int(end - start))) ?? nil
+        }
+    }
+
     private func secrets(of devices: TwoDevices, link: String) throws -> [(String, String)] {
         let token = link.trimmingCharacters(in: .whitespacesAndNewlines)
         var secrets = [("payload", Self.payload), ("identifier", Self.identifier), ("link", String(token.suffix(24)))]
