@@ -103,6 +103,32 @@ import Testing
         #expect(other.status == 1 && (other.output + other.errors).contains("equivocation"), "\(other)")
     }
 
+    @Test func `CFG-35: a disk that fails while it is applied leaves the last good one, and a good disk applies it`()
+        async throws
+    {
+        let environment = try await FailingSync.environment(in: devices.workspace, below: "/apps/")
+        devices.kiosk.signal(SIGTERM)
+        _ = try await devices.kiosk.ending()
+        try await devices.restartKiosk(environment: environment)
+        let app = try await startApp()
+        #expect(try await apply(sign(1, "volume=75")).status == 0)
+        try devices.workspace.write("bad", "")
+        let second = try await apply(sign(2, "volume=80"), wait: "3s")
+        #expect(!second.output.contains("applied"), "\(second)")
+        #expect(devices.kiosk.errors.contains("configuration file not written"), "\(devices.kiosk.errors)")
+        #expect(devices.kiosk.isRunning)
+        #expect(try await devices.status(of: "kiosk").contains("\"version\":1"))
+        for program in [devices.kiosk, app] {
+            program.signal(SIGKILL)
+            _ = try await program.ending()
+        }
+        try FileManager.default.removeItem(atPath: devices.workspace["bad"])
+        try await devices.restartKiosk()
+        let again = try await startApp(named: "app-again")
+        #expect(try await shows(again, "volume", "80"))
+        #expect(try await apply(sign(3, "volume=81")).status == 0)
+    }
+
     @Test func eachBadConfigurationIsRefusedByItsNameAndChangesNothing() async throws {
         let app = try await startApp()
         let good = try await sign(2, "volume=75")

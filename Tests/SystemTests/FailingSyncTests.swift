@@ -1,43 +1,17 @@
 // A disk that fails to synchronise under a real daemon: it acknowledges nothing after that, says so once and ends; a
-// start with a good disk has whatever was acknowledged (DEL-1). The fault is a library that stands before the C
-// library's calls.
+// start with a good disk has whatever was acknowledged (DEL-1).
 
 import Foundation
 import PairedSession
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(3))) struct FailingSyncTests {
-    /// Fails as soon as a file of the given name is there.
-    private static let fault = """
-        #define _GNU_SOURCE
-        #include <errno.h>
-        #include <stdlib.h>
-        #include <sys/syscall.h>
-        #include <unistd.h>
-        static int outcome(long call, int file) {
-            if (access(getenv("FAILS_ONCE_THERE_IS"), F_OK) == 0) { errno = EIO; return -1; }
-            return (int)syscall(call, file);
-        }
-        int fsync(int file) { return outcome(SYS_fsync, file); }
-        int fdatasync(int file) { return outcome(SYS_fdatasync, file); }
-        """
-
-    private static func makeFault(_ workspace: Workspace) async throws -> String {
-        let source = try workspace.write("fault.c", fault)
-        let arguments = ["clang", "-shared", "-fPIC", "-o", workspace["fault.so"], source]
-        let path = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]
-        let compiler = try Program("/usr/bin/env", arguments, named: "clang", in: workspace, environment: path)
-        let ending = try await compiler.ending()
-        try #require(ending.status == 0, "\(ending)")
-        return workspace["fault.so"]
-    }
-
     @Test func `after a failed fsync nothing is acknowledged, the daemon ends, and what was acknowledged is there`()
         async throws
     {
         let workspace = Workspace()
-        let environment = ["LD_PRELOAD": try await Self.makeFault(workspace), "FAILS_ONCE_THERE_IS": workspace["bad"]]
-        let devices = try await TwoDevices(in: workspace, hubEnvironment: environment)
+        let devices = try await TwoDevices(
+            in: workspace, hubEnvironment: try await FailingSync.environment(in: workspace))
         try await devices.pair()
         let apps = try DeviceApps(workspace)
         try await apps.activate()

@@ -1,6 +1,7 @@
 // Signed configuration from the operator at the primary to the app at the secondary and back: applied, waiting, refused
 // by name, and kept over restarts.
 
+import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDaemon
@@ -154,6 +155,27 @@ import Testing
         #expect(nodes.verdict(empty) == "applied")
         #expect(app.offers.map(\.envelope).last == empty)
         #expect(try nodes.held()?["version"] == 2 && nodes.held()?["state"] == "applied")
+    }
+
+    @Test func `CFG-35: without its file nothing becomes active or is reported, and the same bytes are applied later`()
+        throws
+    {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        // A directory in the file's place: the disk does not take the new one.
+        let path = nodes.directory.path("secondary-state/apps/\(nodes.app)/configuration.plist")
+        try #require(rename(path, path + ".aside") == 0 && mkdir(path, 0o700) == 0)
+        let next = try nodes.envelope(2)
+        #expect(nodes.verdict(next, wait: 500) == "waiting-for-app")
+        #expect(nodes.hasNoted("configuration file not written"))
+        #expect(try nodes.held()?["version"] == 1)
+        try #require(rmdir(path) == 0 && rename(path + ".aside", path) == 0)
+        app.disconnect()
+        let again = try nodes.startApp()
+        nodes.run(until: { (try? nodes.held()?["version"]) == 2 })
+        #expect(nodes.verdict(next) == "applied")
+        #expect(again.offers.map(\.envelope) == [next])
     }
 
     @Test func anotherKeyIsAConflictAndStaysWithoutEffect() throws {

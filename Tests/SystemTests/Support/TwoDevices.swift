@@ -58,9 +58,9 @@ final class TwoDevices {
         try await waitUntilReady(hub)
     }
 
-    func restartKiosk() async throws {
+    func restartKiosk(environment: [String: String] = [:]) async throws {
         starts += 1
-        kiosk = try Self.start("kiosk", "secondary", kioskOptions, in: workspace, starts)
+        kiosk = try Self.start("kiosk", "secondary", kioskOptions, in: workspace, starts, environment: environment)
         try await waitUntilReady(kiosk)
     }
 
