@@ -1,5 +1,6 @@
 // Input of pages: text into stored forms, forms judged as a whole, checks of the app's own, and drafts of lists.
 
+import TandemBase
 import TandemPages
 import TandemPropertyList
 import TandemSettings
@@ -18,22 +19,84 @@ import Testing
     ]
     private static let schema = SettingsSchema(specifiers.declarations)
 
-    private func input(_ fields: [String: String], _ values: [String: PageValue] = [:]) throws -> PageInput {
+    private func input(
+        _ fields: [String: String], _ values: [String: PageValue] = [:], shown: [String: String] = [:]
+    ) throws -> PageInput {
         let tree = pageTree(["Root": Self.specifiers])
         let view = try #require(PageView.make(tree, Self.schema, PageRequest(values: values)))
-        return PageInput(fields, of: view, Self.schema)
+        return PageInput(fields, shown: shown, of: view, Self.schema)
     }
 
     @Test("PAG-16: text means the stored form of its property; what is as before is no change")
     func texts() throws {
-        let changed = try input(["t": "on", "v": "7", "m": "1", "name": "you", "pin": "1234"])
+        let changed = try input(["t": "on", "v": "7", "m": "b", "name": "you", "pin": "1234"])
         #expect(changed.errors.isEmpty && changed.empty.isEmpty)
         #expect(changed.values == ["t": "on", "v": 7, "m": "b", "name": "you", "pin": "1234"])
-        let same = try input(["t": "off", "v": "0", "m": "0", "name": "me", "pin": ""])
+        let same = try input(["t": "off", "v": "0.0", "m": "a", "name": "me", "pin": ""])
         #expect(same.values.isEmpty && same.errors.isEmpty)
         #expect(try input(["name": ""]).values == ["name": ""], "an empty text is a value where there is one")
         let day = ["day": PageValue(value: .date(PropertyListDate(millisecondsSinceReferenceDate: 0)), layer: "user")]
         #expect(try input(["day": ""], day).empty == ["day"] && input(["day": ""]).empty.isEmpty)
+    }
+
+    @Test("PAG-16: a field is an edit only if its text is not the one that was shown, whatever is stored now")
+    func touched() throws {
+        let values = [
+            "m": PageValue(value: "gone", layer: "user"), "v": PageValue(value: 3, layer: "signed"),
+            "name": PageValue(value: "x", layer: "user"), "t": PageValue(value: "Maybe", layer: "user"),
+        ]
+        let shown = ["m": "a", "v": "2.0", "name": "me", "t": "off", "pin": ""]
+        let same = try input(["m": "a", "v": "2", "name": "me", "t": "off", "pin": ""], values, shown: shown)
+        #expect(try input([:]) == same)
+        #expect(try input(["m": "gone", "v": "3", "name": "x", "t": "Maybe"], values) == same)
+        let edit = try input(["name": "x", "t": "on", "v": "9"], values, shown: shown)
+        #expect(edit.values == ["t": "on"] && edit.errors.keys.sorted() == ["v"])
+        #expect(edit.typed == ["name": "x", "t": "on", "v": "9"])
+        #expect(try input(["m": "c"], values).errors["m"] == "m: 'c' is none of the choices")
+        #expect(try input(["pin": "hush", "v": "x"]).typed == ["v": "x"])
+    }
+
+    @Test("PAG-16: ends of lines are LF, an empty line is a text of its own, and containers are JSON")
+    func lines() throws {
+        let declarations = [
+            SettingDeclaration(
+                name: "hosts", type: .strings, editor: .edit, summary: "", initialValue: .strings(["a", "b"])),
+            SettingDeclaration(
+                name: "note", type: .string, editor: .edit, summary: "", initialValue: .string("a\r\nb")),
+            SettingDeclaration(
+                name: "map", type: .dictionary, editor: .edit, summary: "", initialValue: .dictionary([:])),
+            SettingDeclaration(name: "set", type: .set, editor: .edit, summary: "", initialValue: .set([1])),
+            SettingDeclaration(
+                name: "colour", type: .string, editor: .edit, summary: "", pattern: "^#", allowsNothing: true,
+                initialValue: .string("#f00")),
+        ]
+        let schema = SettingsSchema(declarations)
+        func view(_ values: [String: PageValue] = [:]) throws -> PageView {
+            try #require(PageView.make(PageTree(declarations: declarations), schema, PageRequest(values: values)))
+        }
+        let page = try view()
+        func input(_ fields: [String: String]) -> PageInput { PageInput(fields, of: page, schema) }
+        #expect(input(["hosts": "a\r\n\r\nb\r\n"]).values == ["hosts": ["a", "", "b", ""]])
+        #expect(input(["hosts": ""]).values == ["hosts": []] && input(["hosts": "a\r\nb"]).values.isEmpty)
+        #expect(input(["note": "a\nb", "map": "{}", "set": "[1]"]).values.isEmpty)
+        let note = try #require(input(["note": "e\u{301}\r\n"]).values["note"]?.stringValue)
+        #expect(Array(note.utf8) == Array("e\u{301}\n".utf8))
+        #expect(input(["map": "{\"a\": [1]}", "set": "[2, 2]"]).values == ["map": ["a": [1]], "set": [2]])
+        #expect(input(["map": "{"]).errors["map"] == "map: '{' is not of type dictionary")
+        #expect(input(["colour": ""]).empty == ["colour"], "its rule takes no empty text")
+        let odd = try view(["hosts": PageValue(value: ["a\nb"], layer: "user", isEdited: true, author: "hub")])
+        #expect(odd.rows[0].lock == .noText && odd.rows[0].author == "hub" && page.rows[0].lock == nil)
+    }
+
+    @Test("PAG-16, CTL-43: an edit of the paired device's person is judged as theirs")
+    func author() throws {
+        let declaration = SettingDeclaration(
+            name: "k", type: .string, editor: .edit, summary: "", access: .user, initialValue: .string(""))
+        let schema = SettingsSchema([declaration])
+        let view = try #require(PageView.make(PageTree(declarations: [declaration]), schema, PageRequest()))
+        let primary = SettingAuthor.primary(UniqueIdentifier(bytes: [UInt8](repeating: 1, count: 16))!)
+        #expect(PageInput(["k": "x"], of: view, schema, by: primary).errors.count == 1)
+        #expect(PageInput(["k": "x"], of: view, schema).errors.isEmpty)
     }
 
     @Test("PAG-16, PAG-17: an editable choice takes its options' values and any other that keeps the rule")

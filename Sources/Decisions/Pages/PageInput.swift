@@ -13,42 +13,58 @@ package struct PageInput: Sendable, Equatable {
     package private(set) var empty: [String] = []
     /// Why a field is refused, by key. With one refused field none may be set.
     package private(set) var errors: [String: String] = [:]
+    /// The texts that a person has changed, by key, for the page that shows a refused form again; none of a secret.
+    package private(set) var typed: [String: String] = [:]
 
     /// Reads and judges the fields of a page as a whole.
     /// - Parameters:
     ///   - fields: by key: `on`, `yes`, `off` and their like for a toggle, an option's `input` for a choice, lines for
-    ///     a list of texts, else the text of the value, as a row's `input` has it.
-    ///   - view: the page as it was shown; fields of other keys, and of rows that its reader cannot edit, are refused.
+    ///     a list of texts, JSON for other containers, else the text of the value, as a row's `input` has it.
+    ///   - shown: the texts that the person saw; for a key without one the row's `input`. A field is an edit only if
+    ///     its text is another one.
+    ///   - view: the page as it is; fields of other keys, and edits of rows that its reader cannot edit, are refused.
     ///   - schema: the app's, which judges.
-    package init(_ fields: [String: String], of view: PageView, _ schema: SettingsSchema) {
+    ///   - author: the person who types.
+    package init(
+        _ fields: [String: String], shown: [String: String] = [:], of view: PageView, _ schema: SettingsSchema,
+        by author: SettingAuthor = .user
+    ) {
         let rows = Dictionary(view.rows.compactMap { row in row.key.map { ($0, row) } }) { first, second in
             first.isEditable ? first : second
         }
         for (key, text) in fields.sorted(by: { $0.key < $1.key }) {
-            guard let row = rows[key], let place = schema.place(of: key), row.isEditable else {
-                errors[key] = rows[key]?.lock.map(\.text) ?? "The page has no such field."
+            guard let row = rows[key], let place = schema.place(of: key) else {
+                errors[key] = "The page has no field \(OutsideText.quoted(key))."
                 continue
             }
-            read(text, row, at: place, schema)
+            let text = Self.lines(text)
+            let field = Field(row: row, declaration: schema.declarations[place])
+            if field.isSame(text, shown[key] ?? row.input) { continue }
+            if !row.isSecret { typed[key] = text }
+            if let lock = row.lock {
+                errors[key] = lock.text.isEmpty ? "It cannot be edited on this page." : lock.text
+            } else if !field.isSame(text, row.input) {
+                read(text, field)
+            }
         }
         var edits = SettingEdits()
         do throws(SettingsPayloadError) {
-            _ = try edits.set(values, empty: empty, by: .user, in: schema)
+            _ = try edits.set(values, empty: empty, by: author, in: schema)
         } catch {
             for error in error.errors { errors[error.property] = error.description }
         }
     }
 
-    private mutating func read(_ text: String, _ row: PageView.Row, at place: Int, _ schema: SettingsSchema) {
-        let declaration = schema.declarations[place]
+    private mutating func read(_ text: String, _ field: Field) {
+        let (row, declaration) = (field.row, field.declaration)
         let key = declaration.name
         // An empty field says nothing about a secret, and nothing where there is no value yet.
         if text.isEmpty, row.isSecret || row.value == nil { return }
-        if text.isEmpty, declaration.allowsNothing, declaration.type != .string {
+        if text.isEmpty, declaration.allowsNothing, !field.takesEmptyText {
             empty.append(key)
             return
         }
-        guard let value = Self.value(of: text, row, declaration) else {
+        guard let value = field.value(of: text) else {
             let shown = declaration.isSecret ? SettingError.redacted : OutsideText.quoted(text)
             errors[key] = SettingError(property: key, value: shown, rule: .type(declaration.type)).description
             return
@@ -56,29 +72,81 @@ package struct PageInput: Sendable, Equatable {
         if row.isSecret || value != row.value { values[key] = value }
     }
 
-    /// The stored form that a text means in a row; nil if it means none.
-    private static func value(
-        of text: String, _ row: PageView.Row, _ declaration: SettingDeclaration
-    ) -> PropertyListValue? {
-        switch row.kind {
-        case .toggle:
-            let word = ["on": true, "off": false][text.lowercased()] ?? ToggleValues().isOn(.string(text))
-            return word.flatMap { declaration.stored(.boolean($0)) }
-        case .choice(let choices), .radio(let choices):
-            if choices.allowsOthers { return typed(text, declaration) }
-            return choices.options.first { $0.input == text }?.value
-        case .date(let traits): return date(text, traits, row.value?.dateValue).map { .date($0) }
-        case .multilineText where declaration.type == .strings:
-            return .array(text.split(whereSeparator: \.isNewline).map { .string(String($0)) })
-        case .text, .secureText, .multilineText, .slider: return typed(text, declaration)
-        case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: return nil
+    /// The text with LF at the ends of lines, which browsers send as CR LF. A `Character` may be both, so that scalars
+    /// decide.
+    private static func lines(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "\r")) else { return text }
+        var lines = String.UnicodeScalarView()
+        var previous: UnicodeScalar?
+        for scalar in text.unicodeScalars {
+            if scalar == "\r" { lines.append("\n") } else if scalar != "\n" || previous != "\r" { lines.append(scalar) }
+            previous = scalar
+        }
+        return String(lines)
+    }
+
+    /// One field and its property.
+    private struct Field {
+        let row: PageView.Row
+        let declaration: SettingDeclaration
+
+        /// Whether two texts are the same for a form. Renderers write numbers and dates in their own way; of other
+        /// texts each byte counts.
+        func isSame(_ one: String, _ other: String) -> Bool {
+            if one.utf8.elementsEqual(PageInput.lines(other).utf8) { return true }
+            switch declaration.type {
+            case .boolean, .integer, .float, .double, .date:
+                return value(of: one).map { $0 == value(of: other) } ?? false
+            case .string, .strings, .data, .url, .array, .dictionary, .set, .coded: return false
+            }
+        }
+
+        /// Whether the empty text is a value, and not none.
+        var takesEmptyText: Bool {
+            guard declaration.type == .string else { return false }
+            if case .success = SettingsSchema([declaration]).judge(stored: "", at: 0) { return true }
+            return false
+        }
+
+        /// The stored form that a text means; nil if it means none.
+        func value(of text: String) -> PropertyListValue? {
+            switch row.kind {
+            case .toggle:
+                let word = ["on": true, "off": false][text.lowercased()] ?? ToggleValues().isOn(.string(text))
+                return word.flatMap { declaration.stored(.boolean($0)) }
+            case .choice(let choices), .radio(let choices):
+                let option = choices.options.first { $0.input.utf8.elementsEqual(text.utf8) }
+                return option?.value ?? PageInput.value(of: text, declaration)
+            case .date(let traits): return PageInput.date(text, traits, row.value?.dateValue).map { .date($0) }
+            case .text, .secureText, .multilineText, .slider: return PageInput.value(of: text, declaration)
+            case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: return nil
+            }
         }
     }
 
-    private static func typed(_ text: String, _ declaration: SettingDeclaration) -> PropertyListValue? {
-        SettingConversion(dates: .standard).value(.string(text), as: declaration.type).flatMap {
-            declaration.stored($0)
-        }
+    /// The stored form that a text means for a property; nil if it means none.
+    private static func value(of text: String, _ declaration: SettingDeclaration) -> PropertyListValue? {
+        let typed: SettingValue? =
+            switch declaration.type {
+            case .strings:
+                .strings(
+                    text.isEmpty
+                        ? []
+                        : text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+            case .array, .dictionary, .set:
+                (try? JSONReader.read(text)).flatMap { SettingValue($0, as: declaration.type) }
+            case .boolean, .integer, .float, .double, .string, .date, .url:
+                SettingConversion(dates: .standard).value(.string(text), as: declaration.type)
+            case .data, .coded: nil
+            }
+        return typed.flatMap { declaration.stored($0) }
+    }
+
+    /// Whether ``text(_:_:)`` of a value is read back as the value. One that its type cannot hold may be replaced.
+    static func hasText(_ value: PropertyListValue, _ declaration: SettingDeclaration) -> Bool {
+        guard declaration.type != .string, let typed = declaration.value(stored: value) else { return true }
+        let read = Self.value(of: lines(text(value, declaration)), declaration)
+        return read.flatMap { declaration.value(stored: $0) } == typed
     }
 
     // MARK: texts of values
@@ -89,8 +157,17 @@ package struct PageInput: Sendable, Equatable {
         switch typed {
         case .strings(let texts): return texts.joined(separator: "\n")
         case .date: return text(value, DateTraits())
-        case .data, .array, .dictionary, .coded: return typed.description
+        case .array, .dictionary: return PropertyListJSON.text(value)
+        case .data, .coded: return typed.description
         default: return typed.text
+        }
+    }
+
+    /// The text of a choice, which no other choice has: dates and bytes have texts for people that are not whole.
+    static func text(ofChoice value: PropertyListValue, _ declaration: SettingDeclaration) -> String {
+        switch declaration.type {
+        case .date, .data, .coded: PropertyListJSON.text(value)
+        default: text(value, declaration)
         }
     }
 

@@ -101,7 +101,7 @@ private struct PageMaking {
         let value = isSecret ? nil : known.map(\.value) ?? initial
         let kind = kind(specifier, declaration, value)
         let name = title(specifier, kind, value)
-        let lock = lock(specifier, kind, declaration, known)
+        let lock = lock(kind, declaration, known, value)
         return PageView.Row(
             place: place, key: declaration == nil ? nil : specifier.key, kind: kind, title: name,
             subtitle: subtitle(specifier, declaration, value),
@@ -110,7 +110,8 @@ private struct PageMaking {
             value: value, shown: isSecret ? "" : shown(value, kind, declaration, specifier),
             input: isSecret ? "" : input(value, kind, declaration), defaultValue: isSecret ? nil : initial,
             shownDefault: isSecret ? "" : shown(initial, kind, declaration, specifier),
-            layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false, lock: lock,
+            layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false,
+            author: known?.author, allowsNothing: declaration?.allowsNothing ?? false, lock: lock,
             needsRestart: declaration?.needsRestart ?? false, isSecret: isSecret,
             error: specifier.key.flatMap { request.errors[$0] } ?? error(declaration, value))
     }
@@ -143,14 +144,15 @@ private struct PageMaking {
     }
 
     private func lock(
-        _ specifier: Specifier, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ known: PageValue?
+        _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ known: PageValue?, _ value: PropertyListValue?
     ) -> PageView.Lock? {
         guard let declaration else { return .noValue }
         if known?.layer == "signed" { return .signedValue }
         if declaration.access == .signed { return .signedOnly }
         if declaration.access < request.editor { return .notForCounterpart }
         switch kind {
-        case .toggle, .slider, .text, .secureText, .multilineText, .choice, .radio, .date, .list: return nil
+        case .text, .multilineText: return value.map { PageInput.hasText($0, declaration) } ?? true ? nil : .noText
+        case .toggle, .slider, .secureText, .choice, .radio, .date, .list: return nil
         case .titleValue, .page, .custom: return .shownOnly
         case .button, .link, .mail, .unsupported: return .noValue
         }
@@ -173,7 +175,10 @@ private struct PageMaking {
         case (.slider, .integer), (.slider, .double), (.slider, .float): return slider(specifier, declaration)
         case (.multiValue, _): return .choice(choices(specifier, declaration, value))
         case (.radioGroup, _): return .radio(choices(specifier, declaration, value))
-        case (.textView, .string), (.textView, .strings), (.textView, .url): return .multilineText(traits(specifier))
+        case (.textView, .string), (.textView, .url), (.textView, .strings), (.textView, .array),
+            (.textView, .dictionary), (.textView, .set), (.textField, .strings), (.textField, .array),
+            (.textField, .dictionary), (.textField, .set):
+            return .multilineText(traits(specifier))
         case (.textField, .string), (.textField, .url), (.textField, .integer), (.textField, .float),
             (.textField, .double):
             let isSecret = declaration.isSecret || specifier.flag(.isSecure) == true
@@ -259,7 +264,7 @@ private struct PageMaking {
             let label = labels.place(of: stored)
             let own = names.place(of: stored).map { allowed[$0].0 }
             return PageView.Option(
-                id: id, input: allowsOthers ? PageInput.text(stored, declaration) : String(id),
+                id: id, input: PageInput.text(ofChoice: stored, declaration),
                 title: text(label.flatMap { labels.title($0) } ?? own ?? stored.description),
                 shortTitle: label.flatMap { labels.shortTitle($0) }.map(text),
                 image: label.flatMap { labels.image($0) },
@@ -302,11 +307,12 @@ private struct PageMaking {
         _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?
     ) -> String {
         switch kind {
-        case .toggle(let isOn, _): return isOn ? "on" : "off"
-        case .choice(let choices) where !choices.allowsOthers: return choices.selected.map { String($0) } ?? ""
-        case .radio(let choices) where !choices.allowsOthers: return choices.selected.map { String($0) } ?? ""
+        case .toggle(let isOn, _) where value.flatMap { declaration?.value(stored: $0) } != nil:
+            return isOn ? "on" : "off"
         case .date(let traits): return value.map { PageInput.text($0, traits) } ?? ""
-        case .slider, .text, .secureText, .multilineText, .choice, .radio:
+        case .choice, .radio:
+            return value.flatMap { value in declaration.map { PageInput.text(ofChoice: value, $0) } } ?? ""
+        case .toggle, .slider, .text, .secureText, .multilineText:
             return value.map { PageInput.text($0, declaration) } ?? ""
         case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: return ""
         }

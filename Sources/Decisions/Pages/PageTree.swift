@@ -334,8 +334,8 @@ extension Specifier {
             case .toggle: .toggle
             case .slider: .slider
             case .choice, .editableChoice: .multiValue
+            case .preference where !declaration.choices.isEmpty: .multiValue
             case .edit where declaration.type == .date: .datePicker
-            case .edit where declaration.type == .strings: .textView
             case .edit: .textField
             case .preference: .titleValue
             }

@@ -12,11 +12,14 @@ package struct PageValue: Sendable, Equatable {
     package let layer: String
     /// Whether there is a user's edit, also one that a signed value hides.
     package let isEdited: Bool
+    /// The primary that made the edit; nil for a person on the device, and without an edit.
+    package let author: String?
 
-    package init(value: PropertyListValue?, layer: String, isEdited: Bool = false) {
+    package init(value: PropertyListValue?, layer: String, isEdited: Bool = false, author: String? = nil) {
         self.value = value
         self.layer = layer
         self.isEdited = isEdited
+        self.author = author
     }
 
     /// The values of the rows of `settings-get`, by key.
@@ -27,7 +30,7 @@ package struct PageValue: Sendable, Equatable {
                 key,
                 PageValue(
                     value: row["value"], layer: row["layer"]?.stringValue ?? "default",
-                    isEdited: row["edited"]?.booleanValue ?? false)
+                    isEdited: row["edited"]?.booleanValue ?? false, author: row["by"]?.stringValue)
             )
         }
         // A secondary's answer may name a key twice.
@@ -113,6 +116,10 @@ package struct PageView: Sendable, Equatable {
         package let layer: String?
         /// Whether a reset would change something.
         package let isEdited: Bool
+        /// The primary that made the edit, if one did.
+        package let author: String?
+        /// Whether it may have no value.
+        package let allowsNothing: Bool
         /// Why a person cannot edit it; nil for an editable row.
         package let lock: Lock?
         package let needsRestart: Bool
@@ -129,7 +136,7 @@ package struct PageView: Sendable, Equatable {
         case slider(Slider)
         case text(TextTraits)
         case secureText(TextTraits)
-        /// Several lines; of a list of texts one line each.
+        /// Several lines; of a list of texts one line each, of other containers JSON.
         case multilineText(TextTraits)
         case choice(Choices)
         /// Choices that are all on the page.
@@ -219,6 +226,8 @@ package struct PageView: Sendable, Equatable {
         case signedOnly
         /// The app does not let the paired device edit it.
         case notForCounterpart
+        /// The value has no text form.
+        case noText
         /// The page only shows it.
         case shownOnly
         /// A row without a value, or one that no page can edit.
@@ -230,6 +239,7 @@ package struct PageView: Sendable, Equatable {
             case .signedValue: "Set by a signed configuration. It is changed by a signed configuration only."
             case .signedOnly: "Changed by a signed configuration only."
             case .notForCounterpart: "The app does not let the paired device change it."
+            case .noText: "This value has no text form; the command line edits it."
             case .shownOnly: "Shown only."
             case .noValue: ""
             }
