@@ -85,7 +85,7 @@ let decisionRooms: [Target] = [
     room("Decisions", "Pages", imports: ["TandemBase", "TandemPropertyList", "TandemSettings"]),
     room("Decisions", "Operations", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
     // Of the console's executable alone: the daemon is not to know it.
-    room("Decisions", "Console", imports: values + ["TandemSettings", "TandemOperations"]),
+    room("Decisions", "Console", imports: values + ["TandemSettings", "TandemPages", "TandemOperations"]),
 ]
 
 let machineryRooms: [Target] = [
@@ -180,7 +180,7 @@ let testTargets: [Target] = [
     tests("Pairing", imports: ["TandemPairing"] + values),
     tests("SignedConfiguration", imports: ["TandemSignedConfiguration"] + values),
     tests("Operations", imports: ["TandemOperations", "TandemBase", "TandemWire"]),
-    tests("Console", imports: ["TandemConsole", "TandemSettings", "TandemOperations"] + values),
+    tests("Console", imports: ["TandemConsole", "TandemPages", "TandemSettings", "TandemOperations"] + values),
     tests("Settings", imports: ["TandemSettings", "TandemPattern"] + values),
     tests("Pages", imports: ["TandemPages", "TandemSettings"] + values),
     tests("Reactor", imports: ["TandemReactor"] + values),

@@ -26,8 +26,11 @@ final class Browser {
     /// The commands that the daemon got.
     private(set) var commands: [ConsoleQuestion] = []
 
-    /// The app's properties.
+    /// The app's properties, and its pages if it brings any.
     var declarations = Browser.declarations
+    var layout: PropertyListDictionary?
+    /// The value of `Accept-Language`.
+    var languages: String?
 
     static let declarations = [
         SettingDeclaration(
@@ -73,7 +76,12 @@ final class Browser {
     }
 
     func get(_ path: String) -> WebAnswer? {
-        send(WebRequest("GET", path, fields: Self.head(cookie.map { [("Cookie", "x=y; tandem-80=\($0)")] } ?? [])))
+        send(WebRequest("GET", path, fields: Self.head(fields)))
+    }
+
+    private var fields: [(name: String, value: String)] {
+        (cookie.map { [("Cookie", "x=y; tandem-80=\($0)")] } ?? [])
+            + (languages.map { [("Accept-Language", $0)] } ?? [])
     }
 
     func post(_ path: String, _ body: String, token: Bool = true) -> WebAnswer? {
@@ -85,7 +93,7 @@ final class Browser {
             [
                 ("Origin", "http://127.0.0.1:80"), ("Content-Length", "\(body.utf8.count)"),
                 ("Content-Type", "application/x-www-form-urlencoded"),
-            ] + (cookie.map { [("Cookie", "tandem-80=\($0)")] } ?? []))
+            ] + self.fields)
         return send(WebRequest("POST", path, fields: fields, body: Array(body.utf8)))
     }
 
@@ -113,12 +121,14 @@ final class Browser {
     private func reply(_ question: ConsoleQuestion) -> ConsoleReply {
         switch question.command {
         case .settingsSchema:
-            guard let document = try? SchemaDocument(writing: declarations) else { return .success([:]) }
+            guard let document = try? SchemaDocument(writing: declarations, layout: layout) else {
+                return .success([:])
+            }
             return .success(["schema": .data(document.bytes)])
         case .settingsGet:
             let values = declarations.map { declaration -> PropertyListValue in
                 var row: PropertyListDictionary = ["key": .string(declaration.name), "layer": "default"]
-                row["value"] = declaration.isSecret ? nil : declaration.initialValue.propertyListValue
+                row["value"] = declaration.isSecret ? nil : declaration.stored(declaration.initialValue)
                 for (key, value) in rows[declaration.name] ?? [:] { row[key] = value }
                 return .dictionary(row)
             }
@@ -142,12 +152,4 @@ final class Browser {
 extension WebAnswer {
     /// The body as text.
     var text: String { String(decoding: body, as: UTF8.self) }
-}
-
-extension Browser {
-    /// The present settings of the app.
-    func form() throws -> SettingsForm {
-        let replies = try [ConsoleQuestion(.settingsSchema), ConsoleQuestion(.settingsGet)].map { try reply($0).get() }
-        return try SettingsForm(schema: replies[0], state: replies[1])
-    }
 }

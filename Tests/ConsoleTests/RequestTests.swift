@@ -62,9 +62,8 @@ import Testing
     @Test("CON-7, LIM-124: a form is text with so many fields, of which the last of a name counts")
     func fields() throws {
         let form = try #require(FormFields(Array("a=1&a=2&b+c=%C3%A9%26&d&=e&x=1%0D%0A2%0d3".utf8)))
-        let lines = try #require(FormFields(Array("x=a%0D%0Ab".utf8)))
-        #expect(lines["x"].map { Array($0.utf8) } == [97, 10, 98])
-        #expect(form["a"] == "2" && form["b c"] == "é&" && form["d"] == "" && form["x"] == "1\n2\n3")
+        #expect(form["a"] == "2" && form["b c"] == "é&" && form["d"] == "" && form["x"] == "1\r\n2\r3")
+        #expect(form.values(after: "b") == [" c": "é&"] && form.values(after: "y").isEmpty)
         for text in ["a=%", "a=%4", "a=%zz", "a=%ff", "a=%00", "%ff=a"] {
             #expect(FormFields(Array(text.utf8)) == nil, "\(text)")
         }
@@ -72,6 +71,21 @@ import Testing
         #expect(FormFields(Array(most.utf8)) != nil)
         #expect(FormFields(Array((most + "&g=").utf8)) == nil)
         #expect(FormFields([]) != nil)
+    }
+
+    @Test("CON-18: languages come in the order of their weights, and what is no language is passed over")
+    func languages() {
+        func found(_ text: String) -> [String] {
+            WebRequest("GET", "/", fields: [("Accept-Language", text)]).languages
+        }
+        #expect(found("en;q=0.5, de-CH, fr;q=0.9,de") == ["de-CH", "de", "fr", "en"])
+        #expect(
+            found("*, en;q=0, x;q=2, y;q=nan, z;q=, <b>;q=1, \(String(repeating: "a", count: 36)), ok;q=0.1") == ["ok"])
+        #expect(found((0..<99).map { "l\($0)" }.joined(separator: ",")).count == 32)
+        #expect(WebRequest("GET", "/", fields: []).languages.isEmpty)
+        #expect(WebRequest("GET", "/?a=b&q=x%20y", fields: []).sought == "x y")
+        #expect(WebRequest("GET", "/?q=%00", fields: []).sought.isEmpty)
+        #expect(WebRequest("GET", "/?q=\(String(repeating: "a", count: 999))", fields: []).sought.utf8.count == 256)
     }
 
     @Test("CON-7: a form without the token of its page and its browser changes nothing")

@@ -105,8 +105,8 @@ private final class Watch {
         timer = nil
         guard let place else { return lookAtDevice() }
         updates.looks(at: loop.now)
-        daemon.ask(Console.questions(place)) { [weak self] replies in
-            if let self, !isStopped { found(replies) }
+        daemon.ask([Console.state(of: place)]) { [weak self] replies in
+            if let self, !isStopped { found(replies[0]) }
         }
     }
 
@@ -121,11 +121,11 @@ private final class Watch {
     }
 
     /// A failure is looked at again after a while: the app or the daemon may come back.
-    private func found(_ replies: [ConsoleReply]) {
-        guard let place, case .success(let schema) = replies[0], case .success(let state) = replies[1],
-            let form = try? SettingsForm(schema: schema, state: state), let ordinal = form.ordinal
-        else { return lookLater() }
-        if let event = updates.event(of: form) { send(event) }
+    private func found(_ reply: ConsoleReply) {
+        guard let place, case .success(let state) = reply, let ordinal = state["ordinal"]?.unsignedValue else {
+            return lookLater()
+        }
+        if let event = updates.event(ofSettings: state) { send(event) }
         let question = Console.waiting(place, after: ordinal, atMost: Self.wait)
         exchanges = [
             daemon.ask(question) { [weak self] reply in

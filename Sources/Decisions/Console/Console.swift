@@ -3,8 +3,8 @@
 
 package import TandemBase
 package import TandemOperations
+import TandemPages
 package import TandemPropertyList
-import TandemSettings
 package import TandemWire
 
 /// A request to the daemon.
@@ -80,7 +80,7 @@ package struct Console: ~Copyable {
             if case .events = route { return .answer(WebAnswer(403, "this browser has not been let in\n")) }
             return .answer(WebAnswer(403, ConsoleFrame.entry(isWrong: false)))
         }
-        guard isForm else { return page(route, cookie) }
+        guard isForm else { return page(route, request, cookie) }
         guard let fields = FormFields(request.body) else {
             return .answer(Self.failure(400, "Refused", "This is no form, or it has too many fields.", cookie))
         }
@@ -88,7 +88,7 @@ package struct Console: ~Copyable {
             return .answer(
                 Self.failure(403, "Refused", "The form is not of this page. Load the page again.", cookie))
         }
-        return form(route, fields, cookie)
+        return form(route, fields, request.languages, cookie)
     }
 
     private mutating func enter(_ request: WebRequest, _ now: MonotonicTime) -> ConsoleStep {
@@ -99,7 +99,7 @@ package struct Console: ~Copyable {
         return .welcome(.seeOther(.front, cookie: "\(cookieName)=\(cookie)\(cookieEnd)"))
     }
 
-    private func page(_ route: ConsoleRoute, _ cookie: String) -> ConsoleStep {
+    private func page(_ route: ConsoleRoute, _ request: WebRequest, _ cookie: String) -> ConsoleStep {
         switch route {
         case .front, .enter:
             return .ask(FrontPage.questions) { replies in
@@ -122,11 +122,17 @@ package struct Console: ~Copyable {
             }
         case .settings(let place, let page):
             return .ask(Self.questions(place) + [ConsoleQuestion(.status)]) { replies in
-                Self.answer(cookie) { () throws(ControlError) in
-                    let form = try SettingsForm(schema: try replies[0].get(), state: try replies[1].get())
-                    return Self.page(
-                        200, SettingsPage(place, page: page, form, status: try? replies[2].get(), cookie: cookie),
-                        place, cookie)
+                Self.settings(place, page, request.languages, replies, cookie) { settings, view in
+                    let page = SettingsPage(
+                        settings: settings, view: view, cookie: cookie,
+                        facts: place.secondary == nil
+                            ? (try? replies[2].get()).map { AppFacts(place.app, Fact($0)) } : nil)
+                    let sought = request.sought
+                    return .answer(
+                        Self.page(
+                            200, place, cookie,
+                            sought.isEmpty
+                                ? page.content : page.results(settings.search(sought, request.languages))))
                 }
             }
         case .events(let place): return .stream(place)
@@ -134,28 +140,30 @@ package struct Console: ~Copyable {
         }
     }
 
-    private mutating func form(_ route: ConsoleRoute, _ fields: FormFields, _ cookie: String) -> ConsoleStep {
+    private mutating func form(
+        _ route: ConsoleRoute, _ fields: FormFields, _ languages: [String], _ cookie: String
+    ) -> ConsoleStep {
         switch route {
         case .leave:
             sessions.leave(cookie)
             return .answer(.seeOther(.front, cookie: "\(cookieName)=; Max-Age=0\(cookieEnd)"))
         case .settings(let place, let page):
             return .ask(Self.questions(place)) { replies in
-                let form: SettingsForm
-                do throws(ControlError) {
-                    form = try SettingsForm(schema: try replies[0].get(), state: try replies[1].get())
-                } catch { return .answer(Self.failure(error, cookie)) }
-                return Self.change(place, page, form, fields, cookie)
+                Self.settings(place, page, languages, replies, cookie) { settings, view in
+                    Self.change(settings, view, SettingsInput(fields), languages, cookie)
+                }
             }
         case .front, .enter, .apps, .events, .style, .script:
             return .answer(WebAnswer(405, "this address takes no form\n"))
         }
     }
 
-    /// The requests for an app's settings.
-    package static func questions(_ place: AppPlace) -> [ConsoleQuestion] {
-        [ConsoleQuestion(.settingsSchema, body(place)), ConsoleQuestion(.settingsGet, body(place))]
+    private static func questions(_ place: AppPlace) -> [ConsoleQuestion] {
+        [ConsoleQuestion(.settingsSchema, body(place)), state(of: place)]
     }
+
+    /// The request for an app's values.
+    package static func state(of place: AppPlace) -> ConsoleQuestion { ConsoleQuestion(.settingsGet, body(place)) }
 
     /// The request that waits for a change of an app's settings.
     package static func waiting(_ place: AppPlace, after ordinal: UInt64, atMost wait: Duration) -> ConsoleQuestion {
@@ -171,34 +179,50 @@ package struct Console: ~Copyable {
         return body
     }
 
+    /// The next step of a request about a page, from the answers of the daemon.
+    private static func settings(
+        _ place: AppPlace, _ page: String?, _ languages: [String], _ replies: [ConsoleReply], _ cookie: String,
+        _ next: (AppSettings, PageView) -> ConsoleStep
+    ) -> ConsoleStep {
+        do throws(ControlError) {
+            let settings = try AppSettings(place, schema: try replies[0].get(), state: try replies[1].get())
+            guard let view = settings.view(page, languages) else {
+                return .answer(failure(404, "Not found", "The app has no such page.", cookie))
+            }
+            return next(settings, view)
+        } catch { return .answer(failure(error, cookie)) }
+    }
+
     /// The step of a form of settings: a reset, or values that are judged as a whole.
     private static func change(
-        _ place: AppPlace, _ page: String?, _ form: SettingsForm, _ fields: FormFields, _ cookie: String
+        _ settings: AppSettings, _ view: PageView, _ form: SettingsInput, _ languages: [String], _ cookie: String
     ) -> ConsoleStep {
-        let route = ConsoleRoute.settings(place, page: page)
-        let refuse = { (mistakes: FormMistakes) -> ConsoleStep in
-            let shown = SettingsPage(place, page: page, form, cookie: cookie, refused: (fields, mistakes))
-            return .answer(Self.page(422, shown, place, cookie))
+        let route = settings.route(view.name)
+        var body = body(settings.place)
+        var command = ControlName.settingsReset
+        var input: PageInput?
+        let refuse = { (input: PageInput?, text: String?) -> ConsoleStep in
+            let view = input.flatMap { settings.view(view.name, languages, errors: $0.errors) } ?? view
+            let shown = SettingsPage(settings: settings, view: view, cookie: cookie, refused: input, refusal: text)
+            return .answer(page(422, settings.place, cookie, shown.content))
         }
-        var body = body(place)
-        let command: ControlName
-        if let keys = form.reset(by: fields, onPage: page) {
-            command = .settingsReset
-            body["keys"] = .array(keys.map { .string($0) })
-        } else {
-            command = .settingsSet
-            do throws(FormMistakes) {
-                let changes = try form.changes(in: fields, by: place.author)
-                guard changes != FormChanges() else { return .answer(.seeOther(route)) }
-                body["values"] = .dictionary(changes.values)
-                if !changes.nothing.isEmpty { body["nothing"] = .array(changes.nothing.map { .string($0) }) }
-            } catch { return refuse(error) }
+        switch form.reset(on: view) {
+        case .all: break
+        case .keys([]): return .answer(.seeOther(route))
+        case .keys(let keys): body["keys"] = .array(keys.map { .string($0) })
+        case nil:
+            let typed = form.values(on: view, of: settings)
+            guard typed.errors.isEmpty else { return refuse(typed, nil) }
+            guard !typed.values.isEmpty || !typed.empty.isEmpty else { return .answer(.seeOther(route)) }
+            (input, command) = (typed, .settingsSet)
+            body["values"] = .dictionary(typed.values)
+            if !typed.empty.isEmpty { body["nothing"] = .array(typed.empty.map { .string($0) }) }
         }
-        return .ask([ConsoleQuestion(command, body)]) { replies in
+        return .ask([ConsoleQuestion(command, body)]) { [input] replies in
             switch replies[0] {
             case .success: .answer(.seeOther(route))
-            case .failure(.refused(_, let text)): refuse(FormMistakes(texts: ["": text]))
-            case .failure(let error): .answer(Self.failure(error, cookie))
+            case .failure(.refused(_, let text)): refuse(input, text)
+            case .failure(let error): .answer(failure(error, cookie))
             }
         }
     }
@@ -206,9 +230,9 @@ package struct Console: ~Copyable {
     // MARK: answers
 
     private static func page(
-        _ status: Int, _ page: SettingsPage, _ place: AppPlace, _ cookie: String
+        _ status: Int, _ place: AppPlace, _ cookie: String, _ content: [Markup]
     ) -> WebAnswer {
-        WebAnswer(status, ConsoleFrame.page(place.app.description, cookie: cookie, page.content))
+        WebAnswer(status, ConsoleFrame.page(place.app.description, cookie: cookie, content))
     }
 
     private static func answer(
@@ -229,9 +253,4 @@ package struct Console: ~Copyable {
         case .unanswered: failure(504, "No answer", error.description, cookie)
         }
     }
-}
-
-extension AppPlace {
-    /// The person at the console, as the app's device sees them.
-    fileprivate var author: SettingAuthor { secondary.map { .primary($0) } ?? .user }
 }

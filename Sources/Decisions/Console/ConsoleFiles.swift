@@ -26,9 +26,16 @@ package enum ConsoleFiles {
           padding-block: .75rem; border-block-end: 1px solid var(--soft); }
         .row > input:not([type=checkbox]), .row > select, .row > textarea { grid-column: 1 / -1; inline-size: 100%; }
         .row > input[type=checkbox] { justify-self: start; inline-size: 1.5rem; block-size: 1.5rem; }
-        .row label { font-weight: 600; }
+        .title { font-weight: 600; }
+        .row > .radio, .row > ul { grid-column: 1 / -1; margin: 0; }
+        .radio label { display: flex; gap: .5rem; align-items: center; font-weight: normal; }
+        .radio input { min-block-size: 0; }
+        .footer { font-size: .875rem; margin-block: .5rem 0; }
+        fieldset + fieldset { margin-block-start: 1rem; }
+        legend { font-weight: 600; }
         .notes { grid-column: 1 / -1; font-size: .875rem; }
         .notes p { margin: 0; }
+        .notes button { margin-block-start: .25rem; }
         .layer { font-size: .875rem; padding-inline: .5rem; border: 1px solid var(--line); border-radius: 1rem; }
         .layer.signed { background: var(--soft); }
         .wrong { border-inline-start: .25rem solid var(--bad); padding-inline-start: .5rem; }
@@ -47,7 +54,8 @@ package enum ConsoleFiles {
         dd { margin: 0; }
         """
 
-    /// The script. It writes texts as texts, and replaces nothing that a person has changed.
+    /// The script. It replaces rows by those of the page as the console makes it now, and no row that a person is at or
+    /// has changed.
     package static let script = """
         "use strict";
         const enter = document.getElementById("enter");
@@ -58,47 +66,61 @@ package enum ConsoleFiles {
         }
         const mistakes = document.getElementById("mistakes");
         if (mistakes && mistakes.querySelector("a")) mistakes.querySelector("a").focus();
-        for (const range of document.querySelectorAll("input[type=range]")) {
-          const output = document.querySelector(`output[for="${range.id}"]`);
-          range.addEventListener("input", () => { output.textContent = range.value; });
-        }
+        addEventListener("input", ({ target }) => {
+          const output = document.querySelector(`output[for="${target.id}"]`);
+          if (target.type === "range" && output) output.textContent = target.value;
+        });
         const news = document.getElementById("news");
-        const names = { signed: "signed", user: "edited", default: "default" };
-        function take(change) {
-          const row = [...document.querySelectorAll(".row")].find((row) => row.dataset.key === change.key);
-          if (!row) return;
-          const layer = row.querySelector(".layer");
-          layer.textContent = names[change.layer];
-          layer.className = "layer " + change.layer;
-          const control = row.querySelector("input:not([type=hidden]), select, textarea");
-          const shown = [...row.querySelectorAll("input[type=hidden]")].find((field) => field.name === "b." + change.key);
-          const isBox = control.type === "checkbox";
-          const present = isBox ? String(control.checked) : control.value;
-          const isTouched = document.activeElement === control || (shown && present !== shown.value);
-          for (const field of row.querySelectorAll("input, select, textarea")) field.disabled = change.locked;
-          if (change.secret || isTouched) return;
-          if (isBox) control.checked = change.text === "true"; else control.value = change.text;
-          if (control.tagName === "SELECT" && control.value !== change.text) {
-            control.add(new Option(change.text, change.text));
-            control.value = change.text;
+        const rows = (part) => [...part.querySelectorAll(".row")];
+        const controls = (row) => [...row.querySelectorAll("input:not([type=hidden]), select, textarea")];
+        const state = (row) => JSON.stringify(controls(row).map((control) => [control.checked, control.value]));
+        // A control may write a value in its own way, and that is no change of a person's.
+        const states = new WeakMap(rows(document).map((row) => [row, state(row)]));
+        const isHeld = (row) =>
+          row.dataset.typed || row.contains(document.activeElement) || state(row) !== states.get(row);
+        function take(form, next) {
+          const ids = (part) => rows(part).map((row) => row.id).join();
+          const isSame = ids(form) === ids(next);
+          const changed = [];
+          for (const row of rows(next)) {
+            const known = document.getElementById(row.id);
+            if (known && isHeld(known)) {
+              for (const part of [".layer", ".notes"]) known.querySelector(part)?.replaceWith(row.querySelector(part));
+              const isLocked = controls(row).every((control) => control.disabled);
+              for (const control of controls(known)) control.disabled = isLocked;
+              if (!isSame) row.replaceWith(known);
+            } else if (!known || !known.isEqualNode(row)) {
+              changed.push(row);
+              if (isSame) known.replaceWith(row);
+            }
           }
-          // A control may write a value in its own way, and that is no change of a person's.
-          if (shown) shown.value = isBox ? String(control.checked) : control.value;
-          const output = row.querySelector("output");
-          if (output) output.textContent = control.value;
-          if (news) news.textContent = row.querySelector("label").textContent + " has changed.";
+          const active = document.activeElement;
+          if (!isSame) form.replaceChildren(...next.childNodes);
+          if (active !== document.activeElement) active.focus();
+          for (const row of rows(form)) if (!states.has(row)) states.set(row, state(row));
+          const titles = changed.map((row) => row.querySelector(".title, a, button").textContent);
+          if (news && titles.length) news.textContent = `${titles.join(", ")}: changed.`;
         }
-        async function reload(part) {
-          const answer = await fetch(location.pathname, { credentials: "same-origin" });
-          if (!answer.ok) return;
-          const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-          part.replaceChildren(...page.getElementById("live").childNodes);
+        async function load() {
+          const answer = await fetch(location.pathname + location.search, { credentials: "same-origin" });
+          return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+        }
+        let turn = Promise.resolve();
+        async function refresh(part) {
+          const next = (await load())?.getElementById(part.id);
+          if (!next) return;
+          if (part.tagName === "FORM") take(part, next); else part.replaceChildren(...next.childNodes);
         }
         for (const part of document.querySelectorAll("[data-events]")) {
           if (!part.dataset.events) continue;
           const stream = new EventSource(part.dataset.events);
-          stream.addEventListener("settings", (event) => { for (const change of JSON.parse(event.data)) take(change); });
-          stream.addEventListener("device", () => reload(part));
+          let isDue = false;
+          const changed = () => {
+            if (isDue) return;
+            isDue = true;
+            turn = turn.then(() => { isDue = false; return refresh(part); }).catch(() => {});
+          };
+          for (const name of ["settings", "device"]) stream.addEventListener(name, changed);
           addEventListener("pagehide", () => stream.close());
         }
         """

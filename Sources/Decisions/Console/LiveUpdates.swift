@@ -15,8 +15,7 @@ package struct LiveUpdates: Sendable {
     package static let leastPause = Duration.milliseconds(500)
 
     private var lookedAt: MonotonicTime?
-    private var settings: SettingsForm?
-    private var device: PropertyListValue?
+    private var known: PropertyListValue?
 
     /// Nothing is known yet.
     package init() {}
@@ -29,26 +28,21 @@ package struct LiveUpdates: Sendable {
         lookedAt.map { max(.zero, Self.leastPause - now.since($0)) } ?? .zero
     }
 
-    /// The event of an app's new state; nil at first, and if nothing has changed.
-    package mutating func event(of form: SettingsForm) -> String? {
-        defer { settings = form }
-        guard let settings else { return nil }
-        let changed = form.changed(since: settings)
-        guard !changed.isEmpty else { return nil }
-        let rows = changed.map { field -> PropertyListValue in
-            [
-                "key": .string(field.key), "text": .string(field.text), "layer": .string(field.layer),
-                "locked": .boolean(field.lock != nil), "secret": .boolean(field.declaration.isSecret),
-            ]
-        }
-        return "event: settings\ndata: \(PropertyListJSON.text(.array(rows)))\n\n"
+    /// The event of an app's new values; nil at first, and if nothing has changed.
+    package mutating func event(ofSettings state: PropertyListDictionary) -> String? {
+        var steady = state
+        steady["ordinal"] = nil
+        return event("settings", .dictionary(steady))
     }
 
     /// The event of a device's new status; nil at first, and if nothing but times has changed.
     package mutating func event(ofStatus status: PropertyListDictionary) -> String? {
-        let steady = Self.steady(.dictionary(status))
-        defer { device = steady }
-        return device == nil || device == steady ? nil : "event: device\ndata: changed\n\n"
+        event("device", Self.steady(.dictionary(status)))
+    }
+
+    private mutating func event(_ name: String, _ state: PropertyListValue) -> String? {
+        defer { known = state }
+        return known == nil || known == state ? nil : "event: \(name)\ndata: changed\n\n"
     }
 
     /// A line that a browser passes over; one that is gone is found by it.

@@ -17,9 +17,20 @@ package struct Markup: Sendable, Equatable {
             Attribute(text: isSet ? " \(name)" : "")
         }
 
+        /// An attribute with a value, if there is one.
+        package static func optional(_ name: StaticString, _ value: String?) -> Attribute {
+            value.map { Attribute(name, $0) } ?? Attribute(text: "")
+        }
+
         /// The address of a page of the console.
-        package static func link(_ name: StaticString, _ route: ConsoleRoute) -> Attribute {
-            Attribute(name, route.path)
+        package static func link(_ name: StaticString, _ route: ConsoleRoute, fragment: String? = nil) -> Attribute {
+            Attribute(name, route.path + (fragment.map { "#" + PercentText.encode($0) } ?? ""))
+        }
+
+        /// An address from outside; nil for one that is neither of the web nor of a mail, such as a script.
+        package static func address(_ url: String) -> Attribute? {
+            let scheme = url.prefix { $0 != ":" }.lowercased()
+            return ["http", "https", "mailto"].contains(scheme) ? Attribute("href", url) : nil
         }
     }
 
@@ -50,7 +61,10 @@ package struct Markup: Sendable, Equatable {
     }
 
     /// An element that has no end, such as `input`.
-    package static func single(_ name: StaticString, _ attributes: Attribute...) -> Markup {
+    package static func single(_ name: StaticString, _ attributes: Attribute...) -> Markup { single(name, attributes) }
+
+    /// An element that has no end.
+    package static func single(_ name: StaticString, _ attributes: [Attribute]) -> Markup {
         Markup(html: "<\(name)\(attributes.map(\.text).joined())>")
     }
 

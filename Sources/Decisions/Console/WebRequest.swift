@@ -2,6 +2,7 @@
 // and the origin that the browser used, and the size of what it sends.
 
 import TandemBase
+import TandemPages
 
 /// A request, whole.
 package struct WebRequest: Sendable, Equatable {
@@ -24,6 +25,34 @@ package struct WebRequest: Sendable, Equatable {
 
     /// The target without its query.
     package var path: String { String(target.prefix { $0 != "?" }) }
+
+    /// The text that the query seeks, at most 256 bytes of it; empty without one.
+    package var sought: String {
+        let query = target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()
+        return FormFields(Array(query))?["q"].map { String(decoding: $0.utf8.prefix(256), as: UTF8.self) } ?? ""
+    }
+
+    /// The languages of the person at the browser, preferred first, at most as many as a bundle has.
+    package var languages: [String] {
+        let parts = values("accept-language").flatMap { $0.split(separator: ",") }
+        let known = parts.prefix(StringsTables.languageLimit).compactMap { part -> (tag: String, weight: Double)? in
+            let words = part.split(separator: ";").map { $0.filter { $0 != " " } }
+            guard let tag = words.first, (1...35).contains(tag.utf8.count),
+                tag.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || Self.isAlphanumeric($0) })
+            else { return nil }
+            guard words.count > 1 else { return (tag, 1) }
+            let weight = words[1].hasPrefix("q=") ? Double(words[1].dropFirst(2)) : nil
+            return weight.flatMap { 0 < $0 && $0 <= 1 ? (tag, $0) : nil }
+        }
+        return known.enumerated().sorted { one, other in
+            one.element.weight == other.element.weight
+                ? one.offset < other.offset : one.element.weight > other.element.weight
+        }.map(\.element.tag)
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
+    }
 
     /// All values of a header field.
     package func values(_ name: String) -> [String] {
@@ -180,28 +209,16 @@ package struct FormFields: Sendable, Equatable {
             guard let name = PercentText.decode(parts[0], plusIsBlank: true),
                 let value = PercentText.decode(parts.dropFirst().first ?? [], plusIsBlank: true)
             else { return nil }
-            // Browsers send line ends as CR LF, whatever the text had.
-            values[name] = Self.lines(value)
+            values[name] = value
         }
     }
 
     /// The value of a field; nil if the form has none of the name.
     package subscript(_ name: String) -> String? { values[name] }
 
-    /// The rests of the names that begin with a text, in order.
-    package func names(after prefix: String) -> [String] {
-        values.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
-    }
-
-    /// The text as a form gives it back, with LF at the ends of lines. A `Character` may be both CR and LF, so that
-    /// scalars decide.
-    static func lines(_ text: String) -> String {
-        var lines = String.UnicodeScalarView()
-        var previous: UnicodeScalar?
-        for scalar in text.unicodeScalars {
-            if scalar == "\r" { lines.append("\n") } else if scalar != "\n" || previous != "\r" { lines.append(scalar) }
-            previous = scalar
-        }
-        return String(lines)
+    /// The fields whose names begin with a text, by the rests of their names.
+    package func values(after prefix: String) -> [String: String] {
+        let found = values.filter { $0.key.hasPrefix(prefix) }
+        return Dictionary(found.map { (String($0.key.dropFirst(prefix.count)), $0.value) }) { first, _ in first }
     }
 }

@@ -1,0 +1,191 @@
+// Control of one row: a browser's own one where it gives back each text that it shows, and one for text elsewhere.
+
+import TandemBase
+import TandemPages
+import TandemSettings
+
+/// The part of a row between its title and its notes.
+struct SettingControl {
+    let row: PageView.Row
+    /// The text of the value, or what was typed in its place.
+    let text: String
+    /// Whether it is a field of the form.
+    let isEditable: Bool
+    let place: AppPlace
+
+    /// Whether the title is the label of one field.
+    var isLabelled: Bool {
+        switch row.kind {
+        case .toggle, .slider, .text, .secureText, .multilineText, .choice, .date: true
+        case .radio: row.isSecret
+        case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: false
+        }
+    }
+
+    /// Whether the title is within the control.
+    var hasOwnTitle: Bool {
+        switch row.kind {
+        case .button, .link, .mail, .page: true
+        default: false
+        }
+    }
+
+    var markup: Markup {
+        if row.isSecret, isLabelled { return input("password", .init("autocomplete", "new-password")) }
+        switch row.kind {
+        case .toggle: return toggle
+        case .slider(let slider): return range(slider)
+        case .text(let traits), .secureText(let traits): return hasLineEnds ? area(traits) : field(traits)
+        case .multilineText(let traits): return area(traits)
+        case .choice(let choices) where choices.allowsOthers: return suggesting(choices)
+        case .choice(let choices): return menu(choices.options.map { ($0.title, $0.input) })
+        case .radio(let choices): return radio(choices)
+        case .date(let traits): return date(traits)
+        case .titleValue: return .tag("output", .init("id", row.field), foreign: row.shown)
+        case .button: return .tag("button", .init("type", "button"), .flag("disabled"), foreign: row.name)
+        case .link(let url): return link(.address(url), orText: url)
+        case .mail(let mail): return link(.address(mail.address), orText: mail.to.joined(separator: ", "))
+        case .page(let name): return .tag("a", .link("href", .settings(place, page: name)), foreign: row.name)
+        case .list(let list): return .tag("ul", of: list.items.map { .tag("li", foreign: $0.title) })
+        case .custom: return .tag("p", text: "The app has a view of its own for it.")
+        case .unsupported(let reason): return .tag("p", text: reason)
+        }
+    }
+
+    // MARK: fields
+
+    private var name: Markup.Attribute { .init("name", SettingsInput.value + (row.key ?? "")) }
+    private var disabled: Markup.Attribute { .flag("disabled", if: !isEditable) }
+    private var described: Markup.Attribute { .init("aria-describedby", "\(row.id)-notes") }
+    private var invalid: Markup.Attribute { .init("aria-invalid", row.error == nil ? "false" : "true") }
+    private var hasLineEnds: Bool { text.utf8.contains { $0 == 10 || $0 == 13 } }
+
+    private func input(_ type: String, _ more: Markup.Attribute...) -> Markup {
+        .single(
+            "input",
+            [
+                .init("type", type), .init("id", row.field), name, .init("value", type == "password" ? "" : text),
+                disabled, described, invalid,
+            ] + more)
+    }
+
+    /// A box has two states; a value that may be neither is a menu.
+    private var toggle: Markup {
+        guard !row.allowsNothing, ["on", "off"].contains(text) else {
+            return menu((row.allowsNothing ? [("none", "")] : []) + [("yes", "on"), ("no", "off")])
+        }
+        // A box that is not ticked sends nothing, and of two fields of a name the last counts.
+        let off = Markup.single("input", .init("type", "hidden"), name, .init("value", "off"))
+        let box = Markup.single(
+            "input", .init("type", "checkbox"), .init("id", row.field), name, .init("value", "on"),
+            .flag("checked", if: text == "on"), disabled, described, invalid)
+        return Markup(isEditable ? [off, box] : [box])
+    }
+
+    /// A browser's range keeps numbers within its bounds alone, and always has one.
+    private func range(_ slider: PageView.Slider) -> Markup {
+        guard let number = Double(text), text.utf8.allSatisfy("-.0123456789e".utf8.contains), slider.minimum <= number,
+            number <= slider.maximum,
+            max(abs(slider.minimum), abs(slider.maximum)) <= 0x1p53
+        else { return input("text", .init("inputmode", "decimal")) }
+        let ends = [slider.minimum, slider.maximum].map { SettingValue.double($0).text }
+        return Markup([
+            input(
+                "range", .init("min", ends[0]), .init("max", ends[1]), .init("step", slider.step == 1 ? "1" : "any")),
+            .tag("output", .init("for", row.field), text: text),
+        ])
+    }
+
+    private func field(_ traits: TextTraits) -> Markup {
+        input(
+            "text", .init("dir", "auto"), .optional("inputmode", traits.inputMode),
+            .optional("placeholder", traits.placeholder),
+            .init("spellcheck", traits.correction == .no ? "false" : "true"))
+    }
+
+    private func area(_ traits: TextTraits) -> Markup {
+        .tag(
+            "textarea", .init("id", row.field), name, .init("rows", "4"), .init("dir", "auto"),
+            .optional("placeholder", traits.placeholder), disabled, described, invalid, text: text)
+    }
+
+    private func suggesting(_ choices: PageView.Choices) -> Markup {
+        guard !hasLineEnds else { return area(TextTraits()) }
+        return Markup([
+            input("text", .init("dir", "auto"), .init("list", "\(row.id)-list")),
+            .tag(
+                "datalist", .init("id", "\(row.id)-list"),
+                of: choices.options.map { .tag("option", .init("value", $0.input), text: $0.title) }),
+        ])
+    }
+
+    /// The value that is none of the entries has one, too.
+    private func menu(_ entries: [(title: String, text: String)]) -> Markup {
+        let isListed = entries.contains { $0.text == text }
+        let present = [(title: text.isEmpty ? "none" : text, text: text)]
+        return .tag(
+            "select", .init("id", row.field), name, disabled, described, invalid,
+            of: ((isListed ? [] : present) + entries).map { entry in
+                .tag(
+                    "option", .init("value", entry.text), .flag("selected", if: entry.text == text), text: entry.title)
+            })
+    }
+
+    private func radio(_ choices: PageView.Choices) -> Markup {
+        .tag(
+            "div", .init("class", "radio"), .init("role", "radiogroup"),
+            .init("aria-labelledby", "\(row.id)-title"), described, invalid,
+            of: choices.options.map { option in
+                .tag(
+                    "label",
+                    of: [
+                        .single(
+                            "input", .init("type", "radio"), name, .init("value", option.input),
+                            .flag("checked", if: option.input == text), disabled),
+                        .tag("bdi", text: option.title),
+                    ])
+            })
+    }
+
+    private func date(_ traits: DateTraits) -> Markup {
+        let (type, count) =
+            switch traits.mode {
+            case .date: ("date", 10)
+            case .time: ("time", 5)
+            case .dateAndTime: ("datetime-local", 16)
+            }
+        // A browser blanks a date that it cannot show, such as one of the year 12026.
+        guard text.isEmpty || text.utf8.count == count else { return input("text") }
+        return input(type)
+    }
+
+    // MARK: addresses
+
+    private func link(_ address: Markup.Attribute?, orText text: String) -> Markup {
+        guard let address else { return Markup([.tag("span", foreign: row.name), .tag("p", foreign: text)]) }
+        return .tag("a", address, .init("rel", "noreferrer"), foreign: row.name)
+    }
+}
+
+extension TextTraits {
+    fileprivate var inputMode: String? {
+        switch keyboard {
+        case .numberPad: "numeric"
+        case .decimalPad: "decimal"
+        case .phonePad: "tel"
+        case .url: "url"
+        case .emailAddress: "email"
+        case .alphabet, .numbersAndPunctuation, .namePhonePad, .asciiCapable: nil
+        }
+    }
+}
+
+extension PageView.Mail {
+    fileprivate var address: String {
+        let lists = [("cc", copy), ("bcc", blindCopy)].map { ($0, $1.map(PercentText.encode).joined(separator: ",")) }
+        let texts = [("subject", subject), ("body", body)].map { ($0, PercentText.encode($1)) }
+        let parts = (lists + texts).filter { !$0.1.isEmpty }.map { "\($0)=\($1)" }
+        return "mailto:" + to.map(PercentText.encode).joined(separator: ",")
+            + (parts.isEmpty ? "" : "?" + parts.joined(separator: "&"))
+    }
+}

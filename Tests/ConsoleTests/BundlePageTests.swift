@@ -1,0 +1,154 @@
+// An app with a Settings.bundle of two pages at the console: all kinds of entries, translated, hidden, and edited by
+// forms that keep no rule.
+
+import TandemBase
+import TandemConsole
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import TandemWire
+import Testing
+
+@Suite struct BundlePageTests {
+    private static let root: [Specifier] = [
+        Specifier(.group, ["Title": "Sound", "FooterText": "Loud <b>is</b> bad"]),
+        Specifier(.toggle, ["Key": "mute", "Title": "Mute", "TrueValue": "silent", "FalseValue": "loud"]),
+        Specifier(
+            .slider, ["Key": "volume", "MinimumValue": 0, "MaximumValue": 10, "TandemInteger": true, "DefaultValue": 5]),
+        Specifier(.textField, ["Key": "name", "Title": "Name", "DefaultValue": "me", "KeyboardType": "EmailAddress"]),
+        Specifier(.group, ["Key": "quiet", "TandemVisibleWhen": ["mute": "silent"]]),
+        Specifier(.datePicker, ["Key": "until", "Title": "Until", "DatePickerMode": "Time"]),
+        Specifier(
+            .radioGroup,
+            ["Key": "tone", "Title": "Tone", "Values": [1, 2], "Titles": ["Low", "High"], "DefaultValue": 1]),
+        Specifier(.group, ["Title": "Others"]),
+        Specifier(.childPane, ["Title": "More", "File": "More"]),
+        Specifier(.openURL, ["Title": "Site", "File": "https://example.org/?a=b&c"]),
+        Specifier(.openURL, ["Title": "Script", "File": "javascript:alert(1)"]),
+        Specifier(
+            .mailCompose,
+            ["Title": "Write", "IASKMailComposeToRecipents": ["a@b"], "IASKMailComposeSubject": "x&bcc=y"]),
+        Specifier(.button, ["Title": "Press"]), Specifier(.custom, ["Title": "Own"]), Specifier(["Type": "Fancy"]),
+        Specifier(.titleValue, ["Key": "version", "Title": "Version", "DefaultValue": "<1.0>"]),
+        Specifier(.textView, ["Key": "name", "Title": "Name again"]),
+        Specifier(
+            .listGroup,
+            [
+                "Key": "accounts", "Title": "Accounts", "DefaultValue": [["user": "<i>"]],
+                "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "Account", "Key": "user"],
+            ]),
+    ]
+    private static let more: [Specifier] = [
+        Specifier(
+            .multiValue,
+            [
+                "Key": "speed", "Title": "Speed", "Values": ["s", "f"], "Titles": ["Slow", "Fast"], "DefaultValue": "s",
+                "DisplaySortedByTitle": true,
+            ]),
+        Specifier(.textField, ["Key": "pin", "Title": "Code", "IsSecure": true]),
+        Specifier(.datePicker, ["Key": "day", "DatePickerMode": "Date"]),
+    ]
+
+    private func browser() -> Browser {
+        var strings = StringsTables()
+        _ = strings.add(["Sound": "Ton", "Slow": "Langsam", "Fast": "Eilig"], table: "Root", language: "de")
+        let pages = ["Root": Self.root, "More": Self.more, "Account": [Specifier(.textField, ["Key": "name"])]]
+        let tree = PageTree(strings: strings) { name throws(SettingsBundleProblem) in
+            pages[name].map { ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })] }
+        }
+        let browser = Browser()
+        browser.declarations = tree.named.map(\.specifier).declarations
+        browser.layout = tree.layout(for: SettingsSchema(browser.declarations))
+        browser.enter()
+        return browser
+    }
+
+    @Test("CON-18: a page has the groups, kinds, locks and reasons of its bundle, and nothing of it is markup")
+    func page() throws {
+        let browser = browser()
+        let page = try #require(browser.get(Browser.page)?.text)
+        for text in [
+            "<legend><bdi>Sound</bdi></legend>", "Loud &lt;b&gt;is&lt;/b&gt; bad", "type=\"checkbox\"",
+            "<input type=\"range\" id=\"f-2\" name=\"v.volume\" value=\"5\"", "min=\"0\" max=\"10\" step=\"1\"",
+            "inputmode=\"email\"", "role=\"radiogroup\"",
+            "<input type=\"radio\" name=\"v.tone\" value=\"1\" checked><bdi>Low</bdi>",
+            "<a href=\"\(Browser.page)/pages/More\"><bdi>More</bdi></a>",
+            "<a href=\"https://example.org/?a=b&amp;c\" rel=\"noreferrer\"><bdi>Site</bdi></a>",
+            "<a href=\"mailto:a%40b?subject=x%26bcc%3Dy\" rel=\"noreferrer\">", "<bdi>javascript:alert(1)</bdi>",
+            "disabled><bdi>Press</bdi></button>", "The app has a view of its own",
+            "Entries of this type are not known.",
+            "<output id=\"f-15\"><bdi>&lt;1.0&gt;</bdi></output>", "Shown only.", "<li><bdi>&lt;i&gt;</bdi></li>",
+        ] { #expect(page.contains(text), "\(text)") }
+        #expect(!page.contains("href=\"javascript") && !page.contains("v.until") && !page.contains("v.accounts"))
+        #expect(page.split(separator: "name=\"b.name\"").count == 2, "one of two entries of a key is a field")
+        browser.rows["mute"] = ["value": "silent", "layer": "user", "edited": true, "by": "hub"]
+        browser.rows["volume"] = ["value": 9, "layer": "signed"]
+        let other = try #require(browser.get(Browser.page)?.text)
+        for text in [
+            "<input type=\"time\" id=\"f-5\"", "Edited by hub.", "Default: false", "Set by a signed configuration.",
+            "name=\"v.volume\" value=\"9\" disabled",
+        ] { #expect(other.contains(text), "\(text)") }
+        #expect(!other.contains("b.volume"))
+    }
+
+    @Test("CON-18: another page is edited at its own address, in the reader's language, and a search finds its rows")
+    func child() throws {
+        let browser = browser()
+        browser.languages = "fr;q=0.4, de-AT;q=0.8"
+        browser.rows["pin"] = ["value": "4711", "layer": "user"]
+        let more = Browser.page + "/pages/More"
+        let page = try #require(browser.get(more)?.text)
+        let options = "<option value=\"f\">Eilig</option><option value=\"s\" selected>Langsam</option>"
+        for text in [options, "type=\"password\"", "<input type=\"date\" id=\"f-2\""] {
+            #expect(page.contains(text), "\(text)")
+        }
+        #expect(!page.contains("4711") && browser.get(Browser.page)?.text.contains("<bdi>Ton</bdi>") == true)
+        let edit = "b.speed=s&v.speed=f&b.pin=&v.pin=&b.day=&v.day=2026-11-23"
+        #expect(browser.post(more, edit)?.status == 303)
+        let day = try #require(PropertyListDate(millisecondsSince1970: 1_795_392_000_000))
+        #expect(browser.changed == ["speed": "f", "day": .date(day)])
+        let found = try #require(browser.get(Browser.page + "?q=SPEED")?.text)
+        #expect(found.contains("<a href=\"\(more)#r-0\"><bdi>Speed</bdi></a>") && !found.contains("id=\"values\""))
+        let none = try #require(browser.get(Browser.page + "?q=%3Cscript%3E")?.text)
+        #expect(none.contains("Nothing was found.") && !none.contains("<script>"))
+        for page in ["Account", "more", "Root.plist"] {
+            #expect(browser.get(Browser.page + "/pages/\(page)")?.status == 404, "\(page)")
+        }
+        #expect(browser.get(Browser.page + "/pages/Root")?.text.contains("action=\"\(Browser.page)\"") == true)
+    }
+
+    @Test("CON-12, CON-18: foreign values of a toggle, a radio group and a slider are stored in the bundle's own forms")
+    func edit() throws {
+        let browser = browser()
+        let edit = "b.mute=off&v.mute=off&v.mute=on&b.volume=5&v.volume=7&b.tone=1&v.tone=2&b.name=me&v.name="
+        #expect(browser.post(Browser.page, edit)?.status == 303)
+        #expect(browser.changed == ["mute": "silent", "volume": 7, "tone": 2, "name": ""])
+    }
+
+    @Test(
+        "CON-12: forged fields change nothing: beyond bounds, of other pages, hidden, shown only, of lists, of no choice",
+        arguments: [
+            "v.volume=11", "v.volume=-1", "v.volume=1e400", "v.volume=", "v.speed=f", "v.until=09:30", "v.version=2",
+            "v.accounts=x", "v.tone=3", "v.tone=%23x", "v.mute=silent", "v.user=x", "v.quiet=1", "v.=1",
+            "v.name=ok&v.x=1",
+        ])
+    func forged(fields: String) throws {
+        let browser = browser()
+        let answer = try #require(browser.post(Browser.page, fields))
+        #expect(answer.status == 422 && answer.text.contains("Nothing was changed."))
+        #expect(!browser.commands.contains { [.settingsSet, .settingsReset].contains($0.command) })
+    }
+
+    @Test("CON-12: a refused form is shown again with its mistakes beside the fields and what was typed")
+    func refused() throws {
+        let browser = browser()
+        let fields = "b.volume=5&v.volume=11&b.name=me&v.name=%3Cb%3E&b.tone=1&v.tone=2&b.mute=off&v.mute=on"
+        let page = try #require(browser.post(Browser.page, fields)?.text)
+        for text in [
+            "<a href=\"#r-2\"><bdi>volume: 11 is over the maximum 10</bdi></a>",
+            "<div class=\"row wrong\" id=\"r-2\" data-typed=\"yes\">",
+            "<input type=\"text\" id=\"f-2\" name=\"v.volume\" value=\"11\"", "value=\"&lt;b&gt;\"",
+            "value=\"2\" checked", "value=\"on\" checked", "name=\"b.volume\" value=\"5\"",
+        ] { #expect(page.contains(text), "\(text)") }
+    }
+}
