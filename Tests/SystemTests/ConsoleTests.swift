@@ -73,6 +73,69 @@ import Testing
         #expect(event.text.contains("data: changed") && !event.text.contains("volume"), "\(event.text)")
     }
 
+    @Test func `CON-18, PAG-14: the pages of an app's Settings.bundle are shown, translated and edited in the browser`()
+        async throws
+    {
+        let bundle = devices.workspace["Settings.bundle"]
+        try FileManager.default.createDirectory(atPath: "\(bundle)/de.lproj", withIntermediateDirectories: true)
+        func write(_ name: String, _ specifiers: [[String: Any]]) throws {
+            let page = ["PreferenceSpecifiers": specifiers]
+            let data = try PropertyListSerialization.data(fromPropertyList: page, format: .xml, options: 0)
+            try data.write(to: URL(fileURLWithPath: "\(bundle)/\(name).plist"))
+        }
+        try write(
+            "Root",
+            [
+                ["Type": "PSGroupSpecifier", "Title": "Sound", "FooterText": "All in percent"],
+                [
+                    "Type": "PSSliderSpecifier", "Key": "volume", "Title": "Volume", "MinimumValue": 0,
+                    "MaximumValue": 100,
+                ],
+                ["Type": "PSToggleSwitchSpecifier", "Key": "logging", "Title": "Write lines"],
+                ["Type": "PSGroupSpecifier", "Key": "light", "TandemVisibleWhen": ["logging": true]],
+                ["Type": "PSChildPaneSpecifier", "Title": "Light", "File": "Light"],
+            ])
+        try write(
+            "Light",
+            [
+                [
+                    "Type": "PSRadioGroupSpecifier", "Key": "colour", "Title": "Colour",
+                    "Values": ["#ff0000", "#0000ff"],
+                    "Titles": ["Red", "Blue"],
+                ]
+            ])
+        try Data("\"Sound\" = \"Ton\"; \"Red\" = \"Rot\";".utf8).write(
+            to: URL(fileURLWithPath: "\(bundle)/de.lproj/Root.strings"))
+        app.signal(SIGTERM)
+        _ = try await app.ending()
+        let paged = try Program(
+            "SampleApp",
+            [
+                "--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"], "--pages",
+                bundle,
+            ], named: "paged", in: devices.workspace)
+        try console.enter()
+        let german = { (path: String) in try console.send("GET \(path)", ["Accept-Language: de-DE,en;q=0.5"]).body }
+        #expect(try await holds(within: .seconds(20)) { try german(Self.page).contains("<legend><bdi>Ton</bdi>") })
+        let page = try german(Self.page)
+        #expect(
+            page.contains("All in percent") && page.contains("<bdi>Write lines</bdi>") && !page.contains("/pages/Light")
+        )
+        let light = "\(Self.page)/pages/Light"
+        let (form, other) = (try console.formToken(Self.page), try console.formToken(light))
+        for forged in ["v.volume=101", "v.volume=-1&v.logging=on", "v.colour=%23ff0000"] {
+            #expect(try console.post(Self.page, "form=\(form)&\(forged)").status == 422, "\(forged)")
+        }
+        #expect(try console.post(Self.page, "form=\(form)&b.logging=off&v.logging=off&v.logging=on").status == 303)
+        #expect(try await holds(within: .seconds(10)) { paged.output.contains("value logging = true") })
+        #expect(try german(Self.page).contains("<a href=\"\(light)\"><bdi>Light</bdi></a>"))
+        #expect(try german(light).contains("value=\"#ff0000\"><bdi>Rot</bdi>"))
+        #expect(try console.post(light, "form=\(form)&b.colour=&v.colour=%23ff0000").status == 403)
+        #expect(try console.post(light, "form=\(other)&b.colour=&v.colour=%23ff0000").status == 303)
+        #expect(try await holds(within: .seconds(10)) { paged.output.contains("value colour = #ff0000") })
+        #expect(!paged.output.contains("volume = 101") && !paged.output.contains("volume = -1"))
+    }
+
     @Test(.enabled(if: geteuid() == 0))
     func `CON-4: another user's connection is hung up, whichever socket it has, and takes no place`() async throws {
         try console.enter()

@@ -15,6 +15,9 @@ final class LampConfiguration: Configuration, @unchecked Sendable {
     /// tried with any key.
     override var publicKey: String? { CommandLineKey.text }
 
+    /// A real app returns the path of the bundle that it brings.
+    override var settingsBundle: String? { Launch.arguments.pages }
+
     override var syncedSettings: [any DeclaredProperty] { Launch.arguments.sync.isEmpty ? [] : [$volume, $colour] }
 
     /// Sets what the command line says.

@@ -25,12 +25,14 @@ struct Launch: Sendable {
     private(set) var key: String?
     /// The app aborts when the volume gets this value: an app with a mistake, to try a roll back with.
     private(set) var crash: String?
+    /// A Settings.bundle with the pages of its properties.
+    private(set) var pages: String?
     /// Volume and colour are mirrored with the counterpart; each text is `on`, or sets one of them.
     private(set) var sync: [String] = []
 
     static let usage =
         "usage: SampleApp [--app APP] [--device SOCKET] [--key PUBLIC-KEY-FILE] [--crash-at VOLUME] "
-        + "[--sync on|volume=NUMBER|colour=TEXT]..."
+        + "[--pages SETTINGS-BUNDLE] [--sync on|volume=NUMBER|colour=TEXT]..."
 
     /// The arguments of this process.
     static let arguments = Launch(CommandLine.arguments.dropFirst())
@@ -46,6 +48,7 @@ struct Launch: Sendable {
             case ("--device", let value?): device = value
             case ("--key", let value?): key = value
             case ("--crash-at", let value?): crash = value
+            case ("--pages", let value?): pages = value
             case ("--sync", let value?): sync.append(value)
             default: isWrong = true
             }

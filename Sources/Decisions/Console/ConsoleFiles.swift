@@ -81,6 +81,7 @@ package enum ConsoleFiles {
         function take(form, next) {
           const ids = (part) => rows(part).map((row) => row.id).join();
           const isSame = ids(form) === ids(next);
+          const active = document.activeElement;
           const changed = [];
           for (const row of rows(next)) {
             const known = document.getElementById(row.id);
@@ -94,7 +95,6 @@ package enum ConsoleFiles {
               if (isSame) known.replaceWith(row);
             }
           }
-          const active = document.activeElement;
           if (!isSame) form.replaceChildren(...next.childNodes);
           if (active !== document.activeElement) active.focus();
           for (const row of rows(form)) if (!states.has(row)) states.set(row, state(row));

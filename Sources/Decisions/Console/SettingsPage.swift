@@ -51,6 +51,7 @@ struct SettingsPage {
                 ])
         }
         return top + [
+            first,
             .tag("p", .init("role", "status"), text: found.isEmpty ? "Nothing was found." : "\(found.count) found."),
             .tag("ul", of: links),
         ]
@@ -58,16 +59,19 @@ struct SettingsPage {
 
     private var top: [Markup] {
         let title = isFirst ? settings.place.app.description : "\(settings.place.app): \(view.title ?? view.name)"
-        let first = Markup.tag(
-            "nav", .init("aria-label", "Pages of the app"),
-            of: [.tag("a", .link("href", .settings(settings.place, page: nil)), text: "First page")])
         let search = Markup.tag(
             "form", .init("role", "search"), .link("action", .settings(settings.place, page: nil)),
             of: [
                 .single("input", .init("type", "search"), .init("name", "q"), .init("aria-label", "Search")),
                 .tag("button", .init("type", "submit"), text: "Search"),
             ])
-        return [.tag("h1", foreign: title), facts?.markup ?? Markup([]), first, search]
+        return [.tag("h1", foreign: title), facts?.markup ?? Markup([]), isFirst ? Markup([]) : first, search]
+    }
+
+    private var first: Markup {
+        .tag(
+            "nav", .init("aria-label", "Pages of the app"),
+            of: [.tag("a", .link("href", .settings(settings.place, page: nil)), text: "First page")])
     }
 
     /// All mistakes of a refused form, where a screen reader begins; else the place of news.
