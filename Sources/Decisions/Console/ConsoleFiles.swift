@@ -98,7 +98,7 @@ package enum ConsoleFiles {
           if (!isSame) form.replaceChildren(...next.childNodes);
           if (active !== document.activeElement) active.focus();
           for (const row of rows(form)) if (!states.has(row)) states.set(row, state(row));
-          const titles = changed.map((row) => row.querySelector(".title, a, button").textContent);
+          const titles = changed.map((row) => row.querySelector(".title, a, button")?.textContent);
           if (news && titles.length) news.textContent = `${titles.join(", ")}: changed.`;
         }
         async function load() {

@@ -162,7 +162,9 @@ struct SettingControl {
     // MARK: addresses
 
     private func link(_ address: Markup.Attribute?, orText text: String) -> Markup {
-        guard let address else { return Markup([.tag("span", foreign: row.name), .tag("p", foreign: text)]) }
+        guard let address else {
+            return Markup([.tag("span", .init("class", "title"), foreign: row.name), .tag("p", foreign: text)])
+        }
         return .tag("a", address, .init("rel", "noreferrer"), foreign: row.name)
     }
 }

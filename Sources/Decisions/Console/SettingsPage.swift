@@ -104,7 +104,7 @@ struct SettingsPage {
 
     private func group(_ group: PageView.Group, _ places: Set<Int>) -> Markup {
         var pieces = group.title.map { [Markup.tag("legend", foreign: $0)] } ?? []
-        pieces += group.rows.map { row($0, isEditable: places.contains($0.place), in: group) }
+        pieces += group.rows.map { row($0, isEditable: places.contains($0.place)) }
         if let footer = group.footer { pieces.append(.tag("p", .init("class", "footer"), foreign: footer)) }
         if let first = group.rows.first, group.rows.count(where: \.isEdited) > 1 {
             pieces.append(resetButton("reset-group", "\(first.place)", [Markup("Reset these")]))
@@ -112,7 +112,7 @@ struct SettingsPage {
         return .tag("fieldset", of: pieces)
     }
 
-    private func row(_ row: PageView.Row, isEditable: Bool, in group: PageView.Group) -> Markup {
+    private func row(_ row: PageView.Row, isEditable: Bool) -> Markup {
         let typed = isEditable ? row.key.flatMap { refused?.typed[$0] } : nil
         let control = SettingControl(
             row: row, text: typed ?? row.input, isEditable: isEditable, place: settings.place)
@@ -127,12 +127,14 @@ struct SettingsPage {
             "div", .init("class", row.error == nil ? "row" : "row wrong"), .init("id", row.id),
             .optional("data-typed", typed.map { _ in "yes" }),
             of: [control.hasOwnTitle ? Markup([]) : title, layer ?? Markup([])]
-                + (isEditable ? [hidden(SettingsInput.shown, row)] : []) + [control.markup, notes(row)])
+                + (isEditable ? [shown(row)] : []) + [control.markup, notes(row)])
     }
 
-    private func hidden(_ prefix: String, _ row: PageView.Row) -> Markup {
+    /// The text that the page shows, by which an edit is told from a field that nobody has touched.
+    private func shown(_ row: PageView.Row) -> Markup {
         .single(
-            "input", .init("type", "hidden"), .init("name", prefix + (row.key ?? "")), .init("value", row.input))
+            "input", .init("type", "hidden"), .init("name", SettingsInput.shown + (row.key ?? "")),
+            .init("value", row.input))
     }
 
     private func notes(_ row: PageView.Row) -> Markup {

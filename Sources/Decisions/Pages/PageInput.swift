@@ -65,7 +65,7 @@ package struct PageInput: Sendable, Equatable {
             return
         }
         guard let value = field.value(of: text) else {
-            let shown = declaration.isSecret ? SettingError.redacted : OutsideText.quoted(text)
+            let shown = row.isSecret ? SettingError.redacted : OutsideText.quoted(text)
             errors[key] = SettingError(property: key, value: shown, rule: .type(declaration.type)).description
             return
         }
