@@ -73,7 +73,9 @@ import Testing
         #expect(event.text.contains("data: changed") && !event.text.contains("volume"), "\(event.text)")
     }
 
-    @Test func `CON-18, PAG-14: the pages of an app's Settings.bundle are shown, translated and edited in the browser`()
+    @Test
+    func
+        `CON-18, PAG-14: the pages of an app's Settings.bundle are shown, translated and edited in the browser, and shown in a terminal`()
         async throws
     {
         let bundle = devices.workspace["Settings.bundle"]
@@ -133,6 +135,13 @@ import Testing
         #expect(try console.post(light, "form=\(form)&b.colour=&v.colour=%23ff0000").status == 403)
         #expect(try console.post(light, "form=\(other)&b.colour=&v.colour=%23ff0000").status == 303)
         #expect(try await holds(within: .seconds(10)) { paged.output.contains("value colour = #ff0000") })
+        let shown = try await tandem(
+            "settings", "pages", "--app", TwoDevices.app, "--device", devices.workspace["kiosk.sock"], "--language",
+            "de",
+            in: devices.workspace)
+        for text in ["Root", "  Ton", "Write lines", "page Light", "Colour", "Rot", "Edited."] {
+            #expect(shown.output.contains(text), "\(text): \(shown)")
+        }
         #expect(!paged.output.contains("volume = 101") && !paged.output.contains("volume = -1"))
     }
 

@@ -179,7 +179,7 @@ extension Subcommand {
 
 extension Option {
     /// The secondary whose app is meant, through its primary.
-    fileprivate static let secondary = Option.valued(
+    static let secondary = Option.valued(
         "secondary", "NAME", "the app on this secondary of the asked primary, as far as the app allows it")
 }
 
@@ -190,7 +190,7 @@ extension Fact {
 
 extension Arguments {
     /// The body of a request about an app's settings.
-    fileprivate func settings(_ more: PropertyListDictionary) throws -> PropertyListDictionary {
+    func settings(_ more: PropertyListDictionary) throws -> PropertyListDictionary {
         var body = more
         body["app"] = .string(try application().description)
         guard let secondary = value("secondary") else { return body }
