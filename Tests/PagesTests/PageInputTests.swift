@@ -88,6 +88,18 @@ import Testing
         #expect(odd.rows[0].lock == .noText && odd.rows[0].author == "hub" && page.rows[0].lock == nil)
     }
 
+    @Test(
+        "PAG-13, PAG-16: input of an entry that hides its text is told to nobody, also where its property is no secret")
+    func hiddenInput() throws {
+        let specifier = Specifier(.textField, ["Key": "code", "IsSecure": true])
+        let declaration = SettingDeclaration(
+            name: "code", type: .integer, editor: .edit, summary: "", initialValue: .integer(0))
+        let schema = SettingsSchema([declaration])
+        let view = try #require(PageView.make(pageTree(["Root": [specifier]]), schema, PageRequest()))
+        let input = PageInput(["code": "hush"], of: view, schema)
+        #expect(input.errors.count == 1 && input.typed.isEmpty && !"\(input)".contains("hush"))
+    }
+
     @Test("PAG-16, CTL-43: an edit of the paired device's person is judged as theirs")
     func author() throws {
         let declaration = SettingDeclaration(
