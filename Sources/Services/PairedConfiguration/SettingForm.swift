@@ -15,7 +15,7 @@ struct SettingForm<Value: Sendable>: Sendable {
     let readsAll: Bool
     let write: @Sendable (Value) throws(SettingCodingError) -> SettingValue
     let read: @Sendable (SettingValue) -> Value?
-    /// What ``read`` gives, or else the other value.
+    /// Reads like ``read``; the other value where that gives nil.
     let value: @Sendable (SettingValue, Value) -> Value
 }
 

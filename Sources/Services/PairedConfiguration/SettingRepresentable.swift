@@ -26,7 +26,7 @@ public protocol SettingRepresentable: Sendable {
 }
 
 extension SettingRepresentable {
-    /// What the initialiser gives, or the other value.
+    /// The value of the initialiser, or the other one where that gives nil.
     public static func value(of setting: SettingValue, or other: Self) -> Self { Self(setting) ?? other }
 
     /// None, for every type but an enumeration.
