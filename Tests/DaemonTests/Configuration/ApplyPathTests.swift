@@ -157,7 +157,7 @@ import Testing
         #expect(try nodes.held()?["version"] == 2 && nodes.held()?["state"] == "applied")
     }
 
-    @Test func `CFG-35: without its file nothing becomes active or is reported, and the same bytes are applied later`()
+    @Test func `CFG-35, CFG-63: without its file nothing is active or reported, and no such failure burns a version`()
         throws
     {
         defer { nodes.stop() }
@@ -170,8 +170,13 @@ import Testing
         #expect(nodes.verdict(next, wait: 500) == "waiting-for-app")
         #expect(nodes.hasNoted("configuration file not written"))
         #expect(try nodes.held()?["version"] == 1)
-        try #require(rmdir(path) == 0 && rename(path + ".aside", path) == 0)
         app.disconnect()
+        for _ in 0..<3 {
+            let app = try nodes.startApp()
+            nodes.run(until: { !app.offers.isEmpty })
+            app.disconnect()
+        }
+        try #require(rmdir(path) == 0 && rename(path + ".aside", path) == 0)
         let again = try nodes.startApp()
         nodes.run(until: { (try? nodes.held()?["version"]) == 2 })
         #expect(nodes.verdict(next) == "applied")

@@ -465,33 +465,46 @@ final class ConfigurationReceiver {
     /// connection.
     private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8]) {
         context.scheduler.start { [self] in
-            if await !answered(outcome, key) { await overdue(key, outcome, digest) }
+            switch await answered(outcome, key) {
+            case .inForce: break
+            case .none: await overdue(key, digest, because: outcome.name, isSeen: outcome.isSeen)
+            // The disk's fault, which must not burn a version.
+            case .notStored: await overdue(key, digest, because: "its verdict could not be stored", isSeen: false)
+            }
         }
     }
 
-    /// The app has answered; returns whether the answer is a verdict that is in force.
-    private func answered(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey) async -> Bool {
-        guard case .reply(let body) = outcome, let message = try? PropertyListReader.readDictionary(body),
-            let reply = OfferReply(message)
-        else { return false }
-        let now = context.reading.wall
-        // An answer about other bytes counts as none, and so does one whose verdict could not be stored.
-        guard let transition = await perform(key, { slot, _ in slot.answered(reply, now: now) }),
-            transition.verdict != nil
-        else { return false }
-        logVerdict(transition, of: key)
-        notify(transition, of: reply.digest)
-        return true
+    /// The result of an offer: a verdict, or none.
+    private enum OfferEnd {
+        case inForce
+        case notStored
+        /// No answer, or one about other bytes.
+        case none
     }
 
-    private func overdue(_ key: ConfigurationSlotKey, _ outcome: OfferOutcome, _ digest: [UInt8]) async {
+    private func answered(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey) async -> OfferEnd {
+        guard case .reply(let body) = outcome, let message = try? PropertyListReader.readDictionary(body),
+            let reply = OfferReply(message)
+        else { return .none }
+        let now = context.reading.wall
+        guard let transition = await perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
+            return .notStored
+        }
+        guard transition.verdict != nil else { return .none }
+        logVerdict(transition, of: key)
+        notify(transition, of: reply.digest)
+        return .inForce
+    }
+
+    private func overdue(
+        _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, isSeen: Bool
+    ) async {
         // Of an offer that a newer one has replaced nothing is expected any more.
         guard state.slots[key]?.staged?.record.digest == digest else { return }
         context.log(
             LogEvent(
                 .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
-                .text("reason", outcome.name)))
-        let isSeen = outcome.isSeen
+                .text("reason", reason)))
         let transition = await perform(key) { slot, _ in slot.answerOverdue(isSeen: isSeen) }
         if transition?.verdict == .failed { logVerdict(transition, of: key) }
         if let transition, transition.verdict != nil { notify(transition, of: digest) }
