@@ -96,19 +96,21 @@ private struct OtherEvent: Error {}
     }
 
     @Test("SET-12: the environment is the argument, else the variable, else the build's own")
-    func theEnvironment() {
-        let app = ShopConfiguration()
-        #if DEBUG
-            #expect(app.configurationName == "debug")
-        #else
-            #expect(app.configurationName == "release")
-        #endif
-        setenv("TANDEM_ENVIRONMENT", "Staging", 1)
-        defer { unsetenv("TANDEM_ENVIRONMENT") }
-        #expect(app.configurationName == "staging")
-        #expect(load(app, nil).configurationName == "staging")
-        #expect(load(app, "BETA").configurationName == "beta")
-        #expect(app.configurationName == "beta")
+    func theEnvironment() async {
+        // In a process of its own, because all tests of this one share its variables.
+        await #expect(processExitsWith: .success) { [directory = place.path as String] in
+            let app = ShopConfiguration()
+            #if DEBUG
+                #expect(app.configurationName == "debug")
+            #else
+                #expect(app.configurationName == "release")
+            #endif
+            setenv("TANDEM_ENVIRONMENT", "Staging", 1)
+            #expect(app.configurationName == "staging")
+            #expect(app.loadFiles(in: directory, watching: false).configurationName == "staging")
+            let named = app.loadFiles(in: directory, environment: "BETA", watching: false)
+            #expect(named.configurationName == "beta" && app.configurationName == "beta")
+        }
     }
 
     // MARK: what it may be
@@ -210,12 +212,20 @@ private struct OtherEvent: Error {}
         #expect(try app.load(arguments: ["--volume", "3", "--no-logging"]).loaded == ["volume", "logging"])
         #expect(app.volume == 3 && !app.logging && app.$logging.layer == .commandLine)
         #expect(seen.withLock { $0 } == [.file, .environment, .commandLine])
-        setenv("TANDEM_TEST_SHOP_VOLUME", "4", 1)
-        defer { unsetenv("TANDEM_TEST_SHOP_VOLUME") }
-        #expect(try app.load(environment: nil, prefix: "TANDEM_TEST_SHOP").loaded == ["volume"])
+        _ = try app.load(environment: ["SHOP_VOLUME": "4"], prefix: "SHOP")
         _ = try app.load(arguments: [])
         #expect(app.volume == 4)
         withExtendedLifetime(observation) {}
+    }
+
+    @Test("SET-7: without an argument the variables of the process count")
+    func theProcessEnvironment() async {
+        await #expect(processExitsWith: .success) {
+            setenv("TANDEM_TEST_SHOP_VOLUME", "4", 1)
+            let app = ShopConfiguration()
+            let report = try app.load(environment: nil, prefix: "TANDEM_TEST_SHOP")
+            #expect(report.loaded == ["volume"] && app.volume == 4)
+        }
     }
 
     @Test("SET-17: a variable that the process was started with, and that no property has, is reported")

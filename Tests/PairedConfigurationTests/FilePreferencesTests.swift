@@ -16,7 +16,8 @@ private final class Preferences: Configuration, @unchecked Sendable {
 @Suite struct FilePreferencesTests {
     private let place = TemporaryDirectory()
 
-    private var store: FilePreferences { FilePreferences(place.path("preferences.plist")) }
+    /// Patient, for a busy machine.
+    private var store: FilePreferences { FilePreferences(place.path("preferences.plist"), patience: .seconds(60)) }
 
     private var text: String {
         String(decoding: TemporaryDirectory.read(place.path("preferences.plist")) ?? [], as: UTF8.self)

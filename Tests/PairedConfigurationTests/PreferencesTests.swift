@@ -83,17 +83,15 @@ private final class OddStore: PreferenceStore {
 
     @Test("SET-21: what is assigned is there after a restart, in a file in the app's own directory")
     func aRestart() async throws {
-        setenv("TANDEM_TEST_PREFERENCES", place.path, 1)
-        defer { unsetenv("TANDEM_TEST_PREFERENCES") }
         // An orderly end, with nothing but the assignment.
-        await #expect(processExitsWith: .success) {
-            setenv("TANDEM_PREFERENCES", String(cString: getenv("TANDEM_TEST_PREFERENCES")), 1)
+        await #expect(processExitsWith: .success) { [directory = place.path as String] in
+            setenv("TANDEM_PREFERENCES", directory, 1)
             Preferences().nameSetting = "Anna"
             exit(0)
         }
         // A sudden one, after the call that makes it durable.
-        await #expect(processExitsWith: .signal(SIGKILL)) {
-            setenv("TANDEM_PREFERENCES", String(cString: getenv("TANDEM_TEST_PREFERENCES")), 1)
+        await #expect(processExitsWith: .signal(SIGKILL)) { [directory = place.path as String] in
+            setenv("TANDEM_PREFERENCES", directory, 1)
             let app = Preferences()
             if app.nameSetting == "Anna" { app.sliderSetting = 0.75 }
             try? app.writePreferences()

@@ -14,17 +14,19 @@ private final class Preferences: Configuration, @unchecked Sendable {
     @Preference var volume = 50
 }
 
-/// A kind of store.
-private enum Form: String, CaseIterable, CustomTestStringConvertible {
+/// A kind of store, whose writers wait as long as a busy machine takes.
+private enum Form: String, CaseIterable, Codable, CustomTestStringConvertible {
     case propertyList, sqlite, protected
 
     var testDescription: String { rawValue }
+    private var patience: Duration { .seconds(60) }
 
     func store(_ path: String) -> any PreferenceStore {
         switch self {
-        case .propertyList: FilePreferences(path)
-        case .sqlite: SQLitePreferences(path)
-        case .protected: ProtectedPreferences(path)
+        case .propertyList: FilePreferences(path, patience: patience)
+        case .sqlite: SQLitePreferences(path, patience: patience)
+        case .protected:
+            ProtectedPreferences(path, accessibility: .always, machine: "/etc/machine-id", patience: patience)
         }
     }
 }
@@ -89,13 +91,9 @@ private let writes = Atomic<Int>(0)
         "SET-29, SET-55: a process that is killed while it writes leaves the old values or the new ones",
         arguments: Form.allCases)
     fileprivate func aKilledWriter(_ form: Form) async throws {
-        setenv("TANDEM_TEST_STORE", path, 1)
-        setenv("TANDEM_TEST_FORM", form.rawValue, 1)
-        defer { unsetenv("TANDEM_TEST_STORE") }
         for _ in 0..<3 {
-            await #expect(processExitsWith: .signal(SIGKILL)) {
-                let form = Form(rawValue: String(cString: getenv("TANDEM_TEST_FORM"))) ?? .propertyList
-                let store = form.store(String(cString: getenv("TANDEM_TEST_STORE")))
+            await #expect(processExitsWith: .signal(SIGKILL)) { [form, path = path as String] in
+                let store = form.store(path)
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask {
                         while true {

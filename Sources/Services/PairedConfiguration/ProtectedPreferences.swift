@@ -47,11 +47,14 @@ public final class ProtectedPreferences: PreferenceStore {
         self.init(path, accessibility: accessibility, keyring: keyring, machine: "/etc/machine-id")
     }
 
-    /// As the public one, for a test of other machines.
-    package init(_ path: String, accessibility: ProtectedAccessibility, keyring: String? = nil, machine: String) {
+    /// As the public one, for a test of other machines or another wait.
+    package init(
+        _ path: String, accessibility: ProtectedAccessibility, keyring: String? = nil, machine: String,
+        patience: Duration = FilePreferences.patience
+    ) {
         let keys = ProtectionKeys(accessibility, path: path, keyring: keyring, machine: machine)
         self.keys = keys
-        file = FilePreferences(path, .sealed(keys))
+        file = FilePreferences(path, .sealed(keys), patience: patience)
     }
 
     /// Supplies the key. Configurations on this store read it then.
