@@ -31,13 +31,13 @@ final class ConfigurationReceiver {
     private var submitting: Set<UniqueIdentifier> = []
     /// Chains whose last steps are on their way to their apps' directories.
     private var growing: Set<KeySubject> = []
-    /// Callers that wait for the app's verdict on bytes with a digest.
-    private var observers: [[UInt8]: [Expectation<ApplyTransition>]] = [:]
+    let observers: VerdictObservers
 
     init(_ context: ConfigurationContext, files: ConfigurationSlotFiles, state: ReceiverState, store: LoopStore) {
         self.context = context
         self.files = files
         committed = CommittedState(state, in: store)
+        observers = VerdictObservers(on: context.scheduler)
     }
 
     /// The state in force.
@@ -492,7 +492,7 @@ final class ConfigurationReceiver {
         }
         guard transition.verdict != nil else { return .none }
         logVerdict(transition, of: key)
-        notify(transition, of: reply.digest)
+        observers.notify(transition, of: reply.digest)
         return .inForce
     }
 
@@ -507,25 +507,7 @@ final class ConfigurationReceiver {
                 .text("reason", reason)))
         let transition = await perform(key) { slot, _ in slot.answerOverdue(isSeen: isSeen) }
         if transition?.verdict == .failed { logVerdict(transition, of: key) }
-        if let transition, transition.verdict != nil { notify(transition, of: digest) }
-    }
-
-    // MARK: observers
-
-    /// Expects the app's answer about bytes of this digest, until ``stopObserving(_:_:)``.
-    func observe(_ digest: [UInt8]) -> Expectation<ApplyTransition> {
-        let observer = Expectation<ApplyTransition>(on: context.scheduler)
-        observers[digest, default: []].append(observer)
-        return observer
-    }
-
-    func stopObserving(_ digest: [UInt8], _ observer: Expectation<ApplyTransition>) {
-        observers[digest]?.removeAll { $0 === observer }
-        if observers[digest]?.isEmpty == true { observers[digest] = nil }
-    }
-
-    private func notify(_ transition: ApplyTransition, of digest: [UInt8]) {
-        for observer in observers[digest] ?? [] { observer.fulfil(transition) }
+        if let transition, transition.verdict != nil { observers.notify(transition, of: digest) }
     }
 
     // MARK: reports

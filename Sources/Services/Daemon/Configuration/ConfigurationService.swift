@@ -430,13 +430,13 @@ final class ConfigurationService {
         }
         let digest = SHA256.digest(envelope)
         // Before the app can be asked: its answer may come in the turn in which the bytes are staged.
-        let answer = receiver.observe(digest)
+        let answer = receiver.observers.observe(digest)
         guard var transition = await receiver.received(envelope, by: nil, of: key) else {
-            receiver.stopObserving(digest, answer)
+            receiver.observers.stop(answer, of: digest)
             return .failed(ControlFailure(.store, "the configuration could not be stored; see the log"))
         }
         if transition.verdict == nil, let verdict = await answer.value(within: wait) { transition = verdict }
-        receiver.stopObserving(digest, answer)
+        receiver.observers.stop(answer, of: digest)
         let result = ApplyResult(
             pairing: nil, name: options.name, verdict: transition.verdict?.name, text: transition.detail,
             version: payload.version, digest: digest)
