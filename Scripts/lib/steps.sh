@@ -26,6 +26,8 @@ step() {
         return
     fi
     printf 'FAIL %4d s\n' $((SECONDS - began))
+    # A test that failed stands far above the end, among those that passed.
+    grep -aE ' recorded an issue |: error: ' "$logs/$name.log" | head -n 40 >&2 || true
     tail -n "${TAIL:-60}" "$logs/$name.log" >&2
     echo "whole output: ${logs#"$PWD"/}/$name.log" >&2
     exit 1
