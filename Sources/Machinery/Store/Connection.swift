@@ -327,6 +327,22 @@ extension Connection {
         if let damaged { throw .corruptRow(path: path, space: damaged.space, key: damaged.key) }
     }
 
+    /// The spaces that have rows: one look into the index for each.
+    func spaces() throws(StoreError) -> Set<RowSpace> {
+        var found: Set<RowSpace> = []
+        var last: Int64? = -1
+        try Self.translating(path) { () throws(ResultCode) in
+            while let space = last {
+                last = nil
+                let statement = try statement("SELECT space FROM row WHERE space > ?1 ORDER BY space LIMIT 1")
+                statement.bind(space, at: 1)
+                try statement.run { (row) throws(ResultCode) in last = row.integer(at: 0) }
+                if let next = last.flatMap(UInt8.init(exactly:)) { found.insert(RowSpace(rawValue: next)) }
+            }
+        }
+        return found
+    }
+
     /// The key of the row behind the first `count` of the range; nil if there is none.
     func key(after count: Int, in range: RowRange) throws(ResultCode) -> [UInt8]? {
         var key: [UInt8]?

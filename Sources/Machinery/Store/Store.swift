@@ -20,6 +20,9 @@ package final class Store: Sendable {
     package static var queueLimit: Int { 16 << 20 }
 
     package let path: String
+    /// The spaces that had rows when the store was opened: a start need not ask for all others, and each question is a
+    /// switch of threads and back.
+    package let spacesAtOpening: Set<RowSpace>
     private let queue: WorkQueue
     private let statisticsBox = StatisticsBox()
     private let thread: StoreThread
@@ -34,6 +37,7 @@ package final class Store: Sendable {
     ) throws(StoreError) {
         let queue = WorkQueue(path: path, limit: queueLimit)
         let statistics = statisticsBox
+        let spaces = Answer<Set<RowSpace>>()
         self.path = path
         self.queue = queue
         thread = try StoreThread(path: path, meanwhile: meanwhile) { report in
@@ -41,6 +45,7 @@ package final class Store: Sendable {
             do throws(StoreError) {
                 let connection = try Self.connect(path: path, opening: opening, fileSystem: fileSystem)
                 statistics.count { $0.beganCutOff = connection.logEnd == .cutOff }
+                spaces.give(.success(try connection.spaces()))
                 commits = CommitThread(connection: connection, statistics: statistics)
             } catch {
                 return report(.failure(error))
@@ -49,6 +54,7 @@ package final class Store: Sendable {
             while let batch = queue.takeTurn() { commits.run(batch) }
             commits.close()
         }
+        spacesAtOpening = try spaces.wait().get()
     }
 
     deinit { queue.close() }

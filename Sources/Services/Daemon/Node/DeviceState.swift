@@ -29,7 +29,7 @@ struct DeviceState {
             found = Result { () throws(NodeError) in try DeviceKeys.find(in: opened.directory) }
         }
         do throws(NodeError) {
-            let isNew = try rows(in: .pairing, of: store, limit: 1).isEmpty
+            let isNew = !store.spacesAtOpening.contains(.pairing)
             let keys =
                 if let found = try found.get() { found } else {
                     try DeviceKeys.load(from: opened.directory, mayMake: isNew)
@@ -57,8 +57,11 @@ struct DeviceState {
             pin: keys.device.publicKey.identifier, claim: JoinClaim(name: name, reportKey: reportKey))
     }
 
-    /// All rows of a space, in the order of their keys.
-    func rows(in space: RowSpace) throws(NodeError) -> [Row] { try Self.rows(in: space, of: store, limit: nil) }
+    /// All rows of a space as it was opened, in the order of their keys: for a start, before anything is committed.
+    func rows(in space: RowSpace) throws(NodeError) -> [Row] {
+        guard store.spacesAtOpening.contains(space) else { return [] }
+        do throws(StoreError) { return try store.read(RowRange(space: space)) } catch { throw .store(error) }
+    }
 
     /// The pairings, tokens and claims as they were committed.
     func registry() throws(NodeError) -> PairingRegistry {
@@ -96,14 +99,6 @@ struct DeviceState {
             return try Store(
                 path: "\(directory.path)/\(storeFile)", opening: hadKey ? .mustExist : .createIfMissing,
                 meanwhile: meanwhile)
-        } catch {
-            throw .store(error)
-        }
-    }
-
-    private static func rows(in space: RowSpace, of store: Store, limit: Int?) throws(NodeError) -> [Row] {
-        do throws(StoreError) {
-            return try store.read(RowRange(space: space, limit: limit))
         } catch {
             throw .store(error)
         }
