@@ -18,6 +18,7 @@ import keychains  # noqa: E402
 import kills  # noqa: E402
 import many  # noqa: E402
 import rollouts  # noqa: E402
+import samples  # noqa: E402
 import stores  # noqa: E402
 
-sys.exit(play.run((kills, keychains, rollouts, many, stores, clocks, disks), "fleet", sys.argv[1:]))
+sys.exit(play.run((kills, keychains, rollouts, samples, many, stores, clocks, disks), "fleet", sys.argv[1:]))

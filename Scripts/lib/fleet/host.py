@@ -35,6 +35,8 @@ class Configuration:
 
     @property
     def is_whole(self):
+        if "colour" in self.values:
+            return self.values["colour"] == f"#{self.version:06x}"
         return all(self.values[f"n{number}"] == self.version for number in range(WIDTH))
 
 
@@ -51,10 +53,13 @@ class Signer:
         """The file of a new configuration."""
         self.made += 1
         path = self.world.place / f"v{version}-{self.made}.config"
-        values = [item for number in range(WIDTH) for item in ("--set", f"n{number}={version}")]
+        values = [item for name, value in self.values(version, mood).items() for item in ("--set", f"{name}={value}")]
         made(self.world, "sign", "--key", self.key, "--app", APP, "--role", "secondary", "--target", self.target,
-             "--version", version, "--set", f"mood={mood}", *values, "--out", path, *options)
+             "--version", version, *values, "--out", path, *options)
         return path
+
+    def values(self, version, mood):
+        return {"mood": mood} | {f"n{number}": version for number in range(WIDTH)}
 
 
 def made(world, *arguments):

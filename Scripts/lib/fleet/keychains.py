@@ -113,26 +113,27 @@ class Scene:
         return self.world.starts(Shell([str(argument) for argument in (
             self.world.tandem, "apply", "--app", APP, "--wait", "5s", "--device", self.hub.socket, path)]))
 
-    def written(self):
-        """The chain in the app's directory; a half-written file does not read."""
-        with open(f"{self.app.directory}/keysets.plist", "rb") as file:
-            return plistlib.load(file)["chain"]
 
-    def require_whole(self):
-        made_so_far = [path.read_bytes() for path in self.keys.chain]
-        chain = self.written()
-        require(chain == made_so_far[:len(chain)], f"{len(chain)} statements in the app's directory are no chain")
+def written(app):
+    """The chain in the app's directory; a half-written file does not read."""
+    with open(f"{app.directory}/keysets.plist", "rb") as file:
+        return plistlib.load(file)["chain"]
 
 
-def disagreement(hub, kiosk, app, scene):
+def require_whole(app, keys):
+    """The chain in the app's directory is a piece from the beginning of what the operator made."""
+    made_so_far, chain = [path.read_bytes() for path in keys.chain], written(app)
+    require(chain == made_so_far[:len(chain)], f"{len(chain)} statements in the app's directory are no chain")
+
+
+def disagreement(hub, kiosk, app, keys):
     """What is not yet so of a chain that has to be everywhere; nil if all is."""
-    wanted = scene.keys.state
     for daemon in (hub, kiosk):
-        if known(daemon) != wanted:
-            return f"{daemon.name} knows {known(daemon)}, not {wanted}"
-    made_so_far = [path.read_bytes() for path in scene.keys.chain]
-    if scene.written() != made_so_far:
-        return f"{len(scene.written())} of {len(made_so_far)} statements are in the app's directory"
+        if known(daemon) != keys.state:
+            return f"{daemon.name} knows {known(daemon)}, not {keys.state}"
+    made_so_far = [path.read_bytes() for path in keys.chain]
+    if written(app) != made_so_far:
+        return f"{len(written(app))} of {len(made_so_far)} statements are in the app's directory"
     return None
 
 
@@ -144,7 +145,7 @@ def play_point(scene, how, victims, delay):
     time.sleep(delay)
     for daemon in victims:
         daemon.stop(signal.SIGKILL)
-    scene.require_whole()
+    require_whole(scene.app, scene.keys)
     began = time.monotonic()
     for daemon in victims:
         daemon.start()
@@ -156,7 +157,7 @@ def play_point(scene, how, victims, delay):
         if known(scene.hub) != scene.keys.state:
             # The operator's command ended with an error: it is given again.
             shell = scene.apply(path)
-    settle(disagreement, scene.hub, scene.kiosk, scene.app, scene)
+    settle(disagreement, scene.hub, scene.kiosk, scene.app, scene.keys)
     seconds = time.monotonic() - began
     shell.end()
     code, output = scene.hub.command("apply", "--app", APP, path)

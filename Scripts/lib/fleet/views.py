@@ -1,6 +1,7 @@
 """Views of a configuration: of the primary, of a secondary, of its app's files, and whether they agree."""
 import json
 import os
+import uuid
 
 from daemons import require, until
 from host import APP, Configuration, active_file
@@ -52,7 +53,8 @@ def failed_disagreement(hub, kiosk, app, failed, old):
 
 
 def leftovers(app):
-    left = set(os.listdir(app.directory)) - {"configuration.plist", "pairings", "attempts.plist", "keysets.plist"}
+    kept = {"configuration.plist", "pairings", "attempts.plist", "keysets.plist", "schema.plist"}
+    left = set(os.listdir(app.directory)) - kept
     return f"{', '.join(sorted(left))} is left" if left else None
 
 
@@ -83,11 +85,20 @@ def require_same_in_shell(hub, kiosk):
             f"the hub shows {row}, the kiosk {own}")
 
 
-def reports(hub, since, version):
-    """The verdicts that the hub logged for a version in its lines from `since` on, and how often it sent it."""
+def reports(hub, since, version, kiosk=None):
+    """The verdicts that the hub logged for a version in its lines from `since` on, and how often it sent it; of one
+    secondary, if it is named."""
     lines = [line for line in hub.lines()[since:] if line.endswith(f" version={version}")]
-    verdicts = [line.split("verdict=")[1].split()[0] for line in lines if " configuration reported " in line]
-    return verdicts, sum(" configuration forwarded " in line for line in lines)
+    name = f" device={kiosk.name} " if kiosk else ""
+    verdicts = [line.split("verdict=")[1].split()[0] for line in lines
+                if " configuration reported " in line and name in line]
+    pairing = f" pairing={pairing_of(hub, kiosk)} " if kiosk else ""
+    return verdicts, sum(" configuration forwarded " in line and pairing in line for line in lines)
+
+
+def pairing_of(hub, kiosk):
+    row = next(row for row in hub.status()["pairings"] if row["name"] == kiosk.name)
+    return str(uuid.UUID(bytes=row["pairing"])).upper()
 
 
 def applied(hub, kiosk, app, path):
