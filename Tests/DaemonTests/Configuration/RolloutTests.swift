@@ -113,6 +113,32 @@ import Testing
         nodes.run(until: { (try? rollout()) == .some(nil) })
     }
 
+    @Test func `CFG-79, CTL-25: of a number those with a link come first, whatever their names`() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        try nodes.startApp(at: .other).disconnect()
+        nodes.stop(.other)
+        nodes.run(until: {
+            (try? nodes.rows("pairings", of: nodes.primary))?.first { $0["name"] == "the other" }?["level"] != "linked"
+        })
+        let results = apply(try nodes.envelope(1), ["first": 1], wait: 500)
+        #expect(results == ["the secondary": "applied", "the other": "held-back"])
+        #expect(try rollout() == "waiting for the first")
+        passTrial()
+        nodes.run(until: { (try? rollout()) == .some(nil) })
+        try nodes.start(.other)
+        let other = try nodes.startApp(at: .other)
+        nodes.run(until: { other.offers.count == 1 })
+        #expect(app.offers.count == 1)
+        let both = apply(try nodes.envelope(2), ["first": 2], wait: 500)
+        #expect(both == ["the secondary": "applied", "the other": "applied"], "nobody is left to wait")
+        for number: PropertyListValue in [0, -1, "1", 1.5] {
+            var body = nodes.application(of: try nodes.envelope(3))
+            body["first"] = number
+            #expect(nodes.ask(nodes.primary, "apply", body).name == "bad-request")
+        }
+    }
+
     @Test func `CTL-25: a name that no secondary has, or several have, begins nothing`() throws {
         defer { nodes.stop() }
         var body = nodes.application(of: try nodes.envelope(1))

@@ -1,0 +1,163 @@
+// `tandem apply --first N` with real daemons and host apps: the first secondary decides, a hub that is killed goes on
+// with it, and status says how far it is.
+
+import Foundation
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(4))) struct RolloutCommandTests {
+    /// The hub, and the kiosk, which by its name comes before the panel.
+    private let devices: TwoDevices
+    private let panel: Program
+    private let target: String
+
+    init() async throws {
+        devices = try await TwoDevices()
+        try await devices.pair()
+        let workspace = devices.workspace
+        panel = try Program(
+            "tandem",
+            ["secondary", "--state", workspace["panel"], "--local", workspace["panel.sock"], "--name", "panel"],
+            named: "panel", in: workspace)
+        let isReady = try await holds(within: .seconds(20)) { [panel] in panel.output.contains("ready") }
+        try #require(isReady, "\(panel.errors)")
+        let link = try await devices.run("hub", "pair", "--link-only")
+        let joined = try await tandem("join", "--device", workspace["panel.sock"], in: workspace, input: link.output)
+        try #require(joined.status == 0, "\(joined)")
+        let made = try await tandem("keys", "new", "--out", "signing", in: workspace)
+        try #require(made.status == 0, "\(made)")
+        let status = try await devices.status(of: "hub")
+        target = "vendor:\(try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/)).1)"
+    }
+
+    private func startApp(at name: String, _ attempt: Int = 1) async throws -> Program {
+        let workspace = devices.workspace
+        let app = try Program(
+            "SampleApp", ["--device", workspace["\(name).sock"], "--key", workspace["signing.pub"]],
+            named: "app-\(name)-\(attempt)", in: workspace)
+        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        return app
+    }
+
+    private func apply(_ version: Int, volume: Int, _ options: String...) async throws -> Program.Ending {
+        let file = "v\(version)"
+        if !FileManager.default.fileExists(atPath: devices.workspace[file]) {
+            let signed = try await tandem(
+                "sign", "--key", "signing", "--app", TwoDevices.app, "--role", "secondary", "--target", target,
+                "--version", "\(version)", "--set", "volume=\(volume)", "--out", file, in: devices.workspace)
+            #expect(signed.status == 0, "\(signed)")
+        }
+        let place = ["--app", TwoDevices.app, "--device", devices.workspace["hub.sock"]]
+        let program = try Program(
+            "tandem", ["apply"] + place + options + [file], named: "apply-\(UInt32.random(in: 0 ... .max))",
+            in: devices.workspace)
+        return try await program.ending()
+    }
+
+    private func shows(_ app: Program, _ volume: Int) async throws -> Bool {
+        try await holds(within: .seconds(20)) { app.output.contains("value volume = \(volume)\n") }
+    }
+
+    private func listed() async throws -> String {
+        let workspace = devices.workspace
+        return try await tandem("configuration", "list", "--device", workspace["hub.sock"], in: workspace).output
+    }
+
+    private func eventuallyListed(_ text: String) async throws -> Bool {
+        try await eventually { try await listed().contains(text) }
+    }
+
+    @Test("CFG-79, CTL-25: --first 1 goes on when the first app lives with it, also over a kill of the hub")
+    func goesOn() async throws {
+        let (before, other) = (try await startApp(at: "kiosk"), try await startApp(at: "panel"))
+        let begun = try await apply(1, volume: 61, "--first", "1", "--wait", "2s")
+        #expect(begun.status == 1, "\(begun)")
+        #expect(begun.output.contains("kiosk  applied") && begun.output.contains("panel  held-back"), "\(begun)")
+        #expect(try await shows(before, 61))
+        #expect(try await listed().contains("waiting for the first"))
+        #expect(try await devices.run("hub", "status").output.contains("waiting for the first"), "CTL-23")
+        devices.hub.signal(SIGKILL)
+        _ = try await devices.hub.ending()
+        try await devices.restartHub()
+        try #require(await devices.isLinked())
+        #expect(try await listed().contains("waiting for the first"), "the state is durable")
+        #expect(!other.output.contains("value volume = 61\n"))
+        // The app answers a message, by which it says that it works, and its daemon reads that at its next start.
+        let isAnswered = try await eventually {
+            try await devices.run("hub", "send", "--app", TwoDevices.app, "--all", "{\"are\":\"you well\"}").output
+                .contains("\"sent\":true")
+        }
+        #expect(isAnswered)
+        before.signal(SIGTERM)
+        _ = try await before.ending()
+        let first = try await startApp(at: "kiosk", 2)
+        #expect(try await shows(other, 61))
+        #expect(try await apply(1, volume: 61).status == 0)
+        #expect(try await !listed().contains("waiting for the first"))
+        #expect(try await shows(first, 61))
+    }
+
+    @Test("CFG-34, CFG-79, SES-22: a rollout and a lifetime against a simulator, as against devices")
+    func inASimulator() async throws {
+        let workspace = devices.workspace
+        let place = workspace["sim"]
+        let simulator = try Program(
+            "tandem", ["simulate", "--local", place, "--secondaries", "2"], named: "simulator", in: workspace)
+        try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")
+        let status = try await tandem("status", "--json", "--device", "\(place)/primary.sock", in: workspace)
+        let device = try #require(status.output.firstMatch(of: /"device":"([0-9A-F-]{36})"/)).1
+        let apps = try ["secondary", "secondary-2"].map { name in
+            try Program(
+                "SampleApp", ["--device", "\(place)/\(name).sock", "--key", workspace["signing.pub"]],
+                named: "simulated-\(name)", in: workspace)
+        }
+        for app in apps { #expect(try await holds(within: .seconds(20)) { app.output.contains("value volume") }) }
+        func apply(_ version: Int, _ more: String..., options: String...) async throws -> Program.Ending {
+            let file = "sim-\(version)"
+            let signed = try await tandem(
+                ["sign", "--key", "signing", "--app", TwoDevices.app, "--role", "secondary", "--version"]
+                    + ["\(version)", "--target", "vendor:\(device)", "--out", file] + more, in: workspace)
+            #expect(signed.status == 0, "\(signed)")
+            let line = ["apply", "--app", TwoDevices.app, "--device", "\(place)/primary.sock"]
+            return try await tandem(line + options + [file], in: workspace)
+        }
+        let begun = try await apply(1, "--set", "volume=61", options: "--only", "secondary-2", "--wait", "1s")
+        #expect(begun.status == 1 && begun.output.contains("held-back"), "\(begun)")
+        #expect(try await shows(apps[1], 61))
+        #expect(!apps[0].output.contains("value volume = 61\n"))
+        let stopped = try await apply(2, "--set", "volume=101", options: "--only", "secondary-2", "--wait", "10s")
+        #expect(stopped.output.contains("schema") && stopped.output.contains("stopped"), "\(stopped)")
+        let brief = try await apply(3, "--set", "volume=63", "--lifetime", "2s")
+        #expect(brief.status == 0, "\(brief)")
+        for app in apps {
+            #expect(try await shows(app, 63))
+            // Back at the declared default.
+            let isOver = try await holds(within: .seconds(20)) {
+                app.output.split(separator: "\n").last { $0.hasPrefix("value volume") } == "value volume = 50"
+            }
+            #expect(isOver, "\(app.output)")
+        }
+        simulator.signal(SIGTERM)
+        _ = try await simulator.ending()
+    }
+
+    @Test("CFG-79, CTL-25: --first 1 stops at a rejection and says so, and the operator goes on with the next version")
+    func stops() async throws {
+        let (first, other) = (try await startApp(at: "kiosk"), try await startApp(at: "panel"))
+        let stopped = try await apply(1, volume: 101, "--first", "1")
+        #expect(stopped.status == 1, "\(stopped)")
+        #expect(stopped.output.contains("kiosk  schema") && stopped.output.contains("panel  stopped"), "\(stopped)")
+        #expect(try await eventuallyListed("stopped: schema"))
+        #expect(try await apply(2, volume: 62).status == 0)
+        for app in [first, other] {
+            #expect(try await shows(app, 62))
+            #expect(!app.output.contains("value volume = 101"))
+        }
+        let zero = try await apply(3, volume: 63, "--first", "0")
+        #expect(zero.status == 2 && zero.errors.contains("--first"), "\(zero)")
+        let both = try await apply(3, volume: 63, "--first", "1", "--only", "panel")
+        #expect(both.status == 2, "\(both)")
+        let nobody = try await apply(3, volume: 63, "--only", "the kitchen")
+        #expect(nobody.status == 1 && nobody.errors.contains("the kitchen"), "\(nobody)")
+        #expect(try await !listed().contains("  3  "))
+    }
+}
