@@ -146,6 +146,60 @@ import Testing
         #expect(desired(of: "the other")?["reported"] == 3)
     }
 
+    /// Bytes that a carrier may send down in place of the top's version `number`.
+    private func exchanges(_ number: UInt64, under old: [UInt8]) throws -> [(Rejection, [UInt8])] {
+        let now = nodes.clock.wallNow.seconds
+        let other = try ApplicationIdentifier("org.example.other")
+        return [
+            (.oversize, [UInt8](repeating: 0, count: ConfigurationLimits.envelope + 1)), (.malformed, [1, 2, 3]),
+            (.shape, try PropertyListWriter.write(["v": 1] as PropertyListDictionary)),
+            (.threshold, try envelope(number, with: .generate())),
+            (.wrongRole, try envelope(number) { $0.role = .primary }),
+            (.wrongApplication, try envelope(number) { $0.application = other }),
+            (.wrongTarget, try envelope(number) { $0.target = .vendor(.random()) }),
+            (.oldKeySet, try envelope(number) { $0.keySetVersion = 2 }), (.rollback, old),
+            (.expired, try envelope(number) { ($0.issued, $0.expires) = (now - 100, now - 50) }),
+            (.future, try envelope(number) { $0.notBefore = now + 400_000 }),
+        ]
+    }
+
+    @Test func `CFG-51, CFG-106: bytes that a hijacked carrier exchanges have their name below, and are nothing above`()
+        throws
+    {
+        defer { nodes.stop() }
+        let app = try nodes.startApp(at: .other)
+        waitForFar()
+        let old = try envelope(1)
+        #expect(nodes.results(old)["the other"]?["verdict"] == "applied")
+        #expect(nodes.results(try envelope(2))["the other"]?["verdict"] == "applied")
+        let carrier = try HijackedCarrier(of: nodes)
+        var version: UInt64 = 2
+        for (rejection, bytes) in try exchanges(20, under: old) {
+            // Of early failures one is reported in a minute (CFG-52).
+            nodes.clock.advance(by: .seconds(60))
+            version += 1
+            carrier.instead = bytes
+            let refusals = refusedReports
+            let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: try envelope(version), wait: 0))
+            #expect(answer.code == 0, "\(answer)")
+            let facts = try carrier.report(on: bytes).facts
+            #expect(facts.verdict == .rejected(rejection) && facts.good?.version == 2, "\(rejection)")
+            // Its word is about other bytes than those that the top has sent.
+            nodes.run(until: { refusedReports == refusals + 1 })
+            #expect(desired(of: "the other")?["verdict"] == nil, "\(rejection)")
+            #expect(desired(of: "the other")?["stale"] != nil && desired(of: "the other")?["reported"] == 2)
+        }
+        #expect(app.offers.count == 2)
+        carrier.instead = nil
+        let next = try envelope(version + 1)
+        #expect(nodes.results(next)["the other"]?["verdict"] == "applied")
+        #expect(app.offers.last?.envelope == next)
+    }
+
+    private var refusedReports: Int {
+        nodes.notes.count { "\($0)".contains("report refused") && "\($0)".contains("wrong-nonce") }
+    }
+
     @Test func `CFG-105: without secondaries below it a device announces nothing`() throws {
         defer { nodes.stop() }
         #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the other"]).code == 0)
