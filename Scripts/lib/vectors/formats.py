@@ -71,6 +71,7 @@ def made():
     add_files(add, envelope, digest)
     add_keys(add, signer)
     add_carriers(add, signer)
+    add_rows(add, signer, envelope, digest)
     return {"about": ABOUT, "key": pem("PUBLIC KEY", signer.public).decode(), "cases": cases}
 
 
@@ -170,3 +171,42 @@ def add_carriers(add, signer):
         to=text(next_pairing), content=b"report".hex())
     add("the end of a delivery in its frame", "carried-cancellation", bplist({
         "v": 1, "to": next_pairing, "cancel": NONCE}), to=text(next_pairing), item=text(NONCE))
+
+
+def add_rows(add, signer, envelope, digest):
+    """Rows of a primary's store: what it desires, has accepted, has sent, and has heard of a secondary."""
+    desired = {"v": 1, "envelope": envelope, "accepted": NOW * 1000, "proven": True}
+    add("a desired configuration", "desired", bplist(desired), version=7, accepted=NOW * 1000, proven="true",
+        digest=digest.hex())
+    add("a desired configuration in a rollout", "desired", bplist({**desired, "proven": False, "first": [PAIRING]}),
+        version=7, proven="false", first=text(PAIRING))
+    add("a desired configuration whose rollout has stopped", "desired", bplist({
+        **desired, "first": [PAIRING], "stopped": "schema"}), first=text(PAIRING), stopped="schema")
+    line = {"version": 7, "digest": digest, "accepted": NOW * 1000, "signers": [signer.identifier]}
+    add("a line of the history", "accepted", bplist(line), version=7, digest=digest.hex(),
+        signer=signer.identifier.hex())
+    add("a line of the history of one that was withdrawn", "accepted", bplist({
+        **line, "withdrawn": NOW * 1000 + 5}), version=7, withdrawn=NOW * 1000 + 5)
+    sent = {"id": NONCE, "pairing": PAIRING, "app": APP, "role": "secondary", "target": TARGET, "version": 7,
+            "digest": digest, "accepted": NOW * 1000, "finished": False}
+    add("a delivery under way", "forwarded", bplist(sent), nonce=text(NONCE), pairing=text(PAIRING), version=7,
+        target=TARGET, finished="false")
+    add("a delivery with its verdict", "forwarded", bplist({
+        **sent, "finished": True, "verdict": "schema", "text": "volume: too loud", "reported": NOW * 1000 + 5}),
+        verdict="schema", text="volume: too loud", reported=NOW * 1000 + 5, finished="true")
+    for ending in ("undelivered", "withdrawn", "superseded", "failed", "not-queued"):
+        add(f"a delivery that ended as {ending}", "forwarded", bplist({**sent, "finished": True, "ending": ending}),
+            ending=ending, finished="true")
+    add("the state of a secondary", "secondary", bplist({
+        "v": 1, "history": [{"version": 6, "time": NOW * 1000}, {"version": 7, "time": NOW * 1000 + 5}],
+        "refusals": [{"digest": bytes(32), "verdict": "schema"}], "goodVersion": 7, "goodDigest": digest,
+        "applied": digest, "awaited": bytes(32), "since": NOW * 1000}), good=7, history="6 7")
+    add("the state of a secondary that has applied nothing", "secondary", bplist({
+        "v": 1, "history": [], "refusals": [], "awaited": digest, "since": NOW * 1000}), history="")
+    step = {"id": NONCE, "index": 2, "digest": digest}
+    add("the steps of a chain that a secondary has and gets", "key-deliveries", bplist({
+        "accepted": 2, "underWay": [step], "planned": 1, "last": bytes(32), "digest": bytes(32),
+        "verdict": "applied"}))
+    add("the first step of a chain, which goes alone", "key-deliveries", bplist({
+        "accepted": 0, "underWay": [{**step, "index": 0}], "probed": True, "digest": digest, "verdict": "no-key",
+        "text": "no key is known"}))
