@@ -260,6 +260,32 @@ struct RegistryTests {
         #expect(try PairingRegistry(rows: rows.map { PairingRow(key: $0.key, value: $0.value) }) == fixture.registry)
     }
 
+    @Test("PAR-5: the secret of a link is sealed in its row, and a row of another device's key opens no link")
+    func sealedSecrets() throws {
+        let fixture = try JoinFixture()
+        let key = SecretBytes(randomCount: SealedBytes.keyCount)
+        var registry = try PairingRegistry(rows: [], sealedUnder: key)
+        let (link, secret) = (fixture.link, fixture.link.secret.exposed)
+        var rows = registry.issue(link.token, secret: link.secret, expires: link.expires).map(\.row)
+        #expect(rows.count == 1)
+        let bytes = try PropertyListWriter.write(try #require(rows[0].value))
+        #expect(bytes.firstRange(of: secret) == nil)
+        #expect(try PairingRegistry(rows: rows, sealedUnder: key) == registry)
+        for other in [nil, SecretBytes(randomCount: SealedBytes.keyCount)] {
+            #expect(try PairingRegistry(rows: rows, sealedUnder: other).tokens[link.token] == nil)
+        }
+        // One token's secret is none of another's.
+        var other = try #require(rows[0].value)
+        other["token"] = .data([UInt8](repeating: 99, count: 16))
+        rows[0] = PairingRow(key: rows[0].key, value: other)
+        #expect(try PairingRegistry(rows: rows, sealedUnder: key).tokens == TokenLedger())
+        // A row of an earlier release.
+        var plain = PairingRegistry()
+        rows = plain.issue(link.token, secret: link.secret, expires: link.expires).map(\.row)
+        let read = try PairingRegistry(rows: rows, sealedUnder: key)
+        #expect(read.tokens[link.token]?.secret == link.secret)
+    }
+
     @Test("PAR-3: a stored row with a missing, wrong or unknown key is an error, never an empty registry")
     func badRows() throws {
         var fixture = try JoinFixture()

@@ -129,6 +129,9 @@ package struct JoinToken: Sendable, Equatable {
 
     package let identifier: JoinTokenIdentifier
     package let secret: SecretBytes
+    /// The secret as it is stored, so that no copy of a row, in memory or on a disk, has it in clear; nil in a row of
+    /// an earlier release, and for a registry without a key.
+    private let sealed: [UInt8]?
     package let expires: WallTime
     /// Wrong proofs that it still survives.
     package fileprivate(set) var attemptsLeft: Int
@@ -136,10 +139,11 @@ package struct JoinToken: Sendable, Equatable {
 
     package init(
         identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime,
-        attemptsLeft: Int = JoinToken.attempts, consumption: Consumption? = nil
+        attemptsLeft: Int = JoinToken.attempts, consumption: Consumption? = nil, sealedUnder key: SecretBytes? = nil
     ) {
         self.identifier = identifier
         self.secret = secret
+        sealed = key.map { Self.sealed(secret, of: identifier, under: $0) }
         self.expires = expires
         self.attemptsLeft = attemptsLeft
         self.consumption = consumption
@@ -147,12 +151,29 @@ package struct JoinToken: Sendable, Equatable {
 }
 
 extension JoinToken {
-    /// The stored form; the secret is in it, the store is its owner's only.
+    private static func sealed(
+        _ secret: SecretBytes, of identifier: JoinTokenIdentifier, under key: SecretBytes
+    ) -> [UInt8] {
+        var copy = secret.exposed
+        defer { _ = SecretBytes(taking: &copy) }
+        return SealedBytes.seal(copy, key: key, with: identifier.bytes)
+    }
+
+    private static func opened(
+        _ sealed: [UInt8], of identifier: JoinTokenIdentifier, under key: SecretBytes?
+    ) -> SecretBytes? {
+        guard let key, var bytes = SealedBytes.open(sealed, key: key, with: identifier.bytes) else { return nil }
+        let secret = SecretBytes(taking: &bytes)
+        return secret.count == JoinTokenIdentifier.byteCount ? secret : nil
+    }
+
+    /// The stored form.
     package var row: PropertyListDictionary {
         var row: PropertyListDictionary = [
-            "token": .data(identifier.bytes), "secret": .data(secret.exposed),
-            "expires": .integer(expires.milliseconds), "attempts": .integer(Int64(attemptsLeft)),
+            "token": .data(identifier.bytes), "expires": .integer(expires.milliseconds),
+            "attempts": .integer(Int64(attemptsLeft)),
         ]
+        if let sealed { row["sealed"] = .data(sealed) } else { row["secret"] = .data(secret.exposed) }
         if let consumption {
             row["pin"] = .data(consumption.pin.bytes)
             row["pairing"] = .data(consumption.pairing.bytes)
@@ -160,20 +181,29 @@ extension JoinToken {
         return row
     }
 
-    package init(row: PropertyListDictionary) throws(WireError) {
+    /// nil if the secret is sealed under another key: its link is as one that has expired.
+    package init?(row: PropertyListDictionary, sealedUnder key: SecretBytes?) throws(WireError) {
         let fields = BodyFields(row)
-        try fields.refuseKeys(otherThan: ["token", "secret", "expires", "attempts", "pin", "pairing"])
-        let secret = try fields.data("secret")
-        guard secret.count == JoinTokenIdentifier.byteCount else {
-            throw .invalidValue(key: "secret", expected: "data of 16 bytes")
+        try fields.refuseKeys(otherThan: ["token", "secret", "sealed", "expires", "attempts", "pin", "pairing"])
+        let identifier = try fields.token("token")
+        let secret: SecretBytes
+        sealed = row["sealed"]?.dataValue
+        if let sealed {
+            guard let opened = Self.opened(sealed, of: identifier, under: key) else { return nil }
+            secret = opened
+        } else {
+            let bytes = try fields.data("secret")
+            guard bytes.count == JoinTokenIdentifier.byteCount else {
+                throw .invalidValue(key: "secret", expected: "data of 16 bytes")
+            }
+            secret = SecretBytes(copying: bytes)
         }
         let attempts = try fields.unsigned("attempts")
         guard attempts <= UInt64(Self.attempts) else {
             throw .invalidValue(key: "attempts", expected: "an integer up to 5")
         }
-        self.init(
-            identifier: try fields.token("token"), secret: SecretBytes(copying: secret),
-            expires: WallTime(milliseconds: try fields.integer("expires")), attemptsLeft: Int(attempts))
+        (self.identifier, self.secret, attemptsLeft) = (identifier, secret, Int(attempts))
+        expires = WallTime(milliseconds: try fields.integer("expires"))
         guard row["pin"] != nil || row["pairing"] != nil else { return }
         consumption = Consumption(pin: try fields.pin("pin"), pairing: try fields.identifier("pairing"))
     }
@@ -274,11 +304,17 @@ package struct JoinLink: Sendable, Equatable {
         self.name = name
     }
 
+    private var secretText: String {
+        var copy = secret.exposed
+        defer { _ = SecretBytes(taking: &copy) }
+        return Base64URL.encode(copy)
+    }
+
     /// The printed form: a secret.
     package var text: String {
         let fixed = [
             "at=\(PercentEncoding.encode(address))", "token=\(Base64URL.encode(token.bytes))",
-            "secret=\(Base64URL.encode(secret.exposed))", "key=\(Base64URL.encode(primary.bytes))",
+            "secret=\(secretText)", "key=\(Base64URL.encode(primary.bytes))",
             "expires=\(expires.seconds)",
         ]
         let optional = name.map { ["name=\(PercentEncoding.encode($0))"] } ?? []

@@ -15,6 +15,8 @@ package struct PairingRegistry: Sendable, Equatable {
     private var records: [UniqueIdentifier: PairingRecord] = [:]
     /// The active pairing of each role.
     private var choices: [DeviceRole: UniqueIdentifier] = [:]
+    /// Seals the secrets of tokens in their rows.
+    private var tokenKey: SecretBytes?
 
     package init() {}
 
@@ -57,14 +59,17 @@ package struct PairingRegistry: Sendable, Equatable {
 /// The stored form.
 extension PairingRegistry {
     /// Reads the stored rows at start. An unreadable row is an error: the store is refused, never emptied.
-    package init(rows: some Sequence<PairingRow>) throws(WireError) {
+    /// - Parameter key: seals the secrets of join links in their rows; without one they are stored in clear.
+    package init(rows: some Sequence<PairingRow>, sealedUnder key: SecretBytes? = nil) throws(WireError) {
+        tokenKey = key
         var (issued, devices, named) = ([JoinToken](), [TrustedDevice](), [IdentifierClaim]())
         for row in rows {
             guard let first = row.key.first, let table = PairingRow.Table(rawValue: first), let value = row.value else {
                 throw WireError.invalidValue(key: "row", expected: "a row of a known table")
             }
             switch table {
-            case .token: issued.append(try JoinToken(row: value))
+            case .token:
+                if let token = try JoinToken(row: value, sealedUnder: key) { issued.append(token) }
             case .pairing:
                 let record = try PairingRecord(row: value)
                 records[record.pairing] = record
@@ -122,7 +127,8 @@ extension PairingRegistry {
     package mutating func issue(
         _ identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime
     ) -> [PairingChange] {
-        let token = JoinToken(identifier: identifier, secret: secret, expires: WallTime(seconds: expires.seconds))
+        let token = JoinToken(
+            identifier: identifier, secret: secret, expires: WallTime(seconds: expires.seconds), sealedUnder: tokenKey)
         tokens.issue(token)
         return [.putToken(token)]
     }

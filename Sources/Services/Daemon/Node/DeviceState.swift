@@ -68,7 +68,8 @@ struct DeviceState {
         let rows = try rows(in: .pairing)
         do {
             return try PairingRegistry(
-                rows: rows.map { PairingRow(key: $0.key, value: try PropertyListReader.readDictionary($0.value)) })
+                rows: rows.map { PairingRow(key: $0.key, value: try PropertyListReader.readDictionary($0.value)) },
+                sealedUnder: keys.device.key.sealingKey(for: "join links"))
         } catch {
             throw .row(path: store.path, reason: String(describing: error))
         }
