@@ -131,6 +131,29 @@ private final class ReadinessRecorder: ReadinessTarget {
         #expect(rests == 1)
     }
 
+    @Test func `LIM-66: the usual burst is 64 turns, and a second with fewer is the rest`() throws {
+        let loop = try EventLoop()
+        var rests: [MonotonicTime] = []
+        loop.afterBursts { rests.append(loop.now) }
+        for _ in 0..<62 { loop.runOnce() }
+        // Longer than the rest: no look is under way before the burst.
+        usleep(1_100_000)
+        loop.runOnce()
+        #expect(rests.isEmpty)
+        // The next turn begins the rest, which 64 more begin anew, and 40 do not.
+        for (turns, expected) in [(40, Duration.seconds(1) ..< .seconds(2)), (64, .seconds(2) ..< .seconds(3))] {
+            let first = loop.now
+            rests = []
+            if turns == 64 { for _ in 0..<63 { loop.runOnce() } }
+            for _ in 0...turns { loop.runOnce() }
+            var isLate = false
+            loop.schedule(after: .seconds(4)) { isLate = true }
+            loop.run { !rests.isEmpty || isLate }
+            let rest = rests.first?.since(first) ?? .zero
+            #expect(expected.contains(rest), "rested after \(rest), with \(turns) more turns")
+        }
+    }
+
     @Test func aJobSubmittedByAJobRunsInALaterTurn() throws {
         let loop = try EventLoop()
         let order = Mutex<[String]>([])

@@ -100,6 +100,24 @@ import Testing
         #expect(caller.received(.failure).count == 1)
     }
 
+    @Test func `LIM-7: two connections of one app have 1,024 requests together, and another user's app its own`() throws {
+        let answering = try simulation.app(.secondary)
+        let callers = try (0..<2).map { _ in try simulation.app(.primary, receives: false) }
+        let other = try simulation.app(.primary, "com.example.other", user: Simulation.user + 1)
+        _ = try simulation.app(.secondary, "com.example.other")
+        for index in 0..<1024 { try callers[index % 2].send(simulation.message()) }
+        simulation.scheduler.run()
+        #expect(callers.allSatisfy { $0.received(.failure).isEmpty })
+        for caller in callers {
+            try caller.send(simulation.message())
+            simulation.scheduler.run()
+            #expect(try caller.onlyFailure().name == "too-many-requests")
+        }
+        try other.send(simulation.message(app: "com.example.other"))
+        simulation.scheduler.run()
+        #expect(other.received(.failure).isEmpty && answering.received(.message).count == 1024)
+    }
+
     @Test func `SES-11: a counterpart that disconnects leaves 7011 for each open request and nothing for the others`()
         throws
     {

@@ -65,6 +65,38 @@ import Testing
         primary.acceptor.close()
     }
 
+    @Test func `LIM-4: links and strangers have their places together, and who comes beyond them is closed at once`()
+        throws
+    {
+        let (primary, secondary) = try (LinkedDevice("gateway", on: loop), LinkedDevice("panel", on: loop))
+        #expect(primary.acceptor.connections == (0, 4096), "all places, where no test sets fewer")
+        let pairing = UniqueIdentifier.random()
+        try primary.remember(pairing, .primary, peer: secondary)
+        try secondary.remember(pairing, .secondary, peer: primary)
+        let acceptor = LinkAcceptor(context: primary.context, connections: 3)
+        let address = try acceptor.listen(at: address("unix"), on: loop)
+        let dialer = LinkDialer(
+            pairing: pairing, at: address, context: secondary.context, source: .sockets(on: loop), random: { 7 },
+            record: { [weak secondary] in secondary?.registry[pairing] })
+        dialer.start()
+        loop.run { primary.ready.count == 1 && secondary.ready.count == 1 }
+        let path = directory.path("device.sock")
+        var strangers = try (0..<2).map { _ in try TandemTestSupport.RawPeer(connectingTo: path) }
+        loop.run { acceptor.connections.open == 3 }
+        let refused = try TandemTestSupport.RawPeer(connectingTo: path)
+        var isLate = false
+        loop.schedule(after: .seconds(3)) { isLate = true }
+        loop.run { ((try? refused.receiveAvailable()) ?? []).isEmpty && refused.isEnded || isLate }
+        try #require(refused.isEnded)
+        #expect(acceptor.connections.open == 3 && acceptor.unknownConnections == 2 && dialer.status == .linked)
+        strangers.removeLast().disappear()
+        loop.run { acceptor.connections.open == 2 }
+        strangers.append(try TandemTestSupport.RawPeer(connectingTo: path))
+        loop.run { acceptor.connections.open == 3 }
+        dialer.stop()
+        acceptor.close()
+    }
+
     @Test func aPortInUseIsAnErrorThatNamesIt() throws {
         let first = try LinkedDevice("gateway", on: loop)
         let second = try LinkedDevice("other", on: loop)

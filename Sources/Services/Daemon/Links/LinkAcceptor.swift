@@ -17,7 +17,7 @@ package final class LinkAcceptor {
     package static var connectionLimit: Int { 4096 }
 
     private let context: LinkContext
-    private let budget = ConnectionBudget(limit: LinkAcceptor.connectionLimit)
+    private let budget: ConnectionBudget
     private var listeners: [StreamListener] = []
     private var floodPace = LogPace()
     private var places = UnknownPeers<PeerDescription.Source>(limit: Limits.unpinnedConnections)
@@ -31,7 +31,14 @@ package final class LinkAcceptor {
     /// Connections whose peer is known by its pin and that are no links yet.
     package var unlinkedConnections: Int { unlinked.values.reduce(0) { $0 + $1.count } }
 
-    package init(context: LinkContext) { self.context = context }
+    /// - Parameter connections: another limit than ``connectionLimit``, for a test.
+    package init(context: LinkContext, connections: Int = LinkAcceptor.connectionLimit) {
+        self.context = context
+        budget = ConnectionBudget(limit: connections)
+    }
+
+    /// Connections open now, links too, and as many as may be (LIM-4).
+    package var connections: (open: Int, limit: Int) { (budget.inUse, budget.limit) }
 
     /// Listens from now on; returns the address in effect (port 0 has become the system's choice).
     @discardableResult
