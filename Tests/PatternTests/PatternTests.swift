@@ -78,12 +78,47 @@ import Testing
         #expect(try Pattern("^(?:a|a){10}[bc]").isFound(in: String(repeating: "a", count: 10) + "b" + longText))
     }
 
+    @Test(
+        "LIM-128: characters that a repetition passes are steps, and so is what an item may pass before it fails",
+        arguments: [
+            "[ab]*[cd]", #"\w*+[\x80-\xff\x{100}]"#, "[^c]*+(?:x|y)", "(?=[ab]*+)(?=[ab]*+)(?=[ab]*+)[cd]",
+            "[ab]{40000}", "(?<=(?:.{255}){60})c[de]|[ab]*[de]", #"(a{300,}?)(?:x|\1z|[^a])"#,
+        ])
+    func passedCharacters(source: String) throws {
+        let half = String(repeating: "a", count: PatternLimits.textLength / 2 - 1)
+        #expect(throws: PatternError.patternTooCostly) { try Pattern(source).isFound(in: half + "x" + half) }
+    }
+
+    @Test("LIM-128: an honest expression takes a tenth of the steps on the longest text")
+    func honest() throws {
+        var text = String(repeating: "lamp, ", count: PatternLimits.textLength / 6)
+        text.removeLast(2)
+        for source in ["^[a-z, ]+$", "lamp$", "^.*$", #"\Slamp$|^l"#] {
+            var steps = PatternSteps.ofSet
+            let all = steps.left
+            #expect(try Pattern(source).isFound(inEach: [text], within: &steps))
+            #expect(all - steps.left < 200_000, "\(source): \(all - steps.left)")
+        }
+    }
+
+    @Test("LIM-128: many searches have 8,000,000 steps together")
+    func stepsOfSet() throws {
+        let pattern = try Pattern("[ab]*[cd]|x")
+        let text = String(repeating: "a", count: 900) + "x"
+        var (steps, count) = (PatternSteps.ofSet, 0)
+        #expect(steps.left == 8_000_000)
+        #expect(throws: PatternError.patternTooCostly) {
+            while count < 100, try pattern.isFound(inEach: [text], within: &steps) { count += 1 }
+        }
+        #expect((8...10).contains(count) && steps.left == 0, "\(count) searches, \(steps.left) steps left")
+    }
+
     private let longText = String(repeating: "a", count: 60_000)
 
     @Test("SET-57: the texts of a list share the steps of one search, also of a pattern that has one place to start")
     func textsShareTheSteps() throws {
-        // Each place costs over 1,000 steps: fewer than its share in one text, and more than in a list.
-        for source in ["(?:a|a){10}[bc]", "^(?:a|a){10}[bc]"] {
+        // Each text costs thousands of steps before it is found: all of a list have more than one search.
+        for source in ["(?:a|a){10}[bc]", "^(?:a|a){10}[bc]|^a"] {
             let pattern = try Pattern(source)
             let text = String(repeating: "a", count: 20) + "aab"
             #expect(try pattern.isFound(inEach: [text]) == pattern.isFound(in: text))

@@ -125,6 +125,46 @@ import Testing
         #expect(edits.values == ["volume": 1])
     }
 
+    private static let costly = SettingsSchema(
+        (0..<16).map {
+            SettingDeclaration(
+                name: "p\($0)", type: .string, editor: .edit, summary: "", pattern: "[ab]*[cd]|x",
+                access: .counterpart, initialValue: .string("x"))
+        })
+
+    /// A value whose search takes some 800,000 steps, for so many properties.
+    private func costlyValues(_ count: Int) -> PropertyListDictionary {
+        let text = String(repeating: "a", count: 900) + "x"
+        return PropertyListDictionary(uniqueKeysWithValues: (0..<count).map { ("p\($0)", .string(text)) })
+    }
+
+    @Test("LIM-128, SCH-3: the searches of a set share their steps: of an edit, of a signed configuration")
+    func sharedSteps() throws {
+        var edits = SettingEdits()
+        _ = try edits.set(costlyValues(8), by: .user, in: Self.costly)
+        let edited = #expect(throws: SettingsPayloadError.self) {
+            try edits.set(costlyValues(16), by: .user, in: Self.costly)
+        }
+        let signed = #expect(throws: SettingsPayloadError.self) { try Self.costly.payload(costlyValues(16)) }
+        #expect(edited?.errors.map(\.rule) == [.patternTooCostly("[ab]*[cd]|x")] && edited == signed)
+        #expect(try Self.costly.payload(costlyValues(8)).values.count { $0 != nil } == 8)
+    }
+
+    @Test("LIM-128: when edits are read, costly ones of a primary leave the user's their steps")
+    func stepsOfAuthors() throws {
+        var edits = SettingEdits()
+        for number in 0..<15 {
+            let value = costlyValues(16).filter { $0.key == "p\(number)" }
+            _ = try edits.set(
+                PropertyListDictionary(uniqueKeysWithValues: value.map { ($0.key, $0.value) }), by: counterpart,
+                in: Self.costly)
+        }
+        _ = try edits.set(["p15": "x", "p9": "xx"], by: .user, in: Self.costly)
+        let taken = Self.costly.taken(edits)
+        #expect(!taken.errors.isEmpty && taken.counterparts.count >= 8)
+        #expect(taken.values[15] == .string("x") && taken.values[9] == .string("xx"))
+    }
+
     @Test("SCH-11: other spellings are converted at an import only, and named")
     func loose() throws {
         let values: PropertyListDictionary = ["logging": "YES", "volume": "80", "name": 7]

@@ -166,7 +166,7 @@ import Testing
                         initialValue: .nothing)
                 }, isForeign: true)
         }
-        let large = "(?:abcdefghijklmnopqrstuvwxyz){1100}"
+        let large = "(?:abcdefghijklmnopqrstuvwxyz){280}"
         let shared = declared { $0.isMultiple(of: 2) ? large : large + "x" }
         #expect(shared.problems.isEmpty && shared.patternBytes < 200_000)
         #expect(declared { "\(large)\($0)" }.problems.contains { "\($0)".contains("2 MiB") })

@@ -2,6 +2,7 @@
 // kept with the edits and offered again; a value that is in force needs none of them. Each keeps the rules of its
 // property.
 
+import TandemPattern
 package import TandemPropertyList
 
 /// The values that were added to the editable lists of one app.
@@ -21,7 +22,7 @@ package struct AddedChoices: Sendable, Equatable {
     package mutating func replace(
         _ changes: PropertyListDictionary, in schema: SettingsSchema
     ) throws(SettingsPayloadError) {
-        var (next, errors) = (lists, [SettingError]())
+        var (next, errors, steps) = (lists, [SettingError](), PatternSteps.ofSet)
         for (key, list) in changes { next[key] = list.arrayValue?.isEmpty == true ? nil : list }
         let count = next.reduce(0) { $0 + ($1.value.arrayValue?.count ?? 0) }
         for (key, list) in changes {
@@ -29,9 +30,10 @@ package struct AddedChoices: Sendable, Equatable {
                 guard count <= Self.countLimit.ofAll else {
                     throw Self.fault(key, "an app has at most \(Self.countLimit.ofAll) added values")
                 }
-                try Self.check(list, of: key, in: schema)
+                try Self.check(list, of: key, in: schema, within: &steps)
             } catch {
                 errors.append(error)
+                if error.isCostly { break }
             }
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
@@ -42,18 +44,19 @@ package struct AddedChoices: Sendable, Equatable {
     package func choices(at place: Int, in schema: SettingsSchema) -> [SettingChoice] {
         let name = schema.declarations[place].name
         guard schema.declarations[place].editor == .editableChoice else { return [] }
+        var steps = PatternSteps.ofSet
         return (lists[name]?.arrayValue ?? []).prefix(Self.countLimit.ofList).compactMap { row in
             guard let row = row.dictionaryValue, let label = row["label"]?.stringValue, let form = row["value"] else {
                 return nil
             }
-            return (try? schema.edit(name, form, by: .user, isLoose: false).get()).map {
+            return (try? schema.edit(name, form, by: .user, isLoose: false, within: &steps).get()).map {
                 SettingChoice(label: label, value: $0.value)
             }
         }
     }
 
     private static func check(
-        _ list: PropertyListValue, of key: String, in schema: SettingsSchema
+        _ list: PropertyListValue, of key: String, in schema: SettingsSchema, within steps: inout PatternSteps
     ) throws(SettingError) {
         guard let rows = list.arrayValue else { throw fault(key, "added values are an array") }
         guard let place = schema.place(of: key) else {
@@ -74,7 +77,7 @@ package struct AddedChoices: Sendable, Equatable {
             guard (1...labelLimit).contains(label.utf8.count), labels.insert(label).inserted else {
                 throw fault(key, "a label has 1 to \(labelLimit) bytes and stands once")
             }
-            _ = try schema.edit(key, form, by: .user, isLoose: false).get()
+            _ = try schema.edit(key, form, by: .user, isLoose: false, within: &steps).get()
         }
     }
 

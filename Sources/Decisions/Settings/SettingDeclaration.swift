@@ -156,11 +156,13 @@ public struct ToggleValues: Sendable, Equatable {
 
 // MARK: - rules
 extension SettingDeclaration {
-    func brokenRule(by value: SettingValue, pattern: Pattern?) -> SettingError.Rule? {
+    func brokenRule(
+        by value: SettingValue, pattern: Pattern?, within steps: inout PatternSteps
+    ) -> SettingError.Rule? {
         guard value.isOf(type, allowsNothing: allowsNothing) else { return .type(type) }
         if value == .nothing { return nil }
         return brokenBound(by: value) ?? brokenStorage(by: value) ?? brokenChoice(by: value)
-            ?? Self.brokenPattern(by: value, pattern: pattern) ?? brokenReading(by: value)
+            ?? Self.brokenPattern(by: value, pattern: pattern, within: &steps) ?? brokenReading(by: value)
     }
 
     /// A value that no property list can hold would be lost at the next start.
@@ -204,12 +206,14 @@ extension SettingDeclaration {
         return .choice
     }
 
-    private static func brokenPattern(by value: SettingValue, pattern: Pattern?) -> SettingError.Rule? {
+    private static func brokenPattern(
+        by value: SettingValue, pattern: Pattern?, within steps: inout PatternSteps
+    ) -> SettingError.Rule? {
         guard let pattern else { return nil }
         // Each text of a list has the form.
         let texts = if case .strings(let texts) = value { texts } else { [value.text] }
         do {
-            return try pattern.isFound(inEach: texts) ? nil : .pattern(pattern.source)
+            return try pattern.isFound(inEach: texts, within: &steps) ? nil : .pattern(pattern.source)
         } catch {
             return .patternTooCostly(pattern.source)
         }

@@ -3,6 +3,7 @@
 // because its schema may be newer.
 
 package import TandemBase
+import TandemPattern
 package import TandemPropertyList
 
 /// The person who makes an edit.
@@ -85,10 +86,10 @@ package struct SettingEdits: Sendable, Equatable {
         _ changes: PropertyListDictionary, empty: [String] = [], by author: SettingAuthor, isLoose: Bool = false,
         in schema: SettingsSchema
     ) throws(SettingsPayloadError) -> [String] {
-        var (next, converted, errors) = (self, [String](), [SettingError]())
+        var (next, converted, errors, steps) = (self, [String](), [SettingError](), PatternSteps.ofSet)
         let all = changes.map { ($0.key, Optional($0.value)) } + empty.map { ($0, nil) }
         judging: for (key, value) in all {
-            switch schema.edit(key, value, by: author.access, isLoose: isLoose) {
+            switch schema.edit(key, value, by: author.access, isLoose: isLoose, within: &steps) {
             case .success(let edit):
                 next.put(schema.declarations[edit.place].stored(edit.value), key, by: author)
                 if edit.isConverted { converted.append(key) }
@@ -159,9 +160,15 @@ extension SettingsSchema {
     /// The edits that the schema takes, and the errors of the others.
     package func taken(_ edits: SettingEdits) -> TakenEdits {
         var taken = TakenEdits(values: [SettingValue?](repeating: nil, count: declarations.count))
+        // Those of primaries have steps of their own, and leave the user's what they need.
+        var (steps, stepsOfPrimaries) = (PatternSteps.ofSet, PatternSteps.ofSet)
         for key in edits.keys {
             guard let found = edits[key] else { continue }
-            switch edit(key, found.value, by: found.author.access, isLoose: false) {
+            let judged =
+                found.author == .user
+                ? edit(key, found.value, by: .user, isLoose: false, within: &steps)
+                : edit(key, found.value, by: found.author.access, isLoose: false, within: &stepsOfPrimaries)
+            switch judged {
             case .success(let edit):
                 taken.values[edit.place] = edit.value
                 if found.author != .user { taken.counterparts.insert(edit.place) }
@@ -172,21 +179,23 @@ extension SettingsSchema {
     }
 
     func edit(
-        _ key: String, _ value: PropertyListValue?, by editor: SettingAccess, isLoose: Bool
+        _ key: String, _ value: PropertyListValue?, by editor: SettingAccess, isLoose: Bool,
+        within steps: inout PatternSteps
     ) -> Result<(place: Int, value: SettingValue, isConverted: Bool), SettingError> {
         guard let place = place(of: key) else {
             return .failure(SettingError(property: key, value: value?.kind ?? "nil", rule: .unknownProperty))
         }
         let declaration = declarations[place]
         guard let value else {
-            let error = declaration.refusal(of: editor, value: "nil") ?? problem(of: .nothing, at: place)
+            let refusal = declaration.refusal(of: editor, value: "nil")
+            let error = refusal ?? problem(of: .nothing, at: place, within: &steps)
             return error.map { .failure($0) } ?? .success((place, .nothing, false))
         }
         let mistype = mistype(value, at: place)
         if let error = declaration.refusal(of: editor, value: mistype.value) { return .failure(error) }
         let exact = declaration.value(exact: value)
         guard let typed = exact ?? (isLoose ? declaration.value(loose: value) : nil) else { return .failure(mistype) }
-        if let error = problem(of: typed, at: place) { return .failure(error) }
+        if let error = problem(of: typed, at: place, within: &steps) { return .failure(error) }
         return .success((place, typed, exact == nil))
     }
 }

@@ -53,8 +53,15 @@ package struct SettingsSchema: Sendable {
 
     /// The first rule that the value breaks for the property at the place; nil for a valid value.
     package func problem(of value: SettingValue, at place: Int) -> SettingError? {
+        var steps = PatternSteps.ofSet
+        return problem(of: value, at: place, within: &steps)
+    }
+
+    /// As ``problem(of:at:)``, of one of the values that are judged as a set.
+    func problem(of value: SettingValue, at place: Int, within steps: inout PatternSteps) -> SettingError? {
         let declaration = declarations[place]
-        guard let rule = declaration.brokenRule(by: value, pattern: patterns[place]) else { return nil }
+        let rule = declaration.brokenRule(by: value, pattern: patterns[place], within: &steps)
+        guard let rule else { return nil }
         return SettingError(property: declaration.name, value: declaration.shown(value), rule: rule)
     }
 
@@ -100,8 +107,9 @@ extension SettingsSchema {
         var taken = [SettingValue?](repeating: nil, count: declarations.count)
         var ignored: [String] = []
         var errors: [SettingError] = []
+        var steps = PatternSteps.ofSet
         judging: for (key, value) in values {
-            switch judge(key, value) {
+            switch judge(key, value, within: &steps) {
             case .success(let found): taken[found.place] = found.value
             case .failure(let error) where error.rule == .unknownProperty && optional.contains(key):
                 ignored.append(key)
@@ -115,7 +123,7 @@ extension SettingsSchema {
     }
 
     private func judge(
-        _ key: String, _ value: PropertyListValue
+        _ key: String, _ value: PropertyListValue, within steps: inout PatternSteps
     ) -> Result<(place: Int, value: SettingValue), SettingError> {
         guard let place = place(of: key) else {
             // An app of another version may have a secret of this name.
@@ -128,7 +136,7 @@ extension SettingsSchema {
         guard let typed = SettingValue(value, as: declaration.type) else {
             return .failure(mistype(value, at: place))
         }
-        if let error = problem(of: typed, at: place) { return .failure(error) }
+        if let error = problem(of: typed, at: place, within: &steps) { return .failure(error) }
         return .success((place, typed))
     }
 
@@ -206,7 +214,7 @@ private struct DeclarationCheck {
 
     /// Equal expressions share their code.
     private mutating func compiled(_ declaration: SettingDeclaration) -> Pattern? {
-        guard let source = declaration.pattern else { return nil }
+        guard let source = declaration.pattern, patternBytes <= SettingsSchema.patternByteLimit else { return nil }
         if let known = compiled[Array(source.utf8)] { return known }
         do {
             let pattern = try Pattern(source)

@@ -29,13 +29,30 @@ package struct Pattern: Sendable {
     /// Whether the pattern is found in each of the texts. They share the limits of one search, their lengths too.
     /// - Throws: as ``isFound(in:)``.
     package func isFound(inEach texts: [String]) throws(PatternError) -> Bool {
+        var steps = PatternSteps.ofSet
+        return try isFound(inEach: texts, within: &steps)
+    }
+
+    /// As ``isFound(inEach:)``, with no more steps than many searches have left together.
+    /// - Throws: as ``isFound(in:)``.
+    package func isFound(inEach texts: [String], within steps: inout PatternSteps) throws(PatternError) -> Bool {
         let count = texts.reduce(texts.count - 1) { $0 + $1.utf8.count }
         guard count <= PatternLimits.textLength else { throw .textTooLong(count: count) }
-        for text in texts where try !compiled.isFound(in: Array(text.utf8), amongTexts: texts.count, ofBytes: count) {
-            return false
-        }
+        var left = min(steps.left, PatternLimits.steps)
+        let before = left
+        defer { steps.left -= before - left }
+        for text in texts where try !compiled.isFound(in: Array(text.utf8), within: &left) { return false }
         return true
     }
+}
+
+/// The steps that many searches have left together (LIM-128): a set of values is judged in a bounded time, however many
+/// they are.
+package struct PatternSteps: Sendable {
+    package fileprivate(set) var left: Int
+
+    /// The steps of a set of values.
+    package static var ofSet: PatternSteps { PatternSteps(left: PatternLimits.stepsOfSet) }
 }
 
 extension Pattern: Equatable {
@@ -55,8 +72,9 @@ extension Pattern: Equatable {
 @safe final class CompiledPattern: @unchecked Sendable {
     private let code: OpaquePointer
     private let limits: OpaquePointer
-    /// It can match at the start of a text only.
-    private let isAnchored: Bool
+    /// Added to each step for what a failing item may pass unseen.
+    private let surcharge: Int
+    private let hasReferences: Bool
 
     init(_ source: String) throws(PatternError) {
         unsafe code = try Self.compile(source)
@@ -64,12 +82,29 @@ extension Pattern: Equatable {
             preconditionFailure("out of memory for a match context")
         }
         unsafe limits = unsafe context
-        unsafe pcre2_set_match_limit_8(context, PatternLimits.steps)
-        var options: UInt32 = 0
-        unsafe pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_ALLOPTIONS), &options)
-        isAnchored = options & PCRE2_ANCHORED != 0
+        var (behind, references): (UInt32, UInt32) = (0, 0)
+        unsafe pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_MAXLOOKBEHIND), &behind)
+        unsafe pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_BACKREFMAX), &references)
+        surcharge = max(Int(behind), Self.largestCount(in: source)) / PatternLimits.unseenPerStep
+        hasReferences = references > 0
+        unsafe pcre2_set_match_limit_8(context, UInt32(PatternLimits.steps))
         unsafe pcre2_set_depth_limit_8(context, PatternLimits.depth)
         unsafe pcre2_set_heap_limit_8(context, PatternLimits.heapKibibytes)
+    }
+
+    /// The largest count of repetitions: an item that must occur so often passes as much before it fails.
+    private static func largestCount(in source: String) -> Int {
+        var (largest, count): (Int, Int?) = (0, nil)
+        for byte in source.utf8 {
+            switch byte {
+            case UInt8(ascii: "{"): count = 0
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                count = count.map { min($0 * 10 + Int(byte - UInt8(ascii: "0")), PatternLimits.textLength) }
+                largest = max(largest, count ?? 0)
+            default: count = nil
+            }
+        }
+        return largest
     }
 
     var codeSize: Int {
@@ -84,20 +119,22 @@ extension Pattern: Equatable {
     }
 
     /// Whether the pattern is found anywhere in the text, which must be valid UTF-8.
-    /// - Parameters:
-    ///   - texts: the number of texts that share the steps of a search, and `bytes` all their bytes.
-    func isFound(in text: [UInt8], amongTexts texts: Int, ofBytes bytes: Int) throws(PatternError) -> Bool {
+    /// - Parameter steps: how many it may take; those that it took are gone afterwards.
+    func isFound(in text: [UInt8], within steps: inout Int) throws(PatternError) -> Bool {
         guard let match = unsafe pcre2_match_data_create_8(1, nil),
-            let share = unsafe pcre2_match_context_copy_8(limits)
+            let context = unsafe pcre2_match_context_copy_8(limits)
         else { throw .patternTooCostly }
         defer {
             unsafe pcre2_match_data_free_8(match)
-            unsafe pcre2_match_context_free_8(share)
+            unsafe pcre2_match_context_free_8(context)
         }
-        // PCRE2 restarts its count of steps at each place where a match may start.
-        let steps = PatternLimits.steps(ofStarts: isAnchored ? texts : bytes + 1)
-        unsafe pcre2_set_match_limit_8(share, steps)
-        let result = unsafe pcre2_match_8(code, text, text.count, 0, 0, match, share)
+        let unseen = hasReferences ? max(surcharge, text.count / PatternLimits.unseenPerStep) : surcharge
+        var walk = SearchWalk(left: steps, surcharge: min(unseen, text.count))
+        let result = unsafe withUnsafeMutablePointer(to: &walk) { walk in
+            unsafe pcre2_set_callout_8(context, takeStep, walk)
+            return unsafe pcre2_match_8(code, text, text.count, 0, 0, match, context)
+        }
+        steps = max(0, walk.left)
         // 0 means found with more groups than the match data holds; one pair is all that is asked for.
         if result >= 0 { return true }
         if result == PCRE2_ERROR_NOMATCH { return false }
@@ -108,7 +145,8 @@ extension Pattern: Equatable {
         let context = unsafe pcre2_compile_context_create_8(nil)
         defer { unsafe pcre2_compile_context_free_8(context) }
         unsafe pcre2_set_parens_nest_limit_8(context, PatternLimits.parentheses)
-        let options = PCRE2_UTF | PCRE2_NEVER_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C
+        let dialect = PCRE2_UTF | PCRE2_NEVER_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C
+        let options = dialect | PCRE2_AUTO_CALLOUT
         var failure: Int32 = 0
         var offset = 0
         let bytes = Array(source.utf8)
@@ -122,6 +160,33 @@ extension Pattern: Equatable {
         let count = unsafe pcre2_get_error_message_8(failure, &text, text.count)
         return String(decoding: text.prefix(max(0, Int(count))), as: UTF8.self)
     }
+}
+
+/// The way of one search through pattern and text.
+private struct SearchWalk {
+    var left: Int
+    let surcharge: Int
+    private var position = 0
+
+    init(left: Int, surcharge: Int) {
+        self.left = left
+        self.surcharge = surcharge
+    }
+
+    /// Whether the search may go on at a place of the text. PCRE2's own count passes over the characters that a
+    /// repetition takes, and begins again at each place where a match may start.
+    mutating func step(to place: Int) -> Bool {
+        left -= 1 + surcharge + abs(place - position)
+        position = place
+        return left >= 0
+    }
+}
+
+/// Called by PCRE2 before each item of a pattern.
+private func takeStep(_ block: UnsafeMutablePointer<pcre2_callout_block_8>?, _ walk: UnsafeMutableRawPointer?) -> CInt {
+    guard let block = unsafe block, let walk = unsafe walk else { return PCRE2_ERROR_CALLOUT }
+    let place = unsafe block.pointee.current_position
+    return unsafe walk.assumingMemoryBound(to: SearchWalk.self).pointee.step(to: place) ? 0 : PCRE2_ERROR_MATCHLIMIT
 }
 
 // Errors of regular expressions. Both the pattern and the text may come from others, so both failures are ordinary
@@ -161,12 +226,12 @@ package enum PatternLimits {
     package static let patternLength = 4096
     /// Bytes of a searched text, or of all texts of a list (LIM-115): a value of one property.
     package static let textLength = 65_536
-    /// Steps of one search: about 10 ms at worst, and ten times what an honest pattern takes on the longest text.
-    package static let steps: UInt32 = 1_000_000
-    /// Steps that each place of a text has at least, if a match may start at any of them.
-    private static let leastSteps: UInt32 = 100
-    /// Steps from each place of a text of so many bytes: a share of those of the search.
-    static func steps(ofStarts count: Int) -> UInt32 { max(leastSteps, steps / UInt32(count)) }
+    /// Steps of one search (LIM-128): 50 ms at worst, and ten times what an honest pattern takes on the longest text.
+    static let steps = 1_000_000
+    /// Steps of the searches of a set of values together (LIM-128).
+    static let stepsOfSet = 8_000_000
+    /// Characters that an item may pass before it fails, for one more step (LIM-128).
+    static let unseenPerStep = 16
     /// Nested backtracking points of one search.
     package static let depth: UInt32 = 10_000
     /// KiB of backtracking memory of one search.

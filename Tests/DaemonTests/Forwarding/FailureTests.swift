@@ -100,7 +100,9 @@ import Testing
         #expect(caller.received(.failure).count == 1)
     }
 
-    @Test func `LIM-7: two connections of one app have 1,024 requests together, and another user's app its own`() throws {
+    @Test func `LIM-7: two connections of one app have 1,024 requests together, and another user's app its own`()
+        throws
+    {
         let answering = try simulation.app(.secondary)
         let callers = try (0..<2).map { _ in try simulation.app(.primary, receives: false) }
         let other = try simulation.app(.primary, "com.example.other", user: Simulation.user + 1)
