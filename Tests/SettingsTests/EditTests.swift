@@ -125,6 +125,29 @@ import Testing
         #expect(edits.values == ["volume": 1])
     }
 
+    @Test("SCH-8: a reset takes back edits of keys that the schema no longer has: a person's all, a primary's its own")
+    func formerKeys() throws {
+        let former = SettingsSchema(
+            ["old", "older", "oldest"].map {
+                SettingDeclaration(
+                    name: $0, type: .integer, editor: .edit, summary: "", access: .counterpart,
+                    initialValue: .integer(0))
+            })
+        var edits = SettingEdits()
+        _ = try edits.set(["old": 1], by: .user, in: former)
+        _ = try edits.set(["older": 2], by: counterpart, in: former)
+        _ = try edits.set(["oldest": 3], by: .primary(.random()), in: former)
+        var others = edits
+        let unknown = #expect(throws: SettingsPayloadError.self) {
+            try others.reset(["old"], by: counterpart, in: Self.schema)
+        }
+        #expect(unknown?.description == "there is no property 'old'")
+        #expect(try others.reset(["older"], by: counterpart, in: Self.schema) == ["older"])
+        var own = edits
+        #expect(try own.reset(nil, by: counterpart, in: Self.schema) == ["older"])
+        #expect(try edits.reset(nil, by: .user, in: Self.schema) == ["old", "older", "oldest"] && edits.keys.isEmpty)
+    }
+
     private static let costly = SettingsSchema(
         (0..<16).map {
             SettingDeclaration(

@@ -112,14 +112,21 @@ package struct SettingEdits: Sendable, Equatable {
         let errors = (keys ?? []).compactMap { key -> SettingError? in
             guard let place = schema.place(of: key) else {
                 let unknown = SettingError(property: key, value: "", rule: .unknownProperty)
-                return self[key] == nil ? unknown : nil
+                return isFormer(key, of: author) ? nil : unknown
             }
             return schema.declarations[place].refusal(of: editor, value: "")
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
-        return remove(keys ?? self.keys) { key in
-            schema.place(of: key).map { schema.declarations[$0].access >= editor } ?? (author == .user)
+        let meant = (keys ?? self.keys).filter { key in
+            schema.place(of: key).map { schema.declarations[$0].access >= editor } ?? isFormer(key, of: author)
         }
+        return remove(meant)
+    }
+
+    /// Whether a person may take back the edit of a key that the schema no longer has: a primary its own, which is all
+    /// that it knows of.
+    private func isFormer(_ key: String, of author: SettingAuthor) -> Bool {
+        self[key].map { author == .user || $0.author == author } ?? false
     }
 
     /// The keys that the primaries of some pairings have edited.
@@ -129,11 +136,11 @@ package struct SettingEdits: Sendable, Equatable {
 
     /// Takes back what the primaries of some pairings have edited; returns the keys.
     package mutating func remove(ofPrimaries isMeant: (UniqueIdentifier) -> Bool) -> [String] {
-        remove(keys(ofPrimaries: isMeant)) { _ in true }
+        remove(keys(ofPrimaries: isMeant))
     }
 
-    private mutating func remove(_ keys: [String], where isMeant: (String) -> Bool) -> [String] {
-        let removed = keys.filter { self[$0] != nil && isMeant($0) }
+    private mutating func remove(_ keys: [String]) -> [String] {
+        let removed = keys.filter { self[$0] != nil }
         for key in removed { (values[key], nothing[key], authors[key]) = (nil, nil, nil) }
         return removed
     }
