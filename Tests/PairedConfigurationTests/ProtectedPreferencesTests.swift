@@ -103,6 +103,38 @@ private final class Preferences: Configuration, @unchecked Sendable {
         #expect(try entries(store(.always)) == ["a": 1])
     }
 
+    @Test("SET-58: a store of a weaker class than the app's is one event; one of a stronger class is none")
+    func weakerClass() throws {
+        let steps: [(from: ProtectedAccessibility, to: ProtectedAccessibility, isWeaker: Bool)] = [
+            (.always, .whenUnlocked, true), (.whenUnlocked, .whenUnlocked, false), (.whenUnlocked, .always, false),
+            (.always, .alwaysThisDeviceOnly, true), (.alwaysThisDeviceOnly, .always, false),
+            (.afterFirstUnlock, .whenUnlockedThisDeviceOnly, true),
+        ]
+        place.write(Array("0123456789abcdef0123456789abcdef\n".utf8), to: "machine-id")
+        func store(_ accessibility: ProtectedAccessibility) -> ProtectedPreferences {
+            ProtectedPreferences(
+                place.path("secret.plist"), accessibility: accessibility, machine: place.path("machine-id"))
+        }
+        for step in steps {
+            unlink(place.path("secret.plist"))
+            let former = store(step.from)
+            try former.unlock(passphrase: "correct")
+            try former.update { _ in PreferenceEdit(values: ["token": "swordfish"]) }
+            let present = store(step.to)
+            if step.to != .always && step.to != .alwaysThisDeviceOnly { try present.unlock(passphrase: "correct") }
+            let app = Preferences(preferences: present)
+            let events = Mutex<[ConfigurationEvent]>([])
+            let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+            if app.token.isEmpty { try present.unlock(passphrase: "correct") }
+            for _ in 0..<2 { try app.readPreferences() }
+            #expect(app.token == "swordfish")
+            let told = ConfigurationEvent.preferences(
+                .weakerClass(step.from, store: place.path("secret.plist")))
+            #expect(events.withLock { $0.count { $0 == told } } == (step.isWeaker ? 1 : 0), "\(step)")
+            withExtendedLifetime(observation) {}
+        }
+    }
+
     private func entries(_ store: ProtectedPreferences) throws -> PropertyListDictionary? {
         var found: PropertyListDictionary?
         try store.update { entries in

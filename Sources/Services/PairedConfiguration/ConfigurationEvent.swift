@@ -66,6 +66,8 @@ public enum PreferenceEvent: Sendable, Equatable {
     case pages(SettingsBundleProblem)
     /// The store could not be read or written. Changes stay and are written later.
     case failed(PreferenceStoreError)
+    /// A protected store was of this class, weaker than the app's, until now: what it says may be another's.
+    case weakerClass(ProtectedAccessibility, store: String)
 }
 
 extension PreferenceEvent: CustomStringConvertible {
@@ -76,6 +78,8 @@ extension PreferenceEvent: CustomStringConvertible {
         case .skipped(let skipped): skipped.description
         case .pages(let problem): problem.description
         case .failed(let error): error.description
+        case .weakerClass(let found, let store):
+            "preferences in \(store) were of the weaker class \(found.rawValue): what they say may be another's"
         }
     }
 }
@@ -104,9 +108,10 @@ extension ConfigurationEvent {
                 .error, "configuration file refused",
                 fields: [.outside("file", failure.file)] + Self.fields(failure.rejection))
         case .preferences(let event):
-            if case .failed = event {
-                LogEvent(.error, "preferences failed", .outside("reason", "\(event)"))
-            } else {
+            switch event {
+            case .failed: LogEvent(.error, "preferences failed", .outside("reason", "\(event)"))
+            case .weakerClass: LogEvent(.warning, "preferences of a weaker class taken", .outside("reason", "\(event)"))
+            case .conflict, .skipped, .pages:
                 LogEvent(.warning, "preference not taken", .outside("reason", "\(event)"))
             }
         case .sync(let event): LogEvent(.warning, "setting not synced as it is", .outside("reason", "\(event)"))

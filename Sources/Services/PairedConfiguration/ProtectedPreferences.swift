@@ -22,6 +22,11 @@ extension ProtectedAccessibility {
         case .whenUnlocked, .afterFirstUnlock, .always: false
         }
     }
+
+    /// Whether others could read or write a store of this class that they could not in the other one (SET-58).
+    fileprivate func isWeaker(than other: ProtectedAccessibility) -> Bool {
+        isAlways && !other.isAlways || !isOfThisDevice && other.isOfThisDevice
+    }
 }
 
 /// Preferences in an encrypted file (AES-256-GCM).
@@ -94,6 +99,9 @@ public final class ProtectedPreferences: PreferenceStore {
         }
     }
 
+    /// The weaker class in which the store was found, once.
+    func takeWeakerClass() -> ProtectedAccessibility? { keys.takeWeakerClass() }
+
     public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
         let ofFile = file.observe(changed)
         let ofKey = observers.add(changed)
@@ -112,6 +120,8 @@ private final class ProtectionKeys: Sendable {
         var made: (secret: SecretBytes, accessibility: ProtectedAccessibility, salt: [UInt8], keys: StoreKeys)?
         /// The class of the file that was read last.
         var found: ProtectedAccessibility?
+        /// The weaker class of a file that was read; nobody has been told yet.
+        var weaker: ProtectedAccessibility?
     }
 
     /// The class of what is written.
@@ -138,13 +148,25 @@ private final class ProtectionKeys: Sendable {
 
     func lock() {
         guard !accessibility.staysUnlocked else { return }
-        state.withLock { $0 = State() }
+        state.withLock { $0 = State(weaker: $0.weaker) }
     }
 
     /// Whether the file that was read last had another class.
     var wasOfAnotherClass: Bool { state.withLock { $0.found.map { $0 != accessibility } ?? false } }
 
-    func read(_ accessibility: ProtectedAccessibility) { state.withLock { $0.found = accessibility } }
+    func read(_ accessibility: ProtectedAccessibility) {
+        state.withLock { state in
+            state.found = accessibility
+            if accessibility.isWeaker(than: self.accessibility) { state.weaker = accessibility }
+        }
+    }
+
+    func takeWeakerClass() -> ProtectedAccessibility? {
+        state.withLock { state in
+            defer { state.weaker = nil }
+            return state.weaker
+        }
+    }
 
     /// Whether there is a key at all; a key file is made when there is something to store.
     func check() throws(PreferenceStoreError) {

@@ -121,6 +121,9 @@ final class StoredPreferences: Sendable {
             return state.fault != fault
         }
         if isNews, let fault { add(.failed(fault)) }
+        if let protected = store as? ProtectedPreferences, let weaker = protected.takeWeakerClass() {
+            add(.weakerClass(weaker, store: protected.path))
+        }
         UnwrittenPreferences.remove(self)
         guard values.isPending else { return }
         // Also a change that came while the last ones were written: its own write follows.
