@@ -72,7 +72,7 @@ package struct SchemaDocument: Sendable {
     }
 }
 
-/// Documents of other devices' apps, by digest (LIM-117): a thousand secondaries with one app share one. The document
+/// Documents of apps, by digest (LIM-117): a thousand secondaries with one app share one. The document
 /// that was used longest ago goes first.
 package struct SchemaCache: Sendable {
     package static let documentLimit = 64

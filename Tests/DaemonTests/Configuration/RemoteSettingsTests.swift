@@ -76,6 +76,20 @@ import Testing
         #expect(ask("settings-schema").body["schema"] == .data(opened.bytes))
     }
 
+    @Test("LIM-117: the questions of a primary, and of users, compile an app's schema and its open part once")
+    func compiledOnce() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        for _ in 0..<3 { #expect(keys(ask("settings-get")) == ["name", "token"]) }
+        let body: PropertyListDictionary = ["app": .string(nodes.app.description)]
+        for value in 1...3 as ClosedRange<Int64> {
+            var edit = body
+            edit["values"] = ["volume": .integer(value)]
+            #expect(nodes.ask(nodes.secondary, "settings-set", edit).code == 0)
+        }
+        #expect(nodes.secondary.settings.compiledSchemas == 2)
+    }
+
     @Test("SCH-9: the paired device edits nothing that the app has not opened to it, with the text of every source")
     func closed() throws {
         defer { nodes.stop() }

@@ -3,6 +3,7 @@
 // when somebody asks, judged and replaced on a thread of their own, one change after another, so that no disk and no
 // schema of an app delays a frame.
 
+import Synchronization
 import TandemBase
 import TandemCrypto
 import TandemFiles
@@ -97,6 +98,7 @@ final class ApplicationSettings {
     /// For what must not wait behind people's edits: signed configurations, and the end of a pairing.
     private let judge: FileWorker
     private var underWay: [SettingsPayer: Int] = [:]
+    private let documents = ReadDocuments()
     /// One payer's costly schema stands before one job of each other payer, and no more.
     private var turns = JobTurns<SettingsPayer, () -> Void>(limit: 1)
     private var waiters: [(app: ApplicationIdentifier, payer: SettingsPayer, changed: Expectation<Bool>)] = []
@@ -120,8 +122,12 @@ final class ApplicationSettings {
     }
 
     private func folder(of app: ApplicationIdentifier, _ owner: UInt32) -> SettingsFolder {
-        SettingsFolder(path: "\(applications.path)/\(app)", owner: owner, schema: device.schema(app)?.exact)
+        SettingsFolder(
+            path: "\(applications.path)/\(app)", owner: owner, schema: device.schema(app)?.exact, documents: documents)
     }
+
+    /// How often a schema has been compiled; for tests.
+    var compiledSchemas: Int { documents.compiled }
 
     // MARK: schemas
 
@@ -187,9 +193,11 @@ final class ApplicationSettings {
     ) async throws(SettingsFailure) -> SettingsState {
         let signed = device.signed(app)
         let state = try await read(app, for: payer) { folder throws(SettingsFailure) -> SettingsState? in
-            let state = SettingsState(document: try folder.document(), edits: try folder.edits(), signed: signed)
-            if case .pairing = payer { return state.forCounterpart }
-            return state
+            guard case .pairing = payer else {
+                return SettingsState(document: try folder.document(), edits: try folder.edits(), signed: signed)
+            }
+            guard let open = try folder.openDocument() else { return nil }
+            return SettingsState(document: open, edits: try folder.edits(), signed: signed)
         }
         guard let state else { throw .noSchema }
         return state
@@ -374,6 +382,34 @@ final class ApplicationSettings {
     }
 }
 
+/// The documents that were read last, so that a question about an app's settings compiles none again; any thread.
+private final class ReadDocuments: Sendable {
+    private let state = Mutex((exact: SchemaCache(), open: SchemaCache(), compiled: 0))
+
+    var compiled: Int { state.withLock(\.compiled) }
+
+    func document(_ bytes: [UInt8], _ digest: [UInt8]) throws(SchemaError) -> SchemaDocument {
+        if let known = state.withLock({ $0.exact.document(digest) }) { return known }
+        let document = try SchemaDocument(reading: bytes)
+        state.withLock { state in
+            state.exact.insert(document, digest)
+            state.compiled += 1
+        }
+        return document
+    }
+
+    /// The part of a document that the paired device may know.
+    func open(_ digest: [UInt8], of document: SchemaDocument) -> SchemaDocument? {
+        if let known = state.withLock({ $0.open.document(digest) }) { return known }
+        guard let open = document.forCounterpart else { return nil }
+        state.withLock { state in
+            state.open.insert(open, digest)
+            state.compiled += 1
+        }
+        return open
+    }
+}
+
 /// The files of one app. They lie in a directory that the app's user may change: what is read is judged again.
 private struct SettingsFolder: Sendable {
     private static var schemaName: String { "schema.plist" }
@@ -382,6 +418,7 @@ private struct SettingsFolder: Sendable {
     let owner: UInt32
     /// SHA-256 of the schema that the app has sent.
     let schema: [UInt8]?
+    let documents: ReadDocuments
 
     /// The directory, which a registration makes.
     private func directory() throws(FileError) -> OwnedDirectory { try OwnedDirectory(existing: path, owner: owner) }
@@ -415,8 +452,15 @@ private struct SettingsFolder: Sendable {
             throw .file(error)
         }
         guard let bytes else { throw .noSchema }
-        guard SHA256.digest(bytes) == schema else { throw .otherSchema }
-        do throws(SchemaError) { return try SchemaDocument(reading: bytes) } catch { throw .document(error) }
+        let digest = SHA256.digest(bytes)
+        guard digest == schema else { throw .otherSchema }
+        do throws(SchemaError) { return try documents.document(bytes, digest) } catch { throw .document(error) }
+    }
+
+    /// The document as the paired device may know it; nil if the app has opened no property to it.
+    func openDocument() throws(SettingsFailure) -> SchemaDocument? {
+        let document = try document()
+        return schema.flatMap { documents.open($0, of: document) }
     }
 
     /// The edits; a file that is none of ours has none.

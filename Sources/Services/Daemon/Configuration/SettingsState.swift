@@ -26,12 +26,6 @@ struct SettingsState: Sendable {
     /// The document for those who ask for it.
     var schemaBody: PropertyListDictionary { ["schema": .data(document.bytes), "digest": .data(digest)] }
 
-    /// The state as the paired device may know it: of the properties that it may edit, and of no other; nil if there
-    /// are none.
-    var forCounterpart: SettingsState? {
-        document.forCounterpart.map { SettingsState(document: $0, edits: edits, signed: signed) }
-    }
-
     /// A row for each property in the order of declaration, and then for each edit that the schema no longer has
     /// (CTL-39). Nothing of a secret's value.
     /// - Parameter name: the name of a primary that has edited; nil if the pairing has gone.
