@@ -203,7 +203,9 @@ let testTargets: [Target] = [
         ] + values),
     tests(
         "Command",
-        imports: ["tandem", "TandemControl", "TandemOperations", "TandemPropertyListXML", "TandemSettings"] + values),
+        imports: [
+            "tandem", "TandemControl", "TandemDaemon", "TandemOperations", "TandemPropertyListXML", "TandemSettings",
+        ] + values),
     tests("Conformance", imports: ["TandemConformance"] + values + machinery),
     // The executables are built with the tests, which start them.
     tests(

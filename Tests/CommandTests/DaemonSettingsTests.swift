@@ -3,6 +3,7 @@
 import Foundation
 import TandemBase
 import TandemControl
+import TandemDaemon
 import TandemPropertyList
 import TandemPropertyListXML
 import TandemSettings
@@ -49,6 +50,16 @@ import Testing
                 "default", "default", "default", "commandLine", "default", "commandLine", "environment", "default",
                 "file",
             ])
+    }
+
+    @Test func `a state directory is absolute from the start, since apps get paths in it and run elsewhere`() throws {
+        for (named, expected) in [("./kiosk", "/kiosk"), ("state/kiosk", "/state/kiosk")] {
+            let line = try OptionParser(subcommand: .secondary).parse(["--state", named, "--local", "/k.sock"])
+            let settings = try DaemonSettings(line, Environment([:]))
+            let options = DaemonOptions(role: .secondary, settings: settings, environment: Environment([:]))
+            #expect(try options.options().state == FileManager.default.currentDirectoryPath + expected)
+            #expect(try options.withoutSockets().state == FileManager.default.currentDirectoryPath + expected)
+        }
     }
 
     @Test func `CTL-50: a switch of the file is taken back, and an empty variable is none`() throws {

@@ -53,6 +53,23 @@ struct ActivationTests {
         #expect(fixture.session.activationState == .activated)
     }
 
+    @Test("SES-26: an app that waits at a wrong path is told the path and its error after a second, and not before")
+    func wrongPath() async throws {
+        let told = Collector<String>()
+        var options = PairedSessionOptions(application: "com.example.app", socketPath: "/nonexistent/tandem.sock")
+        options.onMissingDaemon = { told.add($0) }
+        let session = try PairedSession(options)
+        let error = await #expect(throws: SessionError.self) { try await session.activate(timeout: .milliseconds(200)) }
+        #expect(told.all.isEmpty)
+        let wait = error.map { "\($0)" } ?? ""
+        #expect(wait.contains("/nonexistent/tandem.sock"), "\(wait)")
+        await #expect(throws: SessionError.self) { try await session.activate(timeout: .milliseconds(1500)) }
+        #expect(told.all.count == 1)
+        let text = try #require(told.all.first)
+        #expect(text.contains("/nonexistent/tandem.sock") && text.contains("No such file"), "\(text)")
+        await session.end()
+    }
+
     @Test("SES-6: a refusal ends the activation with its name and text")
     func refused() throws {
         let fixture = try SessionFixture()

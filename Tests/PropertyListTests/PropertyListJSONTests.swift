@@ -22,6 +22,12 @@ import Testing
         }
     }
 
+    @Test func `a value that is printed is JSON, and shows nothing of how it is kept`() {
+        let reply: PropertyListDictionary = ["text": "hello", "list": [1, true]]
+        #expect("\(reply)" == #"{"list":[1,true],"text":"hello"}"#)
+        #expect("\(PropertyListValue.dictionary(reply))" == "\(reply)")
+    }
+
     @Test func keysComeInTheirOrderOnOneLine() {
         #expect(PropertyListJSON.text(["b": 1, "a": [true, 1.0], "é": "x"]) == #"{"a":[true,1.0],"b":1,"é":"x"}"#)
     }

@@ -95,12 +95,12 @@ package actor SessionActor {
         guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
         activating[number] = completion
         connection.activate { [weak self] event in self?.assumeIsolated { $0.happened(event) } }
-        scheduler.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.reportMissingDaemon() } }
+        scheduler.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.reportNoDaemon(number) } }
     }
 
     /// An app that waits for a daemon at a wrong path would wait in silence.
-    private func reportMissingDaemon() {
-        if !activating.isEmpty, let failure = daemon.dialFailure { settings.onMissingDaemon?(failure) }
+    private func reportNoDaemon(_ number: UInt64) {
+        if activating[number] != nil, let failure = daemon.dialFailure { settings.onMissingDaemon?(failure) }
     }
 
     /// A caller of `activate` waits no longer; the session continues its attempts.

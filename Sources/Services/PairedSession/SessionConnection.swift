@@ -30,6 +30,7 @@ final class SocketDialer: Dialer {
     private let addresses: [SocketAddress]
     private let loop: EventLoop
     private var attempt: StreamConnector?
+    /// Of the last attempt that is over, so that there is always a reason to tell.
     private var failures: [String] = []
 
     var failure: String? { failures.isEmpty ? nil : failures.joined(separator: "; ") }
@@ -40,8 +41,7 @@ final class SocketDialer: Dialer {
     }
 
     func dial(_ completion: @escaping ((any ByteStream)?) -> Void) {
-        failures = []
-        dial(addresses[...], completion)
+        dial(addresses[...], failed: [], completion)
     }
 
     func cancel() {
@@ -49,16 +49,20 @@ final class SocketDialer: Dialer {
         attempt = nil
     }
 
-    private func dial(_ addresses: ArraySlice<SocketAddress>, _ completion: @escaping ((any ByteStream)?) -> Void) {
-        guard let address = addresses.first else { return completion(nil) }
+    private func dial(
+        _ addresses: ArraySlice<SocketAddress>, failed: [String], _ completion: @escaping ((any ByteStream)?) -> Void
+    ) {
+        guard let address = addresses.first else {
+            failures = failed
+            return completion(nil)
+        }
         attempt = StreamConnector(to: address, loop: loop) { [weak self] outcome in
             switch outcome {
             case .success(let stream):
                 self?.failures = []
                 completion(stream)
             case .failure(let error):
-                self?.failures.append("\(error)")
-                self?.dial(addresses.dropFirst(), completion)
+                self?.dial(addresses.dropFirst(), failed: failed + ["\(error)"], completion)
             }
         }
     }
