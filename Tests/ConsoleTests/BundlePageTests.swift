@@ -77,7 +77,8 @@ import Testing
             "<a href=\"mailto:a%40b?subject=x%26bcc%3Dy\" rel=\"noreferrer\">", "<bdi>javascript:alert(1)</bdi>",
             "disabled><bdi>Press</bdi></button>", "The app has a view of its own",
             "Entries of this type are not known.",
-            "<output id=\"f-15\"><bdi>&lt;1.0&gt;</bdi></output>", "Shown only.", "<li><bdi>&lt;i&gt;</bdi></li>",
+            "<output id=\"f-15\"><bdi>&lt;1.0&gt;</bdi></output>", "Shown only.",
+            "<li><a href=\"\(Browser.page)/lists/accounts/0\"><bdi>&lt;i&gt;</bdi></a></li>",
         ] { #expect(page.contains(text), "\(text)") }
         #expect(!page.contains("href=\"javascript") && !page.contains("v.until") && !page.contains("v.accounts"))
         #expect(page.split(separator: "name=\"b.name\"").count == 2, "one of two entries of a key is a field")

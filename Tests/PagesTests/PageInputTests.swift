@@ -238,6 +238,44 @@ import Testing
             ListEdit.moving(0, to: 1, in: ["x", value]) == [value, "x"] && ListEdit.moving(0, to: 2, in: []) == nil)
     }
 
+    @Test(
+        "PAG-13, PAG-21: a draft's page has its content, in the reader's language, and no secret; input is judged whole"
+    )
+    func page() throws {
+        var strings = StringsTables()
+        _ = strings.add(["Name": "Rufname", "Tag": "Marke"], table: "Root", language: "de")
+        let group = Specifier(
+            .listGroup,
+            [
+                "Key": "l",
+                "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "P", "Key": "pin", "Title": "One"],
+                "AddSpecifier": ["Type": "PSTextFieldSpecifier", "Title": "Tag"],
+            ])
+        let item = [
+            Specifier(.textField, ["Key": "name", "Title": "Name", "DefaultValue": "me"]),
+            Specifier(.textField, ["Key": "pin", "IsSecure": true]), group,
+        ]
+        let tree = pageTree(["Root": [group], "P": item], strings: strings)
+        let items: [PropertyListValue] = [["pin": "4711"]]
+        var draft = try #require(ListDraft(of: group, items: items, at: 0, in: tree))
+        let view = draft.view(in: tree, languages: ["de"])
+        #expect(view.rows.map(\.title) == ["Rufname", "", ""] && view.rows.map(\.input) == ["", "", ""])
+        #expect(
+            view.rows[1].value == nil
+                && view.rows[2].kind == .unsupported("Pages and lists within an item are edited in the app."))
+        let refused = draft.take(["name": "a", "none": "b"], of: view)
+        #expect(refused.errors.count == 1 && draft.content == ["pin": "4711"])
+        #expect(draft.take(["name": "a", "pin": ""], of: view).errors.isEmpty)
+        #expect(draft.done(items) == [["name": "a", "pin": "4711"]])
+        let host = try #require(tree.list("l"))
+        let new = try #require(ListDraft(of: group, items: items, at: nil, in: tree, on: host.page))
+        #expect(new.view(in: tree, languages: ["de"]).rows.map(\.title) == ["Marke"] && tree.list("name") == nil)
+        let request = PageRequest(values: ["l": PageValue(value: .array(items), layer: "user")])
+        let shown = try #require(PageView.make(tree, SettingsSchema([group].declarations), request)?.rows.first)
+        guard case .list(let list) = shown.kind else { throw PageInputFailure() }
+        #expect(list.items.map(\.title) == ["One"], "a secret is no title")
+    }
+
     @Test("LIM-122, PAG-20: the store decides about items; 1,024 are shown, and no further one is added")
     func items() throws {
         let items = [PropertyListValue](repeating: ["name": "a"], count: 1025)

@@ -86,6 +86,18 @@ func pageTree(
         #expect(tree.layout(for: schema, hasStrings: false)["strings"] == nil)
     }
 
+    @Test(
+        "PAG-5: the way to a page is the shortest through child panes, also in a ring; to an item's page there is none")
+    func way() {
+        let list = Specifier(.listGroup, ["Key": "l", "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "I"]])
+        let tree = pageTree([
+            "Root": [Self.child("A"), list], "A": [Self.child("B"), Self.child("Root")],
+            "B": [Self.child("A"), Self.child("C")], "C": [], "I": [],
+        ])
+        let names = ["Root", "A", "C", "I", "none"].map { tree.path(to: $0).map(\.name) }
+        #expect(names == [[], ["Root"], ["Root", "A", "B"], [], []])
+    }
+
     @Test("PAG-7: a paired device gets the entries that it may edit, with the pages that lead to them")
     func counterpart() {
         let tree = pageTree(Self.pages)

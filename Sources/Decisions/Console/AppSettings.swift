@@ -34,6 +34,47 @@ struct AppSettings {
         return PageView.make(tree, schema, page: name, request(languages, errors))
     }
 
+    /// The pages that lead to a page, the first one first, with their titles.
+    func way(to page: String, _ languages: [String]) -> [(name: String, title: String)] {
+        let translation = tree.strings.translation(for: languages)
+        return tree.path(to: page).map { page in
+            (page.name, page.title.map { translation.text($0, tables: page.tables) } ?? page.name)
+        }
+    }
+
+    /// The list of a row, if the reader may edit it.
+    func list(_ row: PageView.Row) -> EditableList? {
+        guard case .list(let list) = row.kind, let key = row.key, row.isEditable, !row.isSecret,
+            let page = tree.list(key)?.page
+        else { return nil }
+        return EditableList(
+            key: key, row: row, list: list, items: row.value?.arrayValue ?? [], page: page.name)
+    }
+
+    /// The list of a key, if a page shows it and the reader may edit it.
+    func list(_ key: String, _ languages: [String]) -> EditableList? {
+        guard let page = tree.list(key)?.page, let view = view(page.name, languages) else { return nil }
+        return view.rows.lazy.filter { $0.key == key }.compactMap(list).first
+    }
+
+    /// The draft of an item; nil if there is none to be made.
+    func draft(of list: EditableList, at place: Int?) -> ListDraft? {
+        guard place == nil ? list.list.add != nil : list.list.isItemEditable,
+            let (page, group) = tree.list(list.key)
+        else { return nil }
+        return ListDraft(of: group, items: list.items, at: place, in: tree, on: page)
+    }
+
+    /// The page of a draft.
+    func view(_ draft: ListDraft, _ languages: [String], errors: [String: String] = [:]) -> PageView {
+        draft.view(in: tree, languages: languages, errors: errors)
+    }
+
+    /// The items after a change of one; nil if there is nothing to change so.
+    func items(of list: EditableList, after change: ItemChange, cookie: String) -> [PropertyListValue]? {
+        tree.list(list.key).flatMap { change.done(in: list, of: $0.group, cookie: cookie) }
+    }
+
     /// The rows of all pages with a text.
     func search(_ text: String, _ languages: [String]) -> [(page: PageView, row: PageView.Row)] {
         PageView.search(text, in: tree, schema, request(languages, [:]))
@@ -62,6 +103,14 @@ struct SettingsInput {
             fields.values(after: Self.value), shown: fields.values(after: Self.shown), of: view, settings.schema,
             by: settings.author)
     }
+
+    /// The fields of a draft, and the texts that it showed.
+    var draft: (values: [String: String], shown: [String: String], mark: String?) {
+        (fields.values(after: Self.value), fields.values(after: Self.shown), fields[ItemMark.field])
+    }
+
+    /// The change of a list's item; nil for every other form.
+    var itemChange: ItemChange? { ItemChange(fields) }
 
     /// The edits that the form takes back; nil for a form of values.
     func reset(on view: PageView) -> Reset? {

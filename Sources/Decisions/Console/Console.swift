@@ -124,7 +124,7 @@ package struct Console: ~Copyable {
             return .ask(Self.questions(place) + [ConsoleQuestion(.status)]) { replies in
                 Self.settings(place, page, request.languages, replies, cookie) { settings, view in
                     let page = SettingsPage(
-                        settings: settings, view: view, cookie: cookie,
+                        settings: settings, view: view, languages: request.languages, cookie: cookie,
                         facts: place.secondary == nil
                             ? (try? replies[2].get()).map { AppFacts(place.app, Fact($0)) } : nil)
                     let sought = request.sought
@@ -135,6 +135,10 @@ package struct Console: ~Copyable {
                                 ? page.content : page.results(settings.search(sought, request.languages))))
                 }
             }
+        case .item(let place, let list, let number):
+            let draft = DraftRequest(
+                place: place, list: list, item: number, languages: request.languages, cookie: cookie)
+            return .ask(Self.questions(place)) { replies in draft.show(replies) }
         case .events(let place): return .stream(place)
         case .leave, .style, .script: return .answer(WebAnswer(405, "this address takes a form\n"))
         }
@@ -153,6 +157,9 @@ package struct Console: ~Copyable {
                     Self.change(settings, view, SettingsInput(fields), languages, cookie)
                 }
             }
+        case .item(let place, let list, let number):
+            let draft = DraftRequest(place: place, list: list, item: number, languages: languages, cookie: cookie)
+            return .ask(Self.questions(place)) { replies in draft.done(replies, SettingsInput(fields)) }
         case .front, .enter, .apps, .events, .style, .script:
             return .answer(WebAnswer(405, "this address takes no form\n"))
         }
@@ -203,8 +210,15 @@ package struct Console: ~Copyable {
         var input: PageInput?
         let refuse = { (input: PageInput?, text: String?) -> ConsoleStep in
             let view = input.flatMap { settings.view(view.name, languages, errors: $0.errors) } ?? view
-            let shown = SettingsPage(settings: settings, view: view, cookie: cookie, refused: input, refusal: text)
+            let shown = SettingsPage(
+                settings: settings, view: view, languages: languages, cookie: cookie, refused: input, refusal: text)
             return .answer(page(422, settings.place, cookie, shown.content))
+        }
+        if let change = form.itemChange {
+            guard let list = settings.list(change.key, languages),
+                let items = settings.items(of: list, after: change, cookie: cookie)
+            else { return refuse(nil, EditableList.gone) }
+            return store(items, in: list, of: settings, cookie) { refuse(nil, $0) }
         }
         switch form.reset(on: view) {
         case .all: break
@@ -218,10 +232,28 @@ package struct Console: ~Copyable {
             body["values"] = .dictionary(typed.values)
             if !typed.empty.isEmpty { body["nothing"] = .array(typed.empty.map { .string($0) }) }
         }
-        return .ask([ConsoleQuestion(command, body)]) { [input] replies in
+        return send(ConsoleQuestion(command, body), from: route, cookie) { [input] in refuse(input, $0) }
+    }
+
+    /// The step of a list's new items.
+    static func store(
+        _ items: [PropertyListValue], in list: EditableList, of settings: AppSettings, _ cookie: String,
+        refuse: @escaping (String) -> ConsoleStep
+    ) -> ConsoleStep {
+        var body = body(settings.place)
+        body["values"] = .dictionary([list.key: .array(items)])
+        return send(ConsoleQuestion(.settingsSet, body), from: settings.route(list.page), cookie, refuse: refuse)
+    }
+
+    /// The step of a change: the browser goes back to the page, or sees why the daemon has refused it.
+    private static func send(
+        _ change: ConsoleQuestion, from route: ConsoleRoute, _ cookie: String,
+        refuse: @escaping (String) -> ConsoleStep
+    ) -> ConsoleStep {
+        .ask([change]) { replies in
             switch replies[0] {
             case .success: .answer(.seeOther(route))
-            case .failure(.refused(_, let text)): refuse(input, text)
+            case .failure(.refused(_, let text)): refuse(text)
             case .failure(let error): .answer(failure(error, cookie))
             }
         }
@@ -229,7 +261,7 @@ package struct Console: ~Copyable {
 
     // MARK: answers
 
-    private static func page(
+    static func page(
         _ status: Int, _ place: AppPlace, _ cookie: String, _ content: [Markup]
     ) -> WebAnswer {
         WebAnswer(status, ConsoleFrame.page(place.app.description, cookie: cookie, content))
@@ -241,12 +273,12 @@ package struct Console: ~Copyable {
         do throws(ControlError) { return .answer(try make()) } catch { return .answer(failure(error, cookie)) }
     }
 
-    private static func failure(_ status: Int, _ title: String, _ text: String, _ cookie: String) -> WebAnswer {
+    static func failure(_ status: Int, _ title: String, _ text: String, _ cookie: String) -> WebAnswer {
         WebAnswer(status, ConsoleFrame.failure(title, text, cookie: cookie))
     }
 
     /// A failure of the daemon: what it refuses is the browser's fault, and everything else is not.
-    private static func failure(_ error: ControlError, _ cookie: String) -> WebAnswer {
+    static func failure(_ error: ControlError, _ cookie: String) -> WebAnswer {
         switch error {
         case .refused: failure(404, "Refused", error.description, cookie)
         case .failed: failure(502, "No answer", error.description, cookie)

@@ -30,6 +30,10 @@ package enum ConsoleFiles {
         .row > .radio, .row > ul { grid-column: 1 / -1; margin: 0; }
         .radio label { display: flex; gap: .5rem; align-items: center; font-weight: normal; }
         .radio input { min-block-size: 0; }
+        .row > .list { grid-column: 1 / -1; }
+        .list ol { margin-block: 0 .5rem; }
+        .list li > * { margin-inline-end: .5rem; margin-block: .125rem; }
+        nav ol { display: flex; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; padding: 0; margin: 0; }
         .footer { font-size: .875rem; margin-block: .5rem 0; }
         fieldset + fieldset { margin-block-start: 1rem; }
         legend { font-weight: 600; }

@@ -31,6 +31,8 @@ package enum ConsoleRoute: Sendable, Hashable {
     case apps
     /// A page of an app's settings; the first one has no name.
     case settings(AppPlace, page: String?)
+    /// The draft of an item of a list; nil for a new item.
+    case item(AppPlace, list: String, place: Int?)
     /// The stream of changes of an app's settings; nil for the device's events.
     case events(AppPlace?)
     case style
@@ -56,6 +58,8 @@ package enum ConsoleRoute: Sendable, Hashable {
         }
     }
 
+    private static let new = "new"
+
     private init?(inApp segments: [String]) {
         var rest = segments[...]
         var secondary: UniqueIdentifier?
@@ -74,6 +78,11 @@ package enum ConsoleRoute: Sendable, Hashable {
         case ["events"]: self = .events(place)
         case let words where words.count == 2 && words[0] == "pages" && !words[1].isEmpty:
             self = .settings(place, page: words[1])
+        case let words where words.count == 3 && words[0] == "lists" && !words[1].isEmpty:
+            // One spelling of a number, and one address of an item.
+            let number = Int(words[2]).flatMap { $0 >= 0 && "\($0)" == words[2] ? $0 : nil }
+            guard number != nil || words[2] == Self.new else { return nil }
+            self = .item(place, list: words[1], place: number)
         default: return nil
         }
     }
@@ -89,6 +98,8 @@ package enum ConsoleRoute: Sendable, Hashable {
         case .apps: [AppPlace.word]
         case .settings(let place, nil): place.segments
         case .settings(let place, let page?): place.segments + ["pages", page]
+        case .item(let place, let list, let number):
+            place.segments + ["lists", list, number.map { "\($0)" } ?? Self.new]
         case .events(nil): ["events"]
         case .events(let place?): place.segments + ["events"]
         case .style: ["console.css"]

@@ -8,6 +8,8 @@ import TandemPages
 struct SettingsPage {
     let settings: AppSettings
     let view: PageView
+    /// Of its texts.
+    let languages: [String]
     /// The browser's, for the token of the form.
     let cookie: String
     /// Of an app of the daemon's own device.
@@ -27,7 +29,7 @@ struct SettingsPage {
 
     /// The content of the page.
     var content: [Markup] {
-        let places = places
+        let places = view.fieldPlaces
         return top + [
             news,
             .tag(
@@ -51,7 +53,7 @@ struct SettingsPage {
                 ])
         }
         return top + [
-            first,
+            way(to: nil),
             .tag("p", .init("role", "status"), text: found.isEmpty ? "Nothing was found." : "\(found.count) found."),
             .tag("ul", of: links),
         ]
@@ -65,104 +67,49 @@ struct SettingsPage {
                 .single("input", .init("type", "search"), .init("name", "q"), .init("aria-label", "Search")),
                 .tag("button", .init("type", "submit"), text: "Search"),
             ])
-        return [.tag("h1", foreign: title), facts?.markup ?? Markup([]), isFirst ? Markup([]) : first, search]
+        return [
+            .tag("h1", foreign: title), facts?.markup ?? Markup([]), isFirst ? Markup([]) : way(to: view.name), search,
+        ]
     }
 
-    private var first: Markup {
-        .tag(
-            "nav", .init("aria-label", "Pages of the app"),
-            of: [.tag("a", .link("href", .settings(settings.place, page: nil)), text: "First page")])
-    }
-
-    /// All mistakes of a refused form, where a screen reader begins; else the place of news.
-    private var news: Markup {
-        guard refused != nil || refusal != nil else {
-            return .tag("p", .init("id", "news"), .init("role", "status"), .init("aria-live", "polite"), text: "")
+    /// The pages on the way to a page, so that one from the depth leads back to each; nil for what is on none.
+    private func way(to page: String?) -> Markup {
+        let pages = page.map { settings.way(to: $0, languages) } ?? []
+        let links = pages.dropFirst().map { name, title in
+            Markup.tag("li", of: [.tag("a", .link("href", settings.route(name)), foreign: title)])
         }
-        let rows = Dictionary(view.rows.compactMap { row in row.key.map { ($0, row) } }) { first, _ in first }
-        let mistakes = (refused?.errors ?? [:]).sorted { $0.key < $1.key }.map { key, text in
-            rows[key].map { .tag("a", .init("href", "#" + $0.id), foreign: text) } ?? Markup.tag("bdi", text: text)
-        }
-        let all = (refusal.map { [Markup.tag("bdi", text: $0)] } ?? []) + mistakes
+        let first = Markup.tag("a", .link("href", .settings(settings.place, page: nil)), text: "First page")
         return .tag(
-            "div", .init("role", "alert"), .init("class", "mistake"), .init("id", "mistakes"),
-            of: [.tag("p", text: "Nothing was changed."), .tag("ul", of: all.map { .tag("li", of: [$0]) })])
+            "nav", .init("aria-label", "Pages of the app"), of: [.tag("ol", of: [.tag("li", of: [first])] + links)])
+    }
+
+    private var news: Markup {
+        refused != nil || refusal != nil
+            ? .mistakes(refused, refusal, on: view)
+            : .tag("p", .init("id", "news"), .init("role", "status"), .init("aria-live", "polite"), text: "")
     }
 
     // MARK: groups and rows
-
-    /// The places of the rows with a field: of rows of one key the first that is editable.
-    private var places: Set<Int> {
-        var known: Set<[UInt8]> = []
-        return Set(
-            view.rows.filter { row in
-                guard let key = row.key, row.isEditable else { return false }
-                if case .list = row.kind { return false }
-                return known.insert([UInt8](key.utf8)).inserted
-            }.map(\.place))
-    }
 
     private func group(_ group: PageView.Group, _ places: Set<Int>) -> Markup {
         var pieces = group.title.map { [Markup.tag("legend", foreign: $0)] } ?? []
         pieces += group.rows.map { row($0, isEditable: places.contains($0.place)) }
         if let footer = group.footer { pieces.append(.tag("p", .init("class", "footer"), foreign: footer)) }
         if let first = group.rows.first, group.rows.count(where: \.isEdited) > 1 {
-            pieces.append(resetButton("reset-group", "\(first.place)", [Markup("Reset these")]))
+            pieces.append(.ofOtherForm("reset-group", "\(first.place)", [Markup("Reset these")]))
         }
         return .tag("fieldset", of: pieces)
     }
 
     private func row(_ row: PageView.Row, isEditable: Bool) -> Markup {
-        let typed = isEditable ? row.key.flatMap { refused?.typed[$0] } : nil
-        let control = SettingControl(
-            row: row, text: typed ?? row.input, isEditable: isEditable, place: settings.place)
-        let title =
-            control.isLabelled
-            ? Markup.tag("label", .init("class", "title"), .init("for", row.field), foreign: row.name)
-            : .tag("span", .init("class", "title"), .init("id", "\(row.id)-title"), foreign: row.name)
-        let layer = row.layer.map { layer in
-            Markup.tag("span", .init("class", "layer \(layer)"), text: layer == "user" ? "edited" : layer)
-        }
-        return .tag(
-            "div", .init("class", row.error == nil ? "row" : "row wrong"), .init("id", row.id),
-            .optional("data-typed", typed.map { _ in "yes" }),
-            of: [control.hasOwnTitle ? Markup([]) : title, layer ?? Markup([])]
-                + (isEditable ? [shown(row)] : []) + [control.markup, notes(row)])
-    }
-
-    /// The text that the page shows, by which an edit is told from a field that nobody has touched.
-    private func shown(_ row: PageView.Row) -> Markup {
-        .single(
-            "input", .init("type", "hidden"), .init("name", SettingsInput.shown + (row.key ?? "")),
-            .init("value", row.input))
-    }
-
-    private func notes(_ row: PageView.Row) -> Markup {
-        var notes = [row.subtitle, row.summary].compactMap(\.self).map { Markup.tag("p", foreign: $0) }
-        if let lock = row.lock, !lock.text.isEmpty { notes.append(.tag("p", .init("class", "lock"), text: lock.text)) }
-        if let author = row.author { notes.append(.tag("p", foreign: "Edited by \(author).")) }
-        if !row.shownDefault.isEmpty, row.shownDefault != row.shown {
-            notes.append(.tag("p", foreign: "Default: \(row.shownDefault)"))
-        }
-        if row.needsRestart { notes.append(.tag("p", text: "Takes effect when the app starts again.")) }
-        if row.isSecret, row.isEditable {
-            notes.append(.tag("p", text: "A secret: it can be written and is never shown. Empty leaves it as it is."))
-        }
-        if let error = row.error { notes.append(.tag("p", .init("class", "mistake"), foreign: error)) }
-        if let key = row.key, row.isEdited {
-            notes.append(resetButton("reset", key, [Markup("Reset "), .tag("bdi", text: row.name)]))
-        }
-        return .tag("div", .init("id", "\(row.id)-notes"), .init("class", "notes"), of: notes)
+        let list = settings.list(row).map { ListControl(list: $0, place: settings.place, cookie: cookie) }
+        return SettingRow(
+            row: row, isEditable: isEditable, typed: isEditable ? row.key.flatMap { refused?.typed[$0] } : nil,
+            place: settings.place, form: .page(list)
+        ).markup
     }
 
     // MARK: resets
-
-    /// A button of the other form, wherever it stands.
-    private func resetButton(_ name: StaticString, _ value: String, _ title: [Markup]) -> Markup {
-        .tag(
-            "button", .init("type", "submit"), .init("form", "resets"), .init("name", "\(name)"), .init("value", value),
-            of: title)
-    }
 
     private var resets: Markup {
         .tag(
@@ -177,17 +124,9 @@ struct SettingsPage {
                             "p",
                             text: "An edit is taken back, and what the app has stored, or its default, shows again. "
                                 + "A signed value stays: it takes another signed configuration."),
-                        resetButton("reset-page", "yes", [Markup("Reset this page")]),
-                        resetButton("reset-all", "yes", [Markup("Reset all settings of the app")]),
+                        .ofOtherForm("reset-page", "yes", [Markup("Reset this page")]),
+                        .ofOtherForm("reset-all", "yes", [Markup("Reset all settings of the app")]),
                     ]),
             ])
     }
-}
-
-extension PageView.Row {
-    /// Identifiers of the page's own: keys may have any character.
-    var id: String { "r-\(place)" }
-    var field: String { "f-\(place)" }
-    /// The title, which some rows do not have.
-    var name: String { title.isEmpty ? key ?? "" : title }
 }

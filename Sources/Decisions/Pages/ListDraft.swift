@@ -18,10 +18,15 @@ package struct ListDraft: Sendable {
     /// The properties of the item.
     package let schema: SettingsSchema
     private let hasPage: Bool
+    private let page: Page
 
     /// A draft; nil if the list has no such item, can have no further one, or has no entry for it.
-    /// - Parameter place: the item to change; nil for a new one.
-    package init?(of group: Specifier, items: [PropertyListValue], at place: Int?, in tree: PageTree) {
+    /// - Parameters:
+    ///   - place: the item to change; nil for a new one.
+    ///   - host: the page with the list, whose table has the texts of an entry without a page.
+    package init?(
+        of group: Specifier, items: [PropertyListValue], at place: Int?, in tree: PageTree, on host: Page? = nil
+    ) {
         let entry = place == nil ? group.specifier(.add) : group.specifier(.item)
         guard group.kind == .listGroup, let entry, entry.kind != nil else { return nil }
         guard place.map(items.indices.contains) ?? (items.count < Self.itemLimit) else { return nil }
@@ -29,7 +34,11 @@ package struct ListDraft: Sendable {
         hasPage = page != nil
         specifier = entry
         self.place = place
-        schema = SettingsSchema((page?.specifiers ?? [entry.named]).declarations)
+        self.page =
+            page
+            ?? Page(
+                name: host?.name ?? PageTree.root, stringsTable: host?.stringsTable, specifiers: [entry.named])
+        schema = SettingsSchema(self.page.specifiers.declarations)
         let item = place.map { items[$0] }
         content = hasPage ? item?.dictionaryValue ?? [:] : [:]
         if !hasPage, let item { content[entry.named.key ?? ""] = item }
@@ -45,6 +54,27 @@ package struct ListDraft: Sendable {
         var edits = SettingEdits()
         _ = try edits.set(values, by: .user, in: schema)
         for (key, value) in edits.values { content[key] = value }
+    }
+
+    /// The page of the draft: the values are those of the content.
+    /// - Parameter errors: why input was refused, by key.
+    package func view(in tree: PageTree, languages: [String] = [], errors: [String: String] = [:]) -> PageView {
+        let values = schema.declarations.map { ($0.name, PageValue(value: content[$0.name], layer: "default")) }
+        let request = PageRequest(
+            languages: languages, values: Dictionary(values) { first, _ in first }, errors: errors, isOfItem: true)
+        return PageView.make(tree, schema, page: page, request)
+    }
+
+    /// Reads the fields of the draft's page as a whole: with one refused field nothing changes.
+    /// - Parameter view: the page as it was shown.
+    package mutating func take(_ fields: [String: String], shown: [String: String] = [:], of view: PageView)
+        -> PageInput
+    {
+        let input = PageInput(fields, shown: shown, of: view, schema)
+        guard input.errors.isEmpty else { return input }
+        for (key, value) in input.values { content[key] = value }
+        for key in input.empty { content[key] = nil }
+        return input
     }
 
     /// Whether Done may be chosen: each value keeps its rule, and the app agrees.
@@ -97,7 +127,26 @@ package enum ListEdit {
     }
 }
 
+extension PageTree {
+    /// The first list of a key on the pages that child panes lead to, with its page.
+    package func list(_ key: String) -> (page: Page, group: Specifier)? {
+        for page in panes {
+            let group = page.specifiers.first {
+                $0.kind == .listGroup && $0.key.map { $0.utf8.elementsEqual(key.utf8) } == true
+            }
+            if let group { return (page, group) }
+        }
+        return nil
+    }
+}
+
 extension Specifier {
+    /// Whether a draft of the entry has something to edit: a page of the tree, or a value.
+    func hasDraft(in tree: PageTree) -> Bool {
+        if let page { return kind == .childPane && tree[page] != nil }
+        return kind?.isEditable == true && kind != .custom
+    }
+
     /// The entry with a key: one that adds a single value needs none of its own.
     fileprivate var named: Specifier {
         guard key == nil else { return self }

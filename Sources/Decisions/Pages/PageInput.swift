@@ -55,6 +55,11 @@ package struct PageInput: Sendable, Equatable {
         }
     }
 
+    /// Adds mistakes that the input as a whole makes; what a field says itself stays.
+    package mutating func add(_ more: [SettingError]) {
+        for error in more where errors[error.property] == nil { errors[error.property] = error.description }
+    }
+
     private mutating func read(_ text: String, _ field: Field) {
         let (row, declaration) = (field.row, field.declaration)
         let key = declaration.name

@@ -14,7 +14,12 @@ extension PageView {
     package static func make(
         _ tree: PageTree, _ schema: SettingsSchema, page: String = PageTree.root, _ request: PageRequest
     ) -> PageView? {
-        tree[page].map { PageMaking(tree, schema, request, $0).view }
+        tree[page].map { make(tree, schema, page: $0, request) }
+    }
+
+    /// The view of a page.
+    static func make(_ tree: PageTree, _ schema: SettingsSchema, page: Page, _ request: PageRequest) -> PageView {
+        PageMaking(tree, schema, request, page).view
     }
 
     /// The rows of all pages that child panes lead to whose title, section or explanation has the text, in any case of
@@ -164,6 +169,9 @@ private struct PageMaking {
         _ specifier: Specifier, _ declaration: SettingDeclaration?, _ value: PropertyListValue?
     ) -> PageView.Kind {
         guard let kind = specifier.kind else { return .unsupported("Entries of this type are not known.") }
+        if request.isOfItem, kind == .childPane || kind == .listGroup {
+            return .unsupported("Pages and lists within an item are edited in the app.")
+        }
         if let kind = kindWithoutValue(specifier) { return kind }
         guard let declaration else {
             return .unsupported(specifier.key == nil ? "The entry has no key." : "The app has no property for it.")
@@ -281,17 +289,28 @@ private struct PageMaking {
 
     private func list(_ specifier: Specifier, _ value: PropertyListValue?) -> PageView.Kind {
         guard let item = specifier.specifier(.item) else { return .unsupported("The list names no items.") }
-        let add = specifier.specifier(.add)
+        let all = value?.arrayValue ?? []
+        let add = specifier.specifier(.add).flatMap {
+            $0.hasDraft(in: tree) && all.count < ListDraft.itemLimit ? $0 : nil
+        }
         let labels = item.labels
-        let items = (value?.arrayValue ?? []).prefix(ListDraft.itemLimit).map { value in
+        let hasSecretTitle =
+            isSecure(item)
+            || item.page.flatMap { tree[$0] }?.specifiers.contains { entry in
+                entry.key == item.key && isSecure(entry)
+            } == true
+        let items = all.prefix(ListDraft.itemLimit).map { value in
             PageView.Item(
-                title: itemTitle(value, item, labels), value: value, page: item.page.flatMap { tree[$0]?.name })
+                title: hasSecretTitle ? item.title.map(text) ?? "" : itemTitle(value, item, labels), value: value,
+                page: item.page.flatMap { tree[$0]?.name })
         }
         return .list(
             PageView.List(
                 items: items, item: item, add: add, addTitle: add?.title.map(text),
-                isDeletable: specifier.flag(.isDeletable) ?? false))
+                isItemEditable: item.hasDraft(in: tree), isDeletable: specifier.flag(.isDeletable) ?? false))
     }
+
+    private func isSecure(_ specifier: Specifier) -> Bool { specifier.flag(.isSecure) == true }
 
     /// The value of the item's key in a dictionary, else the value itself, with the label that the item has for it.
     private func itemTitle(_ value: PropertyListValue, _ item: Specifier, _ labels: ChoiceLabels) -> String {

@@ -54,6 +54,20 @@ package struct PageTree: Sendable {
     /// The pages that child panes lead to from the root.
     package var panes: ArraySlice<Page> { pages.prefix(paneCount) }
 
+    /// The pages from the root to another one through child panes, on the shortest way, without the page itself.
+    package func path(to name: String) -> [Page] {
+        var ways: [String: [Page]] = [Self.root: []]
+        var waiting = [Self.root][...]
+        while let next = waiting.popFirst(), ways[name] == nil {
+            guard let page = self[next], let way = ways[next] else { continue }
+            for file in page.specifiers.compactMap({ $0.kind == .childPane ? $0.file : nil }) where ways[file] == nil {
+                ways[file] = way + [page]
+                waiting.append(file)
+            }
+        }
+        return ways[name] ?? []
+    }
+
     /// Whether there is nothing to show.
     package var isEmpty: Bool { pages.isEmpty }
 

@@ -52,10 +52,13 @@ package struct PageRequest: Sendable {
     package var choices: [String: [SettingChoice]]
     /// Texts of refused input, by key, in the place of those of the values in force.
     package var errors: [String: String]
+    /// Whether the page is that of an item, which leads to no other page and has no lists (PAG-21).
+    package var isOfItem: Bool
 
     package init(
         languages: [String] = [], editor: SettingAccess = .user, values: [String: PageValue] = [:],
-        hidden: Set<String> = [], choices: [String: [SettingChoice]] = [:], errors: [String: String] = [:]
+        hidden: Set<String> = [], choices: [String: [SettingChoice]] = [:], errors: [String: String] = [:],
+        isOfItem: Bool = false
     ) {
         self.languages = languages
         self.editor = editor
@@ -63,6 +66,7 @@ package struct PageRequest: Sendable {
         self.hidden = hidden
         self.choices = choices
         self.errors = errors
+        self.isOfItem = isOfItem
     }
 }
 
@@ -208,6 +212,8 @@ package struct PageView: Sendable, Equatable {
         /// The entry that adds one; nil if none can be added.
         package let add: Specifier?
         package let addTitle: String?
+        /// Whether an item can be changed.
+        package let isItemEditable: Bool
         package let isDeletable: Bool
     }
 

@@ -1,0 +1,74 @@
+// Request for the draft of an item: its page, and the form with Done that comes back.
+
+import TandemOperations
+import TandemPages
+import TandemPropertyList
+
+/// One item of one list, for one browser.
+struct DraftRequest {
+    let place: AppPlace
+    let list: String
+    /// The place of the item; nil for a new one.
+    let item: Int?
+    let languages: [String]
+    let cookie: String
+
+    /// The page of the draft as it begins.
+    func show(_ replies: [ConsoleReply]) -> ConsoleStep {
+        read(replies) { settings, list in
+            guard let draft = settings.draft(of: list, at: item) else { return gone(404) }
+            return page(200, settings, list, draft, item)
+        }
+    }
+
+    /// Done: the list with the item is stored, or the page says why not.
+    func done(_ replies: [ConsoleReply], _ form: SettingsInput) -> ConsoleStep {
+        read(replies) { settings, list in
+            let (values, shown, mark) = form.draft
+            // Somebody may have moved, changed or deleted the item since the page was made.
+            let present = item.map { ItemMark.find(mark ?? "", near: $0, in: list.items, cookie: cookie) }
+            guard present != .some(nil), let first = settings.draft(of: list, at: present ?? nil) else {
+                return gone(409)
+            }
+            let place = present ?? nil
+            var draft = first
+            var input = draft.take(values, shown: shown, of: settings.view(first, languages))
+            guard input.errors.isEmpty, draft.isValid(), let items = draft.done(list.items) else {
+                input.add(draft.errors)
+                let text = input.errors.isEmpty ? "An item needs a value." : nil
+                return page(422, settings, list, first, place, refused: input, refusal: text)
+            }
+            return Console.store(items, in: list, of: settings, cookie) { text in
+                page(422, settings, list, first, place, refused: input, refusal: text)
+            }
+        }
+    }
+
+    private func read(
+        _ replies: [ConsoleReply], _ next: (AppSettings, EditableList) -> ConsoleStep
+    ) -> ConsoleStep {
+        do throws(ControlError) {
+            let settings = try AppSettings(place, schema: try replies[0].get(), state: try replies[1].get())
+            return settings.list(list, languages).map { next(settings, $0) } ?? gone(404)
+        } catch { return .answer(Console.failure(error, cookie)) }
+    }
+
+    private func gone(_ status: Int) -> ConsoleStep {
+        .answer(
+            Console.failure(
+                status, "No such item",
+                "The list has no such item that can be edited, or it was changed meanwhile. Nothing was changed.",
+                cookie))
+    }
+
+    private func page(
+        _ status: Int, _ settings: AppSettings, _ list: EditableList, _ draft: ListDraft, _ item: Int?,
+        refused: PageInput? = nil, refusal: String? = nil
+    ) -> ConsoleStep {
+        let page = ItemPage(
+            list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), app: place, place: item,
+            mark: item.map { ItemMark.make(list.items[$0], cookie: cookie) }, cookie: cookie, refused: refused,
+            refusal: refusal)
+        return .answer(Console.page(status, place, cookie, page.content))
+    }
+}

@@ -1,0 +1,63 @@
+// Draft of one item of a list as HTML: a form with Done, and Cancel as a link, which stores nothing. The draft is the
+// form: nothing of it is kept by the console.
+
+import TandemBase
+import TandemPages
+
+/// The page of a draft.
+struct ItemPage {
+    let list: EditableList
+    let view: PageView
+    let app: AppPlace
+    /// The item to change; nil for a new one.
+    let place: Int?
+    /// The mark of the item as it was shown; nil for a new one.
+    let mark: String?
+    let cookie: String
+    /// The input of a form that was refused, and why, besides its fields.
+    var refused: PageInput?
+    var refusal: String?
+
+    private var back: ConsoleRoute { .settings(app, page: list.page == PageTree.root ? nil : list.page) }
+
+    /// The content of the page.
+    var content: [Markup] {
+        let route = ConsoleRoute.item(app, list: list.key, place: place)
+        let item = place.map { "item \($0 + 1)" } ?? "new item"
+        return [
+            .tag("h1", foreign: "\(list.row.name): \(item)"),
+            refused == nil && refusal == nil ? Markup([]) : .mistakes(refused, refusal, on: view),
+            .tag(
+                "form", .init("method", "post"), .link("action", route), .init("id", "draft"),
+                .init("autocomplete", "off"),
+                of: [hidden(FormToken.field, FormToken.make(for: route, cookie: cookie))]
+                    + (mark.map { [hidden(ItemMark.field, $0)] } ?? []) + view.groups.map(group) + [buttons]),
+        ]
+    }
+
+    private var buttons: Markup {
+        .tag(
+            "p",
+            of: [
+                .tag("button", .init("type", "submit"), text: "Done"), Markup(" "),
+                .tag("a", .link("href", back, fragment: list.row.id), text: "Cancel"),
+            ])
+    }
+
+    private func hidden(_ name: String, _ value: String) -> Markup {
+        .single("input", .init("type", "hidden"), .init("name", name), .init("value", value))
+    }
+
+    private func group(_ group: PageView.Group) -> Markup {
+        let places = view.fieldPlaces
+        var pieces = group.title.map { [Markup.tag("legend", foreign: $0)] } ?? []
+        pieces += group.rows.map { row in
+            SettingRow(
+                row: row, isEditable: places.contains(row.place), typed: row.key.flatMap { refused?.typed[$0] },
+                place: app, form: .draft
+            ).markup
+        }
+        if let footer = group.footer { pieces.append(.tag("p", .init("class", "footer"), foreign: footer)) }
+        return .tag("fieldset", of: pieces)
+    }
+}

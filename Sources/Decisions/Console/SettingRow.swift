@@ -1,0 +1,113 @@
+// Row of a form as HTML: title, layer, control and notes, on a page of an app and in the draft of an item.
+
+import TandemBase
+import TandemPages
+
+/// One row.
+struct SettingRow {
+    /// The form that a row stands in.
+    enum Form {
+        /// A page of an app. Its list, if the row is one that can be edited, has buttons.
+        case page(ListControl?)
+        /// A draft, which has no layers and takes nothing back.
+        case draft
+    }
+
+    let row: PageView.Row
+    /// Whether it has a field.
+    let isEditable: Bool
+    /// The text of a refused form.
+    var typed: String?
+    let place: AppPlace
+    let form: Form
+
+    var markup: Markup {
+        let control = SettingControl(row: row, text: typed ?? row.input, isEditable: isEditable, place: place)
+        let title =
+            control.isLabelled
+            ? Markup.tag("label", .init("class", "title"), .init("for", row.field), foreign: row.name)
+            : .tag("span", .init("class", "title"), .init("id", "\(row.id)-title"), foreign: row.name)
+        return .tag(
+            "div", .init("class", row.error == nil ? "row" : "row wrong"), .init("id", row.id),
+            .optional("data-typed", typed.map { _ in "yes" }),
+            of: [control.hasOwnTitle ? Markup([]) : title, layer] + (isEditable ? [shown] : [])
+                + [list?.markup ?? control.markup, notes])
+    }
+
+    private var list: ListControl? { if case .page(let list) = form { list } else { nil } }
+    private var isOfDraft: Bool { if case .draft = form { true } else { false } }
+
+    private var layer: Markup {
+        guard let layer = row.layer, !isOfDraft else { return Markup([]) }
+        return .tag("span", .init("class", "layer \(layer)"), text: layer == "user" ? "edited" : layer)
+    }
+
+    /// The text that the page shows, by which an edit is told from a field that nobody has touched.
+    private var shown: Markup {
+        .single(
+            "input", .init("type", "hidden"), .init("name", SettingsInput.shown + (row.key ?? "")),
+            .init("value", row.input))
+    }
+
+    private var notes: Markup {
+        var notes = [row.subtitle, row.summary].compactMap(\.self).map { Markup.tag("p", foreign: $0) }
+        if let lock = row.lock, !lock.text.isEmpty { notes.append(.tag("p", .init("class", "lock"), text: lock.text)) }
+        if let author = row.author { notes.append(.tag("p", foreign: "Edited by \(author).")) }
+        if !row.shownDefault.isEmpty, row.shownDefault != row.shown, !isOfDraft {
+            notes.append(.tag("p", foreign: "Default: \(row.shownDefault)"))
+        }
+        if row.needsRestart { notes.append(.tag("p", text: "Takes effect when the app starts again.")) }
+        if row.isSecret, row.isEditable {
+            notes.append(.tag("p", text: "A secret: it can be written and is never shown. Empty leaves it as it is."))
+        }
+        if let error = row.error { notes.append(.tag("p", .init("class", "mistake"), foreign: error)) }
+        if let key = row.key, row.isEdited {
+            notes.append(.ofOtherForm("reset", key, [Markup("Reset "), .tag("bdi", text: row.name)]))
+        }
+        return .tag("div", .init("id", "\(row.id)-notes"), .init("class", "notes"), of: notes)
+    }
+}
+
+extension Markup {
+    /// A button of the page's other form, the one without values, wherever it stands.
+    static func ofOtherForm(
+        _ name: StaticString, _ value: String, label: String? = nil, _ title: [Markup]
+    ) -> Markup {
+        .tag(
+            "button", .init("type", "submit"), .init("form", "resets"), .init("name", "\(name)"), .init("value", value),
+            .optional("aria-label", label), of: title)
+    }
+
+    /// The mistakes of a refused form, where a screen reader begins.
+    static func mistakes(_ input: PageInput?, _ refusal: String?, on view: PageView) -> Markup {
+        let rows = Dictionary(view.rows.compactMap { row in row.key.map { ($0, row) } }) { first, _ in first }
+        let mistakes = (input?.errors ?? [:]).sorted { $0.key < $1.key }.map { key, text in
+            rows[key].map { .tag("a", .init("href", "#" + $0.id), foreign: text) } ?? Markup.tag("bdi", text: text)
+        }
+        let all = (refusal.map { [Markup.tag("bdi", text: $0)] } ?? []) + mistakes
+        return .tag(
+            "div", .init("role", "alert"), .init("class", "mistake"), .init("id", "mistakes"),
+            of: [.tag("p", text: "Nothing was changed."), .tag("ul", of: all.map { .tag("li", of: [$0]) })])
+    }
+}
+
+extension PageView {
+    /// The places of the rows with a field: of rows of one key the first that is editable.
+    var fieldPlaces: Set<Int> {
+        var known: Set<[UInt8]> = []
+        return Set(
+            rows.filter { row in
+                guard let key = row.key, row.isEditable else { return false }
+                if case .list = row.kind { return false }
+                return known.insert([UInt8](key.utf8)).inserted
+            }.map(\.place))
+    }
+}
+
+extension PageView.Row {
+    /// Identifiers of the page's own: keys may have any character.
+    var id: String { "r-\(place)" }
+    var field: String { "f-\(place)" }
+    /// The title, which some rows do not have.
+    var name: String { title.isEmpty ? key ?? "" : title }
+}

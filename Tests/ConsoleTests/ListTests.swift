@@ -1,0 +1,241 @@
+// Lists of an app at the console: items are added, changed, moved and deleted by forms that keep nothing, and each
+// change stores the whole list.
+
+import TandemBase
+import TandemConsole
+import TandemOperations
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import TandemWire
+import Testing
+
+@Suite struct ListTests {
+    private static let lists: [Specifier] = [
+        Specifier(.childPane, ["Title": "More", "File": "More"]),
+        Specifier(
+            .listGroup,
+            [
+                "Key": "a/b", "Title": "Accounts", "Deletable": true,
+                "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "Account", "Key": "user"],
+                "AddSpecifier": ["Type": "PSChildPaneSpecifier", "File": "Account", "Title": "Add an account"],
+            ]),
+        list("tags", ["Type": "PSTextFieldSpecifier", "Title": "Tag"]),
+        list("flags", ["Type": "PSToggleSwitchSpecifier", "Title": "Flag", "DefaultValue": true]),
+        list("levels", ["Type": "PSSliderSpecifier", "Title": "Level", "MaximumValue": 3, "TandemInteger": true]),
+        list("bases", ["Type": "PSMultiValueSpecifier", "Values": ["A", "G"], "Titles": ["Adenine", "Guanine"]]),
+        Specifier(
+            .listGroup, ["Key": "fixed", "Title": "Fixed", "ItemSpecifier": ["Type": "PSTitleValueSpecifier"]]),
+        Specifier(
+            .listGroup,
+            ["Key": "lost", "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "Lost"], "AddSpecifier": [:]]),
+    ]
+    private static let account: [Specifier] = [
+        Specifier(.group, ["Title": "Login"]),
+        Specifier(.textField, ["Key": "user", "Title": "User", "DefaultValue": "me"]),
+        Specifier(.textField, ["Key": "pin", "Title": "Code", "IsSecure": true]),
+        Specifier(
+            .slider, ["Key": "port", "Title": "Port", "MinimumValue": 1, "MaximumValue": 9, "TandemInteger": true]),
+        Specifier(.toggle, ["Key": "tls", "Title": "TLS", "TrueValue": "on", "FalseValue": "off"]),
+        Specifier(.childPane, ["Title": "More", "File": "More"]),
+    ]
+
+    private static func list(_ key: String, _ entry: PropertyListDictionary) -> Specifier {
+        Specifier(
+            .listGroup,
+            [
+                "Key": .string(key), "Title": .string(key), "ItemSpecifier": .dictionary(entry),
+                "AddSpecifier": .dictionary(entry),
+            ])
+    }
+
+    private func browser(_ values: [String: PropertyListValue] = [:]) -> Browser {
+        let pages = [
+            "Root": [], "Lists": Self.lists, "More": [Specifier(.toggle, ["Key": "t"])], "Account": Self.account,
+        ]
+        let root = [Specifier(.childPane, ["Title": "Lists", "File": "Lists"])]
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            (name == "Root" ? root : pages[name]).map { specifiers in
+                [
+                    "Title": .string("\(name)!"),
+                    "PreferenceSpecifiers": .array(specifiers.map { .dictionary($0.entries) }),
+                ]
+            }
+        }
+        let browser = Browser()
+        browser.declarations = tree.named.map(\.specifier).declarations
+        browser.layout = tree.layout(for: SettingsSchema(browser.declarations))
+        for (key, value) in values { browser.rows[key] = ["value": value, "layer": "user"] }
+        browser.enter()
+        return browser
+    }
+
+    private static let page = Browser.page + "/pages/Lists"
+
+    private static func draft(_ key: String, _ place: Int? = nil) -> String {
+        "\(Browser.page)/lists/\(key)/\(place.map { "\($0)" } ?? "new")"
+    }
+
+    /// The value of a hidden field or of a button.
+    private static func value(_ name: String, in page: String, at place: Int = 0) throws -> String {
+        let parts = page.components(between: "name=\"\(name)\" value=\"", and: "\"")
+        return try #require(parts.count > place ? parts[place] : nil, "\(name)")
+    }
+
+    @Test("CON-19: a list has its items, each with the way to its draft, and buttons with names; nothing is markup")
+    func items() throws {
+        let user: PropertyListDictionary = ["user": .string(Browser.markup), "pin": "4711", "port": 1]
+        let browser = browser(["a/b": [.dictionary(user), ["user": "two"]], "fixed": ["one"], "lost": ["x"]])
+        let page = try #require(browser.get(Self.page)?.text)
+        for text in [
+            "<a href=\"\(Browser.page)/lists/a%2Fb/1\"><bdi>two</bdi></a>", "aria-label=\"Delete two\"",
+            "aria-label=\"Move two up\"", "<bdi>Add an account</bdi>", "href=\"\(Self.draft("tags"))\"", "No items.",
+            "<li><bdi>one</bdi></li>", "<li><bdi>x</bdi></li>",
+        ] { #expect(page.contains(text), "\(text)") }
+        for text in [
+            "4711", "<script>alert", "aria-label=\"Move two down\"", "aria-label=\"Delete one\"", "lists/fixed/new",
+            "lists/lost",
+        ] { #expect(!page.contains(text), "\(text)") }
+        browser.rows["a/b"]?["layer"] = "signed"
+        let signed = try #require(browser.get(Self.page)?.text)
+        #expect(signed.contains("<li><bdi>two</bdi></li>") && !signed.contains("lists/a%2Fb"))
+    }
+
+    @Test("CON-19, PAG-20: a new item begins with the defaults; Done stores the whole list, and Cancel is a link")
+    func add() throws {
+        let browser = browser(["a/b": [["user": "one"]]])
+        let page = try #require(browser.get(Self.draft("a%2Fb"))?.text)
+        for text in [
+            "name=\"v.user\" value=\"me\"", "type=\"password\"", "min=\"1\" max=\"9\" step=\"1\"", ">Done</button>",
+            "<a href=\"\(Self.page)#r-1\">Cancel</a>", "Pages and lists within an item are edited in the app.",
+            "<legend><bdi>Login</bdi></legend>",
+        ] { #expect(page.contains(text), "\(text)") }
+        #expect(!page.contains("/pages/More") && !page.contains("class=\"layer"))
+        let edit = "b.user=me&v.user=you&b.pin=&v.pin=4711&b.port=1&v.port=9&b.tls=off&v.tls=off&v.tls=on"
+        let answer = browser.post(Self.draft("a%2Fb"), edit)
+        #expect(answer?.status == 303 && answer?.location == ConsoleRoute(path: Self.page))
+        let item: PropertyListValue = ["user": "you", "pin": "4711", "port": 9, "tls": "on"]
+        #expect(browser.changed == ["a/b": [["user": "one"], item]])
+    }
+
+    @Test("CON-19, PAG-21: Done is refused with the text beside each field and what was typed, and stores nothing")
+    func refused() throws {
+        let browser = browser()
+        let fields = "b.user=me&v.user=you&b.port=1&v.port=10&b.pin=&v.pin=4711&v.other=x"
+        let answer = try #require(browser.post(Self.draft("a%2Fb"), fields))
+        for text in [
+            "Nothing was changed.", "over the maximum 9", "The page has no field &#39;other&#39;.", "value=\"you\"",
+            "value=\"10\"",
+        ] { #expect(answer.text.contains(text), "\(text)") }
+        #expect(answer.status == 422 && !answer.text.contains("4711") && browser.changed == nil)
+        let empty = try #require(browser.post(Self.draft("tags"), "b.value=&v.value="))
+        #expect(empty.status == 422 && empty.text.contains("An item needs a value.") && browser.changed == nil)
+        browser.refusal = .refused(name: "full", text: "too many <b>")
+        let full = try #require(browser.post(Self.draft("tags"), "b.value=&v.value=kept"))
+        #expect(full.status == 422 && full.text.contains("too many &lt;b&gt;") && full.text.contains("value=\"kept\""))
+    }
+
+    @Test(
+        "CON-19, PAG-21: a text, a toggle, a slider and a choice make items that are single values",
+        arguments: [
+            ("tags", "b.value=&v.value=red", "red"), ("flags", "b.value=on&v.value=on", true),
+            ("flags", "b.value=on&v.value=off", false), ("levels", "b.value=0&v.value=2", 2),
+            ("bases", "b.value=&v.value=G", "G"),
+        ] as [(String, String, PropertyListValue)])
+    func singles(key: String, fields: String, value: PropertyListValue) throws {
+        let browser = browser()
+        #expect(browser.get(Self.draft(key))?.status == 200)
+        #expect(browser.post(Self.draft(key), fields)?.status == 303)
+        #expect(browser.changed == .dictionary([key: [value]]))
+    }
+
+    @Test("CON-19: a draft of an item shows it, keeps what no page edits and its secret, and stores it in its place")
+    func edit() throws {
+        let old: PropertyListDictionary = ["user": "one", "pin": "4711", "extra": 1, "port": 3]
+        let browser = browser(["a/b": [["user": "zero"], .dictionary(old)]])
+        let page = try #require(browser.get(Self.draft("a%2Fb", 1))?.text)
+        #expect(page.contains("value=\"one\"") && page.contains("value=\"3\"") && !page.contains("4711"))
+        let mark = try Self.value("item", in: page)
+        let fields = "item=\(mark)&b.user=one&v.user=uno&b.pin=&v.pin="
+        #expect(browser.post(Self.draft("a%2Fb", 1), fields)?.status == 303)
+        var new = old
+        new["user"] = "uno"
+        #expect(browser.changed == ["a/b": [["user": "zero"], .dictionary(new)]])
+    }
+
+    @Test("CON-19: an item that was moved is found, and one that was changed or is gone is never overwritten")
+    func meanwhile() throws {
+        let browser = browser(["tags": ["a", "b"]])
+        let mark = try Self.value("item", in: try #require(browser.get(Self.draft("tags", 1))?.text))
+        browser.rows["tags"]?["value"] = ["b", "a", "c"]
+        #expect(browser.post(Self.draft("tags", 1), "item=\(mark)&b.value=b&v.value=x")?.status == 303)
+        #expect(browser.changed == ["tags": ["x", "a", "c"]])
+        browser.rows["tags"]?["value"] = ["a", "c"]
+        let count = browser.commands.count
+        for fields in ["item=\(mark)&b.value=b&v.value=x", "b.value=a&v.value=x", "item=&b.value=a&v.value=x"] {
+            let gone = browser.post(Self.draft("tags", 1), fields)
+            #expect(gone?.status == 409 && gone?.text.contains("Nothing was changed.") == true, "\(fields)")
+        }
+        #expect(!browser.commands.dropFirst(count).contains { $0.command == .settingsSet })
+    }
+
+    @Test(
+        "CON-19: items are deleted where the list allows it, and moved; a button of an older page touches no other item"
+    )
+    func buttons() throws {
+        let browser = browser(["a/b": [["user": "one"], ["user": "two"]], "tags": ["x", "y"]])
+        let page = try #require(browser.get(Self.page)?.text)
+        let changes =
+            [
+                ("item-remove", 1, ["a/b": [["user": "one"]]]),
+                ("item-up", 0, ["a/b": [["user": "two"], ["user": "one"]]]),
+                ("item-down", 0, ["a/b": [["user": "two"], ["user": "one"]]]), ("item-down", 1, ["tags": ["y", "x"]]),
+            ] as [(String, Int, PropertyListValue)]
+        for (name, place, result) in changes {
+            let value = try Self.value(name, in: page, at: place).replacing("%", with: "%25")
+            #expect(browser.post(Self.page, "\(name)=\(value)")?.status == 303, "\(name)")
+            #expect(browser.changed == result, "\(name)")
+        }
+        let count = browser.commands.count
+        let older = try Self.value("item-remove", in: page, at: 1).replacing("%", with: "%25")
+        let tag = try Self.value("item-down", in: page, at: 1)
+        browser.rows["a/b"]?["value"] = [["user": "one"], ["user": "changed"]]
+        for fields in ["item-remove=\(older)", "item-remove=\(tag)", "item-up=x", "item-up=tags/0", "item-up=t/99/"] {
+            #expect(browser.post(Self.page, fields)?.status == 422, "\(fields)")
+        }
+        #expect(!browser.commands.dropFirst(count).contains { $0.command == .settingsSet })
+    }
+
+    @Test("CON-19: no address leads to a draft of what is no list, is signed, or has no such item")
+    func addresses() {
+        let browser = browser(["tags": ["a"], "levels": [1]])
+        browser.rows["levels"]?["layer"] = "signed"
+        for path in ["t/new", "none/new", "tags/1", "levels/0", "levels/new", "fixed/new", "lost/new", "tags/-1"] {
+            let path = "\(Browser.page)/lists/\(path)"
+            #expect(browser.get(path)?.status == 404, "\(path)")
+        }
+        #expect(browser.post(Self.draft("levels"), "v.value=1")?.status == 404 && browser.changed == nil)
+        for path in ["tags/00", "tags/+0", "tags/0/x", "tags", "tags/old", "/new"] {
+            #expect(ConsoleRoute(path: "\(Browser.page)/lists/\(path)") == nil, "\(path)")
+        }
+    }
+
+    @Test("CON-18: a page below others leads back to each of them")
+    func way() throws {
+        let page = try #require(browser().get(Browser.page + "/pages/More")?.text)
+        let first = "<li><a href=\"\(Browser.page)\">First page</a></li>"
+        #expect(page.contains(first + "<li><a href=\"\(Self.page)\"><bdi>Lists!</bdi></a></li></ol>"))
+    }
+}
+
+extension String {
+    /// The texts between two others, in their order.
+    fileprivate func components(between start: String, and end: String) -> [String] {
+        var (found, rest) = ([String](), self[...])
+        while let begin = rest.firstRange(of: start), let stop = rest[begin.upperBound...].firstRange(of: end) {
+            found.append(String(rest[begin.upperBound..<stop.lowerBound]))
+            rest = rest[stop.upperBound...]
+        }
+        return found
+    }
+}
