@@ -40,10 +40,10 @@ let lean: [LinkerSetting] = [
         .when(configuration: .release))
 ]
 
-func command(_ name: String, folder: String, imports: [String]) -> Target {
+func command(_ name: String, folder: String, imports: [String], excluding: [String] = []) -> Target {
     .executableTarget(
         name: name, dependencies: imports.map { .byName(name: $0) }, path: "Sources/Commands/\(folder)",
-        swiftSettings: strict, linkerSettings: lean)
+        exclude: excluding, swiftSettings: strict, linkerSettings: lean)
 }
 
 func tests(_ name: String, imports: [String], excluding: [String] = []) -> Target {
@@ -144,7 +144,8 @@ let commands: [Target] = [
         ] + values),
     command(
         "SampleApp", folder: "SampleApp",
-        imports: ["PairedSession", "PairedConfiguration", "TandemBase", "TandemPropertyList"]),
+        imports: ["PairedSession", "PairedConfiguration", "TandemBase", "TandemPropertyList"],
+        excluding: ["Settings.bundle"]),
 ]
 
 // Measures in process what needs no daemon; Scripts/bench runs it.

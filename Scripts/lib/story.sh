@@ -2,6 +2,7 @@
 # does not hold shows the logs and ends the script. Sourced; uses $bin, $place, $logs and the processes' functions.
 
 app=org.example.lamp
+pages=$root/Sources/Commands/SampleApp/Settings.bundle
 number=0
 
 tandem() { "$bin/tandem" "$@"; }
@@ -66,7 +67,7 @@ is_reachable() { hub status --json | grep -q '"level":"immediate"'; }
 start_apps() {
     tandem keys new --out "$place/signing.key" >/dev/null
     tandem keys new --out "$place/other.key" >/dev/null
-    start app "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/signing.key.pub"
+    start app "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/signing.key.pub" --pages "$pages"
     start counterpart "$bin/tandem" receive --app $app --device "$place/hub.sock" --reply '{"from":"hub"}'
     wait_for 20 shows volume 50 || fail "the sample app does not show its defaults"
     ok "the sample app runs on the kiosk with its defaults, its counterpart on the hub"
@@ -162,7 +163,7 @@ roll_back() {
     stop app
     # shellcheck disable=SC2016 # expanded by the supervisor
     SWIFT_BACKTRACE=enable=no start app bash -c 'trap "kill \$! ; exit" TERM; while :; do "$@" & wait $!; sleep 0.2; done' supervisor \
-        "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/signing.key.pub" --crash-at 66
+        "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/signing.key.pub" --pages "$pages" --crash-at 66
     wait_for 20 is_answered || fail "no reply of the app that was started again"
     sign signing.key 4 "$target" deadly.config volume=66
     # The app dies over the offer before it can answer: it waits for the app, until that has died three times.

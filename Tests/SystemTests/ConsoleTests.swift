@@ -145,6 +145,49 @@ import Testing
         #expect(!paged.output.contains("volume = 101") && !paged.output.contains("volume = -1"))
     }
 
+    @Test
+    func `CON-19, PAG-20, PAG-21: an item of the sample app's list is added, changed and deleted, and the app has it`()
+        async throws
+    {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let bundle = root.appending(path: "Sources/Commands/SampleApp/Settings.bundle").standardizedFileURL.path
+        app.signal(SIGTERM)
+        _ = try await app.ending()
+        let paged = try Program(
+            "SampleApp",
+            [
+                "--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"], "--pages",
+                bundle,
+            ], named: "paged", in: devices.workspace)
+        try console.enter()
+        let scenes = "\(Self.page)/pages/Scenes"
+        let draft = { (place: String) in "\(Self.page)/lists/scenes/\(place)" }
+        #expect(try await holds(within: .seconds(20)) { try console.get(scenes).body.contains("Add a scene") })
+        let form = try console.formToken(draft("new"), of: "draft")
+        let wrong = try console.post(draft("new"), "form=\(form)&v.name=Night&v.brightness=101")
+        #expect(wrong.status == 422 && wrong.body.contains("over the maximum 100") && wrong.body.contains("Night"))
+        #expect(try console.post(draft("new"), "form=\(form)&v.name=Night&v.brightness=10").status == 303)
+        #expect(try await holds(within: .seconds(10)) { paged.output.contains("Night") })
+        let shown = try await tandem(
+            "settings", "pages", "--app", TwoDevices.app, "--device", devices.workspace["kiosk.sock"], "--language",
+            "de-AT", in: devices.workspace)
+        for text in ["1 item", "  1. Night", "Name: Night, Helligkeit: 10", "Langsam"] {
+            #expect(shown.output.contains(text), "\(text): \(shown)")
+        }
+        let page = try console.get(draft("0")).body
+        let mark = try #require(page.firstMatch(of: /name="item" value="(\w+)"/)).1
+        let other = try console.formToken(draft("0"), of: "draft")
+        let edit = "form=\(other)&item=\(mark)&v.name=Dawn"
+        #expect(try console.post(draft("0"), edit).status == 303)
+        #expect(try await holds(within: .seconds(10)) { paged.output.contains("Dawn") })
+        #expect(try console.post(draft("0"), edit).status == 409, "the item is another one now")
+        let list = try console.get(scenes).body
+        let button = try #require(list.firstMatch(of: /name="item-remove" value="([^"]+)"/)).1
+        #expect(try console.post(scenes, "form=\(try console.formToken(scenes))&item-remove=\(button)").status == 303)
+        #expect(try console.get(scenes).body.contains("No items."))
+        #expect(!paged.output.contains("101"))
+    }
+
     @Test(.enabled(if: geteuid() == 0))
     func `CON-4: another user's connection is hung up, whichever socket it has, and takes no place`() async throws {
         try console.enter()

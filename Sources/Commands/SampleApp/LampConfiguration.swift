@@ -1,5 +1,5 @@
-// Settings of this app: one switch, one bounded number, one text with a pattern. The declaration is the schema: a
-// signed configuration that does not fit it is refused as a whole.
+// Settings of this app: one switch, one bounded number, one text with a pattern, and a list. The declaration is the
+// schema: a signed configuration that does not fit it is refused as a whole.
 
 import PairedConfiguration
 
@@ -10,6 +10,7 @@ final class LampConfiguration: Configuration, @unchecked Sendable {
     @Toggle("Write a line for every message") var logging = false
     @Slider("Alarm volume", in: 0...100, icon: .volume) var volume = 50
     @Edit("Colour of the light", matching: "^#[a-f0-9]{6}$") var colour: String?
+    @Preference("Scenes of the light, one dictionary each") var scenes: [PropertyListValue] = []
 
     /// A real app returns the text of its key here, compiled in; the sample takes it from `--key`, so that it can be
     /// tried with any key.

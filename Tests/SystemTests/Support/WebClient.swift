@@ -123,10 +123,10 @@ final class ConsoleProgram {
             ], body: body)
     }
 
-    /// The token of the form of values on a page.
-    func formToken(_ path: String) throws -> String {
+    /// The token of a form on a page, by default that of its values.
+    func formToken(_ path: String, of form: String = "values") throws -> String {
         let page = try get(path).body
-        let start = try #require(page.range(of: "id=\"values\""), "\(page)")
+        let start = try #require(page.range(of: "id=\"\(form)\""), "\(page)")
         let mark = try #require(page[start.upperBound...].range(of: "name=\"form\" value=\""))
         return String(page[mark.upperBound...].prefix(64))
     }

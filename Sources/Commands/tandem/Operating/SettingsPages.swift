@@ -35,19 +35,38 @@ extension Subcommand {
         guard !names.isEmpty else { throw CommandFailure.refused("the app has no such page") }
         for view in names.compactMap({ PageView.make(tree, document.schema, page: $0, request) }) {
             console.print(Printable.text(view.title ?? view.name))
-            for line in view.groups.flatMap({ PageText.table($0).lines }) { console.print("  \(line)") }
+            let text = PageText(tree: tree, languages: request.languages)
+            for line in view.groups.flatMap({ text.table($0).lines }) { console.print("  \(line)") }
         }
     }
 }
 
 /// A page's groups and rows as text.
-private enum PageText {
-    static func table(_ group: PageView.Group) -> Table {
+private struct PageText {
+    let tree: PageTree
+    let languages: [String]
+
+    func table(_ group: PageView.Group) -> Table {
         var table = Table(Printable.text(group.title ?? "-"), ["title", "value", "key", "state"])
         for row in group.rows {
-            table.add([row.title, value(row), row.key ?? "", state(row)].map { Printable.text($0) })
+            table.add([row.title, Self.value(row), row.key ?? "", Self.state(row)].map { Printable.text($0) })
+            for line in items(of: row) { table.add(line.map { Printable.text($0) }) }
         }
         return table
+    }
+
+    /// A line for each item of a list, with what its page would show.
+    private func items(of row: PageView.Row) -> [[String]] {
+        guard case .list(let list) = row.kind, let key = row.key, let (page, group) = tree.list(key) else { return [] }
+        let values = row.value?.arrayValue ?? []
+        return list.items.enumerated().map { place, item in
+            let draft = ListDraft(of: group, items: values, at: place, in: tree, on: page)
+            let rows = item.page == nil ? [] : draft?.view(in: tree, languages: languages).rows ?? []
+            let shown = rows.filter { $0.key != nil }.map { entry in
+                "\(entry.title.isEmpty ? entry.key ?? "" : entry.title): \(Self.value(entry))"
+            }
+            return ["  \(place + 1). \(item.title)", shown.joined(separator: ", "), "", ""]
+        }
     }
 
     private static func value(_ row: PageView.Row) -> String {
@@ -56,7 +75,7 @@ private enum PageText {
         case .page(let name): "page \(name)"
         case .link(let url): url
         case .mail(let mail): mail.to.joined(separator: ", ")
-        case .list(let list): list.items.map(\.title).joined(separator: ", ")
+        case .list(let list): list.items.count == 1 ? "1 item" : "\(list.items.count) items"
         case .unsupported(let reason): reason
         default: row.shown
         }
