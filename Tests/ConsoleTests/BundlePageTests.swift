@@ -49,13 +49,17 @@ import Testing
         Specifier(.datePicker, ["Key": "day", "DatePickerMode": "Date"]),
     ]
 
+    private func pages(_ pages: [String: [Specifier]], _ strings: StringsTables = StringsTables()) -> PageTree {
+        PageTree(strings: strings) { name throws(SettingsBundleProblem) in
+            pages[name].map { ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })] }
+        }
+    }
+
     private func browser() -> Browser {
         var strings = StringsTables()
         _ = strings.add(["Sound": "Ton", "Slow": "Langsam", "Fast": "Eilig"], table: "Root", language: "de")
-        let pages = ["Root": Self.root, "More": Self.more, "Account": [Specifier(.textField, ["Key": "name"])]]
-        let tree = PageTree(strings: strings) { name throws(SettingsBundleProblem) in
-            pages[name].map { ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })] }
-        }
+        let account = [Specifier(.textField, ["Key": "name"])]
+        let tree = pages(["Root": Self.root, "More": Self.more, "Account": account], strings)
         let browser = Browser()
         browser.declarations = tree.named.map(\.specifier).declarations
         browser.layout = tree.layout(for: SettingsSchema(browser.declarations))
@@ -75,7 +79,7 @@ import Testing
             "<a href=\"\(Browser.page)/pages/More\"><bdi>More</bdi></a>",
             "<a href=\"https://example.org/?a=b&amp;c\" rel=\"noreferrer\"><bdi>Site</bdi></a>",
             "<a href=\"mailto:a%40b?subject=x%26bcc%3Dy\" rel=\"noreferrer\">", "<bdi>javascript:alert(1)</bdi>",
-            "disabled><bdi>Press</bdi></button>", "The app has a view of its own",
+            "><bdi>Press</bdi></button>", "The app has a view of its own",
             "Entries of this type are not known.",
             "<output id=\"f-15\"><bdi>&lt;1.0&gt;</bdi></output>", "Shown only.",
             "<li><a href=\"\(Browser.page)/lists/accounts/0\"><bdi>&lt;i&gt;</bdi></a></li>",
@@ -90,6 +94,41 @@ import Testing
             "name=\"v.volume\" value=\"9\" disabled",
         ] { #expect(other.contains(text), "\(text)") }
         #expect(!other.contains("b.volume"))
+    }
+
+    @Test(
+        "CON-18, PAG-22: a button and a view of the app's own are shown with value and reason, a link with its target")
+    func shown() throws {
+        let specifiers = [
+            Specifier(.button, ["Key": "login", "Title": "Log in", "DefaultValue": "Log <out>"]),
+            Specifier(.custom, ["Key": "own", "Title": "Own", "DefaultValue": "<7>"]),
+            Specifier(.openURL, ["Title": "Site", "File": "https://example.org/?a=b", "IASKTextAlignment": "x"]),
+            Specifier(.mailCompose, ["Title": "Write", "IASKMailComposeToRecipents": ["a@b", "c@d"]]),
+            Specifier(
+                .multiValue,
+                ["Key": "m", "Values": ["a"], "Titles": ["A"], "FooterText": "Below <b>", "DefaultValue": "a"]),
+            Specifier(
+                .textView,
+                ["Key": "text", "AutocapitalizationType": "Words", "AutocorrectionType": "No", "KeyboardType": "URL"]),
+            Specifier(.textField, ["Key": "right", "IASKTextAlignment": "IASKUITextAlignmentRight"]),
+            Specifier(.datePicker, ["Key": "at", "DatePickerMode": "Time", "MinuteInterval": 15]),
+        ]
+        let browser = Browser()
+        browser.declarations = specifiers.declarations
+        browser.layout = pages(["Root": specifiers]).layout(for: SettingsSchema(browser.declarations))
+        browser.enter()
+        let page = try #require(browser.get(Browser.page)?.text)
+        for text in [
+            "aria-describedby=\"r-0-notes\"><bdi>Log &lt;out&gt;</bdi></button><p>This button works in the app alone.</p>",
+            "<output id=\"f-1\"><bdi>&lt;7&gt;</bdi></output><p>The app has a view of its own for it.</p>",
+            "<bdi>https://example.org/?a=b</bdi>", "<bdi>a@b, c@d</bdi>", "<bdi>Below &lt;b&gt;</bdi>",
+            "inputmode=\"url\" autocapitalize=\"words\" spellcheck=\"false\"", "class=\"row right\"",
+            "class=\"row center\" id=\"r-0\"", "step=\"900\"",
+        ] { #expect(page.contains(text), "\(text)") }
+        let date = try #require(PropertyListDate(millisecondsSince1970: 7 * 60_000))
+        browser.rows["at"] = ["value": .date(date), "layer": "user"]
+        let other = try #require(browser.get(Browser.page)?.text)
+        #expect(other.contains("value=\"00:07\"") && !other.contains("step="), "a browser would send nothing")
     }
 
     @Test("CON-18: another page is edited at its own address, in the reader's language, and a search finds its rows")

@@ -30,6 +30,9 @@ package enum ConsoleFiles {
         .row > .radio, .row > ul { grid-column: 1 / -1; margin: 0; }
         .radio label { display: flex; gap: .5rem; align-items: center; font-weight: normal; }
         .radio input { min-block-size: 0; }
+        .row.center > .title, .row.center > a { text-align: center; }
+        .row.right > .title, .row.right > a { text-align: end; }
+        .row > .target { grid-column: 1 / -1; margin: 0; font-size: .875rem; }
         .row > .list { grid-column: 1 / -1; }
         .list ol { margin-block: 0 .5rem; }
         .list li > * { margin-inline-end: .5rem; margin-block: .125rem; }

@@ -42,12 +42,19 @@ struct SettingControl {
         case .radio(let choices): return radio(choices)
         case .date(let traits): return date(traits)
         case .titleValue: return .tag("output", .init("id", row.field), foreign: row.shown)
-        case .button: return .tag("button", .init("type", "button"), .flag("disabled"), foreign: row.name)
-        case .link(let url): return link(.address(url), orText: url)
-        case .mail(let mail): return link(.address(mail.address), orText: mail.to.joined(separator: ", "))
+        case .button:
+            return Markup([
+                .tag("button", .init("type", "button"), .flag("disabled"), described, foreign: row.name),
+                .tag("p", text: "This button works in the app alone."),
+            ])
+        case .link(let url): return link(.address(url), to: url)
+        case .mail(let mail): return link(.address(mail.address), to: mail.to.joined(separator: ", "))
         case .page(let name): return .tag("a", .link("href", .settings(place, page: name)), foreign: row.name)
         case .list(let list): return .tag("ul", of: list.items.map { .tag("li", foreign: $0.title) })
-        case .custom: return .tag("p", text: "The app has a view of its own for it.")
+        case .custom:
+            let value = Markup.tag("output", .init("id", row.field), foreign: row.shown)
+            return Markup(
+                (row.shown.isEmpty ? [] : [value]) + [.tag("p", text: "The app has a view of its own for it.")])
         case .unsupported(let reason): return .tag("p", text: reason)
         }
     }
@@ -100,13 +107,16 @@ struct SettingControl {
         input(
             "text", .init("dir", "auto"), .optional("inputmode", traits.inputMode),
             .optional("placeholder", traits.placeholder),
+            .init("autocapitalize", traits.autocapitalize),
             .init("spellcheck", traits.correction == .no ? "false" : "true"))
     }
 
     private func area(_ traits: TextTraits) -> Markup {
         .tag(
             "textarea", .init("id", row.field), name, .init("rows", "4"), .init("dir", "auto"),
-            .optional("placeholder", traits.placeholder), disabled, described, invalid, text: text)
+            .optional("placeholder", traits.placeholder), .optional("inputmode", traits.inputMode),
+            .init("autocapitalize", traits.autocapitalize),
+            .init("spellcheck", traits.correction == .no ? "false" : "true"), disabled, described, invalid, text: text)
     }
 
     private func suggesting(_ choices: PageView.Choices) -> Markup {
@@ -156,16 +166,20 @@ struct SettingControl {
             }
         // A browser blanks a date that it cannot show, such as one of the year 12026.
         guard text.isEmpty || text.utf8.count == count else { return input("text") }
-        return input(type)
+        // Minutes between the steps would be a mistake for a browser, which then sends nothing of the form.
+        let minute = traits.mode == .date ? nil : text.isEmpty ? 0 : Int(text.suffix(2))
+        guard traits.minuteInterval > 1, let minute, minute % traits.minuteInterval == 0 else { return input(type) }
+        return input(type, .init("step", "\(traits.minuteInterval * 60)"))
     }
 
     // MARK: addresses
 
-    private func link(_ address: Markup.Attribute?, orText text: String) -> Markup {
-        guard let address else {
-            return Markup([.tag("span", .init("class", "title"), foreign: row.name), .tag("p", foreign: text)])
-        }
-        return .tag("a", address, .init("rel", "noreferrer"), foreign: row.name)
+    /// The link, and where it leads; without an address that is one for browsers the text alone.
+    private func link(_ address: Markup.Attribute?, to text: String) -> Markup {
+        let title =
+            address.map { .tag("a", $0, .init("rel", "noreferrer"), foreign: row.name) }
+            ?? Markup.tag("span", .init("class", "title"), foreign: row.name)
+        return Markup([title, .tag("p", .init("class", "target"), foreign: text)])
     }
 }
 
@@ -180,6 +194,12 @@ extension TextTraits {
         case .alphabet, .numbersAndPunctuation, .namePhonePad, .asciiCapable: nil
         }
     }
+
+    fileprivate var autocapitalize: String { capitalization == .allCharacters ? "characters" : capitalization.word }
+}
+
+extension TextTraits.Capitalization {
+    fileprivate var word: String { rawValue.lowercased() }
 }
 
 extension PageView.Mail {

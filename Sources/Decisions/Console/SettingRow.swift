@@ -28,7 +28,7 @@ struct SettingRow {
             ? Markup.tag("label", .init("class", "title"), .init("for", row.field), foreign: row.name)
             : .tag("span", .init("class", "title"), .init("id", "\(row.id)-title"), foreign: row.name)
         return .tag(
-            "div", .init("class", row.error == nil ? "row" : "row wrong"), .init("id", row.id),
+            "div", .init("class", (["row"] + classes).joined(separator: " ")), .init("id", row.id),
             .optional("data-typed", typed.map { _ in "yes" }),
             of: [control.hasOwnTitle ? Markup([]) : title, layer] + (isEditable ? [shown] : [])
                 + [list?.markup ?? control.markup, notes])
@@ -36,6 +36,16 @@ struct SettingRow {
 
     private var list: ListControl? { if case .page(let list) = form { list } else { nil } }
     private var isOfDraft: Bool { if case .draft = form { true } else { false } }
+
+    private var classes: [String] {
+        let alignment: [String] =
+            switch row.alignment {
+            case .center: ["center"]
+            case .right: ["right"]
+            case .left, .natural: []
+            }
+        return alignment + (row.error == nil ? [] : ["wrong"])
+    }
 
     private var layer: Markup {
         guard let layer = row.layer, !isOfDraft else { return Markup([]) }
@@ -50,7 +60,9 @@ struct SettingRow {
     }
 
     private var notes: Markup {
-        var notes = [row.subtitle, row.summary].compactMap(\.self).map { Markup.tag("p", foreign: $0) }
+        // A radio group's is that of its section.
+        let footer: String? = if case .choice(let choices) = row.kind { choices.footer } else { nil }
+        var notes = [row.subtitle, footer, row.summary].compactMap(\.self).map { Markup.tag("p", foreign: $0) }
         if let lock = row.lock, !lock.text.isEmpty { notes.append(.tag("p", .init("class", "lock"), text: lock.text)) }
         if let author = row.author { notes.append(.tag("p", foreign: "Edited by \(author).")) }
         if !row.shownDefault.isEmpty, row.shownDefault != row.shown, !isOfDraft {
