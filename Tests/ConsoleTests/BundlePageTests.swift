@@ -109,8 +109,13 @@ import Testing
                 ["Key": "m", "Values": ["a"], "Titles": ["A"], "FooterText": "Below <b>", "DefaultValue": "a"]),
             Specifier(
                 .textView,
-                ["Key": "text", "AutocapitalizationType": "Words", "AutocorrectionType": "No", "KeyboardType": "URL"]),
-            Specifier(.textField, ["Key": "right", "IASKTextAlignment": "IASKUITextAlignmentRight"]),
+                [
+                    "Key": "text", "AutocapitalizationType": "Words", "AutocorrectionType": "No", "KeyboardType": "URL",
+                    "IASKPlaceholder": "<two>",
+                ]),
+            Specifier(
+                .textField,
+                ["Key": "right", "IASKTextAlignment": "IASKUITextAlignmentRight", "IASKPlaceholder": "<one>"]),
             Specifier(.datePicker, ["Key": "at", "DatePickerMode": "Time", "MinuteInterval": 15]),
         ]
         let browser = Browser()
@@ -123,6 +128,7 @@ import Testing
             "<output id=\"f-1\"><bdi>&lt;7&gt;</bdi></output><p>The app has a view of its own for it.</p>",
             "<bdi>https://example.org/?a=b</bdi>", "<bdi>a@b, c@d</bdi>", "<bdi>Below &lt;b&gt;</bdi>",
             "inputmode=\"url\" autocapitalize=\"words\" spellcheck=\"false\"", "class=\"row right\"",
+            "placeholder=\"&lt;one&gt;\"", "placeholder=\"&lt;two&gt;\"",
             "class=\"row center\" id=\"r-0\"", "step=\"900\"",
         ] { #expect(page.contains(text), "\(text)") }
         let date = try #require(PropertyListDate(millisecondsSince1970: 7 * 60_000))

@@ -175,8 +175,13 @@ import Testing
             Specifier(.button, ["Key": "login", "Title": "Log in", "DefaultValue": "Log out"]),
             Specifier(.openURL, ["Title": "Site", "File": "https://example.org/?a=b"]),
             Specifier(.mailCompose, ["IASKMailComposeToRecipents": ["a@example.org"], "IASKMailComposeSubject": "Hi"]),
+            Specifier(.childPane, ["Key": "tone", "Title": "Tone", "File": "Root"]),
+            Specifier(.textField, ["Key": "tone", "DefaultValue": "low"]),
+            Specifier(.toggle, ["Key": "on", "IASKSubtitle": ["YES": "is on", "NO": "is off"], "DefaultValue": true]),
         ]
         let shown = try view(specifiers)
+        #expect(shown.rows[3].subtitle == "low" && shown.rows[3].kind == .page("Root"))
+        #expect(shown.rows[5].subtitle == "is on")
         #expect(shown.rows[0].title == "Log out" && shown.rows[0].kind == .button && shown.rows[0].alignment == .center)
         #expect(shown.rows[1].kind == .link(url: "https://example.org/?a=b"))
         guard case .mail(let mail) = shown.rows[2].kind else { throw TestFailure() }
