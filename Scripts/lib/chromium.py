@@ -1,0 +1,85 @@
+"""Chromium without a window, through its driver (W3C WebDriver). It needs Debian's packages chromium and chromium-driver."""
+import base64
+import http.client
+import json
+import subprocess
+import time
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+TAB, ENTER = "\ue004", "\ue007"
+
+
+class Driver:
+    """A browser through its driver (W3C WebDriver)."""
+
+    def __init__(self, port=9777):
+        self.process = subprocess.Popen(["chromedriver", f"--port={port}", "--silent"], stdout=subprocess.DEVNULL)
+        self.port, self.session = port, ""
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--hide-scrollbars"]
+        for _ in range(100):
+            try:
+                found = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
+                    "goog:chromeOptions": {"args": arguments}}}})
+                break
+            except ConnectionError:
+                time.sleep(0.1)
+        self.session = f"/session/{found['sessionId']}"
+
+    def call(self, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request(method, self.session + path, None if body is None else json.dumps(body))
+        answer = json.loads(connection.getresponse().read())["value"]
+        if isinstance(answer, dict) and "error" in answer:
+            raise RuntimeError(f"{path}: {answer['message']}")
+        return answer
+
+    def end(self):
+        try:
+            self.call("DELETE", "")
+        finally:
+            self.process.terminate()
+            self.process.wait()
+
+    def go(self, url):
+        self.call("POST", "/url", {"url": url})
+
+    def run(self, script, *values):
+        return self.call("POST", "/execute/sync", {"script": script, "args": list(values)})
+
+    def find(self, css):
+        return self.call("POST", "/element", {"using": "css selector", "value": css})[ELEMENT]
+
+    def click(self, css):
+        self.call("POST", f"/element/{self.find(css)}/click", {})
+
+    def scripts(self, are_allowed):
+        """Scripts of pages run or do not; those of the driver do."""
+        self.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setScriptExecutionDisabled", "params": {
+            "value": not are_allowed}})
+
+    def all(self, css):
+        return [found[ELEMENT] for found in self.call("POST", "/elements", {"using": "css selector", "value": css})]
+
+    def keys(self, element, text):
+        self.call("POST", f"/element/{element}/value", {"text": text})
+
+    def size(self, width, height):
+        self.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}})
+
+    def dark(self, is_dark):
+        self.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {
+            "features": [{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}]}})
+
+    def picture(self, folder, name):
+        if folder:
+            (folder / f"{name}.png").write_bytes(base64.b64decode(self.call("GET", "/screenshot")))
+
+    def wait(self, script, *values):
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            if self.run("return " + script, *values):
+                return True
+            time.sleep(0.05)
+        return False
