@@ -220,6 +220,21 @@ import Testing
         }
     }
 
+    @Test("CON-16, CON-19: a list of a secondary is edited by its primary if the app has opened it, and only then")
+    func secondary() throws {
+        let browser = browser(["tags": ["a"]])
+        let path = "/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Self.draft("tags"))"
+        #expect(browser.get(path)?.status == 404 && browser.post(path, "v.value=b")?.status == 404)
+        let list = try #require(browser.declarations.firstIndex { $0.name == "tags" })
+        let old = browser.declarations[list]
+        browser.declarations[list] = SettingDeclaration(
+            name: old.name, type: old.type, editor: old.editor, summary: "", access: .counterpart,
+            initialValue: old.initialValue)
+        #expect(browser.get(path)?.status == 200)
+        #expect(browser.post(path, "v.value=b")?.status == 303 && browser.changed == ["tags": ["a", "b"]])
+        #expect(browser.commands.last?.body["pairing"]?.dataValue?.first == 1)
+    }
+
     @Test("CON-18: a page below others leads back to each of them")
     func way() throws {
         let page = try #require(browser().get(Browser.page + "/pages/More")?.text)
