@@ -22,8 +22,8 @@ import Testing
     }
 
     /// A value that the app has shown, now or soon.
-    private func shows(_ line: String) async throws -> Bool {
-        try await holds(within: .seconds(10)) { app.output.contains("value \(line)") }
+    private func shows(_ line: String, in other: Program? = nil) async throws -> Bool {
+        try await holds(within: .seconds(10)) { (other ?? app).output.contains("value \(line)") }
     }
 
     @Test func `CON-2, CON-12: a browser that is let in edits a value, and the app has it; a mistake changes nothing`()
@@ -185,6 +185,23 @@ import Testing
         let button = try #require(list.firstMatch(of: /name="item-remove" value="([^"]+)"/)).1
         #expect(try console.post(scenes, "form=\(try console.formToken(scenes))&item-remove=\(button)").status == 303)
         #expect(try console.get(scenes).body.contains("No items."))
+        // The same in a terminal, and from the paired primary, to which the app has opened nothing.
+        func typing(_ lines: String...) async throws -> Program.Ending {
+            try await tandem(
+                "settings", "edit", "--app", TwoDevices.app, "--device", devices.workspace["kiosk.sock"],
+                in: devices.workspace, input: lines.joined(separator: "\n"))
+        }
+        let typed = try await typing("4", "1", "add", "1 Noon", "2 90", "done", "back", "back", "1 33", "quit")
+        #expect(typed.status == 0, "\(typed)")
+        let late = try await typing("4", "1", "add", "2 101", "done", "back", "back", "1 34")
+        #expect(late.status == 1 && late.errors.contains("over the maximum 100"), "\(late)")
+        #expect(try await holds(within: .seconds(10)) { paged.output.contains("Noon") })
+        #expect(try console.get(scenes).body.contains("<bdi>Noon</bdi>"))
+        let far = try await tandem(
+            "settings", "edit", "--app", TwoDevices.app, "--device", devices.workspace["hub.sock"], "--secondary",
+            "kiosk", in: devices.workspace, input: "1 44\n")
+        #expect(far.status == 1, "\(far)")
+        #expect(try await shows("volume = 33", in: paged) && !paged.output.contains("volume = 34"))
         #expect(!paged.output.contains("101"))
     }
 

@@ -44,7 +44,8 @@ extension Subcommand {
             keysNew, keysShow, keySetInit, keySetRotate, keySetRevoke, keySetShow, keySetExport, cosign, sign, verify,
             trustAdd, trustList, trustRemove, trustReplace, apply, configurationList, configurationShow,
             configurationWithdraw, identifierAccept, identifierClear,
-            settingsPages, settingsList, settingsGet, settingsSet, settingsReset, settingsWatch, settingsExport,
+            settingsPages, settingsEdit, settingsList, settingsGet, settingsSet, settingsReset, settingsWatch,
+            settingsExport,
             settingsImport,
             settingsSchema,
         ]

@@ -19,18 +19,10 @@ extension Subcommand {
         notes: "Hidden rows and the values of secrets are never printed.",
         examples: ["settings pages --app org.example.lamp", "settings pages --app org.example.lamp --page Sound"]
     ) { arguments, console in
-        let body = try arguments.settings([:])
-        let schema = try arguments.ask(.settingsSchema, body)["schema"]?.dataValue ?? []
-        let rows = try arguments.ask(.settingsGet, body)["settings"]?.arrayValue ?? []
-        let document: SchemaDocument
-        do { document = try SchemaDocument(reading: schema) } catch {
-            throw CommandFailure.refused("the app's schema: \(error)")
-        }
+        let document = try arguments.schema()
         let tree = PageTree(document)
-        let request = PageRequest(
-            languages: arguments.value("language").map { [$0] } ?? [],
-            editor: arguments.has("secondary") ? .counterpart : .user,
-            values: PageValue.all(in: rows.compactMap(\.dictionaryValue)))
+        var request = arguments.pageRequest
+        request.values = try arguments.pageValues()
         let names = tree.panes.map(\.name).filter { name in arguments.value("page").map { $0 == name } ?? true }
         guard !names.isEmpty else { throw CommandFailure.refused("the app has no such page") }
         for view in names.compactMap({ PageView.make(tree, document.schema, page: $0, request) }) {
@@ -38,6 +30,28 @@ extension Subcommand {
             let text = PageText(tree: tree, languages: request.languages)
             for line in view.groups.flatMap({ text.table($0).lines }) { console.print("  \(line)") }
         }
+    }
+}
+
+extension Arguments {
+    /// The schema of the app that the arguments name.
+    func schema() throws -> SchemaDocument {
+        let bytes = try ask(.settingsSchema, try settings([:]))["schema"]?.dataValue ?? []
+        do { return try SchemaDocument(reading: bytes) } catch {
+            throw CommandFailure.refused("the app's schema: \(error)")
+        }
+    }
+
+    /// Its values in force, as the daemon knows them.
+    func pageValues() throws -> [String: PageValue] {
+        let rows = try ask(.settingsGet, try settings([:]))["settings"]?.arrayValue ?? []
+        return PageValue.all(in: rows.compactMap(\.dictionaryValue))
+    }
+
+    /// The reader of its pages.
+    var pageRequest: PageRequest {
+        PageRequest(
+            languages: value("language").map { [$0] } ?? [], editor: has("secondary") ? .counterpart : .user)
     }
 }
 
@@ -49,7 +63,7 @@ private struct PageText {
     func table(_ group: PageView.Group) -> Table {
         var table = Table(Printable.text(group.title ?? "-"), ["title", "value", "key", "state"])
         for row in group.rows {
-            table.add([row.title, Self.value(row), row.key ?? "", Self.state(row)].map { Printable.text($0) })
+            table.add([row.title, row.text, row.key ?? "", row.state].map { Printable.text($0) })
             for line in items(of: row) { table.add(line.map { Printable.text($0) }) }
         }
         return table
@@ -63,27 +77,30 @@ private struct PageText {
             let draft = ListDraft(of: group, items: values, at: place, in: tree, on: page)
             let rows = item.page == nil ? [] : draft?.view(in: tree, languages: languages).rows ?? []
             let shown = rows.filter { $0.key != nil }.map { entry in
-                "\(entry.title.isEmpty ? entry.key ?? "" : entry.title): \(Self.value(entry))"
+                "\(entry.title.isEmpty ? entry.key ?? "" : entry.title): \(entry.text)"
             }
             return ["  \(place + 1). \(item.title)", shown.joined(separator: ", "), "", ""]
         }
     }
+}
 
-    private static func value(_ row: PageView.Row) -> String {
-        if row.isSecret { return SettingError.redacted }
-        return switch row.kind {
+extension PageView.Row {
+    /// Its value for people.
+    var text: String {
+        if isSecret { return SettingError.redacted }
+        return switch kind {
         case .page(let name): "page \(name)"
         case .link(let url): url
         case .mail(let mail): mail.to.joined(separator: ", ")
         case .list(let list): list.items.count == 1 ? "1 item" : "\(list.items.count) items"
         case .unsupported(let reason): reason
-        default: row.shown
+        default: shown
         }
     }
 
-    /// Why the row is as it is: rule, lock, edit.
-    private static func state(_ row: PageView.Row) -> String {
-        let edit = row.isEdited ? row.author.map { "Edited by \($0)." } ?? "Edited." : nil
-        return [row.error, row.lock?.text, edit].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: " ")
+    /// Why it is as it is: rule, lock, edit.
+    var state: String {
+        let edit = isEdited ? author.map { "Edited by \($0)." } ?? "Edited." : nil
+        return [error, lock?.text, edit].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: " ")
     }
 }

@@ -1,0 +1,68 @@
+// `settings edit`: an app's pages as a form on a terminal, or from a script's standard input. The app's schema judges
+// each line before the daemon sees it, and the page is shown again with the values of now.
+
+import Glibc
+import TandemControl
+import TandemOperations
+import TandemPages
+import TandemPropertyList
+import TandemWire
+
+extension Subcommand {
+    static let settingsEdit = Subcommand(
+        path: ["settings", "edit"], summary: "edit an app's settings pages line by line",
+        options: [
+            .device, .secondary, .application.required,
+            .valued("page", "NAME", "begin on this page (default: the first one)"),
+            .valued("language", "TAG", "the language of its texts, such as de-AT, if the app has it"),
+        ],
+        notes:
+            "Lines:\n\(SettingsForm.help)\nWithout a terminal the first line that is refused ends it, with exit code 1.",
+        examples: [
+            "settings edit --app org.example.lamp",
+            "settings edit --app org.example.lamp --page Sound < lines",
+        ]
+    ) { arguments, console in
+        let start = arguments.value("page") ?? PageTree.root
+        guard var form = SettingsForm(try arguments.schema(), page: start, arguments.pageRequest) else {
+            throw CommandFailure.refused("the app has no such page")
+        }
+        let isTerminal = isatty(STDIN_FILENO) == 1
+        var step = SettingsForm.Step.show
+        editing: while true {
+            switch step {
+            case .show:
+                for line in form.lines(try arguments.pageValues()) { console.print(Printable.text(line)) }
+            case .say(let text):
+                for line in text.split(separator: "\n") { console.print(Printable.text(String(line))) }
+            case .refuse(let text):
+                // Whatever follows in a script may be meant for another place.
+                guard isTerminal else { throw CommandFailure.refused(Printable.text(text)) }
+                console.warn(Printable.text(text))
+            case .set(let values, let empty):
+                var body: PropertyListDictionary = ["values": .dictionary(values)]
+                if !empty.isEmpty { body["nothing"] = .array(empty.map { .string($0) }) }
+                step = try arguments.send(.settingsSet, body)
+                if step == .show { form.isStored() }
+                continue editing
+            case .reset(let keys):
+                step = try arguments.send(.settingsReset, ["keys": .array(keys.map { .string($0) })])
+                continue editing
+            case .end: break editing
+            }
+            if isTerminal { console.write("> ") }
+            guard let line = readLine() else { break }
+            step = form.take(line, try arguments.pageValues())
+        }
+    }
+}
+
+extension Arguments {
+    /// Sends a change; its refusal is a text for the person.
+    fileprivate func send(_ command: ControlName, _ body: PropertyListDictionary) throws -> SettingsForm.Step {
+        do {
+            _ = try ask(command, try settings(body))
+            return .show
+        } catch ControlError.refused(_, let text) { return .refuse(text) }
+    }
+}

@@ -1,0 +1,235 @@
+// Pages of an app as a form of lines: what a person types becomes a change of one field, a step to another page, or the
+// draft of an item. It has no input and no output of its own; numbers are those of the rows that were shown last.
+
+import TandemBase
+import TandemOperations
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+
+/// A person's place in the pages of an app.
+struct SettingsForm {
+    /// The effect of a line.
+    enum Step: Equatable {
+        /// The place is shown again, with the values of now.
+        case show
+        case say(String)
+        /// Nothing was changed, and why.
+        case refuse(String)
+        /// A change for the daemon; ``isStored()`` follows if it is taken.
+        case set(PropertyListDictionary, empty: [String] = [])
+        case reset([String])
+        case end
+    }
+
+    private enum Word: String {
+        case quit, help, back, cancel, done, add, reset, empty, delete, up, down
+    }
+
+    private enum Place {
+        case page(String)
+        case list(String)
+        case draft(list: String, ListDraft, of: PropertyListValue?)
+    }
+
+    private let document: SchemaDocument
+    private let tree: PageTree
+    private var request: PageRequest
+    private var way: [Place]
+    /// The rows and items as they were shown last.
+    private var rows: [PageView.Row] = []
+    private var items: [PropertyListValue] = []
+
+    static let help = """
+        N TEXT    give row N a value             N         open row N, or show its choices
+        empty N   take its value away            reset N   take the edit of row N back
+        add       begin a new item of a list     up N, down N, delete N   move or delete an item
+        done      store the draft of an item     cancel    drop it
+        back      to where you came from         quit      end
+        """
+
+    /// Begins on a page.
+    init?(_ document: SchemaDocument, page: String, _ request: PageRequest) {
+        (self.document, tree, self.request) = (document, PageTree(document), request)
+        way = [.page(page)]
+        guard tree.panes.contains(where: { $0.name == page }) else { return nil }
+    }
+
+    // MARK: showing
+
+    /// The place as text.
+    /// - Parameter values: those of now.
+    mutating func lines(_ values: [String: PageValue]) -> [String] {
+        request.values = values
+        switch way[way.count - 1] {
+        case .page(let name):
+            guard let view = PageView.make(tree, document.schema, page: name, request) else { return [] }
+            rows = view.rows
+            return [view.title ?? view.name] + numbered(view)
+        case .draft(let key, let draft, let old):
+            let view = draft.view(in: tree, languages: request.languages)
+            rows = view.rows
+            let wrong = draft.errors.map { "  \($0.description)" }
+            return ["\(key): \(old == nil ? "new item" : "item"), ends with done or cancel"] + numbered(view) + wrong
+        case .list(let key):
+            guard let (row, list) = list(key) else { return ["The list cannot be edited."] }
+            items = row.value?.arrayValue ?? []
+            let shown = list.items.enumerated().map { "  \($0 + 1)  \($1.title)" }
+            let adding = list.add == nil ? [] : ["  add  \(list.addTitle ?? "a new item")"]
+            return [row.title] + (shown.isEmpty ? ["  No items."] : shown) + adding
+        }
+    }
+
+    private func numbered(_ view: PageView) -> [String] {
+        var number = 0
+        return view.groups.flatMap { group in
+            var table = Table(group.title ?? "-", ["", "title", "value", "state"])
+            for row in group.rows {
+                number += 1
+                table.add(["\(number)", row.title.isEmpty ? row.key ?? "" : row.title, row.text, row.state])
+            }
+            return table.lines.map { "  \($0)" }
+        }
+    }
+
+    // MARK: lines
+
+    /// Takes a line.
+    mutating func take(_ line: String, _ values: [String: PageValue]) -> Step {
+        request.values = values
+        let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+        guard let first = words.first else { return .show }
+        let rest = words.count > 1 ? words[1] : nil
+        let word = Word(rawValue: first)
+        switch (word, way[way.count - 1]) {
+        case (.quit, _): return .end
+        case (.help, _): return .say(Self.help)
+        case (.back, .page), (.back, .list), (.cancel, .draft): return back()
+        case (.done, .draft(let key, let draft, let old)): return done(key, draft, old)
+        case (.add, .list(let key)): return open(key, at: nil)
+        case (_, .list(let key)): return inList(key, word, rest ?? first, isAlone: rest == nil)
+        case (.reset, .page), (.empty, _):
+            guard let row = rest.flatMap({ Int($0) }).flatMap(row) else { return Self.noRow }
+            guard word == .reset else { return edit(row, "") }
+            return row.key.map { row.isEdited ? .reset([$0]) : .refuse("It has no edit.") } ?? Self.noRow
+        default:
+            guard let row = Int(first).flatMap(row) else { return Self.unknown }
+            return rest.map { edit(row, $0) } ?? open(row)
+        }
+    }
+
+    /// The change was taken: a draft has ended.
+    mutating func isStored() {
+        if case .draft = way[way.count - 1] { way.removeLast() }
+    }
+
+    private static var unknown: Step { .refuse("Type help for what can be typed.") }
+    private static var noRow: Step { .refuse("There is no such row.") }
+
+    private func row(_ number: Int) -> PageView.Row? { rows.indices.contains(number - 1) ? rows[number - 1] : nil }
+
+    private mutating func back() -> Step {
+        guard way.count > 1 else { return .refuse("This is the first page; quit ends.") }
+        way.removeLast()
+        return .show
+    }
+
+    private mutating func open(_ row: PageView.Row) -> Step {
+        switch row.kind {
+        case .page(let name):
+            way.append(.page(name))
+            return .show
+        case .list:
+            guard let key = row.key, list(key) != nil else { return .refuse(row.state) }
+            way.append(.list(key))
+            return .show
+        case .choice(let choices), .radio(let choices):
+            return .say(choices.options.map { "  \($0.input)  \($0.title)" }.joined(separator: "\n"))
+        case .toggle: return .say("  on\n  off")
+        default: return .say([row.summary, row.subtitle, row.text].compactMap(\.self).joined(separator: "\n"))
+        }
+    }
+
+    private mutating func edit(_ row: PageView.Row, _ text: String) -> Step {
+        guard let key = row.key else { return .refuse("The row has no value.") }
+        guard !row.isSecret else { return .refuse("A secret would be seen here: use settings set --values FILE.") }
+        if case .list = row.kind { return .refuse("Type the number alone to open the list.") }
+        let fields = [key: row.input(of: text)]
+        let shown = [key: row.input]
+        switch way[way.count - 1] {
+        case .draft(let list, var draft, let old):
+            let input = draft.take(fields, shown: shown, of: draft.view(in: tree, languages: request.languages))
+            if let error = input.errors[key] { return .refuse(error) }
+            way[way.count - 1] = .draft(list: list, draft, of: old)
+            return .show
+        case .page(let name):
+            guard let view = PageView.make(tree, document.schema, page: name, request) else { return Self.noRow }
+            let author: SettingAuthor = request.editor == .user ? .user : .primary(.zero)
+            let input = PageInput(fields, shown: shown, of: view, document.schema, by: author)
+            if let error = input.errors[key] { return .refuse(error) }
+            let isSame = input.values.isEmpty && input.empty.isEmpty
+            return isSame ? .say("It has that value already.") : .set(input.values, empty: input.empty)
+        case .list: return Self.noRow
+        }
+    }
+
+    // MARK: lists
+
+    /// The row of a list that the person may edit.
+    private func list(_ key: String) -> (PageView.Row, PageView.List)? {
+        guard let page = tree.list(key)?.page,
+            let view = PageView.make(tree, document.schema, page: page.name, request)
+        else { return nil }
+        for row in view.rows where row.key == key && row.isEditable && !row.isSecret {
+            if case .list(let list) = row.kind { return (row, list) }
+        }
+        return nil
+    }
+
+    private mutating func open(_ key: String, at place: Int?) -> Step {
+        guard let (row, list) = list(key), place == nil ? list.add != nil : list.isItemEditable,
+            let (page, group) = tree.list(key),
+            let draft = ListDraft(of: group, items: row.value?.arrayValue ?? [], at: place, in: tree, on: page)
+        else { return .refuse("There is no such item to be edited.") }
+        way.append(.draft(list: key, draft, of: place.map { items[$0] }))
+        return .show
+    }
+
+    private mutating func inList(_ key: String, _ word: Word?, _ number: String, isAlone: Bool) -> Step {
+        guard let place = Int(number).map({ $0 - 1 }), items.indices.contains(place) else { return Self.unknown }
+        guard let (row, _) = list(key), let now = row.value?.arrayValue, now == items else { return Self.changed }
+        let next: [PropertyListValue]?
+        switch word {
+        case .delete: next = tree.list(key).flatMap { ListEdit.removing(place, from: now, of: $0.group) }
+        case .up: next = ListEdit.moving(place, to: place - 1, in: now)
+        case .down: next = ListEdit.moving(place, to: place + 1, in: now)
+        default: return isAlone ? open(key, at: place) : .refuse("Type the number alone to open the item.")
+        }
+        return next.map { .set(.init(uniqueKeysWithValues: [(key, .array($0))])) }
+            ?? .refuse("The list does not allow it.")
+    }
+
+    private func done(_ key: String, _ draft: ListDraft, _ old: PropertyListValue?) -> Step {
+        guard let (row, _) = list(key) else { return Self.changed }
+        let now = row.value?.arrayValue ?? []
+        if let place = draft.place, !now.indices.contains(place) || now[place] != old { return Self.changed }
+        guard let next = draft.done(now) else {
+            return .refuse(draft.errors.first?.description ?? "An item needs a value.")
+        }
+        return .set(.init(uniqueKeysWithValues: [(key, .array(next))]))
+    }
+
+    private static var changed: Step { .refuse("The list was changed meanwhile; nothing is stored.") }
+}
+
+extension PageView.Row {
+    /// The text of a field for what was typed: a choice may be typed by its title, too.
+    fileprivate func input(of text: String) -> String {
+        switch kind {
+        case .choice(let choices), .radio(let choices):
+            if choices.options.contains(where: { $0.input == text }) { return text }
+            return choices.options.first { $0.title == text }?.input ?? text
+        default: return text
+        }
+    }
+}

@@ -1,0 +1,137 @@
+// Lines of `settings edit`: what each of them changes, opens or refuses, on pages, in lists and in drafts.
+
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@testable import tandem
+
+@Suite struct SettingsFormTests {
+    private static let pages: [String: [Specifier]] = [
+        "Root": [
+            Specifier(.group, ["Title": "Sound"]),
+            Specifier(.slider, ["Key": "volume", "Title": "Volume", "MaximumValue": 10, "TandemInteger": true]),
+            Specifier(
+                .multiValue, ["Key": "speed", "Values": ["s", "f"], "Titles": ["Slow", "Fast"], "DefaultValue": "s"]),
+            Specifier(.textField, ["Key": "pin", "Title": "Code", "IsSecure": true, "DefaultValue": "0000"]),
+            Specifier(.childPane, ["Title": "More", "File": "More"]),
+            Specifier(.textField, ["Key": "name", "DefaultValue": "me"]),
+        ],
+        "More": [
+            Specifier(
+                .listGroup,
+                [
+                    "Key": "tags", "Title": "Tags", "Deletable": true,
+                    "ItemSpecifier": ["Type": "PSTextFieldSpecifier", "Title": "Tag"],
+                    "AddSpecifier": ["Type": "PSChildPaneSpecifier", "File": "Tag"],
+                ])
+        ],
+        "Tag": [Specifier(.slider, ["Key": "n", "Title": "Number", "MaximumValue": 3, "TandemInteger": true])],
+    ]
+
+    private static func document() throws -> SchemaDocument {
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            pages[name].map {
+                ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })]
+            }
+        }
+        let declarations = tree.named.map(\.specifier).declarations
+        let layout = tree.layout(for: SettingsSchema(declarations))
+        return try SchemaDocument(writing: declarations, layout: layout)
+    }
+
+    /// A form and the values that a daemon would have.
+    private struct Session {
+        var form: SettingsForm
+        var values: [String: PageValue] = [:]
+
+        init(_ page: String = PageTree.root, editor: SettingAccess = .user) throws {
+            form = try #require(SettingsForm(SettingsFormTests.document(), page: page, PageRequest(editor: editor)))
+        }
+
+        /// Shows the place, then takes a line; a change is stored.
+        mutating func type(_ line: String) -> SettingsForm.Step {
+            _ = form.lines(values)
+            let step = form.take(line, values)
+            if case .set(let changes, let empty) = step {
+                for (key, value) in changes { values[key] = PageValue(value: value, layer: "user", isEdited: true) }
+                for key in empty { values[key] = PageValue(value: nil, layer: "user", isEdited: true) }
+                form.isStored()
+            }
+            return step
+        }
+
+        mutating func shown() -> String { form.lines(values).joined(separator: "\n") }
+    }
+
+    @Test("PAG-16: a line changes one field, by the rules of its page; a choice has its titles, a secret no line")
+    func fields() throws {
+        var session = try Session()
+        for text in ["Root", "Sound", "1  Volume  0", "2  speed   Slow", "page More", "<redacted>"] {
+            let shown = session.shown()
+            #expect(shown.contains(text), "\(text)")
+        }
+        #expect(!session.shown().contains("0000"))
+        #expect(session.type("1 7") == .set(["volume": 7]) && session.shown().contains("Edited."))
+        #expect(session.type("2 Fast") == .set(["speed": "f"]) && session.type("2 s") == .set(["speed": "s"]))
+        #expect(session.type("5 a b  c") == .set(["name": "a b  c"]))
+        #expect(session.type("empty 5") == .set(["name": ""]) && session.type("reset 1") == .reset(["volume"]))
+        #expect(session.type("2") == .say("  s  Slow\n  f  Fast") && session.type("") == .show)
+        for line in [
+            "1 11", "1 x", "2 none", "3 4711", "4 x", "9 1", "0 1", "-1 1", "reset 3", "reset 9", "add", "done",
+        ] {
+            guard case .refuse(let text) = session.type(line) else {
+                Issue.record("\(line)")
+                continue
+            }
+            #expect(!text.contains("4711"))
+        }
+        #expect(session.type("1 7") == .say("It has that value already.") && session.type("quit") == .end)
+        var other = try Session(editor: .counterpart)
+        #expect(other.shown().contains("paired device"))
+        let ofItems = SettingsForm(try Self.document(), page: "Tag", PageRequest()) != nil
+        #expect(!ofItems)
+    }
+
+    @Test("PAG-20, PAG-21: items are added by drafts that end in done or cancel, changed, moved and deleted")
+    func items() throws {
+        var session = try Session()
+        #expect(session.type("4") == .show && session.type("1") == .show && session.shown().contains("No items."))
+        #expect(session.type("add") == .show && session.type("1 4") != .show && session.type("1 2") == .show)
+        #expect(session.shown().contains("Number  2") && session.type("back") != .show)
+        #expect(session.type("done") == .set(["tags": [["n": 2]]]) && session.type("add") == .show)
+        #expect(session.type("cancel") == .show)
+        session.values["tags"] = PageValue(value: ["a", "b"], layer: "user")
+        #expect(session.shown().contains("2  b") && session.type("2") == .show && session.type("1 c") == .show)
+        #expect(session.type("done") == .set(["tags": ["a", "c"]]))
+        #expect(
+            session.type("up 2") == .set(["tags": ["c", "a"]]) && session.type("delete 1") == .set(["tags": ["a"]]))
+        for line in ["up 1", "down 1", "delete 2", "delete", "1 x", "reset 1"] {
+            guard case .refuse = session.type(line) else {
+                Issue.record("\(line)")
+                continue
+            }
+        }
+        #expect(session.type("back") == .show && session.type("back") == .show && session.type("back") != .show)
+    }
+
+    @Test("PAG-20: a list that was changed since it was shown is not overwritten")
+    func meanwhile() throws {
+        var session = try Session("More")
+        session.values["tags"] = PageValue(value: ["a", "b"], layer: "user")
+        #expect(session.type("1") == .show)
+        let other = ["tags": PageValue(value: ["b"], layer: "user")]
+        _ = session.shown()
+        for line in ["delete 1", "1", "down 1"] {
+            guard case .refuse = session.form.take(line, other) else {
+                Issue.record("\(line)")
+                continue
+            }
+        }
+        #expect(session.type("1") == .show && session.type("1 x") == .show)
+        #expect(session.form.take("done", other) != .show && session.type("done") == .set(["tags": ["x", "b"]]))
+        session.values["tags"] = PageValue(value: ["a"], layer: "signed")
+        #expect(session.shown().contains("cannot be edited"))
+    }
+}
