@@ -137,6 +137,21 @@ import Testing
         #expect(other.contains("value=\"00:07\"") && !other.contains("step="), "a browser would send nothing")
     }
 
+    @Test("CON-18: a view of the app's own with a page leads to it; what the app has declared is edited there")
+    func customPage() throws {
+        let root = [Specifier(.custom, ["Key": "own", "Title": "Own", "File": "Deep", "DefaultValue": "7"])]
+        let deep = [Specifier(.textField, ["Key": "deep", "DefaultValue": "a"])]
+        let browser = Browser()
+        browser.declarations = (root + deep).declarations
+        browser.layout = pages(["Root": root, "Deep": deep]).layout(for: SettingsSchema(browser.declarations))
+        browser.enter()
+        let address = Browser.page + "/pages/Deep"
+        let page = try #require(browser.get(Browser.page)?.text)
+        #expect(page.contains("<output id=\"f-0\"><bdi>7</bdi></output><a href=\"\(address)\"><bdi>Own</bdi></a>"))
+        #expect(browser.get(address)?.text.contains(">First page</a>") == true)
+        #expect(browser.post(address, "b.deep=a&v.deep=b")?.status == 303 && browser.changed == ["deep": "b"])
+    }
+
     @Test("CON-18: another page is edited at its own address, in the reader's language, and a search finds its rows")
     func child() throws {
         let browser = browser()

@@ -98,6 +98,43 @@ func pageTree(
         #expect(names == [[], ["Root"], ["Root", "A", "B"], [], []])
     }
 
+    @Test(
+        "PAG-10: a page has the title that its pane states for it, else its own, else the pane's; none of an item's is opened"
+    )
+    func titles() {
+        var strings = StringsTables()
+        _ = strings.add(["Mine": "Meins"], table: "Root", language: "de")
+        let contents: [String: PropertyListDictionary] = [
+            "Root": [
+                "Title": "App",
+                "PreferenceSpecifiers": .array(
+                    [
+                        Self.child("A", ["Title": "Pane", "IASKChildTitle": "Mine"]),
+                        Self.child("B", ["Title": "Pane"]),
+                        Self.child("C", ["Title": "Mine"]), Specifier(.custom, ["Key": "v", "File": "D"]),
+                        Specifier(
+                            .listGroup,
+                            ["Key": "l", "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "I"]]),
+                    ].map { .dictionary($0.entries) }),
+            ],
+            "A": ["Title": "Own"], "B": ["Title": "Own"], "C": [:], "D": [:], "I": [:],
+        ]
+        let tree = PageTree(strings: strings) { name throws(SettingsBundleProblem) in
+            contents[name].map { content in
+                var content = content
+                if content["PreferenceSpecifiers"] == nil {
+                    content["PreferenceSpecifiers"] = .array([Self.child("Root").entries].map { .dictionary($0) })
+                }
+                return content
+            }
+        }
+        let titles = ["Root", "A", "B", "C", "D"].map { name in tree[name].map { tree.title(of: $0, ["de"]) } }
+        #expect(titles == ["App", "Meins", "Own", "Meins", .some(nil)])
+        #expect(["Root", "A", "D", "I", "none"].map(tree.opens) == [true, true, true, false, false])
+        #expect(tree.path(to: "D").map(\.name) == ["Root"])
+        #expect(PageView.make(tree, SettingsSchema([]), page: "A", PageRequest(languages: ["de"]))?.title == "Meins")
+    }
+
     @Test("PAG-7: a paired device gets the entries that it may edit, with the pages that lead to them")
     func counterpart() {
         let tree = pageTree(Self.pages)

@@ -26,20 +26,17 @@ struct AppSettings {
     /// The person at the console, as the app's device sees them.
     var author: SettingAuthor { place.secondary.map { .primary($0) } ?? .user }
 
-    /// A page that child panes lead to; nil for any other, whose rows belong to items of lists.
+    /// A page that a reader gets to; nil for any other, whose rows belong to items of lists.
     /// - Parameter errors: why input was refused, by key.
     func view(_ name: String?, _ languages: [String], errors: [String: String] = [:]) -> PageView? {
         let name = name ?? PageTree.root
-        guard tree.panes.contains(where: { $0.name == name }) else { return nil }
+        guard tree.opens(name) else { return nil }
         return PageView.make(tree, schema, page: name, request(languages, errors))
     }
 
     /// The pages that lead to a page, the first one first, with their titles.
     func way(to page: String, _ languages: [String]) -> [(name: String, title: String)] {
-        let translation = tree.strings.translation(for: languages)
-        return tree.path(to: page).map { page in
-            (page.name, page.title.map { translation.text($0, tables: page.tables) } ?? page.name)
-        }
+        tree.path(to: page).map { ($0.name, tree.title(of: $0, languages) ?? $0.name) }
     }
 
     /// The list of a row, if the reader may edit it.

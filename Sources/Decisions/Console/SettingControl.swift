@@ -26,6 +26,7 @@ struct SettingControl {
     var hasOwnTitle: Bool {
         switch row.kind {
         case .button, .link, .mail, .page: true
+        case .custom(let page): page != nil
         default: false
         }
     }
@@ -51,10 +52,11 @@ struct SettingControl {
         case .mail(let mail): return link(.address(mail.address), to: mail.to.joined(separator: ", "))
         case .page(let name): return .tag("a", .link("href", .settings(place, page: name)), foreign: row.name)
         case .list(let list): return .tag("ul", of: list.items.map { .tag("li", foreign: $0.title) })
-        case .custom:
+        case .custom(let page):
             let value = Markup.tag("output", .init("id", row.field), foreign: row.shown)
-            return Markup(
-                (row.shown.isEmpty ? [] : [value]) + [.tag("p", text: "The app has a view of its own for it.")])
+            let reason = Markup.tag("p", text: "The app has a view of its own for it.")
+            let link = page.map { Markup.tag("a", .link("href", .settings(place, page: $0)), foreign: row.name) }
+            return Markup((row.shown.isEmpty ? [] : [value]) + [link ?? reason])
         case .unsupported(let reason): return .tag("p", text: reason)
         }
     }

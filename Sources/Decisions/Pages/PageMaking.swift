@@ -82,7 +82,7 @@ private struct PageMaking {
                 groups[groups.count - 1].append(row(specifier, place))
             }
         }
-        return PageView(name: page.name, title: page.title.map(text), groups: groups)
+        return PageView(name: page.name, title: tree.title(of: page, request.languages), groups: groups)
     }
 
     private func text(_ key: String) -> String {
@@ -202,7 +202,7 @@ private struct PageMaking {
     private func kindWithoutValue(_ specifier: Specifier) -> PageView.Kind? {
         switch specifier.kind {
         case .button: return .button
-        case .custom: return .custom(page: specifier.page.flatMap { tree[$0]?.name })
+        case .custom: return .custom(page: request.isOfItem ? nil : specifier.page.flatMap { tree[$0]?.name })
         case .childPane:
             if let file = specifier.file {
                 return tree[file] == nil ? .unsupported("The page does not exist.") : .page(file)

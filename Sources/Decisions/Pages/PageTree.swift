@@ -54,13 +54,34 @@ package struct PageTree: Sendable {
     /// The pages that child panes lead to from the root.
     package var panes: ArraySlice<Page> { pages.prefix(paneCount) }
 
-    /// The pages from the root to another one through child panes, on the shortest way, without the page itself.
+    /// Whether a reader gets to a page: by child panes and views of the app's own, and not by items of lists alone.
+    package func opens(_ name: String) -> Bool { self[name] != nil && (name == Self.root || !path(to: name).isEmpty) }
+
+    /// The title of a page: as the first pane that leads to it states it, else the page's own, else the pane's; nil for
+    /// a root without a title.
+    package func title(of page: Page, _ languages: [String]) -> String? {
+        let translation = strings.translation(for: languages)
+        let own = page.title.map { translation.text($0, tables: page.tables) }
+        guard page.name != Self.root else { return own }
+        for host in pages {
+            guard let pane = host.specifiers.first(where: { $0.kind == .childPane && $0.file == page.name }) else {
+                continue
+            }
+            let titles = [SpecifierKey.childTitle, .title].map { key in
+                pane.text(key).map { translation.text($0, tables: host.tables) }
+            }
+            return titles[0] ?? own ?? titles[1]
+        }
+        return own
+    }
+
+    /// The pages from the root to another one on the shortest way, without the page itself.
     package func path(to name: String) -> [Page] {
         var ways: [String: [Page]] = [Self.root: []]
         var waiting = [Self.root][...]
         while let next = waiting.popFirst(), ways[name] == nil {
             guard let page = self[next], let way = ways[next] else { continue }
-            for file in page.specifiers.compactMap({ $0.kind == .childPane ? $0.file : nil }) where ways[file] == nil {
+            for file in page.specifiers.compactMap(\.page) where ways[file] == nil {
                 ways[file] = way + [page]
                 waiting.append(file)
             }

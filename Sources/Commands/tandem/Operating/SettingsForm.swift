@@ -52,7 +52,7 @@ struct SettingsForm {
     init?(_ document: SchemaDocument, page: String, _ request: PageRequest) {
         (self.document, tree, self.request) = (document, PageTree(document), request)
         way = [.page(page)]
-        guard tree.panes.contains(where: { $0.name == page }) else { return nil }
+        guard tree.opens(page) else { return nil }
     }
 
     // MARK: showing
@@ -136,7 +136,7 @@ struct SettingsForm {
 
     private mutating func open(_ row: PageView.Row) -> Step {
         switch row.kind {
-        case .page(let name):
+        case .page(let name), .custom(let name?):
             way.append(.page(name))
             return .show
         case .list:

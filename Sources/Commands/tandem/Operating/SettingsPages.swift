@@ -23,7 +23,9 @@ extension Subcommand {
         let tree = PageTree(document)
         var request = arguments.pageRequest
         request.values = try arguments.pageValues()
-        let names = tree.panes.map(\.name).filter { name in arguments.value("page").map { $0 == name } ?? true }
+        let names = tree.pages.map(\.name).filter(tree.opens).filter { name in
+            arguments.value("page").map { $0 == name } ?? true
+        }
         guard !names.isEmpty else { throw CommandFailure.refused("the app has no such page") }
         for view in names.compactMap({ PageView.make(tree, document.schema, page: $0, request) }) {
             console.print(Printable.text(view.title ?? view.name))
@@ -90,6 +92,7 @@ extension PageView.Row {
         if isSecret { return SettingError.redacted }
         return switch kind {
         case .page(let name): "page \(name)"
+        case .custom(let name?): shown.isEmpty ? "page \(name)" : shown
         case .link(let url): url
         case .mail(let mail): mail.to.joined(separator: ", ")
         case .list(let list): list.items.count == 1 ? "1 item" : "\(list.items.count) items"
