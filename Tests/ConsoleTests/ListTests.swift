@@ -114,6 +114,7 @@ import Testing
         let edit = "b.user=me&v.user=you&b.pin=&v.pin=4711&b.port=1&v.port=9&b.tls=off&v.tls=off&v.tls=on"
         let answer = browser.post(Self.draft("a%2Fb"), edit)
         #expect(answer?.status == 303 && answer?.location == ConsoleRoute(path: Self.page))
+        #expect(answer?.fragment == "r-1", "the browser is back at the list")
         let item: PropertyListValue = ["user": "you", "pin": "4711", "port": 9, "tls": "on"]
         #expect(browser.changed == ["a/b": [["user": "one"], item]])
     }

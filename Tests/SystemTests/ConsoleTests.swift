@@ -166,7 +166,8 @@ import Testing
         let form = try console.formToken(draft("new"), of: "draft")
         let wrong = try console.post(draft("new"), "form=\(form)&v.name=Night&v.brightness=101")
         #expect(wrong.status == 422 && wrong.body.contains("over the maximum 100") && wrong.body.contains("Night"))
-        #expect(try console.post(draft("new"), "form=\(form)&v.name=Night&v.brightness=10").status == 303)
+        let right = try console.post(draft("new"), "form=\(form)&v.name=Night&v.brightness=10")
+        #expect(right.status == 303 && right.field("Location") == "\(scenes)#r-0")
         #expect(try await holds(within: .seconds(10)) { paged.output.contains("Night") })
         let shown = try await tandem(
             "settings", "pages", "--app", TwoDevices.app, "--device", devices.workspace["kiosk.sock"], "--language",

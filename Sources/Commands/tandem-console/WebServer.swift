@@ -292,7 +292,9 @@ final class WebExchange {
                 bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
         }
         var fields = [("Content-Type", answer.type)]
-        if let location = answer.location { fields.append(("Location", location.path)) }
+        if let location = answer.location {
+            fields.append(("Location", location.path + (answer.fragment.map { "#\($0)" } ?? "")))
+        }
         if let cookie = answer.cookie { fields.append(("Set-Cookie", cookie)) }
         if answer.status == 405 { fields.append(("Allow", "GET, HEAD, POST")) }
         if answer.closes { fields.append(("Connection", "close")) }

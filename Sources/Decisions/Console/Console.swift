@@ -242,17 +242,19 @@ package struct Console: ~Copyable {
     ) -> ConsoleStep {
         var body = body(settings.place)
         body["values"] = .dictionary([list.key: .array(items)])
-        return send(ConsoleQuestion(.settingsSet, body), from: settings.route(list.page), cookie, refuse: refuse)
+        return send(
+            ConsoleQuestion(.settingsSet, body), from: settings.route(list.page), at: list.row.id, cookie,
+            refuse: refuse)
     }
 
     /// The step of a change: the browser goes back to the page, or sees why the daemon has refused it.
     private static func send(
-        _ change: ConsoleQuestion, from route: ConsoleRoute, _ cookie: String,
+        _ change: ConsoleQuestion, from route: ConsoleRoute, at fragment: String? = nil, _ cookie: String,
         refuse: @escaping (String) -> ConsoleStep
     ) -> ConsoleStep {
         .ask([change]) { replies in
             switch replies[0] {
-            case .success: .answer(.seeOther(route))
+            case .success: .answer(.seeOther(route, fragment: fragment))
             case .failure(.refused(_, let text)): refuse(text)
             case .failure(let error): .answer(failure(error, cookie))
             }

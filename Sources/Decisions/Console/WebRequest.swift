@@ -85,6 +85,8 @@ package struct WebAnswer: Sendable, Equatable {
     package let body: [UInt8]
     /// Where a browser goes from here.
     package private(set) var location: ConsoleRoute?
+    /// The part of that page where it begins to read; nil for its top.
+    package private(set) var fragment: String?
     /// A cookie to set, as the header field has it.
     package private(set) var cookie: String?
     /// Whether the connection ends with the answer, because the rest of the request is unread or not believed.
@@ -106,9 +108,11 @@ package struct WebAnswer: Sendable, Equatable {
     }
 
     /// The answer to a form that was taken: the browser fetches a page.
-    package static func seeOther(_ route: ConsoleRoute, cookie: String? = nil) -> WebAnswer {
+    package static func seeOther(
+        _ route: ConsoleRoute, fragment: String? = nil, cookie: String? = nil
+    ) -> WebAnswer {
         var answer = WebAnswer(303, "go to \(route.path)\n")
-        (answer.location, answer.cookie) = (route, cookie)
+        (answer.location, answer.fragment, answer.cookie) = (route, fragment, cookie)
         return answer
     }
 
