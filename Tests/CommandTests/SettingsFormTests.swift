@@ -79,7 +79,8 @@ import Testing
         #expect(session.type("empty 5") == .set(["name": ""]) && session.type("reset 1") == .reset(["volume"]))
         #expect(session.type("2") == .say("  s  Slow\n  f  Fast") && session.type("") == .show)
         for line in [
-            "1 11", "1 x", "2 none", "3 4711", "4 x", "9 1", "0 1", "-1 1", "reset 3", "reset 9", "add", "done",
+            "1 11", "1 x", "2 none", "3 4711", "4 x", "9 1", "0 1", "-1 1", "\(Int.min) 1", "reset \(Int.min)",
+            "\(Int.max) 1", "reset 3", "reset 9", "add", "done",
         ] {
             guard case .refuse(let text) = session.type(line) else {
                 Issue.record("\(line)")
@@ -107,7 +108,7 @@ import Testing
         #expect(session.type("done") == .set(["tags": ["a", "c"]]))
         #expect(
             session.type("up 2") == .set(["tags": ["c", "a"]]) && session.type("delete 1") == .set(["tags": ["a"]]))
-        for line in ["up 1", "down 1", "delete 2", "delete", "1 x", "reset 1"] {
+        for line in ["up 1", "down 1", "delete 2", "delete", "delete \(Int.min)", "\(Int.min)", "1 x", "reset 1"] {
             guard case .refuse = session.type(line) else {
                 Issue.record("\(line)")
                 continue

@@ -109,11 +109,11 @@ struct SettingsForm {
         case (.add, .list(let key)): return open(key, at: nil)
         case (_, .list(let key)): return inList(key, word, rest ?? first, isAlone: rest == nil)
         case (.reset, .page), (.empty, _):
-            guard let row = rest.flatMap({ Int($0) }).flatMap(row) else { return Self.noRow }
+            guard let row = rest.flatMap(row) else { return Self.noRow }
             guard word == .reset else { return edit(row, "") }
             return row.key.map { row.isEdited ? .reset([$0]) : .refuse("It has no edit.") } ?? Self.noRow
         default:
-            guard let row = Int(first).flatMap(row) else { return Self.unknown }
+            guard let row = row(first) else { return Self.unknown }
             return rest.map { edit(row, $0) } ?? open(row)
         }
     }
@@ -126,7 +126,13 @@ struct SettingsForm {
     private static var unknown: Step { .refuse("Type help for what can be typed.") }
     private static var noRow: Step { .refuse("There is no such row.") }
 
-    private func row(_ number: Int) -> PageView.Row? { rows.indices.contains(number - 1) ? rows[number - 1] : nil }
+    private func row(_ number: String) -> PageView.Row? { Self.place(number, in: rows.indices).map { rows[$0] } }
+
+    /// The place that a number from 1 names.
+    private static func place(_ number: String, in places: Range<Int>) -> Int? {
+        guard let number = Int(number), number > 0, places.contains(number - 1) else { return nil }
+        return number - 1
+    }
 
     private mutating func back() -> Step {
         guard way.count > 1 else { return .refuse("This is the first page; quit ends.") }
@@ -196,7 +202,7 @@ struct SettingsForm {
     }
 
     private mutating func inList(_ key: String, _ word: Word?, _ number: String, isAlone: Bool) -> Step {
-        guard let place = Int(number).map({ $0 - 1 }), items.indices.contains(place) else { return Self.unknown }
+        guard let place = Self.place(number, in: items.indices) else { return Self.unknown }
         guard let (row, _) = list(key), let now = row.value?.arrayValue, now == items else { return Self.changed }
         let next: [PropertyListValue]?
         switch word {
