@@ -7,6 +7,7 @@ import TandemOperations
 import TandemPages
 import TandemPropertyList
 import TandemSettings
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -234,6 +235,39 @@ import Testing
         #expect(browser.get(path)?.status == 200)
         #expect(browser.post(path, "v.value=b")?.status == 303 && browser.changed == ["tags": ["a", "b"]])
         #expect(browser.commands.last?.body["pairing"]?.dataValue?.first == 1)
+    }
+
+    @Test(
+        "CON-19, CON-7: no form about items traps or stores what breaks a rule, whatever its fields and its address are"
+    )
+    func anything() throws {
+        var random = SeededGenerator(seed: 19)
+        let browser = browser(["tags": ["a", "b"], "levels": [1], "a/b": [["user": "one"], 7]])
+        let mark = try Self.value("item", in: try #require(browser.get(Self.draft("tags", 1))?.text))
+        let names = [
+            "item-remove", "item-up", "item-down", "item", "v.value", "b.value", "v.user", "v.port", "v.tls", "v.",
+            "reset",
+        ]
+        let texts = [
+            "tags/1/\(mark)", "tags/\(Int.min)/\(mark)", "a%252Fb/\(Int.max)/", "levels/0", "//", mark, "x", "99",
+            "1e999",
+            "%00", "%FF", "", "-0", "\u{2028}",
+        ]
+        let places = ["new", "0", "1", "\(Int.max)"]
+        for _ in 0..<500 {
+            let key = ["tags", "levels", "a%2Fb", "flags", "bases"].randomElement(using: &random) ?? ""
+            let place = places.randomElement(using: &random) ?? ""
+            let path = Bool.random(using: &random) ? Self.page : "\(Browser.page)/lists/\(key)/\(place)"
+            let fields = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                "\(names.randomElement(using: &random) ?? "")=\(texts.randomElement(using: &random) ?? "")"
+            }
+            let answer = try #require(browser.post(path, fields.joined(separator: "&")))
+            #expect([303, 400, 404, 409, 422].contains(answer.status), "\(path) \(fields)")
+            guard let changed = browser.changed?.dictionaryValue else { continue }
+            #expect(Set(changed.map(\.key)).isSubset(of: ["tags", "levels", "a/b", "flags", "bases"]))
+            for level in changed["levels"]?.arrayValue ?? [] { #expect((0...3).contains(level.integerValue ?? -1)) }
+            for base in changed["bases"]?.arrayValue ?? [] { #expect(["A", "G"].contains(base)) }
+        }
     }
 
     @Test("CON-18: a page below others leads back to each of them")
