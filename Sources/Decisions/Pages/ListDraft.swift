@@ -87,7 +87,7 @@ package struct ListDraft: Sendable {
     /// The rules that the content breaks.
     package var errors: [SettingError] {
         content.compactMap { pair in
-            guard let place = schema.place(of: pair.key) else { return nil }
+            guard let place = schema.place(of: pair.key), !ListSecrets.isMark(pair.value) else { return nil }
             guard case .failure(let error) = schema.judge(stored: pair.value, at: place) else { return nil }
             return error
         }

@@ -295,9 +295,9 @@ private struct PageMaking {
         }
         let labels = item.labels
         let hasSecretTitle =
-            isSecure(item)
+            item.isSecure
             || item.page.flatMap { tree[$0] }?.specifiers.contains { entry in
-                entry.key == item.key && isSecure(entry)
+                entry.key == item.key && entry.isSecure
             } == true
         let items = all.prefix(ListDraft.itemLimit).map { value in
             PageView.Item(
@@ -309,8 +309,6 @@ private struct PageMaking {
                 items: items, item: item, add: add, addTitle: add?.title.map(text),
                 isItemEditable: item.hasDraft(in: tree), isDeletable: specifier.flag(.isDeletable) ?? false))
     }
-
-    private func isSecure(_ specifier: Specifier) -> Bool { specifier.flag(.isSecure) == true }
 
     /// The value of the item's key in a dictionary, else the value itself, with the label that the item has for it.
     private func itemTitle(_ value: PropertyListValue, _ item: Specifier, _ labels: ChoiceLabels) -> String {

@@ -251,7 +251,8 @@ extension PageTree {
         }
     }
 
-    /// The layout for a schema document: entries with a declared key leave rule and default to the declaration.
+    /// The layout for a schema document: entries with a declared key leave rule and default to the declaration, and
+    /// entries of secrets have no default.
     /// - Parameter hasStrings: false leaves translations out.
     package func layout(for schema: SettingsSchema, hasStrings: Bool = true) -> PropertyListDictionary {
         var keys: Set<String> = []
@@ -266,7 +267,8 @@ extension PageTree {
             row["specifiers"] = .array(
                 page.specifiers.map { specifier in
                     let isDeclared = isPane && specifier.key.map { schema.place(of: $0) != nil } == true
-                    return .dictionary((isDeclared ? specifier.without(SpecifierKey.ofRules) : specifier).entries)
+                    let entry = isDeclared ? specifier.without(SpecifierKey.ofRules) : specifier
+                    return .dictionary(entry.withoutSecrets.entries)
                 })
             return .dictionary(row)
         }
@@ -315,7 +317,7 @@ extension PageTree {
     }
 
     /// The pages that items of these entries open, and those that they lead to.
-    private func itemPages(of specifiers: [Specifier]) -> Set<String> {
+    func itemPages(of specifiers: [Specifier]) -> Set<String> {
         func opened(_ specifier: Specifier) -> [String] {
             [specifier.specifier(.item)?.page, specifier.specifier(.add)?.page].compactMap(\.self)
         }

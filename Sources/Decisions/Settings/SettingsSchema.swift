@@ -93,6 +93,9 @@ package struct SettingsPayload: Sendable, Equatable {
 /// Why a payload was refused: all mistakes, never empty.
 package struct SettingsPayloadError: Error, Sendable, Equatable {
     package let errors: [SettingError]
+
+    /// The mistakes of a payload, at least one.
+    package init(errors: [SettingError]) { self.errors = errors }
 }
 
 extension SettingsPayloadError: CustomStringConvertible {

@@ -94,6 +94,7 @@ final class ApplicationSettings {
     private let applications: OwnedDirectory
     private let device: Surroundings
     private let scheduler: any Scheduler
+    private let marks = SecretMarks()
     private let worker: FileWorker
     /// For what must not wait behind people's edits: signed configurations, and the end of a pairing.
     private let judge: FileWorker
@@ -192,12 +193,15 @@ final class ApplicationSettings {
         of app: ApplicationIdentifier, for payer: SettingsPayer
     ) async throws(SettingsFailure) -> SettingsState {
         let signed = device.signed(app)
-        let state = try await read(app, for: payer) { folder throws(SettingsFailure) -> SettingsState? in
-            guard case .pairing = payer else {
-                return SettingsState(document: try folder.document(), edits: try folder.edits(), signed: signed)
+        let state = try await read(app, for: payer) { [marks] folder throws(SettingsFailure) -> SettingsState? in
+            let whole = try folder.document()
+            var shown = whole
+            if case .pairing = payer {
+                guard let open = folder.open(of: whole) else { return nil }
+                shown = open
             }
-            guard let open = try folder.openDocument() else { return nil }
-            return SettingsState(document: open, edits: try folder.edits(), signed: signed)
+            return SettingsState(
+                document: shown, of: whole, edits: try folder.edits(), signed: signed, marks: marks)
         }
         guard let state else { throw .noSchema }
         return state
@@ -212,9 +216,10 @@ final class ApplicationSettings {
         of app: ApplicationIdentifier, by editor: SettingsEditor
     ) async throws(SettingsFailure) -> [String] {
         try await change(app, by: editor, "settings edited", values.keys + empty + choices.keys) {
-            edits, schema throws(SettingsPayloadError) in
-            try edits.choices.replace(choices, in: schema)
-            return try edits.set(values, empty: empty, by: editor.author, isLoose: isLoose, in: schema)
+            [marks] edits, document throws(SettingsPayloadError) in
+            try edits.choices.replace(choices, in: document.schema)
+            let values = try SettingsState.unmarked(values, edits, document, marks)
+            return try edits.set(values, empty: empty, by: editor.author, isLoose: isLoose, in: document.schema)
         }
     }
 
@@ -222,14 +227,15 @@ final class ApplicationSettings {
     func reset(
         _ keys: [String]?, of app: ApplicationIdentifier, by editor: SettingsEditor
     ) async throws(SettingsFailure) -> [String] {
-        try await change(app, by: editor, "settings reset", keys ?? []) { edits, schema throws(SettingsPayloadError) in
-            try edits.reset(keys, by: editor.author, in: schema)
+        try await change(app, by: editor, "settings reset", keys ?? []) {
+            edits, document throws(SettingsPayloadError) in
+            try edits.reset(keys, by: editor.author, in: document.schema)
         }
     }
 
     private func change(
         _ app: ApplicationIdentifier, by editor: SettingsEditor, _ message: StaticString, _ keys: [String],
-        _ change: @escaping @Sendable (inout SettingEdits, SettingsSchema) throws(SettingsPayloadError) -> [String]
+        _ change: @escaping @Sendable (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> [String]
     ) async throws(SettingsFailure) -> [String] {
         let (result, hasChanged) = try await read(app, for: editor.payer) { folder throws(SettingsFailure) in
             try folder.change(change)
@@ -458,10 +464,7 @@ private struct SettingsFolder: Sendable {
     }
 
     /// The document as the paired device may know it; nil if the app has opened no property to it.
-    func openDocument() throws(SettingsFailure) -> SchemaDocument? {
-        let document = try document()
-        return schema.flatMap { documents.open($0, of: document) }
-    }
+    func open(of document: SchemaDocument) -> SchemaDocument? { schema.flatMap { documents.open($0, of: document) } }
 
     /// The edits; a file that is none of ours has none.
     func edits() throws(SettingsFailure) -> SettingEdits {
@@ -474,13 +477,13 @@ private struct SettingsFolder: Sendable {
 
     /// Changes the edits; returns the result of the change, and whether it has changed any.
     func change<Value: Sendable>(
-        _ change: (inout SettingEdits, SettingsSchema) throws(SettingsPayloadError) -> Value
+        _ change: (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Value
     ) throws(SettingsFailure) -> (Value, hasChanged: Bool) {
-        let schema = try document().schema
+        let document = try document()
         let before = try edits()
         var after = before
         let result: Value
-        do throws(SettingsPayloadError) { result = try change(&after, schema) } catch { throw .refused(error) }
+        do throws(SettingsPayloadError) { result = try change(&after, document) } catch { throw .refused(error) }
         guard after != before else { return (result, false) }
         try write(after)
         return (result, true)

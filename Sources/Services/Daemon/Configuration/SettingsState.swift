@@ -1,5 +1,5 @@
 // State of an app's settings as its daemon knows it, and its rows for those who ask: schema, edits and signed values.
-// Of a secret's value there is nothing in a row.
+// Of a secret's value there is nothing in a row, and for the secrets of a list's items there are marks.
 
 import TandemBase
 import TandemCrypto
@@ -15,11 +15,40 @@ struct SchemaDigests: Sendable, Equatable {
     let open: [UInt8]?
 }
 
+/// The marks that one run of a daemon makes for secrets of list items (PAG-23).
+struct SecretMarks: Sendable {
+    private let key = SecretBytes(randomCount: 32)
+
+    func code(_ text: String) -> [UInt8] { HMACSHA256.code(for: Array(text.utf8), key: key) }
+}
+
 /// An app's settings at one moment, as far as its daemon knows them.
 struct SettingsState: Sendable {
     let document: SchemaDocument
     let edits: SettingEdits
     let signed: PropertyListDictionary
+    private let marks: SecretMarks
+    /// Of the lists whose items have any.
+    private let secrets: [String: ListSecrets]
+
+    /// - Parameters:
+    ///   - document: the one that the reader may know.
+    ///   - whole: the app's own, whose pages say what is a secret.
+    init(
+        document: SchemaDocument, of whole: SchemaDocument, edits: SettingEdits, signed: PropertyListDictionary,
+        marks: SecretMarks
+    ) {
+        let secrets = whole.layout == nil ? [:] : ListSecrets.all(in: PageTree(whole))
+        self.init(document, edits, signed, marks, secrets)
+    }
+
+    private init(
+        _ document: SchemaDocument, _ edits: SettingEdits, _ signed: PropertyListDictionary, _ marks: SecretMarks,
+        _ secrets: [String: ListSecrets]
+    ) {
+        (self.document, self.edits, self.signed) = (document, edits, signed)
+        (self.marks, self.secrets) = (marks, secrets)
+    }
 
     var digest: [UInt8] { SHA256.digest(document.bytes) }
 
@@ -57,10 +86,30 @@ struct SettingsState: Sendable {
             row["secret"] = true
             return row
         }
-        row["value"] = signed ?? (edit.map(\.value) ?? declaration.stored(declaration.initialValue))
-        row["edit"] = edit?.value
+        let initial = declaration.stored(declaration.initialValue)
+        let secrets = secrets[declaration.name]
+        let shown = { [marks] (value: PropertyListValue?) in
+            value.map { value in secrets.map { $0.marked(value, marks.code) } ?? value }
+        }
+        row["value"] =
+            signed != nil || edit != nil
+            ? shown(signed ?? edit?.value) : initial.map { value in secrets?.leftOut(of: value) ?? value }
+        row["edit"] = shown(edit?.value)
         if declaration.editor == .editableChoice { row["choices"] = edits.choices.lists[declaration.name] }
         return row
+    }
+
+    /// A change with the stored secrets in the places of their marks.
+    static func unmarked(
+        _ values: PropertyListDictionary, _ edits: SettingEdits, _ document: SchemaDocument, _ marks: SecretMarks
+    ) throws(SettingsPayloadError) -> PropertyListDictionary {
+        guard document.layout != nil else { return values }
+        var result = values
+        for (key, list) in ListSecrets.all(in: PageTree(document)) {
+            guard let value = values[key] else { continue }
+            result[key] = try list.unmarked(value, stored: edits.values[key], marks.code)
+        }
+        return result
     }
 
     // MARK: short rows (SES-78)
@@ -84,7 +133,7 @@ struct SettingsState: Sendable {
         for case .dictionary(let row) in short {
             if let key = row["key"]?.stringValue, changes[key] == nil { changes[key] = row }
         }
-        let untouched = SettingsState(document: document, edits: SettingEdits(), signed: [:])
+        let untouched = SettingsState(document, SettingEdits(), [:], SecretMarks(), [:])
         return untouched.declaredRows.map { row in
             guard let changed = row["key"]?.stringValue.flatMap({ changes[$0] }) else { return row }
             var row = row
@@ -100,9 +149,9 @@ extension SchemaDocument {
         let open = schema.declarations.filter { $0.access == .counterpart }
         guard !open.isEmpty else { return nil }
         let schema = SettingsSchema(open, isForeign: true)
-        let layout = layout.map { layout in
-            PageTree(layout: layout).keeping { schema.place(of: $0) != nil }.layout(for: schema)
-        }
-        return try? SchemaDocument(writing: open, layout: layout, isForeign: true)
+        guard let layout else { return try? SchemaDocument(writing: open, isForeign: true) }
+        let tree = PageTree(layout: layout)
+        let pages = tree.keeping { schema.place(of: $0) != nil }.layout(for: schema)
+        return try? SchemaDocument(writing: open.withoutSecrets(of: tree), layout: pages, isForeign: true)
     }
 }

@@ -1,0 +1,117 @@
+// Secrets in the items of lists, in a whole daemon: no answer has them, on the device and at its primary, and a change
+// of an item keeps them.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSettings
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@testable import TandemDaemon
+
+@Suite(.timeLimit(.minutes(2))) struct ListSecretAnswerTests {
+    private let nodes: TwoNodes
+    private let document: SchemaDocument
+
+    init() throws {
+        nodes = try TwoNodes()
+        let declaration = SettingDeclaration(
+            name: "accounts", type: .array, editor: .preference, summary: "", access: .counterpart,
+            initialValue: .array([["name": "z", "pin": "swordfish0"]]))
+        let entry: PropertyListValue = ["Type": "PSChildPaneSpecifier", "File": "Account", "Key": "name"]
+        let layout: PropertyListDictionary = [
+            "pages": [
+                [
+                    "name": "Root",
+                    "specifiers": [["Type": "IASKListGroupSpecifier", "Key": "accounts", "ItemSpecifier": entry]],
+                ],
+                [
+                    "name": "Account", "ofItems": true,
+                    "specifiers": [
+                        ["Type": "PSTextFieldSpecifier", "Key": "name"],
+                        [
+                            "Type": "PSTextFieldSpecifier", "Key": "pin", "IsSecure": true,
+                            "DefaultValue": "swordfish9",
+                        ],
+                    ],
+                ],
+            ]
+        ]
+        document = try SchemaDocument(writing: [declaration], layout: layout)
+    }
+
+    /// The app on the secondary with its schema there, and a link.
+    private func startApp() throws -> Client {
+        try nodes.pair()
+        let app = try nodes.startApp(at: .secondary, .init(schema: SHA256.digest(document.bytes)))
+        let question = QueryFrame.Question.schema(document: document.bytes)
+        try app.send(QueryFrame(question, id: .random(), app: nodes.app, pairing: nil, channel: nil).envelope)
+        nodes.run(until: { !app.received(.answer).isEmpty })
+        return app
+    }
+
+    private func ask(_ command: String, _ more: PropertyListDictionary = [:], remotely: Bool) -> ControlAnswer {
+        var body = more
+        body["app"] = .string(nodes.app.description)
+        if remotely { body["who"] = "the secondary" }
+        return nodes.ask(remotely ? nodes.primary : nodes.secondary, command, body)
+    }
+
+    private func list(remotely: Bool) throws -> [PropertyListValue] {
+        let answer = ask("settings-get", remotely: remotely)
+        let bytes = try PropertyListWriter.write(answer.body)
+        #expect(!bytes.contains(Array("swordfish".utf8)), "remotely: \(remotely)")
+        let row = answer.body["settings"]?.arrayValue?.first?.dictionaryValue
+        #expect(row?["edit"] == nil || row?["edit"] == row?["value"])
+        return try #require(row?["value"]?.arrayValue)
+    }
+
+    private func set(_ items: [PropertyListValue], remotely: Bool) -> ControlAnswer {
+        ask("settings-set", ["values": ["accounts": .array(items)]], remotely: remotely)
+    }
+
+    private func stored() throws -> PropertyListValue? {
+        let path = nodes.directory.path("secondary-state/apps/\(nodes.app)/edits.plist")
+        let bytes = try #require(TemporaryDirectory.read(path))
+        return try PropertyListReader.readDictionary(bytes)["values"]?.dictionaryValue?["accounts"]
+    }
+
+    @Test(
+        "PAG-23, CTL-39: no answer has the secret of an item, and a change of the item keeps it",
+        arguments: [
+            false, true,
+        ])
+    func kept(remotely: Bool) throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        #expect(try list(remotely: remotely) == [["name": "z"]])
+        let first: [PropertyListValue] = [["name": "a", "pin": "swordfish1"], ["name": "b", "pin": "swordfish2"]]
+        #expect(set(first, remotely: remotely).code == 0)
+        var items = try list(remotely: remotely)
+        #expect(items.map { $0.dictionaryValue?["name"] } == ["a", "b"])
+        items.swapAt(0, 1)
+        var changed = items[0].dictionaryValue ?? [:]
+        changed["name"] = "c"
+        items[0] = .dictionary(changed)
+        #expect(set(items, remotely: remotely).code == 0)
+        #expect(try stored() == [["name": "c", "pin": "swordfish2"], ["name": "a", "pin": "swordfish1"]])
+        let late = set(items, remotely: remotely)
+        #expect(late.name == "schema")
+        let text = late.body["text"]?.stringValue ?? ""
+        #expect(text.contains("changed meanwhile") && !text.contains("swordfish"))
+        #expect(!nodes.notes.contains { "\($0)".contains("swordfish") })
+    }
+
+    @Test("PAG-23, SCH-4: what the paired device reads of a schema has no default of a secret of an item")
+    func schema() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let schema = try #require(ask("settings-schema", remotely: true).body["schema"]?.dataValue)
+        #expect(!schema.contains(Array("swordfish".utf8)))
+        #expect(try SchemaDocument(reading: schema).schema.declarations.map(\.name) == ["accounts"])
+    }
+}

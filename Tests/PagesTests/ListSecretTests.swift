@@ -1,0 +1,127 @@
+// Secrets in the items of lists: readers have marks, changes with marks keep what is stored, and nothing else leaves.
+
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@Suite struct ListSecretTests {
+    private static let item: PropertyListDictionary = [
+        "Type": "PSChildPaneSpecifier", "File": "Account", "Key": "name",
+    ]
+    private static let root = [
+        list("accounts", item),
+        list("codes", ["Type": "PSTextFieldSpecifier", "IsSecure": true, "DefaultValue": "1111"]),
+        list("tags", ["Type": "PSTextFieldSpecifier"]),
+    ]
+    private static let account = [
+        Specifier(.textField, ["Key": "name"]),
+        Specifier(.textField, ["Key": "pin", "IsSecure": "YES", "DefaultValue": "2222"]),
+        Specifier(.childPane, ["File": "Inner"]), list("keys", ["Type": "PSTextFieldSpecifier", "IsSecure": true]),
+    ]
+    private static let inner = [Specifier(.textField, ["Key": "token", "IsSecure": true])]
+    private static let tree = pageTree(["Root": root, "Account": account, "Inner": inner])
+
+    private static let stored: PropertyListValue = [
+        ["name": "a", "pin": "4711", "keys": ["k1", "k2"]], ["name": "b", "pin": "4711", "more": ["token": "t0"]],
+    ]
+
+    private static func list(_ key: String, _ entry: PropertyListDictionary) -> Specifier {
+        Specifier(
+            .listGroup,
+            ["Key": .string(key), "ItemSpecifier": .dictionary(entry), "AddSpecifier": .dictionary(entry)])
+    }
+
+    /// A code that tells texts apart, which is all that these tests ask of it.
+    private func code(_ text: String) -> [UInt8] {
+        var hash: UInt64 = 14_695_981_039_346_656_037
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 1_099_511_628_211 }
+        return (0..<16).map { UInt8(truncatingIfNeeded: hash >> (8 * UInt64($0 % 8))) }
+    }
+
+    private func secrets(_ key: String = "accounts") throws -> ListSecrets {
+        try #require(ListSecrets(of: key, in: Self.tree))
+    }
+
+    @Test("PAG-23: a reader has a mark in the place of each secret of an item, and no two items have the same")
+    func marks() throws {
+        let read = try secrets().marked(Self.stored, code)
+        let text = PropertyListJSON.text(read)
+        for secret in ["4711", "k1", "k2", "t0"] { #expect(!text.contains(secret)) }
+        let items = (read.arrayValue ?? []).compactMap(\.dictionaryValue)
+        #expect(items.map { $0["name"] } == ["a", "b"])
+        let marks = items.compactMap { $0["pin"] }
+        #expect(marks.count == 2 && marks[0] != marks[1] && marks.allSatisfy(ListSecrets.isMark))
+        #expect(try secrets().marked(Self.stored, code) == read)
+        #expect(ListSecrets.withoutMarks(read) == [["name": "a"], ["name": "b", "more": [:]]])
+        let codes = try secrets("codes").marked(["4711", ["x": "4711"], "4711"], code)
+        #expect(codes.arrayValue?.count == 3 && codes.arrayValue?.allSatisfy(ListSecrets.isMark) == true)
+        #expect(ListSecrets(of: "tags", in: Self.tree) == nil && ListSecrets(of: "none", in: Self.tree) == nil)
+        #expect(Set(ListSecrets.all(in: Self.tree).keys) == ["accounts", "codes", "keys"])
+    }
+
+    @Test("PAG-23: a change with the marks keeps the secrets, wherever its items are, and a typed secret is new")
+    func changes() throws {
+        let read = try secrets().marked(Self.stored, code)
+        #expect(try secrets().unmarked(read, stored: Self.stored, code) == Self.stored)
+        var items = read.arrayValue ?? []
+        items.reverse()
+        var changed = items[1].dictionaryValue ?? [:]
+        (changed["name"], changed["keys"]) = ("c", ["k3"])
+        items[1] = .dictionary(changed)
+        items.append(["name": "d", "pin": "0815"])
+        #expect(
+            try secrets().unmarked(.array(items), stored: Self.stored, code) == [
+                ["name": "b", "pin": "4711", "more": ["token": "t0"]], ["name": "c", "pin": "4711", "keys": ["k3"]],
+                ["name": "d", "pin": "0815"],
+            ])
+        let codes = try secrets("codes").marked(["1", "2"], code)
+        let turned = PropertyListValue.array((codes.arrayValue ?? []).reversed())
+        #expect(try secrets("codes").unmarked(turned, stored: ["1", "2"], code) == ["2", "1"])
+    }
+
+    @Test("PAG-23: the mark of an item that was changed meanwhile is refused, and shows no value")
+    func meanwhile() throws {
+        let read = try secrets().marked([["name": "a", "pin": "4711"]], code)
+        for now: PropertyListValue? in [[["name": "b", "pin": "4711"]], [["name": "a", "pin": "0815"]], [], nil] {
+            let error = #expect(throws: SettingsPayloadError.self) {
+                try secrets().unmarked(read, stored: now, code)
+            }
+            #expect(
+                error?.description == "accounts: <redacted> cannot be stored: an item was changed meanwhile; its "
+                    + "secret has to be given again")
+        }
+    }
+
+    @Test("PAG-23: a mark in a field that is no secret is a text, and brings no secret out")
+    func elsewhere() throws {
+        let read = try secrets().marked([["name": "a", "pin": "4711"]], code)
+        let mark = try #require(read.arrayValue?.first?.dictionaryValue?["pin"])
+        let stolen: PropertyListValue = [["name": mark]]
+        #expect(try secrets().unmarked(stolen, stored: [["name": "a", "pin": "4711"]], code) == stolen)
+    }
+
+    @Test("PAG-23: no default of a secret of an item is in a schema or in its pages")
+    func defaults() throws {
+        let declarations = ["accounts", "codes", "tags"].map { name in
+            SettingDeclaration(
+                name: name, type: .array, editor: .preference, summary: "",
+                initialValue: .array(name == "accounts" ? [["name": "a", "pin": "3333"]] : ["3333"]))
+        }
+        let kept = declarations.withoutSecrets(of: Self.tree)
+        #expect(kept.map(\.initialValue) == [.array([["name": "a"]]), .array([]), .array(["3333"])])
+        let document = try SchemaDocument(
+            writing: Array(kept.dropLast()), layout: Self.tree.layout(for: SettingsSchema(declarations)))
+        for secret in ["1111", "2222", "3333"] { #expect(!document.bytes.contains(Array(secret.utf8))) }
+    }
+
+    @Test("PAG-23: a draft of an item takes the marks as they are")
+    func drafts() throws {
+        let items = try secrets().marked([["name": "a", "pin": "4711"]], code).arrayValue ?? []
+        var draft = try #require(ListDraft(of: Self.root[0], items: items, at: 0, in: Self.tree))
+        try draft.set(["name": "b"])
+        let next = try #require(draft.done(items))
+        let result = try secrets().unmarked(.array(next), stored: [["name": "a", "pin": "4711"]], code)
+        #expect(result == [["name": "b", "pin": "4711"]])
+    }
+}
