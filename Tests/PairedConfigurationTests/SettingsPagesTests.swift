@@ -24,6 +24,13 @@ private final class Preferences: Configuration, @unchecked Sendable {
     override func reset() { if nameSetting == "replace me" { nameSetting = "replaced" } }
 }
 
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class CodePreferences: Configuration, @unchecked Sendable {
+    @Preference var codes = ["swordfish"]
+
+    override var settingsBundle: String? { bundlePath.withLock(\.self) }
+}
+
 @Suite(.serialized) struct SettingsPagesTests {
     private let place = TemporaryDirectory()
 
@@ -133,6 +140,23 @@ private final class Preferences: Configuration, @unchecked Sendable {
         let told = events.map { "\($0)" }
         #expect(told.count == 2 && told.allSatisfy { $0.contains("translations 'fr.lproj") })
         #expect(told.contains { $0.contains("line 1, column 12") })
+    }
+
+    @Test("PAG-23, SCH-4: the schema that leaves the app has no default of a secret in a list, and the app has it")
+    func secretsOfLists() throws {
+        let entry =
+            "<dict><key>Type</key><string>PSTextFieldSpecifier</string><key>IsSecure</key><true/>"
+            + "<key>DefaultValue</key><string>swordfish</string></dict>"
+        write(
+            "Root.plist",
+            "<dict><key>Type</key><string>IASKListGroupSpecifier</string><key>Key</key><string>codes</string>"
+                + "<key>ItemSpecifier</key>\(entry)<key>AddSpecifier</key>\(entry)</dict>")
+        bundlePath.withLock { $0 = place.path }
+        defer { bundlePath.withLock { $0 = nil } }
+        let app = CodePreferences(preferences: MemoryPreferences())
+        let document = try #require(app.announcedSchema)
+        #expect(document.schema.declarations.map(\.name) == ["codes"] && document.layout != nil)
+        #expect(!document.bytes.contains(Array("swordfish".utf8)) && app.codes == ["swordfish"])
     }
 
     @Test("PAG-7: pages that do not fit into the schema are left out, translations first, and that is an event")

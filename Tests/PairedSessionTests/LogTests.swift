@@ -20,6 +20,7 @@ private final class LoudConfiguration: Configuration, @unchecked Sendable {
 private final class SecretiveConfiguration: Configuration, @unchecked Sendable {
     @Preference(secret: true) var keyOfLogTest = "hunter2"
     @Preference(restart: true) var nameOfLogTest = "one"
+    @Preference var listOfLogTest = ["hunter4"]
 }
 
 /// `@unchecked`: every property is a wrapper around state behind a mutex.
@@ -61,6 +62,14 @@ private final class MistakenConfiguration: Configuration, @unchecked Sendable {
                 "debug setting changed key=nameOfLogTest origin=local old=one new=\"two\\n\" restart=yes"
             ])
         #expect(events(from: .info, of: "nameOfLogTest") { SecretiveConfiguration().nameOfLogTest = "two" }.isEmpty)
+    }
+
+    @Test func `PAG-23: the log shows a list by its kind, because an item may have a secret`() throws {
+        let events = events(from: .debug, of: "listOfLogTest") {
+            SecretiveConfiguration().listOfLogTest = ["hunter5", "b"]
+        }
+        let line = try #require(events.first).description
+        #expect(line.contains("an array of 1") && line.contains("an array of 2") && !line.contains("hunter"))
     }
 
     #if DEBUG

@@ -175,6 +175,7 @@ extension Configuration {
     private func carried(_ declarations: [SettingDeclaration]) throws(SchemaError) -> SchemaDocument {
         let (tree, schema) = (pages.withLock(\.self), store.schema)
         guard !tree.isEmpty else { return try SchemaDocument(writing: declarations) }
+        let declarations = declarations.withoutSecrets(of: tree)
         if let whole = try? SchemaDocument(writing: declarations, layout: tree.layout(for: schema)) { return whole }
         let layout = tree.layout(for: schema, hasStrings: false)
         let small = try? SchemaDocument(writing: declarations, layout: layout)

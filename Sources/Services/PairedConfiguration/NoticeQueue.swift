@@ -27,9 +27,19 @@ extension SettingChange {
     fileprivate func log(_ origin: SettingOrigin) -> LogEvent {
         LogEvent(
             .debug, "setting changed", .text("key", name), .text("origin", origin.rawValue),
-            isSecret ? .secret("old") : .outside("old", old.text),
-            isSecret ? .secret("new") : .outside("new", new.text),
+            isSecret ? .secret("old") : .outside("old", old.line),
+            isSecret ? .secret("new") : .outside("new", new.line),
             .boolean("restart", needsRestart))
+    }
+}
+
+extension SettingValue {
+    /// The value for a line of the log: a container by its kind, because what is in it may be a secret (PAG-23).
+    fileprivate var line: String {
+        switch self {
+        case .strings, .array, .dictionary, .coded: description
+        case .boolean, .integer, .float, .double, .string, .data, .date, .url, .nothing: text
+        }
     }
 }
 
