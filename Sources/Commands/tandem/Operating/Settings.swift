@@ -4,6 +4,7 @@
 import TandemBase
 import TandemControl
 import TandemOperations
+import TandemPages
 import TandemPropertyList
 import TandemSettings
 import TandemWire
@@ -124,7 +125,7 @@ extension Subcommand {
         for row in try SettingsAnswer(arguments).rows {
             guard let key = row.body["key"]?.stringValue else { continue }
             // A secondary's answer may name a key twice.
-            if let edit = row.body["edit"] { edits[key] = edit }
+            if let edit = row.body["edit"] { edits[key] = ListSecrets.withoutMarks(edit) }
             if row.isNothing { console.warn("left out \(Printable.text(key)): it was set to nothing (--nothing)") }
         }
         let value = PropertyListValue.dictionary(edits)
