@@ -93,6 +93,18 @@ import Testing
         }
     }
 
+    @Test("PAG-23: an item is read once, however many secrets it has")
+    func many() throws {
+        let item: PropertyListValue = ["more": .array((0..<5000).map { ["token": .string("t\($0)")] })]
+        var bytes = 0
+        let read = try secrets().marked([item]) { text in
+            bytes += text.utf8.count
+            return code(text)
+        }
+        #expect(bytes < 20 * PropertyListJSON.text(item).utf8.count)
+        #expect(try secrets().unmarked(read, stored: [item], code) == [item])
+    }
+
     @Test("PAG-23: a mark in a field that is no secret is a text, and brings no secret out")
     func elsewhere() throws {
         let read = try secrets().marked([["name": "a", "pin": "4711"]], code)

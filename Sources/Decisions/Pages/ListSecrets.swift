@@ -40,30 +40,30 @@ package struct ListSecrets: Sendable {
     }
 
     /// The list as a reader has it: a mark for each secret.
-    package func marked(_ value: PropertyListValue, _ code: Code) -> PropertyListValue {
-        replacing(value) { .string(Self.mark(place: $1, in: list, $0.item, code)) } ?? value
+    package func marked(_ value: PropertyListValue, _ code: @escaping Code) -> PropertyListValue {
+        replacing(value, code) { .string($1()) } ?? value
     }
 
     /// The list without its secrets.
     package func leftOut(of value: PropertyListValue) -> PropertyListValue {
-        replacing(value) { _, _ in nil } ?? .array([])
+        replacing(value, { _ in [] }) { _, _ in nil } ?? .array([])
     }
 
     /// The list of a change, with the stored secrets in the places of their marks.
     /// - Parameter stored: the list as it is.
     package func unmarked(
-        _ value: PropertyListValue, stored: PropertyListValue?, _ code: Code
+        _ value: PropertyListValue, stored: PropertyListValue?, _ code: @escaping Code
     ) throws(SettingsPayloadError) -> PropertyListValue {
         var secrets: [String: PropertyListValue] = [:]
         if let stored {
-            _ = replacing(stored) { secret, place in
-                secrets[Self.mark(place: place, in: list, secret.item, code)] = secret.value
+            _ = replacing(stored, code) { secret, mark in
+                secrets[mark()] = secret
                 return nil
             }
         }
         var isGone = false
-        let result = replacing(value) { secret, _ in
-            guard Self.isMark(secret.value), let mark = secret.value.stringValue else { return secret.value }
+        let result = replacing(value, code) { secret, _ in
+            guard Self.isMark(secret), let mark = secret.stringValue else { return secret }
             if secrets[mark] == nil { isGone = true }
             return secrets[mark]
         }
@@ -95,28 +95,25 @@ package struct ListSecrets: Sendable {
         }
     }
 
-    private static func mark(place: String, in list: String, _ item: PropertyListValue, _ code: Code) -> String {
-        let text = [list, place, PropertyListJSON.text(item)].joined(separator: "\u{0}")
-        return "\(prefix)\(Hexadecimal.encode(code(text).prefix(16)))>"
-    }
-
     // MARK: walking
-
-    /// A secret and the item that it is in.
-    private struct Secret {
-        let value: PropertyListValue
-        let item: PropertyListValue
-    }
 
     /// The list with another value for each secret; nil leaves it out.
     private func replacing(
-        _ list: PropertyListValue, _ new: (Secret, _ place: String) -> PropertyListValue?
+        _ value: PropertyListValue, _ code: @escaping Code,
+        _ new: (PropertyListValue, _ mark: () -> String) -> PropertyListValue?
     ) -> PropertyListValue? {
         func item(_ item: PropertyListValue) -> PropertyListValue? {
-            if hidesItems { return new(Secret(value: item, item: item), "") }
-            return inner(item, "") { new(Secret(value: $0, item: item), $1) }
+            // Once for an item, however many secrets it has.
+            var itemCode: String?
+            func mark(_ place: String) -> String {
+                let own = itemCode ?? Hexadecimal.encode(code("\(list)\u{0}\(PropertyListJSON.text(item))"))
+                itemCode = own
+                return "\(Self.prefix)\(Hexadecimal.encode(code("\(own)\u{0}\(place)").prefix(16)))>"
+            }
+            if hidesItems { return new(item) { mark("") } }
+            return inner(item, "") { value, place in new(value) { mark(place) } }
         }
-        guard case .array(let items) = list else { return item(list) }
+        guard case .array(let items) = value else { return item(value) }
         return .array(items.compactMap(item))
     }
 
