@@ -7,116 +7,6 @@ import TandemPropertyList
 import TandemSignedConfiguration
 import Testing
 
-/// A primary's desired state with simulated secondaries, which sign their reports.
-private struct Fleet {
-    struct Member {
-        let pairing = UniqueIdentifier.random()
-        let device = UniqueIdentifier.random()
-        let key = ReportPrivateKey.generate()
-        var counter: UInt64 = 0
-    }
-
-    var desired = DesiredConfigurations()
-    /// The items that the last event took back.
-    private(set) var cancelled: [UniqueIdentifier?] = []
-    var members: [Member]
-    var now = Fixture.now
-    var target: PairedIdentifier
-    let key: ConfigurationSlotKey
-
-    init(_ count: Int = 1) throws {
-        members = (0..<count).map { _ in Member() }
-        target = try Fixture.target()
-        key = ConfigurationSlotKey(
-            application: try Fixture.application(), role: .secondary, target: try Fixture.target())
-    }
-
-    func addressee(_ index: Int) -> ConfigurationAddressee {
-        let target = target
-        return ConfigurationAddressee(
-            pairing: members[index].pairing, device: members[index].device, target: { _ in target })
-    }
-
-    /// An envelope of this version, for all or for some members.
-    func envelope(_ version: UInt64, only: [Int]? = nil, lifetime: UInt64? = nil) throws -> [UInt8] {
-        try Fixture.envelope(version: version) { payload in
-            payload.only = only.map { $0.map { members[$0].device } }
-            payload.lifetime = lifetime
-        }
-    }
-
-    /// Applies an envelope at the primary; returns the members that it is delivered to, with their items.
-    mutating func accept(_ envelope: [UInt8], first: [Int]? = nil) throws -> [Int: ConfigurationItem] {
-        let new = try DesiredConfiguration(envelope: envelope, accepted: now)
-        let pairings = first.map { Set($0.map { members[$0].pairing }) }
-        let transition = try desired.accept(
-            new, first: pairings, for: members.indices.map { addressee($0) }, at: now, identifier: { .random() })
-        cancelled = transition.cancellations.map(\.id)
-        return deliveries(of: transition)
-    }
-
-    /// Applies an envelope that the first member lacks.
-    mutating func delivered(_ envelope: [UInt8]) throws -> ConfigurationItem {
-        let items = try accept(envelope)
-        return try #require(items[0])
-    }
-
-    /// The item that a member lacks when its link comes up.
-    mutating func linked(_ index: Int) throws -> ConfigurationItem {
-        let item = link(index)
-        return try #require(item)
-    }
-
-    func deliveries(of transition: DesiredTransition) -> [Int: ConfigurationItem] {
-        Dictionary(
-            uniqueKeysWithValues: transition.deliveries.compactMap { item in
-                members.firstIndex { $0.pairing == item.entry.pairing }.map { ($0, item) }
-            })
-    }
-
-    /// The link of a member comes up; none of its items is in its queue any more, unless said otherwise.
-    mutating func link(_ index: Int, underWay: Bool = false, bringsKeys: Bool = true) -> ConfigurationItem? {
-        let transition = desired.linked(
-            addressee(index), isUnderWay: { _ in underWay }, bringsKeys: { _ in bringsKeys }, at: now,
-            identifier: { .random() })
-        return deliveries(of: transition)[index]
-    }
-
-    /// The member's app is announced.
-    mutating func announce(_ index: Int) -> ConfigurationItem? {
-        let transition = desired.changed(
-            key.application, at: addressee(index), isUnderWay: { _ in false }, at: now, identifier: { .random() })
-        return deliveries(of: transition)[index]
-    }
-
-    /// The member reports on an item; returns what is delivered to it next.
-    mutating func report(
-        _ index: Int, _ item: ConfigurationItem, _ verdict: Verdict, good: ConfigurationItem? = nil,
-        onTrial: Bool? = nil
-    ) throws -> ConfigurationItem? {
-        members[index].counter += 1
-        let active = verdict == .applied ? item : good
-        let facts = ReportFacts(
-            delivery: ConfigurationDelivery(pairing: members[index].pairing, nonce: item.entry.id), key: item.entry.key,
-            digest: item.entry.digest, transaction: nil, version: item.entry.version, verdict: verdict, text: nil,
-            good: active.map { GoodConfiguration(version: $0.entry.version, digest: $0.entry.digest) },
-            isOnTrial: onTrial)
-        let report = ConfigurationReport(
-            facts, device: members[index].device, counter: members[index].counter, time: now)
-        let (_, transition) = try desired.report(
-            report.signed(with: members[index].key), from: addressee(index), device: members[index].device,
-            key: members[index].key.publicKey, at: now, identifier: { .random() })
-        cancelled = transition.cancellations.map(\.id)
-        return deliveries(of: transition)[index]
-    }
-
-    mutating func end(_ index: Int, _ item: ConfigurationItem, _ ending: ForwardedConfiguration.Ending) {
-        _ = desired.ended(item.entry.id, at: members[index].pairing, ending, nil)
-    }
-
-    func standing(_ index: Int) -> SecondaryStanding? { desired.standing(of: addressee(index), for: key) }
-}
-
 @Suite struct DesiredTests {
     @Test("CFG-63, CFG-72: what has failed stays so when a second delivery of it is refused")
     func failedStaysFailed() throws {
@@ -313,6 +203,36 @@ private struct Fleet {
         fleet.end(0, again, .notQueued)
         #expect(fleet.link(0) != nil)
         #expect(!ForwardedConfiguration.Ending.allCases.contains { Rejection(rawValue: $0.rawValue) != nil })
+    }
+
+    @Test("CFG-75: what waits for keys ends as withdrawn or superseded, though it was never delivered")
+    func endedWithoutADelivery() throws {
+        var fleet = try Fleet()
+        fleet.isBehind = true
+        let envelopes = try (1...2).map { try DesiredConfiguration(envelope: fleet.envelope($0), accepted: fleet.now) }
+        func endings() -> [ForwardedConfiguration.Ending?] {
+            envelopes.map { fleet.desired.ending(of: $0, at: fleet.addressee(0)) }
+        }
+        #expect(try fleet.accept(envelopes[0].envelope).isEmpty)
+        #expect(endings() == [nil, .withdrawn], "the second is not desired yet")
+        #expect(try fleet.accept(envelopes[1].envelope).isEmpty)
+        #expect(endings() == [.superseded, nil])
+        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        #expect(endings() == [.withdrawn, .withdrawn])
+    }
+
+    @Test("CFG-73, CFG-75: a version that the secondary had refused is superseded by a lower one for no caller")
+    func aRefusedVersionIsNotSuperseded() throws {
+        var fleet = try Fleet()
+        let first = try fleet.delivered(try fleet.envelope(1))
+        _ = try fleet.report(0, first, .applied)
+        let second = try fleet.delivered(try fleet.envelope(2))
+        _ = try fleet.report(0, second, .rejected(.schema), good: first)
+        let desired = try DesiredConfiguration(envelope: second.envelope, accepted: fleet.now)
+        #expect(fleet.desired.ending(of: desired, at: fleet.addressee(0)) == nil)
+        let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
+        #expect(state.verdict(on: first.entry.digest) == "applied")
+        #expect(state.verdict(on: second.entry.digest) == "schema")
     }
 
     @Test("CFG-76: stale since the first delivery that is not reported as applied; drift if it had been")

@@ -60,6 +60,20 @@ package struct DesiredConfigurations: Sendable {
         return SecondaryStanding(desired, state(of: key, at: addressee.pairing))
     }
 
+    /// How a configuration that was applied ended at a secondary of which no delivery of it is known: it may never have
+    /// left, because it waited for keys, or a later one has taken its row. nil while the secondary is to have it.
+    package func ending(
+        of desired: DesiredConfiguration, at addressee: ConfigurationAddressee
+    ) -> ForwardedConfiguration.Ending? {
+        let slot = slots[desired.key] ?? DesiredSlot()
+        guard slot.contains(desired.digest) else {
+            let isReplaced = slot.desired(of: addressee).map { $0.version > desired.version } ?? false
+            return isReplaced ? .superseded : .withdrawn
+        }
+        let wanted = slot.wanted(by: addressee, state(of: desired.key, at: addressee.pairing))
+        return wanted.flatMap { $0.version > desired.version ? .superseded : nil }
+    }
+
     /// Deliveries on their way, and the last finished one of each secondary and slot.
     package var deliveries: [ForwardedConfiguration] {
         secondaries.values.flatMap { $0.states.values.flatMap { $0.open + ($0.last.map { [$0] } ?? []) } }

@@ -130,6 +130,14 @@ package struct SecondaryState: Sendable, Equatable {
 
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
 
+    /// The verdict on an envelope, also on one whose delivery another one has replaced.
+    package func verdict(on digest: [UInt8]) -> String? {
+        let delivery = delivery(of: digest)
+        // One that had applied these bytes got no delivery, or one that ended without a verdict.
+        if delivery?.awaitsVerdict != true, good?.digest == digest { return Verdict.applied.name }
+        return delivery.map(\.verdict) ?? refusals.last { $0.digest == digest }?.verdict
+    }
+
     /// The newest delivery of an envelope.
     package func delivery(of digest: [UInt8]) -> ForwardedConfiguration? {
         open.last { $0.digest == digest } ?? (last?.digest == digest ? last : nil)

@@ -28,6 +28,21 @@ import Testing
         #expect(primary.apply(try primary.envelope(2)) == "threshold")
     }
 
+    @Test("CFG-75, CFG-92, CTL-25: a caller hears at once that what waited for keys is withdrawn")
+    func theEndOfWhatWaitsForKeys() throws {
+        // More steps than are on their way to a secondary that is away.
+        for version in 2...80 { #expect(primary.apply(try primary.set(UInt64(version))) == nil) }
+        var outcome: ApplyOutcome?
+        primary.begin(try primary.envelope(1, under: 80), wait: .seconds(30)) { outcome = $0 }
+        #expect(outcome == nil && primary.desired == [1], "\(String(describing: outcome))")
+        #expect(primary.apply(try primary.revocation(under: 80)) == nil)
+        guard case .results(let results, _) = outcome else {
+            Issue.record("\(String(describing: outcome))")
+            return
+        }
+        #expect(results.map(\.ending) == [.withdrawn])
+    }
+
     @Test("CFG-94: on a full disk the revocation says so, sends no step, and the same request goes on")
     func aRevocationOnADiskThatFills() throws {
         #expect(primary.apply(try primary.envelope(1)) == nil)

@@ -63,24 +63,27 @@ final class OnePrimary {
     }
 
     /// The revocation of the signer's key.
-    func revocation() throws -> [UInt8] {
+    func revocation(under keySet: UInt64 = 1) throws -> [UInt8] {
         try KeyStatementSigner.sign(
             RevocationDocument(
-                subject: subject, keySetVersion: 1, issued: 1_790_000_000, revoked: [signer.publicKey.identifier],
+                subject: subject, keySetVersion: keySet, issued: 1_790_000_000, revoked: [signer.publicKey.identifier],
                 withdraws: false), with: [revoker])
     }
 
-    func envelope(_ version: UInt64) throws -> [UInt8] {
-        let payload = ConfigurationPayload(
+    func envelope(_ version: UInt64, under keySet: UInt64 = 1) throws -> [UInt8] {
+        var payload = ConfigurationPayload(
             application: subject.application, role: .secondary, target: .vendor(device), version: version,
             transaction: .random(), issued: scheduler.wallNow.seconds - 60, values: ["volume": 80])
+        payload.keySetVersion = keySet
         return try ConfigurationSigner.sign(payload, with: [signer])
     }
 
-    /// Begins to apply bytes, without a wait for verdicts.
-    func begin(_ envelope: [UInt8], _ completion: @escaping (ApplyOutcome) -> Void = { _ in }) {
+    /// Begins to apply bytes.
+    func begin(
+        _ envelope: [UInt8], wait: Duration = .zero, _ completion: @escaping (ApplyOutcome) -> Void = { _ in }
+    ) {
         scheduler.start { [service, subject] in
-            completion(await service.apply(envelope, app: subject.application, wait: .zero))
+            completion(await service.apply(envelope, app: subject.application, wait: wait))
         }
         scheduler.run()
     }

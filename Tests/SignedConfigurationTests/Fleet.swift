@@ -1,0 +1,119 @@
+// A primary's desired state with simulated secondaries, on which the tests of desired state and of rollouts act.
+
+import TandemBase
+import TandemCrypto
+import TandemSignedConfiguration
+import Testing
+
+/// Desired configurations, and secondaries that sign their reports.
+struct Fleet {
+    struct Member {
+        let pairing = UniqueIdentifier.random()
+        let device = UniqueIdentifier.random()
+        let key = ReportPrivateKey.generate()
+        var counter: UInt64 = 0
+    }
+
+    var desired = DesiredConfigurations()
+    /// The items that the last event took back.
+    private(set) var cancelled: [UniqueIdentifier?] = []
+    var members: [Member]
+    var now = Fixture.now
+    var target: PairedIdentifier
+    /// Whether the members lack keys.
+    var isBehind = false
+    let key: ConfigurationSlotKey
+
+    init(_ count: Int = 1) throws {
+        members = (0..<count).map { _ in Member() }
+        target = try Fixture.target()
+        key = ConfigurationSlotKey(
+            application: try Fixture.application(), role: .secondary, target: try Fixture.target())
+    }
+
+    func addressee(_ index: Int) -> ConfigurationAddressee {
+        let (target, isBehind) = (target, isBehind)
+        return ConfigurationAddressee(
+            pairing: members[index].pairing, device: members[index].device, isBehind: { _ in isBehind },
+            target: { _ in target })
+    }
+
+    /// An envelope of this version, for all or for some members.
+    func envelope(_ version: UInt64, only: [Int]? = nil, lifetime: UInt64? = nil) throws -> [UInt8] {
+        try Fixture.envelope(version: version) { payload in
+            payload.only = only.map { $0.map { members[$0].device } }
+            payload.lifetime = lifetime
+        }
+    }
+
+    /// Applies an envelope at the primary; returns the members that it is delivered to, with their items.
+    mutating func accept(_ envelope: [UInt8], first: [Int]? = nil) throws -> [Int: ConfigurationItem] {
+        let new = try DesiredConfiguration(envelope: envelope, accepted: now)
+        let pairings = first.map { Set($0.map { members[$0].pairing }) }
+        let transition = try desired.accept(
+            new, first: pairings, for: members.indices.map { addressee($0) }, at: now, identifier: { .random() })
+        cancelled = transition.cancellations.map(\.id)
+        return deliveries(of: transition)
+    }
+
+    /// Applies an envelope that the first member lacks.
+    mutating func delivered(_ envelope: [UInt8]) throws -> ConfigurationItem {
+        let items = try accept(envelope)
+        return try #require(items[0])
+    }
+
+    /// The item that a member lacks when its link comes up.
+    mutating func linked(_ index: Int) throws -> ConfigurationItem {
+        let item = link(index)
+        return try #require(item)
+    }
+
+    func deliveries(of transition: DesiredTransition) -> [Int: ConfigurationItem] {
+        Dictionary(
+            uniqueKeysWithValues: transition.deliveries.compactMap { item in
+                members.firstIndex { $0.pairing == item.entry.pairing }.map { ($0, item) }
+            })
+    }
+
+    /// The link of a member comes up; none of its items is in its queue any more, unless said otherwise.
+    mutating func link(_ index: Int, underWay: Bool = false, bringsKeys: Bool = true) -> ConfigurationItem? {
+        let transition = desired.linked(
+            addressee(index), isUnderWay: { _ in underWay }, bringsKeys: { _ in bringsKeys }, at: now,
+            identifier: { .random() })
+        return deliveries(of: transition)[index]
+    }
+
+    /// The member's app is announced.
+    mutating func announce(_ index: Int) -> ConfigurationItem? {
+        let transition = desired.changed(
+            key.application, at: addressee(index), isUnderWay: { _ in false }, at: now, identifier: { .random() })
+        return deliveries(of: transition)[index]
+    }
+
+    /// The member reports on an item; returns what is delivered to it next.
+    mutating func report(
+        _ index: Int, _ item: ConfigurationItem, _ verdict: Verdict, good: ConfigurationItem? = nil,
+        onTrial: Bool? = nil
+    ) throws -> ConfigurationItem? {
+        members[index].counter += 1
+        let active = verdict == .applied ? item : good
+        let facts = ReportFacts(
+            delivery: ConfigurationDelivery(pairing: members[index].pairing, nonce: item.entry.id), key: item.entry.key,
+            digest: item.entry.digest, transaction: nil, version: item.entry.version, verdict: verdict, text: nil,
+            good: active.map { GoodConfiguration(version: $0.entry.version, digest: $0.entry.digest) },
+            isOnTrial: onTrial)
+        let report = ConfigurationReport(
+            facts, device: members[index].device, counter: members[index].counter, time: now)
+        let (_, transition) = try desired.report(
+            report.signed(with: members[index].key), from: addressee(index), device: members[index].device,
+            key: members[index].key.publicKey, at: now, identifier: { .random() })
+        cancelled = transition.cancellations.map(\.id)
+        return deliveries(of: transition)[index]
+    }
+
+    mutating func end(_ index: Int, _ item: ConfigurationItem, _ ending: ForwardedConfiguration.Ending) {
+        _ = desired.ended(item.entry.id, at: members[index].pairing, ending, nil)
+    }
+
+    func standing(_ index: Int) -> SecondaryStanding? { desired.standing(of: addressee(index), for: key) }
+}
