@@ -137,10 +137,16 @@ import Testing
         #expect(other.contains("value=\"00:07\"") && !other.contains("step="), "a browser would send nothing")
     }
 
-    @Test("CON-18: a view of the app's own with a page leads to it; what the app has declared is edited there")
+    @Test(
+        "CON-18, CON-19: a view of the app's own with a page leads to it; fields and lists are edited there, and found"
+    )
     func customPage() throws {
         let root = [Specifier(.custom, ["Key": "own", "Title": "Own", "File": "Deep", "DefaultValue": "7"])]
-        let deep = [Specifier(.textField, ["Key": "deep", "DefaultValue": "a"])]
+        let entry: PropertyListValue = ["Type": "PSTextFieldSpecifier"]
+        let deep = [
+            Specifier(.textField, ["Key": "deep", "DefaultValue": "a"]),
+            Specifier(.listGroup, ["Key": "tags", "ItemSpecifier": entry, "AddSpecifier": entry]),
+        ]
         let browser = Browser()
         browser.declarations = (root + deep).declarations
         browser.layout = pages(["Root": root, "Deep": deep]).layout(for: SettingsSchema(browser.declarations))
@@ -150,6 +156,11 @@ import Testing
         #expect(page.contains("<output id=\"f-0\"><bdi>7</bdi></output><a href=\"\(address)\"><bdi>Own</bdi></a>"))
         #expect(browser.get(address)?.text.contains(">First page</a>") == true)
         #expect(browser.post(address, "b.deep=a&v.deep=b")?.status == 303 && browser.changed == ["deep": "b"])
+        #expect(browser.get(address)?.text.contains("<a href=\"\(Browser.page)/lists/tags/new\">") == true)
+        #expect(browser.post(Browser.page + "/lists/tags/new", "v.value=new")?.status == 303)
+        #expect(browser.changed == ["tags": ["new"]])
+        let found = try #require(browser.get(Browser.page + "?q=deep")?.text)
+        #expect(found.contains("<a href=\"\(address)#r-0\"><bdi>deep</bdi></a>"))
     }
 
     @Test("CON-18: another page is edited at its own address, in the reader's language, and a search finds its rows")

@@ -131,6 +131,7 @@ func pageTree(
         let titles = ["Root", "A", "B", "C", "D"].map { name in tree[name].map { tree.title(of: $0, ["de"]) } }
         #expect(titles == ["App", "Meins", "Own", "Meins", .some(nil)])
         #expect(["Root", "A", "D", "I", "none"].map(tree.opens) == [true, true, true, false, false])
+        #expect(tree.opened.map(\.name) == ["Root", "A", "B", "C", "D"])
         #expect(tree.path(to: "D").map(\.name) == ["Root"])
         #expect(PageView.make(tree, SettingsSchema([]), page: "A", PageRequest(languages: ["de"]))?.title == "Meins")
     }

@@ -128,9 +128,9 @@ package enum ListEdit {
 }
 
 extension PageTree {
-    /// The first list of a key on the pages that child panes lead to, with its page.
+    /// The first list of a key on the pages that a reader gets to, with its page.
     package func list(_ key: String) -> (page: Page, group: Specifier)? {
-        for page in panes {
+        for page in opened {
             let group = page.specifiers.first {
                 $0.kind == .listGroup && $0.key.map { $0.utf8.elementsEqual(key.utf8) } == true
             }

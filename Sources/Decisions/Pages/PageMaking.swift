@@ -22,14 +22,14 @@ extension PageView {
         PageMaking(tree, schema, request, page).view
     }
 
-    /// The rows of all pages that child panes lead to whose title, section or explanation has the text, in any case of
+    /// The rows of all pages that a reader gets to whose title, section or explanation has the text, in any case of
     /// letters; each page once.
     package static func search(
         _ text: String, in tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest
     ) -> [(page: PageView, row: Row)] {
         let sought = text.lowercased()
         guard !sought.isEmpty else { return [] }
-        return tree.panes.compactMap { make(tree, schema, page: $0.name, request) }.flatMap { view in
+        return tree.opened.map { make(tree, schema, page: $0, request) }.flatMap { view in
             view.groups.flatMap { group in
                 group.rows.filter { row in
                     [row.title, row.subtitle, row.summary, row.key, group.title].contains {

@@ -54,8 +54,15 @@ package struct PageTree: Sendable {
     /// The pages that child panes lead to from the root.
     package var panes: ArraySlice<Page> { pages.prefix(paneCount) }
 
-    /// Whether a reader gets to a page: by child panes and views of the app's own, and not by items of lists alone.
-    package func opens(_ name: String) -> Bool { self[name] != nil && (name == Self.root || !path(to: name).isEmpty) }
+    /// The pages that a reader gets to from the root, by child panes and views of the app's own, and not by items of
+    /// lists alone.
+    package var opened: [Page] {
+        let ways = ways
+        return pages.filter { ways[$0.name] != nil }
+    }
+
+    /// Whether a page is one of those.
+    package func opens(_ name: String) -> Bool { self[name] != nil && ways[name] != nil }
 
     /// The title of a page: as the first pane that leads to it states it, else the page's own, else the pane's; nil for
     /// a root without a title.
@@ -76,17 +83,20 @@ package struct PageTree: Sendable {
     }
 
     /// The pages from the root to another one on the shortest way, without the page itself.
-    package func path(to name: String) -> [Page] {
+    package func path(to name: String) -> [Page] { ways[name] ?? [] }
+
+    /// The shortest way to each page that a reader gets to.
+    private var ways: [String: [Page]] {
         var ways: [String: [Page]] = [Self.root: []]
         var waiting = [Self.root][...]
-        while let next = waiting.popFirst(), ways[name] == nil {
+        while let next = waiting.popFirst() {
             guard let page = self[next], let way = ways[next] else { continue }
             for file in page.specifiers.compactMap(\.page) where ways[file] == nil {
                 ways[file] = way + [page]
                 waiting.append(file)
             }
         }
-        return ways[name] ?? []
+        return ways
     }
 
     /// Whether there is nothing to show.

@@ -23,7 +23,7 @@ extension Subcommand {
         let tree = PageTree(document)
         var request = arguments.pageRequest
         request.values = try arguments.pageValues()
-        let names = tree.pages.map(\.name).filter(tree.opens).filter { name in
+        let names = tree.opened.map(\.name).filter { name in
             arguments.value("page").map { $0 == name } ?? true
         }
         guard !names.isEmpty else { throw CommandFailure.refused("the app has no such page") }
