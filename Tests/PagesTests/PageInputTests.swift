@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(
-        "PAG-20, PAG-21: text, toggle, slider and choice make single values; items are removed and moved",
+        "PAG-20, PAG-21: text, toggle, slider and choice make single values",
         arguments: [
             (["Type": "PSTextFieldSpecifier"], "tag"), (["Type": "PSToggleSwitchSpecifier"], true),
             (["Type": "PSSliderSpecifier", "MaximumValue": 3, "TandemInteger": true], 2),
@@ -226,16 +226,35 @@ import Testing
         ] as [(PropertyListDictionary, PropertyListValue)])
     func singles(add: PropertyListDictionary, value: PropertyListValue) throws {
         let group = Specifier(
-            .listGroup,
-            ["Key": "l", "ItemSpecifier": .dictionary(add), "AddSpecifier": .dictionary(add), "Deletable": true])
+            .listGroup, ["Key": "l", "ItemSpecifier": .dictionary(add), "AddSpecifier": .dictionary(add)])
         var draft = try #require(ListDraft(of: group, items: ["x"], at: nil, in: Self.tree))
         try draft.set(["value": value])
         let isValid = draft.isValid()
         #expect(isValid && draft.done(["x"]) == ["x", value])
-        #expect(ListEdit.removing(0, from: ["x", value], of: group) == [value])
-        #expect(ListEdit.removing(0, from: ["x"], of: Specifier(.listGroup, [:])) == nil)
-        #expect(
-            ListEdit.moving(0, to: 1, in: ["x", value]) == [value, "x"] && ListEdit.moving(0, to: 2, in: []) == nil)
+    }
+
+    @Test("PAG-20: items of a list that its reader may edit are drafted, removed where the list allows it, and moved")
+    func editable() throws {
+        let entry: PropertyListValue = ["Type": "PSTextFieldSpecifier"]
+        let group = Specifier(
+            .listGroup, ["Key": "l", "ItemSpecifier": entry, "AddSpecifier": entry, "Deletable": true])
+        let plain = Specifier(
+            .listGroup, ["Key": "fixed", "ItemSpecifier": ["Type": "PSTitleValueSpecifier"]])
+        let tree = pageTree(["Root": [group, plain]])
+        let schema = SettingsSchema([group, plain].declarations)
+        func list(_ key: String, layer: String = "user") -> EditableList? {
+            let values = ["l", "fixed"].map { ($0, PageValue(value: ["x", "y"], layer: layer)) }
+            return EditableList(key, in: tree, schema, PageRequest(values: Dictionary(uniqueKeysWithValues: values)))
+        }
+        let open = try #require(list("l"))
+        #expect(open.removing(0) == ["y"] && open.removing(2) == nil && open.removing(-1) == nil)
+        #expect(open.moving(0, to: 1) == ["y", "x"] && open.moving(0, to: 2) == nil && open.moving(-1, to: 0) == nil)
+        var draft = try #require(open.draft(at: 1))
+        try draft.set(["value": "z"])
+        #expect(open.done(draft) == ["x", "z"] && open.draft(at: 2) == nil && open.draft(at: nil) != nil)
+        let fixed = try #require(list("fixed"))
+        #expect(fixed.removing(0) == nil && fixed.draft(at: 0) == nil && fixed.draft(at: nil) == nil)
+        #expect(list("l", layer: "signed") == nil && list("none") == nil)
     }
 
     @Test(

@@ -216,8 +216,8 @@ package struct Console: ~Copyable {
         }
         if let change = form.itemChange {
             guard let list = settings.list(change.key, languages),
-                let items = settings.items(of: list, after: change, cookie: cookie)
-            else { return refuse(nil, EditableList.gone) }
+                let items = change.done(in: list, cookie: cookie)
+            else { return refuse(nil, ItemChange.gone) }
             return store(items, in: list, of: settings, cookie) { refuse(nil, $0) }
         }
         switch form.reset(on: view) {
@@ -243,7 +243,7 @@ package struct Console: ~Copyable {
         var body = body(settings.place)
         body["values"] = .dictionary([list.key: .array(items)])
         return send(
-            ConsoleQuestion(.settingsSet, body), from: settings.route(list.page), at: list.row.id, cookie,
+            ConsoleQuestion(.settingsSet, body), from: settings.route(list.page.name), at: list.row.id, cookie,
             refuse: refuse)
     }
 

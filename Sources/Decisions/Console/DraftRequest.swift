@@ -16,7 +16,7 @@ struct DraftRequest {
     /// The page of the draft as it begins.
     func show(_ replies: [ConsoleReply]) -> ConsoleStep {
         read(replies) { settings, list in
-            guard let draft = settings.draft(of: list, at: item) else { return gone(404) }
+            guard let draft = list.draft(at: item) else { return gone(404) }
             return page(200, settings, list, draft, item)
         }
     }
@@ -26,16 +26,17 @@ struct DraftRequest {
         read(replies) { settings, list in
             let (values, shown, mark) = form.draft
             // Somebody may have moved, changed or deleted the item since the page was made.
-            let present = item.map { ItemMark.find(mark ?? "", near: $0, in: list.items, cookie: cookie) }
-            guard present != .some(nil), let first = settings.draft(of: list, at: present ?? nil) else {
-                return gone(409)
+            var place: Int?
+            if let item {
+                place = ItemMark.find(mark ?? "", near: item, in: list.items, cookie: cookie)
+                if place == nil { return gone(409) }
             }
-            let place = present ?? nil
+            guard let first = list.draft(at: place) else { return gone(409) }
             var draft = first
             var input = draft.take(values, shown: shown, of: settings.view(first, languages))
-            guard input.errors.isEmpty, draft.isValid(), let items = draft.done(list.items) else {
+            guard input.errors.isEmpty, let items = list.done(draft) else {
                 input.add(draft.errors)
-                let text = input.errors.isEmpty ? "An item needs a value." : nil
+                let text = input.errors.isEmpty ? EditableList.noItem : nil
                 return page(422, settings, list, first, place, refused: input, refusal: text)
             }
             return Console.store(items, in: list, of: settings, cookie) { text in

@@ -18,7 +18,7 @@ struct ItemPage {
     var refused: PageInput?
     var refusal: String?
 
-    private var back: ConsoleRoute { .settings(app, page: list.page == PageTree.root ? nil : list.page) }
+    private var back: ConsoleRoute { .settings(app, page: list.page.name == PageTree.root ? nil : list.page.name) }
 
     /// The content of the page.
     var content: [Markup] {

@@ -106,40 +106,6 @@ package struct ListDraft: Sendable {
     }
 }
 
-/// Changes of a list's items in their places.
-package enum ListEdit {
-    /// The list without an item; nil if there is none, or none may be removed.
-    package static func removing(_ place: Int, from items: [PropertyListValue], of group: Specifier)
-        -> [PropertyListValue]?
-    {
-        guard group.flag(.isDeletable) == true, items.indices.contains(place) else { return nil }
-        var items = items
-        items.remove(at: place)
-        return items
-    }
-
-    /// The list with an item at another place; nil if there is no such place.
-    package static func moving(_ place: Int, to target: Int, in items: [PropertyListValue]) -> [PropertyListValue]? {
-        guard items.indices.contains(place), items.indices.contains(target) else { return nil }
-        var items = items
-        items.insert(items.remove(at: place), at: target)
-        return items
-    }
-}
-
-extension PageTree {
-    /// The first list of a key on the pages that a reader gets to, with its page.
-    package func list(_ key: String) -> (page: Page, group: Specifier)? {
-        for page in opened {
-            let group = page.specifiers.first {
-                $0.kind == .listGroup && $0.key.map { $0.utf8.elementsEqual(key.utf8) } == true
-            }
-            if let group { return (page, group) }
-        }
-        return nil
-    }
-}
-
 extension Specifier {
     /// Whether a draft of the entry has something to edit: a page of the tree, or a value.
     func hasDraft(in tree: PageTree) -> Bool {

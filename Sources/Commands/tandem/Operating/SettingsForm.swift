@@ -72,11 +72,12 @@ struct SettingsForm {
             let wrong = draft.errors.map { "  \($0.description)" }
             return ["\(key): \(old == nil ? "new item" : "item"), ends with done or cancel"] + numbered(view) + wrong
         case .list(let key):
-            guard let (row, list) = list(key) else { return ["The list cannot be edited."] }
-            items = row.value?.arrayValue ?? []
+            guard let editable = list(key) else { return ["The list cannot be edited."] }
+            let list = editable.list
+            items = editable.items
             let shown = list.items.enumerated().map { "  \($0 + 1)  \($1.title)" }
             let adding = list.add == nil ? [] : ["  add  \(list.addTitle ?? "a new item")"]
-            return [row.title] + (shown.isEmpty ? ["  No items."] : shown) + adding
+            return [editable.row.title] + (shown.isEmpty ? ["  No items."] : shown) + adding
         }
     }
 
@@ -181,34 +182,23 @@ struct SettingsForm {
 
     // MARK: lists
 
-    /// The row of a list that the person may edit.
-    private func list(_ key: String) -> (PageView.Row, PageView.List)? {
-        guard let page = tree.list(key)?.page,
-            let view = PageView.make(tree, document.schema, page: page.name, request)
-        else { return nil }
-        for row in view.rows where row.key == key && row.isEditable && !row.isSecret {
-            if case .list(let list) = row.kind { return (row, list) }
-        }
-        return nil
-    }
+    /// The list, if the person may edit it.
+    private func list(_ key: String) -> EditableList? { EditableList(key, in: tree, document.schema, request) }
 
     private mutating func open(_ key: String, at place: Int?) -> Step {
-        guard let (row, list) = list(key), place == nil ? list.add != nil : list.isItemEditable,
-            let (page, group) = tree.list(key),
-            let draft = ListDraft(of: group, items: row.value?.arrayValue ?? [], at: place, in: tree, on: page)
-        else { return .refuse("There is no such item to be edited.") }
+        guard let draft = list(key)?.draft(at: place) else { return .refuse("There is no such item to be edited.") }
         way.append(.draft(list: key, draft, of: place.map { items[$0] }))
         return .show
     }
 
     private mutating func inList(_ key: String, _ word: Word?, _ number: String, isAlone: Bool) -> Step {
         guard let place = Self.place(number, in: items.indices) else { return Self.unknown }
-        guard let (row, _) = list(key), let now = row.value?.arrayValue, now == items else { return Self.changed }
+        guard let list = list(key), list.items == items else { return Self.changed }
         let next: [PropertyListValue]?
         switch word {
-        case .delete: next = tree.list(key).flatMap { ListEdit.removing(place, from: now, of: $0.group) }
-        case .up: next = ListEdit.moving(place, to: place - 1, in: now)
-        case .down: next = ListEdit.moving(place, to: place + 1, in: now)
+        case .delete: next = list.removing(place)
+        case .up: next = list.moving(place, to: place - 1)
+        case .down: next = list.moving(place, to: place + 1)
         default: return isAlone ? open(key, at: place) : .refuse("Type the number alone to open the item.")
         }
         return next.map { .set(.init(uniqueKeysWithValues: [(key, .array($0))])) }
@@ -216,11 +206,12 @@ struct SettingsForm {
     }
 
     private func done(_ key: String, _ draft: ListDraft, _ old: PropertyListValue?) -> Step {
-        guard let (row, _) = list(key) else { return Self.changed }
-        let now = row.value?.arrayValue ?? []
-        if let place = draft.place, !now.indices.contains(place) || now[place] != old { return Self.changed }
-        guard let next = draft.done(now) else {
-            return .refuse(draft.errors.first?.description ?? "An item needs a value.")
+        guard let list = list(key) else { return Self.changed }
+        if let place = draft.place, !list.items.indices.contains(place) || list.items[place] != old {
+            return Self.changed
+        }
+        guard let next = list.done(draft) else {
+            return .refuse(draft.errors.first?.description ?? EditableList.noItem)
         }
         return .set(.init(uniqueKeysWithValues: [(key, .array(next))]))
     }

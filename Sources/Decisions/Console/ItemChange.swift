@@ -1,0 +1,66 @@
+// Change of a list's item by a button beside it. The item is named by its place and by a mark of its content, so that a
+// form that was shown before somebody else's change never touches another item.
+
+import TandemBase
+import TandemCrypto
+import TandemPages
+import TandemPropertyList
+
+/// A button beside an item.
+struct ItemChange {
+    enum Action: String, CaseIterable {
+        case remove = "item-remove"
+        case up = "item-up"
+        case down = "item-down"
+    }
+
+    /// Why a change of an item is refused.
+    static let gone = "The list was changed meanwhile, or its items cannot be changed so. It is shown as it is now."
+
+    let action: Action
+    let key: String
+    private let place: Int
+    private let mark: String
+
+    /// The change that a form asks for; nil if it asks for none. One of no item changes nothing.
+    init?(_ fields: FormFields) {
+        guard let action = Action.allCases.first(where: { fields[$0.rawValue] != nil }) else { return nil }
+        let parts = (fields[action.rawValue] ?? "").split(separator: "/", omittingEmptySubsequences: false)
+        let isWhole = parts.count == 3
+        self.action = action
+        key = isWhole ? PercentText.decode(Array(parts[0].utf8)) ?? "" : ""
+        place = isWhole ? Int(parts[1]) ?? -1 : -1
+        mark = isWhole ? String(parts[2]) : ""
+    }
+
+    /// The value of the button.
+    static func value(_ key: String, _ place: Int, _ item: PropertyListValue, cookie: String) -> String {
+        "\(PercentText.encode(key))/\(place)/\(ItemMark.make(item, cookie: cookie))"
+    }
+
+    /// The list after the change; nil if the item is not as the page showed it, or may not be changed so.
+    func done(in list: EditableList, cookie: String) -> [PropertyListValue]? {
+        guard let place = ItemMark.find(mark, near: place, in: list.items, cookie: cookie) else { return nil }
+        return switch action {
+        case .remove: list.removing(place)
+        case .up: list.moving(place, to: place - 1)
+        case .down: list.moving(place, to: place + 1)
+        }
+    }
+}
+
+/// The content of an item as one browser saw it.
+enum ItemMark {
+    static let field = "item"
+
+    static func make(_ item: PropertyListValue, cookie: String) -> String {
+        let text = "tandem-console item\u{0}\(cookie)\u{0}\(PropertyListJSON.text(item))"
+        return Hexadecimal.encode(SHA256.digest(Array(text.utf8)).prefix(16))
+    }
+
+    /// The place of the item now: the old one, or another if it was moved; nil if it was changed or is gone.
+    static func find(_ mark: String, near place: Int, in items: [PropertyListValue], cookie: String) -> Int? {
+        let isMarked = { (place: Int) in Self.make(items[place], cookie: cookie) == mark }
+        return items.indices.contains(place) && isMarked(place) ? place : items.indices.first(where: isMarked)
+    }
+}

@@ -1,0 +1,46 @@
+// List of an app's page as HTML: each item with the way to its draft, and buttons that move and delete it.
+
+import TandemPages
+
+/// The items of a list that can be edited: each with the way to its draft, and buttons to move and delete it.
+struct ListControl {
+    let list: EditableList
+    let place: AppPlace
+    let cookie: String
+
+    var markup: Markup {
+        let items = list.list.items
+        let rows = items.enumerated().map { place, item in
+            let name = item.title.isEmpty ? "Item \(place + 1)" : item.title
+            let title =
+                list.list.isItemEditable
+                ? Markup.tag("a", .link("href", .item(self.place, list: list.key, place: place)), foreign: name)
+                : .tag("bdi", text: name)
+            return Markup.tag(
+                "li",
+                of: [title] + (place > 0 ? [button(.up, place, "Move \(name) up", "\u{2191}")] : [])
+                    + (place + 1 < items.count ? [button(.down, place, "Move \(name) down", "\u{2193}")] : [])
+                    + (list.list.isDeletable ? [button(.remove, place, "Delete \(name)", "Delete")] : []))
+        }
+        return .tag(
+            "div", .init("class", "list"), .init("role", "group"), .init("aria-labelledby", "\(list.row.id)-title"),
+            of: [items.isEmpty ? .tag("p", text: "No items.") : .tag("ol", of: rows)]
+                + (list.list.add == nil ? [] : [adding]))
+    }
+
+    private var adding: Markup {
+        .tag(
+            "a", .link("href", .item(place, list: list.key, place: nil)),
+            foreign: list.list.addTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Add")
+    }
+
+    private func button(_ action: ItemChange.Action, _ place: Int, _ label: String, _ sign: String) -> Markup {
+        let value = ItemChange.value(list.key, place, list.items[place], cookie: cookie)
+        let title = [Markup(sign)]
+        return switch action {
+        case .up: .ofOtherForm("item-up", value, label: label, title)
+        case .down: .ofOtherForm("item-down", value, label: label, title)
+        case .remove: .ofOtherForm("item-remove", value, label: label, title)
+        }
+    }
+}
