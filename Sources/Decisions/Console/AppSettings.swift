@@ -57,10 +57,12 @@ struct AppSettings {
         PageView.search(text, in: tree, schema, request(languages, [:]))
     }
 
-    /// The address of one of its pages; the first one has no name there.
-    func route(_ page: String) -> ConsoleRoute { .settings(place, page: page == PageTree.root ? nil : page) }
-
     private func request(_ languages: [String], _ errors: [String: String]) -> PageRequest {
         PageRequest(languages: languages, editor: author.access, values: values, errors: errors)
     }
+}
+
+extension AppPlace {
+    /// The address of one of the app's pages; the first one has no name there.
+    func route(_ page: String) -> ConsoleRoute { .settings(self, page: page == PageTree.root ? nil : page) }
 }

@@ -204,7 +204,7 @@ package struct Console: ~Copyable {
     private static func change(
         _ settings: AppSettings, _ view: PageView, _ form: SettingsInput, _ languages: [String], _ cookie: String
     ) -> ConsoleStep {
-        let route = settings.route(view.name)
+        let route = settings.place.route(view.name)
         var body = body(settings.place)
         var command = ControlName.settingsReset
         var input: PageInput?
@@ -243,7 +243,7 @@ package struct Console: ~Copyable {
         var body = body(settings.place)
         body["values"] = .dictionary([list.key: .array(items)])
         return send(
-            ConsoleQuestion(.settingsSet, body), from: settings.route(list.page.name), at: list.row.id, cookie,
+            ConsoleQuestion(.settingsSet, body), from: settings.place.route(list.page.name), at: list.row.id, cookie,
             refuse: refuse)
     }
 

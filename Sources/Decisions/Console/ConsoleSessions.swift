@@ -80,6 +80,11 @@ package enum FormToken {
         Hexadecimal.encode(SHA256.digest(Array("tandem-console form\u{0}\(cookie)\u{0}\(route.path)".utf8)))
     }
 
+    /// The field with the token.
+    static func hidden(for route: ConsoleRoute, cookie: String) -> Markup {
+        .hidden(field, make(for: route, cookie: cookie))
+    }
+
     /// Whether a form has the right token.
     package static func isValid(_ fields: FormFields, for route: ConsoleRoute, cookie: String) -> Bool {
         isEqualInConstantTime(Array((fields[Self.field] ?? "").utf8), Array(make(for: route, cookie: cookie).utf8))

@@ -8,6 +8,7 @@ import TandemPropertyList
 
 /// A button beside an item.
 struct ItemChange {
+    /// The name of the button.
     enum Action: String, CaseIterable {
         case remove = "item-remove"
         case up = "item-up"

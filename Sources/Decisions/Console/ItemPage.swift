@@ -18,8 +18,6 @@ struct ItemPage {
     var refused: PageInput?
     var refusal: String?
 
-    private var back: ConsoleRoute { .settings(app, page: list.page.name == PageTree.root ? nil : list.page.name) }
-
     /// The content of the page.
     var content: [Markup] {
         let route = ConsoleRoute.item(app, list: list.key, place: place)
@@ -30,8 +28,8 @@ struct ItemPage {
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "draft"),
                 .init("autocomplete", "off"),
-                of: [hidden(FormToken.field, FormToken.make(for: route, cookie: cookie))]
-                    + (mark.map { [hidden(ItemMark.field, $0)] } ?? []) + view.groups.map(group) + [buttons]),
+                of: [FormToken.hidden(for: route, cookie: cookie)]
+                    + (mark.map { [.hidden(ItemMark.field, $0)] } ?? []) + view.groups.map(group) + [buttons]),
         ]
     }
 
@@ -40,24 +38,17 @@ struct ItemPage {
             "p",
             of: [
                 .tag("button", .init("type", "submit"), text: "Done"), Markup(" "),
-                .tag("a", .link("href", back, fragment: list.row.id), text: "Cancel"),
+                .tag("a", .link("href", app.route(list.page.name), fragment: list.row.id), text: "Cancel"),
             ])
-    }
-
-    private func hidden(_ name: String, _ value: String) -> Markup {
-        .single("input", .init("type", "hidden"), .init("name", name), .init("value", value))
     }
 
     private func group(_ group: PageView.Group) -> Markup {
         let places = view.fieldPlaces
-        var pieces = group.title.map { [Markup.tag("legend", foreign: $0)] } ?? []
-        pieces += group.rows.map { row in
+        let rows = group.rows.map { row in
             SettingRow(
                 row: row, isEditable: places.contains(row.place), typed: row.key.flatMap { refused?.typed[$0] },
-                place: app, form: .draft
-            ).markup
+                place: app, form: .draft)
         }
-        if let footer = group.footer { pieces.append(.tag("p", .init("class", "footer"), foreign: footer)) }
-        return .tag("fieldset", of: pieces)
+        return .group(group, rows)
     }
 }

@@ -36,11 +36,6 @@ struct ListControl {
 
     private func button(_ action: ItemChange.Action, _ place: Int, _ label: String, _ sign: String) -> Markup {
         let value = ItemChange.value(list.key, place, list.items[place], cookie: cookie)
-        let title = [Markup(sign)]
-        return switch action {
-        case .up: .ofOtherForm("item-up", value, label: label, title)
-        case .down: .ofOtherForm("item-down", value, label: label, title)
-        case .remove: .ofOtherForm("item-remove", value, label: label, title)
-        }
+        return .ofOtherForm(action.rawValue, value, label: label, [Markup(sign)])
     }
 }

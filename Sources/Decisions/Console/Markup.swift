@@ -68,6 +68,11 @@ package struct Markup: Sendable, Equatable {
         Markup(html: "<\(name)\(attributes.map(\.text).joined())>")
     }
 
+    /// A field that nobody sees.
+    static func hidden(_ name: String, _ value: String) -> Markup {
+        .single("input", .init("type", "hidden"), .init("name", name), .init("value", value))
+    }
+
     /// A whole document.
     package static func document(_ attributes: Attribute..., of pieces: [Markup]) -> Markup {
         Markup(html: "<!DOCTYPE html>\n" + element("html", attributes, pieces).html)

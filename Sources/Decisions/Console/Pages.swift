@@ -46,9 +46,7 @@ package enum ConsoleFrame {
                 .tag(
                     "form", .init("method", "post"), .link("action", .leave),
                     of: [
-                        .single(
-                            "input", .init("type", "hidden"), .init("name", FormToken.field),
-                            .init("value", FormToken.make(for: .leave, cookie: cookie))),
+                        FormToken.hidden(for: .leave, cookie: cookie),
                         .tag("button", .init("type", "submit"), text: "Leave"),
                     ]),
             ])

@@ -63,7 +63,8 @@ struct SettingControl {
 
     // MARK: fields
 
-    private var name: Markup.Attribute { .init("name", SettingsInput.value + (row.key ?? "")) }
+    private var fieldName: String { SettingsInput.value + (row.key ?? "") }
+    private var name: Markup.Attribute { .init("name", fieldName) }
     private var disabled: Markup.Attribute { .flag("disabled", if: !isEditable) }
     private var described: Markup.Attribute { .init("aria-describedby", "\(row.id)-notes") }
     private var invalid: Markup.Attribute { .init("aria-invalid", row.error == nil ? "false" : "true") }
@@ -84,7 +85,7 @@ struct SettingControl {
             return menu((row.allowsNothing ? [("none", "")] : []) + [("yes", "on"), ("no", "off")])
         }
         // A box that is not ticked sends nothing, and of two fields of a name the last counts.
-        let off = Markup.single("input", .init("type", "hidden"), name, .init("value", "off"))
+        let off = Markup.hidden(fieldName, "off")
         let box = Markup.single(
             "input", .init("type", "checkbox"), .init("id", row.field), name, .init("value", "on"),
             .flag("checked", if: text == "on"), disabled, described, invalid)

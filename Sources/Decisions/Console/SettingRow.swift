@@ -53,11 +53,7 @@ struct SettingRow {
     }
 
     /// The text that the page shows, by which an edit is told from a field that nobody has touched.
-    private var shown: Markup {
-        .single(
-            "input", .init("type", "hidden"), .init("name", SettingsInput.shown + (row.key ?? "")),
-            .init("value", row.input))
-    }
+    private var shown: Markup { .hidden(SettingsInput.shown + (row.key ?? ""), row.input) }
 
     private var notes: Markup {
         // A radio group's is that of its section.
@@ -74,19 +70,25 @@ struct SettingRow {
         }
         if let error = row.error { notes.append(.tag("p", .init("class", "mistake"), foreign: error)) }
         if let key = row.key, row.isEdited {
-            notes.append(.ofOtherForm("reset", key, [Markup("Reset "), .tag("bdi", text: row.name)]))
+            notes.append(.ofOtherForm(ResetButton.edit.rawValue, key, [Markup("Reset "), .tag("bdi", text: row.name)]))
         }
         return .tag("div", .init("id", "\(row.id)-notes"), .init("class", "notes"), of: notes)
     }
 }
 
 extension Markup {
+    /// A section with its title, rows and footer, and what stands below them.
+    static func group(_ group: PageView.Group, _ rows: [SettingRow], _ end: Markup...) -> Markup {
+        let title = group.title.map { Markup.tag("legend", foreign: $0) }
+        let footer = group.footer.map { Markup.tag("p", .init("class", "footer"), foreign: $0) }
+        return .tag(
+            "fieldset", of: [title].compactMap(\.self) + rows.map(\.markup) + [footer].compactMap(\.self) + end)
+    }
+
     /// A button of the page's other form, the one without values, wherever it stands.
-    static func ofOtherForm(
-        _ name: StaticString, _ value: String, label: String? = nil, _ title: [Markup]
-    ) -> Markup {
+    static func ofOtherForm(_ name: String, _ value: String, label: String? = nil, _ title: [Markup]) -> Markup {
         .tag(
-            "button", .init("type", "submit"), .init("form", "resets"), .init("name", "\(name)"), .init("value", value),
+            "button", .init("type", "submit"), .init("form", "resets"), .init("name", name), .init("value", value),
             .optional("aria-label", label), of: title)
     }
 
@@ -120,6 +122,4 @@ extension PageView.Row {
     /// Identifiers of the page's own: keys may have any character.
     var id: String { "r-\(place)" }
     var field: String { "f-\(place)" }
-    /// The title, which some rows do not have.
-    var name: String { title.isEmpty ? key ?? "" : title }
 }

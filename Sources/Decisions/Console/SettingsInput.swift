@@ -29,12 +29,15 @@ struct SettingsInput {
 
     /// The edits that the form takes back; nil for a form of values.
     func reset(on view: PageView) -> Reset? {
-        if fields["reset-all"] != nil { return .all }
-        if fields["reset-page"] != nil { return .keys(Self.edited(view.rows)) }
-        if let group = fields["reset-group"] {
-            return .keys(Self.edited(view.groups.first { $0.rows.first.map { "\($0.place)" } == group }?.rows ?? []))
+        guard let (button, value) = ResetButton.pressed(in: fields) else { return nil }
+        switch button {
+        case .all: return .all
+        case .page: return .keys(Self.edited(view.rows))
+        case .group:
+            let group = view.groups.first { $0.rows.first.map { "\($0.place)" } == value }
+            return .keys(Self.edited(group?.rows ?? []))
+        case .edit: return .keys([value])
         }
-        return fields["reset"].map { .keys([$0]) }
     }
 
     private static func edited(_ rows: [PageView.Row]) -> [String] { rows.filter(\.isEdited).compactMap(\.key) }
@@ -43,5 +46,20 @@ struct SettingsInput {
         /// Edits of keys that the schema no longer has, too.
         case all
         case keys([String])
+    }
+}
+
+/// A button that takes edits back, by the name of its field.
+enum ResetButton: String, CaseIterable {
+    case all = "reset-all"
+    case page = "reset-page"
+    /// Its value is the place of the section's first row.
+    case group = "reset-group"
+    /// Its value is the key.
+    case edit = "reset"
+
+    /// The button of a form, with its value; of several the one that takes back most.
+    static func pressed(in fields: FormFields) -> (button: ResetButton, value: String)? {
+        allCases.lazy.compactMap { button in fields[button.rawValue].map { (button: button, value: $0) } }.first
     }
 }

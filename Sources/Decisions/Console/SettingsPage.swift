@@ -19,13 +19,9 @@ struct SettingsPage {
     /// The daemon's refusal of the whole form.
     var refusal: String?
 
-    private var route: ConsoleRoute { settings.route(view.name) }
+    private var route: ConsoleRoute { settings.place.route(view.name) }
     private var isFirst: Bool { route == .settings(settings.place, page: nil) }
-    private var hiddenToken: Markup {
-        .single(
-            "input", .init("type", "hidden"), .init("name", FormToken.field),
-            .init("value", FormToken.make(for: route, cookie: cookie)))
-    }
+    private var token: Markup { FormToken.hidden(for: route, cookie: cookie) }
 
     /// The content of the page.
     var content: [Markup] {
@@ -35,7 +31,7 @@ struct SettingsPage {
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "values"),
                 .link("data-events", .events(settings.place)), .init("autocomplete", "off"),
-                of: [hiddenToken] + view.groups.map { group($0, places) }
+                of: [token] + view.groups.map { group($0, places) }
                     + [.tag("p", of: places.isEmpty ? [] : [.tag("button", .init("type", "submit"), text: "Save")])]),
             resets,
         ]
@@ -48,7 +44,7 @@ struct SettingsPage {
                 "li",
                 of: [
                     .tag(
-                        "a", .link("href", settings.route(page.name), fragment: row.id), foreign: row.name),
+                        "a", .link("href", settings.place.route(page.name), fragment: row.id), foreign: row.name),
                     .tag("span", foreign: page.title.map { " \($0)" } ?? ""),
                 ])
         }
@@ -76,7 +72,7 @@ struct SettingsPage {
     private func way(to page: String?) -> Markup {
         let pages = page.map { settings.way(to: $0, languages) } ?? []
         let links = pages.dropFirst().map { name, title in
-            Markup.tag("li", of: [.tag("a", .link("href", settings.route(name)), foreign: title)])
+            Markup.tag("li", of: [.tag("a", .link("href", settings.place.route(name)), foreign: title)])
         }
         let first = Markup.tag("a", .link("href", .settings(settings.place, page: nil)), text: "First page")
         return .tag(
@@ -92,21 +88,19 @@ struct SettingsPage {
     // MARK: groups and rows
 
     private func group(_ group: PageView.Group, _ places: Set<Int>) -> Markup {
-        var pieces = group.title.map { [Markup.tag("legend", foreign: $0)] } ?? []
-        pieces += group.rows.map { row($0, isEditable: places.contains($0.place)) }
-        if let footer = group.footer { pieces.append(.tag("p", .init("class", "footer"), foreign: footer)) }
-        if let first = group.rows.first, group.rows.count(where: \.isEdited) > 1 {
-            pieces.append(.ofOtherForm("reset-group", "\(first.place)", [Markup("Reset these")]))
+        let rows = group.rows.map { row($0, isEditable: places.contains($0.place)) }
+        guard let first = group.rows.first, group.rows.count(where: \.isEdited) > 1 else {
+            return .group(group, rows)
         }
-        return .tag("fieldset", of: pieces)
+        return .group(
+            group, rows, .ofOtherForm(ResetButton.group.rawValue, "\(first.place)", [Markup("Reset these")]))
     }
 
-    private func row(_ row: PageView.Row, isEditable: Bool) -> Markup {
+    private func row(_ row: PageView.Row, isEditable: Bool) -> SettingRow {
         let list = settings.list(row).map { ListControl(list: $0, place: settings.place, cookie: cookie) }
         return SettingRow(
             row: row, isEditable: isEditable, typed: isEditable ? row.key.flatMap { refused?.typed[$0] } : nil,
-            place: settings.place, form: .page(list)
-        ).markup
+            place: settings.place, form: .page(list))
     }
 
     // MARK: resets
@@ -115,7 +109,7 @@ struct SettingsPage {
         .tag(
             "form", .init("method", "post"), .link("action", route), .init("id", "resets"),
             of: [
-                hiddenToken,
+                token,
                 .tag(
                     "details",
                     of: [
@@ -124,8 +118,8 @@ struct SettingsPage {
                             "p",
                             text: "An edit is taken back, and what the app has stored, or its default, shows again. "
                                 + "A signed value stays: it takes another signed configuration."),
-                        .ofOtherForm("reset-page", "yes", [Markup("Reset this page")]),
-                        .ofOtherForm("reset-all", "yes", [Markup("Reset all settings of the app")]),
+                        .ofOtherForm(ResetButton.page.rawValue, "yes", [Markup("Reset this page")]),
+                        .ofOtherForm(ResetButton.all.rawValue, "yes", [Markup("Reset all settings of the app")]),
                     ]),
             ])
     }

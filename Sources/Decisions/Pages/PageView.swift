@@ -132,6 +132,9 @@ package struct PageView: Sendable, Equatable {
         package let error: String?
 
         package var isEditable: Bool { lock == nil }
+
+        /// The title, or the key of a row that has none.
+        package var name: String { title.isEmpty ? key ?? "" : title }
     }
 
     /// The kind of a row.

@@ -87,7 +87,7 @@ struct SettingsForm {
             var table = Table(group.title ?? "-", ["", "title", "value", "state"])
             for row in group.rows {
                 number += 1
-                table.add(["\(number)", row.title.isEmpty ? row.key ?? "" : row.title, row.text, row.state])
+                table.add(["\(number)", row.name, row.text, row.state])
             }
             return table.lines.map { "  \($0)" }
         }

@@ -78,9 +78,7 @@ private struct PageText {
         return list.items.enumerated().map { place, item in
             let draft = ListDraft(of: group, items: values, at: place, in: tree, on: page)
             let rows = item.page == nil ? [] : draft?.view(in: tree, languages: languages).rows ?? []
-            let shown = rows.filter { $0.key != nil }.map { entry in
-                "\(entry.title.isEmpty ? entry.key ?? "" : entry.title): \(entry.text)"
-            }
+            let shown = rows.filter { $0.key != nil }.map { "\($0.name): \($0.text)" }
             return ["  \(place + 1). \(item.title)", shown.joined(separator: ", "), "", ""]
         }
     }
