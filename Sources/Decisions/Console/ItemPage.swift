@@ -1,7 +1,6 @@
 // Draft of one item of a list as HTML: a form with Done, and Cancel as a link, which stores nothing. The draft is the
 // form: nothing of it is kept by the console.
 
-import TandemBase
 import TandemPages
 
 /// The page of a draft.

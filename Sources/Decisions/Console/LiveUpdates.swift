@@ -3,7 +3,6 @@
 
 package import TandemBase
 package import TandemPropertyList
-import TandemSettings
 
 /// The events of one stream's subject.
 package struct LiveUpdates: Sendable {

@@ -1,6 +1,5 @@
 // Control of one row: a browser's own one where it gives back each text that it shows, and one for text elsewhere.
 
-import TandemBase
 import TandemPages
 import TandemSettings
 

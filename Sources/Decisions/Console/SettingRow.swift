@@ -1,6 +1,5 @@
 // Row of a form as HTML: title, layer, control and notes, on a page of an app and in the draft of an item.
 
-import TandemBase
 import TandemPages
 
 /// One row.

@@ -1,7 +1,6 @@
 // HTTP request and answer as values, the form of a browser's body, and the checks that come before any page: the name
 // and the origin that the browser used, and the size of what it sends.
 
-import TandemBase
 import TandemPages
 
 /// A request, whole.

@@ -152,9 +152,6 @@ extension [SettingDeclaration] {
 }
 
 extension Specifier {
-    /// Whether its value is a secret.
-    var isSecure: Bool { flag(.isSecure) == true }
-
     /// The entries of a list's items and of a new one.
     fileprivate var itemEntries: [Specifier] { [specifier(.item), specifier(.add)].compactMap(\.self) }
 

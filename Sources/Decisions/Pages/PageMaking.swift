@@ -100,7 +100,7 @@ private struct PageMaking {
     private func row(_ specifier: Specifier, _ place: Int) -> PageView.Row {
         let declaration = specifier.key.flatMap { schema.place(of: $0) }.map { schema.declarations[$0] }
         let known = specifier.key.flatMap { request.values[$0] }
-        let isSecret = declaration?.isSecret ?? false || specifier.flag(.isSecure) == true
+        let isSecret = declaration?.isSecret ?? false || specifier.isSecure
         let initial = declaration.flatMap { $0.stored($0.initialValue) }
         // Nothing of a view depends on a secret's value.
         let value = isSecret ? nil : known.map(\.value) ?? initial
@@ -189,7 +189,7 @@ private struct PageMaking {
             return .multilineText(traits(specifier))
         case (.textField, .string), (.textField, .url), (.textField, .integer), (.textField, .float),
             (.textField, .double):
-            let isSecret = declaration.isSecret || specifier.flag(.isSecure) == true
+            let isSecret = declaration.isSecret || specifier.isSecure
             return isSecret ? .secureText(traits(specifier)) : .text(traits(specifier, declaration.type))
         case (.datePicker, .date): return .date(specifier.dateTraits)
         case (.listGroup, .array), (.listGroup, .strings): return list(specifier, value)

@@ -13,7 +13,7 @@ extension Specifier {
         case .toggle: return toggle(key)
         case .slider: return slider(key)
         case .textField, .textView:
-            return declared(key, .string, .edit, isSecret: flag(.isSecure) ?? false, allowsNothing: true)
+            return declared(key, .string, .edit, isSecret: isSecure, allowsNothing: true)
         case .multiValue, .radioGroup: return choice(key)
         case .datePicker: return declared(key, .date, .edit, allowsNothing: true)
         case .titleValue, .button, .custom: return declared(key, ofDefault, .preference, allowsNothing: true)
