@@ -157,8 +157,8 @@ import Testing
         let browser = browser(["a/b": [["user": "zero"], .dictionary(old)]])
         let page = try #require(browser.get(Self.draft("a%2Fb", 1))?.text)
         #expect(page.contains("value=\"one\"") && page.contains("value=\"3\"") && !page.contains("4711"))
-        let mark = try Self.value("item", in: page)
-        let fields = "item=\(mark)&b.user=one&v.user=uno&b.pin=&v.pin="
+        let digest = try Self.value("item", in: page)
+        let fields = "item=\(digest)&b.user=one&v.user=uno&b.pin=&v.pin="
         #expect(browser.post(Self.draft("a%2Fb", 1), fields)?.status == 303)
         var new = old
         new["user"] = "uno"
@@ -168,13 +168,13 @@ import Testing
     @Test("CON-19: an item that was moved is found, and one that was changed or is gone is never overwritten")
     func meanwhile() throws {
         let browser = browser(["tags": ["a", "b"]])
-        let mark = try Self.value("item", in: try #require(browser.get(Self.draft("tags", 1))?.text))
+        let digest = try Self.value("item", in: try #require(browser.get(Self.draft("tags", 1))?.text))
         browser.rows["tags"]?["value"] = ["b", "a", "c"]
-        #expect(browser.post(Self.draft("tags", 1), "item=\(mark)&b.value=b&v.value=x")?.status == 303)
+        #expect(browser.post(Self.draft("tags", 1), "item=\(digest)&b.value=b&v.value=x")?.status == 303)
         #expect(browser.changed == ["tags": ["x", "a", "c"]])
         browser.rows["tags"]?["value"] = ["a", "c"]
         let count = browser.commands.count
-        for fields in ["item=\(mark)&b.value=b&v.value=x", "b.value=a&v.value=x", "item=&b.value=a&v.value=x"] {
+        for fields in ["item=\(digest)&b.value=b&v.value=x", "b.value=a&v.value=x", "item=&b.value=a&v.value=x"] {
             let gone = browser.post(Self.draft("tags", 1), fields)
             #expect(gone?.status == 409 && gone?.text.contains("Nothing was changed.") == true, "\(fields)")
         }
@@ -243,13 +243,13 @@ import Testing
     func anything() throws {
         var random = SeededGenerator(seed: 19)
         let browser = browser(["tags": ["a", "b"], "levels": [1], "a/b": [["user": "one"], 7]])
-        let mark = try Self.value("item", in: try #require(browser.get(Self.draft("tags", 1))?.text))
+        let digest = try Self.value("item", in: try #require(browser.get(Self.draft("tags", 1))?.text))
         let names = [
             "item-remove", "item-up", "item-down", "item", "v.value", "b.value", "v.user", "v.port", "v.tls", "v.",
             "reset",
         ]
         let texts = [
-            "tags/1/\(mark)", "tags/\(Int.min)/\(mark)", "a%252Fb/\(Int.max)/", "levels/0", "//", mark, "x", "99",
+            "tags/1/\(digest)", "tags/\(Int.min)/\(digest)", "a%252Fb/\(Int.max)/", "levels/0", "//", digest, "x", "99",
             "1e999",
             "%00", "%FF", "", "-0", "\u{2028}",
         ]

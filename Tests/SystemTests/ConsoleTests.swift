@@ -176,9 +176,9 @@ import Testing
             #expect(shown.output.contains(text), "\(text): \(shown)")
         }
         let page = try console.get(draft("0")).body
-        let mark = try #require(page.firstMatch(of: /name="item" value="(\w+)"/)).1
+        let digest = try #require(page.firstMatch(of: /name="item" value="(\w+)"/)).1
         let other = try console.formToken(draft("0"), of: "draft")
-        let edit = "form=\(other)&item=\(mark)&v.name=Dawn"
+        let edit = "form=\(other)&item=\(digest)&v.name=Dawn"
         #expect(try console.post(draft("0"), edit).status == 303)
         #expect(try await holds(within: .seconds(10)) { paged.output.contains("Dawn") })
         #expect(try console.post(draft("0"), edit).status == 409, "the item is another one now")

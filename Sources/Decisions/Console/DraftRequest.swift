@@ -24,11 +24,11 @@ struct DraftRequest {
     /// Done: the list with the item is stored, or the page says why not.
     func done(_ replies: [ConsoleReply], _ form: SettingsInput) -> ConsoleStep {
         read(replies) { settings, list in
-            let (values, shown, mark) = form.draft
+            let (values, shown, digest) = form.draft
             // Somebody may have moved, changed or deleted the item since the page was made.
             var place: Int?
             if let item {
-                place = ItemMark.find(mark ?? "", near: item, in: list.items, cookie: cookie)
+                place = ItemDigest.find(digest ?? "", near: item, in: list.items, cookie: cookie)
                 if place == nil { return gone(409) }
             }
             guard let first = list.draft(at: place) else { return gone(409) }
@@ -68,7 +68,7 @@ struct DraftRequest {
     ) -> ConsoleStep {
         let page = ItemPage(
             list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), app: place, place: item,
-            mark: item.map { ItemMark.make(list.items[$0], cookie: cookie) }, cookie: cookie, refused: refused,
+            digest: item.map { ItemDigest.make(list.items[$0], cookie: cookie) }, cookie: cookie, refused: refused,
             refusal: refusal)
         return .answer(Console.page(status, place, cookie, page.content))
     }

@@ -1,5 +1,5 @@
-// Change of a list's item by a button beside it. The item is named by its place and by a mark of its content, so that a
-// form that was shown before somebody else's change never touches another item.
+// Change of a list's item by a button beside it. The item is named by its place and by a digest of its content, so
+// that a form that was shown before somebody else's change never touches another item.
 
 import TandemBase
 import TandemCrypto
@@ -21,7 +21,7 @@ struct ItemChange {
     let action: Action
     let key: String
     private let place: Int
-    private let mark: String
+    private let digest: String
 
     /// The change that a form asks for; nil if it asks for none. One of no item changes nothing.
     init?(_ fields: FormFields) {
@@ -31,17 +31,17 @@ struct ItemChange {
         self.action = action
         key = isWhole ? PercentText.decode(Array(parts[0].utf8)) ?? "" : ""
         place = isWhole ? Int(parts[1]) ?? -1 : -1
-        mark = isWhole ? String(parts[2]) : ""
+        digest = isWhole ? String(parts[2]) : ""
     }
 
     /// The value of the button.
     static func value(_ key: String, _ place: Int, _ item: PropertyListValue, cookie: String) -> String {
-        "\(PercentText.encode(key))/\(place)/\(ItemMark.make(item, cookie: cookie))"
+        "\(PercentText.encode(key))/\(place)/\(ItemDigest.make(item, cookie: cookie))"
     }
 
     /// The list after the change; nil if the item is not as the page showed it, or may not be changed so.
     func done(in list: EditableList, cookie: String) -> [PropertyListValue]? {
-        guard let place = ItemMark.find(mark, near: place, in: list.items, cookie: cookie) else { return nil }
+        guard let place = ItemDigest.find(digest, near: place, in: list.items, cookie: cookie) else { return nil }
         return switch action {
         case .remove: list.removing(place)
         case .up: list.moving(place, to: place - 1)
@@ -50,8 +50,8 @@ struct ItemChange {
     }
 }
 
-/// The content of an item as one browser saw it.
-enum ItemMark {
+/// The digest of an item as one browser saw it (CON-19).
+enum ItemDigest {
     static let field = "item"
 
     static func make(_ item: PropertyListValue, cookie: String) -> String {
@@ -60,8 +60,8 @@ enum ItemMark {
     }
 
     /// The place of the item now: the old one, or another if it was moved; nil if it was changed or is gone.
-    static func find(_ mark: String, near place: Int, in items: [PropertyListValue], cookie: String) -> Int? {
-        let isMarked = { (place: Int) in Self.make(items[place], cookie: cookie) == mark }
-        return items.indices.contains(place) && isMarked(place) ? place : items.indices.first(where: isMarked)
+    static func find(_ digest: String, near place: Int, in items: [PropertyListValue], cookie: String) -> Int? {
+        let isMeant = { (place: Int) in Self.make(items[place], cookie: cookie) == digest }
+        return items.indices.contains(place) && isMeant(place) ? place : items.indices.first(where: isMeant)
     }
 }

@@ -10,8 +10,8 @@ struct ItemPage {
     let app: AppPlace
     /// The item to change; nil for a new one.
     let place: Int?
-    /// The mark of the item as it was shown; nil for a new one.
-    let mark: String?
+    /// The digest of the item as it was shown; nil for a new one.
+    let digest: String?
     let cookie: String
     /// The input of a form that was refused, and why, besides its fields.
     var refused: PageInput?
@@ -28,7 +28,7 @@ struct ItemPage {
                 "form", .init("method", "post"), .link("action", route), .init("id", "draft"),
                 .init("autocomplete", "off"),
                 of: [FormToken.hidden(for: route, cookie: cookie)]
-                    + (mark.map { [.hidden(ItemMark.field, $0)] } ?? []) + view.groups.map(group) + [buttons]),
+                    + (digest.map { [.hidden(ItemDigest.field, $0)] } ?? []) + view.groups.map(group) + [buttons]),
         ]
     }
 

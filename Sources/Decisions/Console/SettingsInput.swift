@@ -20,8 +20,8 @@ struct SettingsInput {
     }
 
     /// The fields of a draft, and the texts that it showed.
-    var draft: (values: [String: String], shown: [String: String], mark: String?) {
-        (fields.values(after: Self.value), fields.values(after: Self.shown), fields[ItemMark.field])
+    var draft: (values: [String: String], shown: [String: String], digest: String?) {
+        (fields.values(after: Self.value), fields.values(after: Self.shown), fields[ItemDigest.field])
     }
 
     /// The change of a list's item; nil for every other form.

@@ -17,22 +17,22 @@ extension Subcommand {
             .valued("language", "TAG", "the language of its texts, such as de-AT, if the app has it"),
         ],
         notes:
-            "Lines:\n\(SettingsForm.help)\nWithout a terminal the first line that is refused ends it, with exit code 1.",
+            "Lines:\n\(PageEditor.help)\nWithout a terminal the first line that is refused ends it, with exit code 1.",
         examples: [
             "settings edit --app org.example.lamp",
             "settings edit --app org.example.lamp --page Sound < lines",
         ]
     ) { arguments, console in
         let start = arguments.value("page") ?? PageTree.root
-        guard var form = SettingsForm(try arguments.schema(), page: start, arguments.pageRequest) else {
+        guard var editor = PageEditor(try arguments.schema(), page: start, arguments.pageRequest) else {
             throw CommandFailure.refused("the app has no such page")
         }
         let isTerminal = isatty(STDIN_FILENO) == 1
-        var step = SettingsForm.Step.show
+        var step = PageEditor.Step.show
         editing: while true {
             switch step {
             case .show:
-                for line in form.lines(try arguments.pageValues()) { console.print(Printable.text(line)) }
+                for line in editor.lines(try arguments.pageValues()) { console.print(Printable.text(line)) }
             case .say(let text):
                 for line in text.split(separator: "\n") { console.print(Printable.text(String(line))) }
             case .refuse(let text):
@@ -43,7 +43,7 @@ extension Subcommand {
                 var body: PropertyListDictionary = ["values": .dictionary(values)]
                 if !empty.isEmpty { body["nothing"] = .array(empty.map { .string($0) }) }
                 step = try arguments.send(.settingsSet, body)
-                if step == .show { form.isStored() }
+                if step == .show { editor.isStored() }
                 continue editing
             case .reset(let keys):
                 step = try arguments.send(.settingsReset, ["keys": .array(keys.map { .string($0) })])
@@ -52,14 +52,14 @@ extension Subcommand {
             }
             if isTerminal { console.write("> ") }
             guard let line = readLine() else { break }
-            step = form.take(line, try arguments.pageValues())
+            step = editor.take(line, try arguments.pageValues())
         }
     }
 }
 
 extension Arguments {
     /// Sends a change; its refusal is a text for the person.
-    fileprivate func send(_ command: ControlName, _ body: PropertyListDictionary) throws -> SettingsForm.Step {
+    fileprivate func send(_ command: ControlName, _ body: PropertyListDictionary) throws -> PageEditor.Step {
         do {
             _ = try ask(command, try settings(body))
             return .show

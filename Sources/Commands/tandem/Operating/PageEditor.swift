@@ -8,7 +8,7 @@ import TandemPropertyList
 import TandemSettings
 
 /// A person's place in the pages of an app.
-struct SettingsForm {
+struct PageEditor {
     /// The effect of a line.
     enum Step: Equatable {
         /// The place is shown again, with the values of now.

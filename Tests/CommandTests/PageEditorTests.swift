@@ -7,7 +7,7 @@ import Testing
 
 @testable import tandem
 
-@Suite struct SettingsFormTests {
+@Suite struct PageEditorTests {
     private static let pages: [String: [Specifier]] = [
         "Root": [
             Specifier(.group, ["Title": "Sound"]),
@@ -41,28 +41,28 @@ import Testing
         return try SchemaDocument(writing: declarations, layout: layout)
     }
 
-    /// A form and the values that a daemon would have.
+    /// An editor and the values that a daemon would have.
     private struct Session {
-        var form: SettingsForm
+        var editor: PageEditor
         var values: [String: PageValue] = [:]
 
-        init(_ page: String = PageTree.root, editor: SettingAccess = .user) throws {
-            form = try #require(SettingsForm(SettingsFormTests.document(), page: page, PageRequest(editor: editor)))
+        init(_ page: String = PageTree.root, by person: SettingAccess = .user) throws {
+            editor = try #require(PageEditor(PageEditorTests.document(), page: page, PageRequest(editor: person)))
         }
 
         /// Shows the place, then takes a line; a change is stored.
-        mutating func type(_ line: String) -> SettingsForm.Step {
-            _ = form.lines(values)
-            let step = form.take(line, values)
+        mutating func type(_ line: String) -> PageEditor.Step {
+            _ = editor.lines(values)
+            let step = editor.take(line, values)
             if case .set(let changes, let empty) = step {
                 for (key, value) in changes { values[key] = PageValue(value: value, layer: "user", isEdited: true) }
                 for key in empty { values[key] = PageValue(value: nil, layer: "user", isEdited: true) }
-                form.isStored()
+                editor.isStored()
             }
             return step
         }
 
-        mutating func shown() -> String { form.lines(values).joined(separator: "\n") }
+        mutating func shown() -> String { editor.lines(values).joined(separator: "\n") }
     }
 
     @Test("PAG-16: a line changes one field, by the rules of its page; a choice has its titles, a secret no line")
@@ -89,9 +89,9 @@ import Testing
             #expect(!text.contains("4711"))
         }
         #expect(session.type("1 7") == .say("It has that value already.") && session.type("quit") == .end)
-        var other = try Session(editor: .counterpart)
+        var other = try Session(by: .counterpart)
         #expect(other.shown().contains("paired device"))
-        let ofItems = SettingsForm(try Self.document(), page: "Tag", PageRequest()) != nil
+        let ofItems = PageEditor(try Self.document(), page: "Tag", PageRequest()) != nil
         #expect(!ofItems)
     }
 
@@ -125,13 +125,13 @@ import Testing
         let other = ["tags": PageValue(value: ["b"], layer: "user")]
         _ = session.shown()
         for line in ["delete 1", "1", "down 1"] {
-            guard case .refuse = session.form.take(line, other) else {
+            guard case .refuse = session.editor.take(line, other) else {
                 Issue.record("\(line)")
                 continue
             }
         }
         #expect(session.type("1") == .show && session.type("1 x") == .show)
-        #expect(session.form.take("done", other) != .show && session.type("done") == .set(["tags": ["x", "b"]]))
+        #expect(session.editor.take("done", other) != .show && session.type("done") == .set(["tags": ["x", "b"]]))
         session.values["tags"] = PageValue(value: ["a"], layer: "signed")
         #expect(session.shown().contains("cannot be edited"))
     }
