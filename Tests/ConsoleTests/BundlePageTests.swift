@@ -189,7 +189,7 @@ import Testing
         #expect(browser.get(Browser.page + "/pages/Root")?.text.contains("action=\"\(Browser.page)\"") == true)
     }
 
-    @Test("CON-12, CON-18: foreign values of a toggle, a radio group and a slider are stored in the bundle's own forms")
+    @Test("CON-12, CON-18: an edit of a toggle, a radio group and a slider is stored in the bundle's own form")
     func edit() throws {
         let browser = browser()
         let edit = "b.mute=off&v.mute=off&v.mute=on&b.volume=5&v.volume=7&b.tone=1&v.tone=2&b.name=me&v.name="

@@ -108,7 +108,7 @@ import Testing
         let page = try #require(browser.get(Self.draft("a%2Fb"))?.text)
         for text in [
             "name=\"v.user\" value=\"me\"", "type=\"password\"", "min=\"1\" max=\"9\" step=\"1\"", ">Done</button>",
-            "<a href=\"\(Self.page)#r-1\">Cancel</a>", "Pages and lists within an item are edited in the app.",
+            "<a href=\"\(Self.page)#r-1\">Cancel</a>", "Pages and lists within an item are not supported.",
             "<legend><bdi>Login</bdi></legend>",
         ] { #expect(page.contains(text), "\(text)") }
         #expect(!page.contains("/pages/More") && !page.contains("class=\"layer"))

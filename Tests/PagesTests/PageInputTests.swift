@@ -281,7 +281,7 @@ import Testing
         #expect(view.rows.map(\.title) == ["Rufname", "", ""] && view.rows.map(\.input) == ["", "", ""])
         #expect(
             view.rows[1].value == nil
-                && view.rows[2].kind == .unsupported("Pages and lists within an item are edited in the app."))
+                && view.rows[2].kind == .unsupported("Pages and lists within an item are not supported."))
         let refused = draft.take(["name": "a", "none": "b"], of: view)
         #expect(refused.errors.count == 1 && draft.content == ["pin": "4711"])
         #expect(draft.take(["name": "a", "pin": ""], of: view).errors.isEmpty)

@@ -86,8 +86,7 @@ func pageTree(
         #expect(tree.layout(for: schema, hasStrings: false)["strings"] == nil)
     }
 
-    @Test(
-        "PAG-5: the way to a page is the shortest through child panes, also in a ring; to an item's page there is none")
+    @Test("CON-18: the way to a page is the shortest, also in a ring; to an item's page there is none")
     func way() {
         let list = Specifier(.listGroup, ["Key": "l", "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "I"]])
         let tree = pageTree([
@@ -99,7 +98,7 @@ func pageTree(
     }
 
     @Test(
-        "PAG-10: a page has the title that its pane states for it, else its own, else the pane's; none of an item's is opened"
+        "PAG-10, CON-18: a page has the title that its pane states, else its own, else the pane's; an item's is not opened"
     )
     func titles() {
         var strings = StringsTables()

@@ -1,5 +1,5 @@
-// Changes of an app's settings, or of the device, as events for open pages (server-sent events): a page that shows a
-// field takes its new value, unless a person is at it.
+// Changes of an app's settings, or of the device, as events for open pages (server-sent events). An event says only
+// that something has changed; the page loads itself again.
 
 package import TandemBase
 package import TandemPropertyList

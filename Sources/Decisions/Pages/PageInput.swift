@@ -156,7 +156,7 @@ package struct PageInput: Sendable, Equatable {
 
     // MARK: texts of values
 
-    /// The text of a value: what ``init(_:of:_:)`` reads back for a field of text.
+    /// The text of a value: what ``init(_:shown:of:_:by:)`` reads back for a field of text.
     static func text(_ value: PropertyListValue, _ declaration: SettingDeclaration?) -> String {
         guard let typed = declaration?.value(stored: value) else { return value.stringValue ?? value.description }
         switch typed {

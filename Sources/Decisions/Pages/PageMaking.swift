@@ -170,7 +170,7 @@ private struct PageMaking {
     ) -> PageView.Kind {
         guard let kind = specifier.kind else { return .unsupported("Entries of this type are not known.") }
         if request.isOfItem, kind == .childPane || kind == .listGroup {
-            return .unsupported("Pages and lists within an item are edited in the app.")
+            return .unsupported("Pages and lists within an item are not supported.")
         }
         if let kind = kindWithoutValue(specifier) { return kind }
         guard let declaration else {

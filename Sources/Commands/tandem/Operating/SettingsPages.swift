@@ -1,5 +1,5 @@
-// `settings pages`: an app's pages as text, from the same view as a browser's (Protocol/Pages.md). It shows; edits are
-// those of `settings set`, by the keys that stand here.
+// `settings pages`: an app's pages as text, from the same view as a browser's (Protocol/Pages.md). It only shows;
+// `settings edit` edits the same pages, and `settings set` takes the keys that stand here.
 
 import TandemControl
 import TandemOperations
