@@ -6,11 +6,11 @@ import subprocess
 import time
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-TAB, ENTER = "\ue004", "\ue007"
+ENTER = "\ue007"
 
 
 class Driver:
-    """A browser through its driver (W3C WebDriver)."""
+    """A browser, until its end is asked for."""
 
     def __init__(self, port=9777):
         self.process = subprocess.Popen(["chromedriver", f"--port={port}", "--silent"], stdout=subprocess.DEVNULL)

@@ -1,0 +1,170 @@
+"""A walk over the pages of a running console in a real browser, for Scripts/browser.
+
+    browser.py ADDRESS APP KEY [FOLDER]     exits with 0 only if every step has happened
+"""
+import sys
+import time
+from pathlib import Path
+
+from chromium import ENTER, Driver
+
+
+def check(condition, what):
+    print(("ok      " if condition else "FAILED  ") + what)
+    if not condition:
+        raise SystemExit(1)
+
+
+def walk(driver, address, app, key, folder):
+    origin = address.split("/#")[0]
+    page = f"{origin}/apps/{app}"
+    field = f'[name="v.{key}"]:not([type=hidden])'
+    driver.size(1024, 900)
+    driver.go(address)
+    check(driver.wait("document.querySelector('header nav') !== null"), "the address lets the browser in")
+    check(driver.run("return location.hash") == "", "the token is gone from the address")
+    driver.picture(folder, "front")
+    driver.go(f"{origin}/apps")
+    driver.picture(folder, "apps")
+    driver.go(page)
+    driver.picture(folder, "settings")
+    driver.run("for (const part of document.querySelectorAll('details')) part.open = true")
+    unnamed = [control for control in driver.all("input:not([type=hidden]), select, textarea, button, a, summary")
+               if not driver.call("GET", f"/element/{control}/computedlabel")]
+    check(not unnamed, "every control has a name for a screen reader")
+    other = driver.run("return document.querySelector(arguments[0]).value", field) != "41"
+    value = "41" if other else "42"
+    type_value(driver, field, value)
+    driver.keys(driver.find(field), ENTER)
+    check(driver.wait("document.querySelector(arguments[0]).value === arguments[1] && document.readyState === 'complete'",
+                      field, value), "a value was edited by keyboard")
+    driver.run("const f = document.querySelector(arguments[0]); f.type = 'text'; f.removeAttribute('max');"
+               "f.value = '100000'; f.form.noValidate = true; f.form.requestSubmit();", field)
+    check(driver.wait("document.querySelector('#mistakes') !== null"), "a mistake is refused without the browser's checks")
+    check("over the maximum" in driver.run("return document.querySelector('.notes .mistake').textContent"),
+          "the text stands beside the field")
+    driver.picture(folder, "mistake")
+    live(driver, page, field)
+    items(driver, page, folder)
+    appearance(driver, origin, page, folder)
+
+
+def type_value(driver, field, value):
+    """A number or a slider gets its value as a person's edit."""
+    driver.run("const f = document.querySelector(arguments[0]); f.focus(); f.value = arguments[1];"
+               "f.dispatchEvent(new Event('input', {bubbles: true}));", field, value)
+
+
+def live(driver, page, field):
+    driver.go(page)
+    first = driver.call("GET", "/window")
+    second = driver.call("POST", "/window/new", {"type": "tab"})["handle"]
+    driver.call("POST", "/window", {"handle": second})
+    driver.go(page)
+    time.sleep(1)
+    type_value(driver, field, "33")
+    driver.run("document.querySelector('#values').requestSubmit()")
+    driver.call("POST", "/window", {"handle": first})
+    check(driver.wait("document.querySelector(arguments[0]).value === '33'", field), "an open page has another one's edit")
+    type_value(driver, field, "12")
+    driver.call("POST", "/window", {"handle": second})
+    driver.go(page)
+    type_value(driver, field, "34")
+    driver.run("document.querySelector('#values').requestSubmit()")
+    driver.call("POST", "/window", {"handle": first})
+    time.sleep(2)
+    check(driver.run("return document.querySelector(arguments[0]).value", field) == "12",
+          "a field that is being edited is not overwritten")
+    driver.call("POST", "/window", {"handle": second})
+    driver.call("DELETE", "/window")
+    driver.call("POST", "/window", {"handle": first})
+
+
+def items(driver, page, folder):
+    """Drafts of the first list that a page has, without scripts; nothing for an app without a list."""
+    new = 'a[href*="/lists/"][href$="/new"]'
+    places = [page] + driver.run("return [...document.querySelectorAll('a[href*=\"/pages/\"]')].map((a) => a.href)")
+    for place in places:
+        driver.go(place)
+        if driver.all(new):
+            break
+    else:
+        print("-       no page of the app has a list")
+        return
+    driver.scripts(False)
+    rows = "document.querySelectorAll('.list li').length"
+    before = driver.run(f"return {rows}")
+    driver.click(new)
+    unnamed = [control for control in driver.all("main input:not([type=hidden]), main select, main button, main a")
+               if not driver.call("GET", f"/element/{control}/computedlabel")]
+    check(not unnamed, "every control of a draft has a name for a screen reader")
+    driver.picture(folder, "draft")
+    narrow(driver, folder, "draft")
+    driver.click("#draft p a")
+    check(driver.wait(f"location.href.split('#')[0] === arguments[0] && {rows} === {before}", place),
+          "Cancel stores nothing")
+    for count in (before + 1, before + 2):
+        driver.click(new)
+        check(driver.wait("document.querySelector('#draft') !== null"), "a draft begins")
+        driver.keys(driver.find("#draft input[type=text]"), "!")
+        driver.click("#draft button[type=submit]")
+        check(driver.wait(f"{rows} === {count}"), "Done adds an item, without a script")
+    driver.click(".list li:last-child a")
+    check(driver.wait("document.querySelector('#draft') !== null"), "a draft of an item begins")
+    driver.keys(driver.find("#draft input[type=text]"), f" again{ENTER}")
+    last = '(document.querySelector(".list li:last-child bdi")?.textContent ?? "").endsWith("again")'
+    check(driver.wait(last), "an item is changed by keyboard")
+    driver.click('.list li:last-child [name="item-up"]')
+    check(driver.wait(f"document.querySelector('.list') && !{last}"), "an item is moved")
+    driver.picture(folder, "list")
+    narrow(driver, folder, "list")
+    for left in (before + 1, before):
+        driver.click('.list li:last-child [name="item-remove"]')
+        check(driver.wait(f"document.querySelector('.list') && {rows} === {left}"), "an item is deleted")
+    driver.scripts(True)
+    driver.go(place)
+    first = driver.call("GET", "/window")
+    second = driver.call("POST", "/window/new", {"type": "tab"})["handle"]
+    driver.call("POST", "/window", {"handle": second})
+    driver.go(place)
+    driver.click(new)
+    check(driver.wait("document.querySelector('#draft') !== null"), "a draft begins")
+    driver.click("#draft button[type=submit]")
+    driver.call("POST", "/window", {"handle": first})
+    check(driver.wait(f"{rows} === {before + 1}"), "an open page has a new item")
+    driver.call("POST", "/window", {"handle": second})
+    check(driver.wait(f"{rows} === {before + 1}"), "so has the page of the person who made it")
+    driver.click('.list li:last-child [name="item-remove"]')
+    driver.call("DELETE", "/window")
+    driver.call("POST", "/window", {"handle": first})
+
+
+def narrow(driver, folder, name):
+    driver.size(320, 640)
+    wide = driver.run("return document.documentElement.scrollWidth")
+    driver.picture(folder, f"{name}-narrow")
+    check(wide <= 320, f"{name}: no sideways scrolling at 320 px ({wide} px)")
+    driver.size(1024, 900)
+
+
+def appearance(driver, origin, page, folder):
+    for name, path in (("front", origin + "/"), ("settings", page)):
+        driver.go(path)
+        narrow(driver, folder, name)
+        driver.dark(True)
+        driver.picture(folder, f"{name}-dark")
+        driver.dark(False)
+        driver.run("document.documentElement.dir = 'rtl'")
+        driver.picture(folder, f"{name}-rtl")
+
+
+def main(address, app, key, folder=None):
+    driver = Driver()
+    try:
+        walk(driver, address, app, key, folder and Path(folder))
+    finally:
+        driver.end()
+    print("every step has happened")
+
+
+main(*sys.argv[1:])

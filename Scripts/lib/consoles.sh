@@ -1,0 +1,38 @@
+# Two paired devices with the sample app, signed and edited values, and a console beside each of them: for the scripts
+# that look at pages in Chromium. Sourced after setup.sh; everything ends with the script.
+
+need_packages chromium chromium-driver
+bin=${COMMANDS-}
+if [[ -z $bin ]]; then
+    need_swift
+    bin=$(dirname -- "$(released tandem)")
+    for name in tandem-console SampleApp; do released "$name" >/dev/null; done
+fi
+
+place=$(mktemp -d /tmp/tandem.XXXXXX)
+logs=$place/logs
+mkdir "$logs"
+# shellcheck source=processes.sh
+source "$root/Scripts/lib/processes.sh"
+trap 'stop_all; rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
+# shellcheck source=story.sh
+source "$root/Scripts/lib/story.sh"
+
+# address NAME: what this console has printed for the next browser.
+address() { tail -n 1 "$logs/$1.log"; }
+
+start_daemons
+pair_them
+start_apps
+exchange_messages
+sign_first
+apply_first
+sign signing.key 2 "$target" second.config logging=true
+hub apply --app $app "$place/second.config" | expect applied "applying version 2"
+echo '{"volume":60,"colour":"#ff8800","scenes":[{"name":"Evening"},{"name":"Night"}]}' >"$place/values.json"
+kiosk settings set --app $app --values "$place/values.json"
+for name in hub kiosk; do
+    start "$name-console" "$bin/tandem-console" --device "$place/$name.sock" --address 127.0.0.1:0
+    wait_for 20 grep -q '#' "$logs/$name-console.log" || fail "the console does not print its address"
+done
