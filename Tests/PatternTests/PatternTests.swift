@@ -47,7 +47,7 @@ import Testing
         #expect(try !Pattern("^ab$").isFound(in: "ab\u{0}"))
     }
 
-    @Test(arguments: ["(", "[a", "a{2,1}", #"\C"#, "(?<n", "*"])
+    @Test(arguments: ["(", "[a", "a{2,1}", #"\C"#, #"^\X+$"#, #"a\\\X"#, "(?<n", "*"])
     func aBrokenPatternSaysWhere(source: String) {
         #expect {
             try Pattern(source)
@@ -87,6 +87,17 @@ import Testing
     func passedCharacters(source: String) throws {
         let half = String(repeating: "a", count: PatternLimits.textLength / 2 - 1)
         #expect(throws: PatternError.patternTooCostly) { try Pattern(source).isFound(in: half + "x" + half) }
+    }
+
+    @Test(
+        "LIM-128: what a script run looks at again are steps, too",
+        arguments: [
+            #"(*NO_AUTO_POSSESS)^(?:(*sr:.*)[xy]|(*script_run:.*)[xy]|(*asr:.*)[xy])"#,
+            #"(*NO_AUTO_POSSESS)^(?:a(*script_run:.*)[xy]|(*sr:a+)[xy])"#,
+        ])
+    func lookedAtAgain(source: String) throws {
+        let text = String(repeating: "a", count: PatternLimits.textLength)
+        #expect(throws: PatternError.patternTooCostly) { try Pattern(source).isFound(in: text) }
     }
 
     @Test("LIM-128: an honest expression takes a tenth of the steps on the longest text")

@@ -63,7 +63,7 @@ extension Pattern: Equatable {
 
 // The one place that calls PCRE2: it owns the compiled pattern and the limits of its searches. UTF-8 throughout; no
 // Unicode properties for \d and \w (a digit is 0-9 on both ends of a wire); `$` is the very end, so that a text with a
-// newline after it does not pass; \C is refused because it could split a character.
+// newline after it does not pass; \C is refused because it could split a character, \X because its cost has no bound.
 
 /// Compiled code and its search limits.
 ///
@@ -74,7 +74,8 @@ extension Pattern: Equatable {
     private let limits: OpaquePointer
     /// Added to each step for what a failing item may pass unseen.
     private let surcharge: Int
-    private let hasReferences: Bool
+    /// Whether an item may pass the whole text unseen.
+    private let passesAll: Bool
 
     init(_ source: String) throws(PatternError) {
         unsafe code = try Self.compile(source)
@@ -86,10 +87,31 @@ extension Pattern: Equatable {
         unsafe pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_MAXLOOKBEHIND), &behind)
         unsafe pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_BACKREFMAX), &references)
         surcharge = max(Int(behind), Self.largestCount(in: source)) / PatternLimits.unseenPerStep
-        hasReferences = references > 0
+        // A script run looks at all of its text again at its end.
+        passesAll = references > 0 || Self.hasVerb(source)
         unsafe pcre2_set_match_limit_8(context, UInt32(PatternLimits.steps))
         unsafe pcre2_set_depth_limit_8(context, PatternLimits.depth)
         unsafe pcre2_set_heap_limit_8(context, PatternLimits.heapKibibytes)
+    }
+
+    /// Whether there is `(*`, which begins a script run. Also in a set of characters: such a search pays more than it
+    /// would have to.
+    private static func hasVerb(_ source: String) -> Bool {
+        zip(source.utf8, source.utf8.dropFirst()).contains { $0 == UInt8(ascii: "(") && $1 == UInt8(ascii: "*") }
+    }
+
+    /// The place of `\X`, which looks at everything before it and takes no steps for that.
+    private static func extendedCharacter(in source: [UInt8]) -> Int? {
+        var place = 0
+        while place < source.count - 1 {
+            guard source[place] == UInt8(ascii: "\\") else {
+                place += 1
+                continue
+            }
+            if source[place + 1] == UInt8(ascii: "X") { return place }
+            place += 2
+        }
+        return nil
     }
 
     /// The largest count of repetitions: an item that must occur so often passes as much before it fails.
@@ -128,7 +150,7 @@ extension Pattern: Equatable {
             unsafe pcre2_match_data_free_8(match)
             unsafe pcre2_match_context_free_8(context)
         }
-        let unseen = hasReferences ? max(surcharge, text.count / PatternLimits.unseenPerStep) : surcharge
+        let unseen = passesAll ? max(surcharge, text.count / PatternLimits.unseenPerStep) : surcharge
         var walk = SearchWalk(left: steps, surcharge: min(unseen, text.count))
         let result = unsafe withUnsafeMutablePointer(to: &walk) { walk in
             unsafe pcre2_set_callout_8(context, takeStep, walk)
@@ -150,6 +172,9 @@ extension Pattern: Equatable {
         var failure: Int32 = 0
         var offset = 0
         let bytes = Array(source.utf8)
+        if let place = extendedCharacter(in: bytes) {
+            throw .invalid(reason: "\\X is not supported", offset: place)
+        }
         let code = unsafe pcre2_compile_8(bytes, bytes.count, options, &failure, &offset, context)
         guard let code = unsafe code else { throw .invalid(reason: message(for: failure), offset: offset) }
         return unsafe code
