@@ -173,7 +173,7 @@ import Testing
         #expect(try Self.costly.payload(costlyValues(8)).values.count { $0 != nil } == 8)
     }
 
-    @Test("LIM-128: when edits are read, costly ones of a primary leave the user's their steps")
+    @Test("LIM-128: when edits are read, costly ones of a primary leave the user's and another primary's their steps")
     func stepsOfAuthors() throws {
         var edits = SettingEdits()
         for number in 0..<15 {
@@ -183,9 +183,11 @@ import Testing
                 in: Self.costly)
         }
         _ = try edits.set(["p15": "x", "p9": "xx"], by: .user, in: Self.costly)
+        _ = try edits.set(["p8": "xxx"], by: .primary(.random()), in: Self.costly)
         let taken = Self.costly.taken(edits)
         #expect(!taken.errors.isEmpty && taken.counterparts.count >= 8)
         #expect(taken.values[15] == .string("x") && taken.values[9] == .string("xx"))
+        #expect(taken.values[8] == .string("xxx"))
     }
 
     @Test("SCH-11: other spellings are converted at an import only, and named")

@@ -7,7 +7,7 @@ import TandemPattern
 package import TandemPropertyList
 
 /// The person who makes an edit.
-package enum SettingAuthor: Sendable, Equatable {
+package enum SettingAuthor: Sendable, Hashable {
     /// A person on this device.
     case user
     /// A person on the primary of a pairing.
@@ -167,15 +167,14 @@ extension SettingsSchema {
     /// The edits that the schema takes, and the errors of the others.
     package func taken(_ edits: SettingEdits) -> TakenEdits {
         var taken = TakenEdits(values: [SettingValue?](repeating: nil, count: declarations.count))
-        // Those of primaries have steps of their own, and leave the user's what they need.
-        var (steps, stepsOfPrimaries) = (PatternSteps.ofSet, PatternSteps.ofSet)
+        // Each author's are judged as a set: those of one leave the others' what they need.
+        var steps: [SettingAuthor: PatternSteps] = [:]
         for key in edits.keys {
             guard let found = edits[key] else { continue }
-            let judged =
-                found.author == .user
-                ? edit(key, found.value, by: .user, isLoose: false, within: &steps)
-                : edit(key, found.value, by: found.author.access, isLoose: false, within: &stepsOfPrimaries)
-            switch judged {
+            let author = found.author
+            switch edit(
+                key, found.value, by: author.access, isLoose: false, within: &steps[author, default: .ofSet])
+            {
             case .success(let edit):
                 taken.values[edit.place] = edit.value
                 if found.author != .user { taken.counterparts.insert(edit.place) }
