@@ -40,10 +40,10 @@ import Testing
     }
 
     private func secrets(_ key: String = "accounts") throws -> ListSecrets {
-        try #require(ListSecrets(of: key, in: Self.tree))
+        try #require(ListSecrets.all(in: Self.tree)[key])
     }
 
-    @Test("PAG-23: a reader has a mark in the place of each secret of an item, and no two items have the same")
+    @Test("PAG-23: a reader has a mark in the place of each secret of an item, and no two of a list are the same")
     func marks() throws {
         let read = try secrets().marked(Self.stored, code)
         let text = PropertyListJSON.text(read)
@@ -53,10 +53,9 @@ import Testing
         let marks = items.compactMap { $0["pin"] }
         #expect(marks.count == 2 && marks[0] != marks[1] && marks.allSatisfy(ListSecrets.isMark))
         #expect(try secrets().marked(Self.stored, code) == read)
-        #expect(ListSecrets.withoutMarks(read) == [["name": "a"], ["name": "b", "more": [:]]])
-        let codes = try secrets("codes").marked(["4711", ["x": "4711"], "4711"], code)
-        #expect(codes.arrayValue?.count == 3 && codes.arrayValue?.allSatisfy(ListSecrets.isMark) == true)
-        #expect(ListSecrets(of: "tags", in: Self.tree) == nil && ListSecrets(of: "none", in: Self.tree) == nil)
+        #expect(ListSecrets.hasMarks(read) && !ListSecrets.hasMarks(Self.stored))
+        let codes = try secrets("codes").marked(["4711", ["x": "4711"], "4711"], code).arrayValue ?? []
+        #expect(codes.count == 3 && codes.allSatisfy(ListSecrets.isMark) && codes[0] != codes[2])
         #expect(Set(ListSecrets.all(in: Self.tree).keys) == ["accounts", "codes", "keys"])
     }
 
@@ -90,6 +89,51 @@ import Testing
             #expect(
                 error?.description == "accounts: <redacted> cannot be stored: an item was changed meanwhile; its "
                     + "secret has to be given again")
+        }
+    }
+
+    @Test("PAG-23: of a list whose item page is missing or cut, every item is a secret, and its default stays here")
+    func unknown() throws {
+        let list = Self.list("accounts", Self.item)
+        let many = (0...PageTree.specifierLimit).map { Specifier(.textField, ["Key": .string("k\($0)")]) }
+        for tree in [pageTree(["Root": [list]]), pageTree(["Root": [list], "Account": many])] {
+            let secrets = try #require(ListSecrets.all(in: tree)["accounts"])
+            let marks = try #require(secrets.marked(Self.stored, code).arrayValue)
+            #expect(marks.count == 2 && marks.allSatisfy(ListSecrets.isMark))
+            let declaration = SettingDeclaration(
+                name: "accounts", type: .array, editor: .preference, summary: "",
+                initialValue: .array(Self.stored.arrayValue ?? []))
+            #expect([declaration].withoutSecrets(of: tree).map(\.isSecret) == [true])
+        }
+        let declarations = ["accounts", "tags"].map {
+            SettingDeclaration(name: $0, type: .array, editor: .preference, summary: "", initialValue: .array([]))
+        }
+        #expect(declarations.withoutSecrets(of: Self.tree).map(\.isSecret) == [false, false])
+        #expect(declarations.withoutSecrets(of: Self.tree, hasPages: false).map(\.isSecret) == [true, false])
+    }
+
+    @Test("PAG-23, SCH-4: the default of a list that no property declares is not in the layout")
+    func undeclared() throws {
+        var entries = Self.list("loose", Self.item).entries
+        entries["DefaultValue"] = [["pin": "5555"]]
+        let tree = pageTree(["Root": [Specifier(entries)], "Account": Self.account])
+        let bytes = try PropertyListWriter.write(tree.layout(for: SettingsSchema([])))
+        #expect(!bytes.contains(Array("5555".utf8)))
+    }
+
+    @Test("PAG-23, LIM-119: two thousand lists that lead to each other are read once, and not once for each")
+    func manyLists() {
+        let lists = (0..<PageTree.specifierLimit).map { number in
+            Self.list("list\(number)", ["Type": "PSChildPaneSpecifier", "File": "Root", "Key": "name"])
+        }
+        #expect(ListSecrets.all(in: pageTree(["Root": lists])).isEmpty)
+    }
+
+    @Test("PAG-23: a secret that only looks like a mark is a new secret")
+    func almost() throws {
+        for text in ["<redacted:>", "<redacted:x>", "<redacted:\(String(repeating: "0", count: 30))>"] {
+            let items: PropertyListValue = [["name": "a", "pin": .string(text)]]
+            #expect(try secrets().unmarked(items, stored: nil, code) == items)
         }
     }
 

@@ -50,6 +50,41 @@ import Testing
         Specifier(.textField, ["Key": "other"]),
     ]
 
+    @Test("LIM-92: entries that repeat one long list show 16,384 items together, also in a search of all pages")
+    func manyItems() throws {
+        let entry: PropertyListValue = ["Type": "PSTextFieldSpecifier"]
+        let list = Specifier(.listGroup, ["Key": "list", "Title": "Sought", "ItemSpecifier": entry])
+        let pane = Specifier(.childPane, ["File": "Second"])
+        let items = PropertyListValue.array((0..<1000).map { .integer($0) })
+        let declaration = SettingDeclaration(
+            name: "list", type: .array, editor: .preference, summary: "", initialValue: .array([]))
+        let request = PageRequest(values: ["list": PageValue(value: items, layer: "user")])
+        func shown(_ rows: [PageView.Row]) -> Int {
+            rows.count { if case .list = $0.kind { true } else { false } }
+        }
+        let lists = [Specifier](repeating: list, count: 12)
+        let tree = pageTree(["Root": [pane] + lists, "Second": lists])
+        let schema = SettingsSchema([declaration])
+        for page in tree.pages {
+            let rows = try #require(PageView.make(tree, schema, page: page.name, request)).rows
+            #expect(shown(rows) == 12)
+        }
+        #expect(shown(PageView.search("sought", in: tree, schema, request).map(\.row)) == 16)
+        let many = try view([pane] + Array(repeating: list, count: 20), request, [declaration]).rows
+        #expect(shown(many) == 16)
+    }
+
+    @Test("LIM-128: the rows of a page are judged as one set, however often they repeat a costly value")
+    func costlyRows() throws {
+        let text = String(repeating: "a", count: 900) + "x"
+        let declaration = SettingDeclaration(
+            name: "text", type: .string, editor: .edit, summary: "", pattern: "[ab]*[cd]|x",
+            initialValue: .string(text))
+        let entries = [Specifier](repeating: Specifier(.textField, ["Key": "text"]), count: 100)
+        let rows = try view(entries, PageRequest(), [declaration]).rows
+        #expect((8...10).contains(rows.count { $0.error == nil }))
+    }
+
     @Test("PAG-14: a hidden section goes with its rows, by its key or by values in force, from the first display on")
     func hidden() throws {
         func keys(_ request: PageRequest) throws -> [String?] { try view(Self.linked, request).rows.map(\.key) }

@@ -147,16 +147,23 @@ private final class CodePreferences: Configuration, @unchecked Sendable {
         let entry =
             "<dict><key>Type</key><string>PSTextFieldSpecifier</string><key>IsSecure</key><true/>"
             + "<key>DefaultValue</key><string>swordfish</string></dict>"
-        write(
-            "Root.plist",
+        let list =
             "<dict><key>Type</key><string>IASKListGroupSpecifier</string><key>Key</key><string>codes</string>"
-                + "<key>ItemSpecifier</key>\(entry)<key>AddSpecifier</key>\(entry)</dict>")
+            + "<key>ItemSpecifier</key>\(entry)<key>AddSpecifier</key>\(entry)</dict>"
+        write("Root.plist", list)
         bundlePath.withLock { $0 = place.path }
         defer { bundlePath.withLock { $0 = nil } }
         let app = CodePreferences(preferences: MemoryPreferences())
         let document = try #require(app.announcedSchema)
         #expect(document.schema.declarations.map(\.name) == ["codes"] && document.layout != nil)
         #expect(!document.bytes.contains(Array("swordfish".utf8)) && app.codes == ["swordfish"])
+        #expect(document.schema.declarations.map(\.isSecret) == [false])
+        let title = String(repeating: "t", count: 1000)
+        let group = "<dict><key>Type</key><string>PSGroupSpecifier</string><key>Title</key><string>"
+        write("Root.plist", list + (0..<300).map { "\(group)\(title)\($0)</string></dict>" }.joined())
+        let bare = try #require(CodePreferences(preferences: MemoryPreferences()).announcedSchema)
+        #expect(bare.layout == nil && bare.schema.declarations.map(\.isSecret) == [true], "nothing tells its secrets")
+        #expect(!bare.bytes.contains(Array("swordfish".utf8)))
     }
 
     @Test("PAG-7: pages that do not fit into the schema are left out, translations first, and that is an event")

@@ -46,6 +46,10 @@ package struct EditableList: Sendable {
         return ListDraft(of: group, items: items, at: place, in: tree, on: page)
     }
 
+    /// The edit that this list was read from, for the `settings-set` that stores new items (CTL-40): the daemon refuses
+    /// them if somebody has edited the list meanwhile.
+    package var tags: PropertyListDictionary { [key: .data(row.tag)] }
+
     /// The items after Done of a draft; nil if it is not valid, or makes no item.
     package func done(_ draft: ListDraft) -> [PropertyListValue]? { draft.done(items) }
 

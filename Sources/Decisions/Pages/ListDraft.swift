@@ -40,6 +40,8 @@ package struct ListDraft: Sendable {
                 name: host?.name ?? PageTree.root, stringsTable: host?.stringsTable, specifiers: [entry.named])
         schema = SettingsSchema(self.page.specifiers.declarations)
         let item = place.map { items[$0] }
+        // A page has no field for an item that is no dictionary.
+        if hasPage, let item, item.dictionaryValue == nil { return nil }
         content = hasPage ? item?.dictionaryValue ?? [:] : [:]
         if !hasPage, let item { content[entry.named.key ?? ""] = item }
         guard place == nil else { return }

@@ -1,6 +1,6 @@
 // Secrets within the items of lists: a reader has a mark in the place of each, and a change with the mark keeps what is
-// stored. A mark is a code of the whole item, so that it says nothing about the secret, not even whether two are equal,
-// and that it is good only as long as nobody has changed the item.
+// stored. A mark is a code of the item and of its place. Two items of one list never share one, and the key of the code
+// is another one after each change of such a list: otherwise the mark of a guess would tell whether the guess is right.
 
 import TandemBase
 package import TandemPropertyList
@@ -9,60 +9,74 @@ package import TandemSettings
 /// The secrets in one list's items.
 package struct ListSecrets: Sendable {
     private static var prefix: String { "<redacted:" }
+    /// Bytes of a mark's code.
+    private static var size: Int { 16 }
 
-    /// The code of a text, under a key that nobody else has.
+    /// The code of a text, of 16 bytes and more, under a key that nobody else has.
     package typealias Code = (String) -> [UInt8]
 
+    /// The layer that a list is of. Each has marks of its own: otherwise a guess in an edit could be compared with the
+    /// signed secret beside it.
+    package enum Layer: String, Sendable {
+        case edit, signed
+    }
+
     private let list: String
-    /// In an item and whatever it holds, these keys are secret.
-    private let keys: Set<String>
+    /// In an item and whatever it holds, these keys are secret. All lists that open a page share its set.
+    private let keys: [Set<String>]
     /// Each item is a secret itself.
     private let hidesItems: Bool
+    /// Whether all pages of the items are there: otherwise any value of an item may be a secret.
+    fileprivate let isKnown: Bool
 
-    /// The secrets of a list, by the entries of all pages that its items open; nil if it has none.
-    package init?(of list: String, in tree: PageTree) {
-        let groups = tree.pages.flatMap(\.specifiers).filter { $0.kind == .listGroup && $0.key == list }
-        let entries = groups.flatMap(\.itemEntries)
-        var found = tree.itemPages(of: groups).compactMap { tree[$0] }.flatMap(\.specifiers).filter {
-            $0.isSecure || $0.itemEntries.contains { $0.isSecure && $0.page == nil }
+    /// The secrets of all lists of an app by the key of the list, each by the entries of all pages that items open.
+    package static func all(in tree: PageTree) -> [String: ListSecrets] {
+        var entries: [String: [Specifier]] = [:]
+        for group in tree.pages.flatMap(\.specifiers) where group.kind == .listGroup {
+            guard let key = group.key else { continue }
+            entries[key, default: []] += group.itemEntries + (group.isSecure ? [group] : [])
         }
-        found += entries.filter { $0.isSecure && $0.page != nil }
+        var pages = ItemPages(of: tree)
+        return entries.reduce(into: [:]) { $0[$1.key] = ListSecrets(of: $1.key, $1.value, &pages) }
+    }
+
+    /// nil if the list has none.
+    private init?(of list: String, _ entries: [Specifier], _ pages: inout ItemPages) {
+        let opened = Set(entries.compactMap(\.page))
+        let own = Set(entries.compactMap { $0.isSecure && $0.page != nil ? $0.key : nil })
         self.list = list
-        keys = Set(found.compactMap(\.key))
-        hidesItems = groups.contains(where: \.isSecure) || entries.contains { $0.isSecure && $0.page == nil }
+        keys = (opened.map { pages.secrets(from: $0).keys } + [own]).filter { !$0.isEmpty }
+        isKnown = opened.allSatisfy { pages.secrets(from: $0).isKnown }
+        hidesItems = !isKnown || entries.contains { $0.isSecure && $0.page == nil }
         if keys.isEmpty, !hidesItems { return nil }
     }
 
-    /// The secrets of all lists of an app, by the key of the list.
-    package static func all(in tree: PageTree) -> [String: ListSecrets] {
-        let lists = Set(tree.pages.flatMap(\.specifiers).compactMap { $0.kind == .listGroup ? $0.key : nil })
-        return lists.reduce(into: [:]) { $0[$1] = ListSecrets(of: $1, in: tree) }
-    }
-
     /// The list as a reader has it: a mark for each secret.
-    package func marked(_ value: PropertyListValue, _ code: @escaping Code) -> PropertyListValue {
-        replacing(value, code) { .string($1()) } ?? value
+    package func marked(
+        _ value: PropertyListValue, of layer: Layer = .edit, _ code: @escaping Code
+    ) -> PropertyListValue {
+        replacing(value, layer, code) { .string($1()) } ?? value
     }
 
     /// The list without its secrets.
     package func leftOut(of value: PropertyListValue) -> PropertyListValue {
-        replacing(value, { _ in [] }) { _, _ in nil } ?? .array([])
+        replacing(value, .edit, { _ in [] }) { _, _ in nil } ?? .array([])
     }
 
     /// The list of a change, with the stored secrets in the places of their marks.
     /// - Parameter stored: the list as it is.
     package func unmarked(
-        _ value: PropertyListValue, stored: PropertyListValue?, _ code: @escaping Code
+        _ value: PropertyListValue, stored: PropertyListValue?, of layer: Layer = .edit, _ code: @escaping Code
     ) throws(SettingsPayloadError) -> PropertyListValue {
         var secrets: [String: PropertyListValue] = [:]
         if let stored {
-            _ = replacing(stored, code) { secret, mark in
+            _ = replacing(stored, layer, code) { secret, mark in
                 secrets[mark()] = secret
                 return nil
             }
         }
         var isGone = false
-        let result = replacing(value, code) { secret, _ in
+        let result = replacing(value, layer, code) { secret, _ in
             guard Self.isMark(secret), let mark = secret.stringValue else { return secret }
             if secrets[mark] == nil { isGone = true }
             return secrets[mark]
@@ -80,18 +94,16 @@ package struct ListSecrets: Sendable {
 
     /// Whether a value stands for a secret.
     package static func isMark(_ value: PropertyListValue) -> Bool {
-        value.stringValue.map { $0.hasPrefix(prefix) && $0.hasSuffix(">") } ?? false
+        guard let text = value.stringValue, text.hasPrefix(prefix), text.hasSuffix(">") else { return false }
+        return Hexadecimal.decode(String(text.dropFirst(prefix.count).dropLast()))?.count == size
     }
 
-    /// A value without all marks in it; nil for a mark.
-    package static func withoutMarks(_ value: PropertyListValue) -> PropertyListValue? {
+    /// Whether a mark stands anywhere in a value.
+    package static func hasMarks(_ value: PropertyListValue) -> Bool {
         switch value {
-        case .array(let values): return .array(values.compactMap(withoutMarks))
-        case .dictionary(let pairs):
-            var kept: PropertyListDictionary = [:]
-            for (key, value) in pairs { kept[key] = withoutMarks(value) }
-            return .dictionary(kept)
-        default: return isMark(value) ? nil : value
+        case .array(let values): values.contains(where: hasMarks)
+        case .dictionary(let pairs): pairs.contains { hasMarks($0.value) }
+        default: isMark(value)
         }
     }
 
@@ -99,22 +111,25 @@ package struct ListSecrets: Sendable {
 
     /// The list with another value for each secret; nil leaves it out.
     private func replacing(
-        _ value: PropertyListValue, _ code: @escaping Code,
+        _ value: PropertyListValue, _ layer: Layer, _ code: @escaping Code,
         _ new: (PropertyListValue, _ mark: () -> String) -> PropertyListValue?
     ) -> PropertyListValue? {
-        func item(_ item: PropertyListValue) -> PropertyListValue? {
+        func codeOfItem(_ index: Int, _ item: PropertyListValue) -> String {
+            Hexadecimal.encode(code("\(layer)\u{0}\(list)\u{0}\(index)\u{0}\(PropertyListJSON.text(item))"))
+        }
+        func item(_ index: Int, _ item: PropertyListValue) -> PropertyListValue? {
             // Once for an item, however many secrets it has.
             var itemCode: String?
             func mark(_ place: String) -> String {
-                let own = itemCode ?? Hexadecimal.encode(code("\(list)\u{0}\(PropertyListJSON.text(item))"))
+                let own = itemCode ?? codeOfItem(index, item)
                 itemCode = own
-                return "\(Self.prefix)\(Hexadecimal.encode(code("\(own)\u{0}\(place)").prefix(16)))>"
+                return "\(Self.prefix)\(Hexadecimal.encode(code("\(own)\u{0}\(place)").prefix(Self.size)))>"
             }
             if hidesItems { return new(item) { mark("") } }
             return inner(item, "") { value, place in new(value) { mark(place) } }
         }
-        guard case .array(let items) = value else { return item(value) }
-        return .array(items.compactMap(item))
+        guard case .array(let items) = value else { return item(0, value) }
+        return .array(items.enumerated().compactMap { item($0, $1) })
     }
 
     private func inner(
@@ -128,7 +143,7 @@ package struct ListSecrets: Sendable {
             var result: PropertyListDictionary = [:]
             for (key, value) in pairs {
                 let place = "\(place)\u{0}\(key)"
-                result[key] = keys.contains(key) ? new(value, place) : inner(value, place, new)
+                result[key] = keys.contains { $0.contains(key) } ? new(value, place) : inner(value, place, new)
             }
             return .dictionary(result)
         default: return value
@@ -136,16 +151,50 @@ package struct ListSecrets: Sendable {
     }
 }
 
+/// The secrets on pages of items, each page looked at once for all lists.
+private struct ItemPages {
+    private let tree: PageTree
+    private let own: [String: Set<String>]
+    private var known: [String: (keys: Set<String>, isKnown: Bool)] = [:]
+
+    init(of tree: PageTree) {
+        self.tree = tree
+        own = tree.pages.reduce(into: [:]) { own, page in
+            let secret = page.specifiers.filter { specifier in
+                specifier.isSecure || specifier.itemEntries.contains { $0.isSecure && $0.page == nil }
+            }
+            let inner = page.specifiers.flatMap(\.itemEntries).filter { $0.isSecure && $0.page != nil }
+            own[page.name] = Set((secret + inner).compactMap(\.key))
+        }
+    }
+
+    /// The keys of secrets on a page and on all that it leads to, and whether all of these are there.
+    mutating func secrets(from page: String) -> (keys: Set<String>, isKnown: Bool) {
+        if let known = known[page] { return known }
+        let names = tree.pages(from: [page])
+        let found = (
+            names.reduce(into: Set()) { $0.formUnion(own[$1] ?? []) }, names.allSatisfy { tree.isWhole($0) }
+        )
+        known[page] = found
+        return found
+    }
+}
+
 extension [SettingDeclaration] {
     /// The declarations without the secrets in the defaults of lists.
-    package func withoutSecrets(of tree: PageTree) -> [SettingDeclaration] {
+    /// - Parameter hasPages: whether the reader gets the pages, which tell the secrets of a list; without them a list
+    ///   that has any is a secret as a whole.
+    package func withoutSecrets(of tree: PageTree, hasPages: Bool = true) -> [SettingDeclaration] {
         let secrets = ListSecrets.all(in: tree)
         return map { declaration in
-            guard let list = secrets[declaration.name], let value = declaration.initialValue.propertyListValue,
-                let rest = SettingValue(list.leftOut(of: value), as: declaration.type)
-            else { return declaration }
+            guard let list = secrets[declaration.name] else { return declaration }
             var declaration = declaration
-            declaration.initialValue = rest
+            if let value = declaration.initialValue.propertyListValue,
+                let rest = SettingValue(list.leftOut(of: value), as: declaration.type)
+            {
+                declaration.initialValue = rest
+            }
+            if !hasPages || !list.isKnown { declaration.isSecret = true }
             return declaration
         }
     }
@@ -157,7 +206,8 @@ extension Specifier {
 
     /// The entry as others may know it: without the defaults of secrets.
     var withoutSecrets: Specifier {
-        var specifier = isSecure ? without([.defaultValue]) : self
+        // The default of a list is its declaration's, which leaves its secrets out.
+        var specifier = isSecure || kind == .listGroup ? without([.defaultValue]) : self
         for key in [SpecifierKey.item, .add] {
             guard let inner = specifier.specifier(key) else { continue }
             var entries = specifier.entries

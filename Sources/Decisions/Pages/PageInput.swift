@@ -51,7 +51,13 @@ package struct PageInput: Sendable, Equatable {
         do throws(SettingsPayloadError) {
             _ = try edits.set(values, empty: empty, by: author, in: schema)
         } catch {
-            for error in error.errors { errors[error.property] = error.description }
+            for error in error.errors {
+                // The page may hide what its property does not.
+                let isSecret = rows[error.property]?.isSecret == true
+                let shown = isSecret ? SettingError.redacted : error.value
+                errors[error.property] =
+                    SettingError(property: error.property, value: shown, rule: error.rule).description
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 // Making of a page's view: entries for the device that are not hidden, in sections, with their texts translated and
 // their values judged.
 
+import TandemPattern
 import TandemPropertyList
 package import TandemSettings
 
@@ -19,7 +20,16 @@ extension PageView {
 
     /// The view of a page.
     static func make(_ tree: PageTree, _ schema: SettingsSchema, page: Page, _ request: PageRequest) -> PageView {
-        PageMaking(tree, schema, request, page).view
+        var budget = PageBudget()
+        return make(tree, schema, page: page, request, within: &budget)
+    }
+
+    private static func make(
+        _ tree: PageTree, _ schema: SettingsSchema, page: Page, _ request: PageRequest, within budget: inout PageBudget
+    ) -> PageView {
+        var making = PageMaking(tree, schema, request, page, budget)
+        defer { budget = making.budget }
+        return making.view()
     }
 
     /// The rows of all pages that a reader gets to whose title, section or explanation has the text, in any case of
@@ -29,7 +39,9 @@ extension PageView {
     ) -> [(page: PageView, row: Row)] {
         let sought = text.lowercased()
         guard !sought.isEmpty else { return [] }
-        return tree.opened.map { make(tree, schema, page: $0, request) }.flatMap { view in
+        var budget = PageBudget()
+        let views = tree.opened.map { make(tree, schema, page: $0, request, within: &budget) }
+        return views.flatMap { view in
             view.groups.flatMap { group in
                 group.rows.filter { row in
                     [row.title, row.subtitle, row.summary, row.key, group.title].contains {
@@ -56,6 +68,23 @@ extension PageTree {
     }
 }
 
+/// How much the views that one reader asks for may cost, however their entries repeat a key.
+private struct PageBudget {
+    /// The steps that judging the values may still take.
+    var steps = PatternSteps.ofSet
+    /// Items and choices that may still be drawn.
+    private var room = PageBudget.drawn
+    /// Items and choices of one answer (LIM-92).
+    private static let drawn = 16_384
+
+    /// Whether so many more may be drawn; they are counted.
+    mutating func draws(_ count: Int) -> Bool {
+        guard count <= room else { return false }
+        room -= count
+        return true
+    }
+}
+
 /// The making of one page.
 private struct PageMaking {
     private let tree: PageTree
@@ -63,13 +92,17 @@ private struct PageMaking {
     private let request: PageRequest
     private let page: Page
     private let translation: StringsTables.Translation
+    private(set) var budget: PageBudget
 
-    init(_ tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest, _ page: Page) {
+    init(
+        _ tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest, _ page: Page, _ budget: PageBudget
+    ) {
         (self.tree, self.schema, self.request, self.page) = (tree, schema, request, page)
+        self.budget = budget
         translation = tree.strings.translation(for: request.languages)
     }
 
-    var view: PageView {
+    mutating func view() -> PageView {
         var groups: [PageView.Group] = []
         var isHiding = false
         for (place, specifier) in page.specifiers.enumerated() where specifier.isFor(tree.device) {
@@ -89,7 +122,7 @@ private struct PageMaking {
         translation.text(key, tables: page.tables)
     }
 
-    private func section(_ specifier: Specifier, _ place: Int) -> PageView.Group {
+    private mutating func section(_ specifier: Specifier, _ place: Int) -> PageView.Group {
         PageView.Group(
             key: specifier.key, title: specifier.title.map(text), footer: specifier.text(.footer).map(text),
             rows: specifier.kind == .group ? [] : [row(specifier, place)])
@@ -97,14 +130,14 @@ private struct PageMaking {
 
     // MARK: rows
 
-    private func row(_ specifier: Specifier, _ place: Int) -> PageView.Row {
+    private mutating func row(_ specifier: Specifier, _ place: Int) -> PageView.Row {
         let declaration = specifier.key.flatMap { schema.place(of: $0) }.map { schema.declarations[$0] }
         let known = specifier.key.flatMap { request.values[$0] }
         let isSecret = declaration?.isSecret ?? false || specifier.isSecure
         let initial = declaration.flatMap { $0.stored($0.initialValue) }
         // Nothing of a view depends on a secret's value.
         let value = isSecret ? nil : known.map(\.value) ?? initial
-        let kind = kind(specifier, declaration, value)
+        let kind = drawn(kind(specifier, declaration, value))
         let name = title(specifier, kind, value)
         let lock = lock(kind, declaration, known, value)
         return PageView.Row(
@@ -116,7 +149,8 @@ private struct PageMaking {
             input: isSecret ? "" : input(value, kind, declaration), defaultValue: isSecret ? nil : initial,
             shownDefault: isSecret ? "" : shown(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false,
-            author: known?.author, allowsNothing: declaration?.allowsNothing ?? false, lock: lock,
+            author: known?.author, tag: known?.tag ?? [], allowsNothing: declaration?.allowsNothing ?? false,
+            lock: lock,
             needsRestart: declaration?.needsRestart ?? false, isSecret: isSecret,
             error: specifier.key.flatMap { request.errors[$0] } ?? error(declaration, value))
     }
@@ -142,10 +176,21 @@ private struct PageMaking {
         return specifier.kind == .childPane ? word.map(text) : nil
     }
 
-    private func error(_ declaration: SettingDeclaration?, _ value: PropertyListValue?) -> String? {
-        guard let declaration, let value, let place = schema.place(of: declaration.name) else { return nil }
-        guard case .failure(let error) = schema.judge(stored: value, at: place) else { return nil }
+    private mutating func error(_ declaration: SettingDeclaration?, _ value: PropertyListValue?) -> String? {
+        guard let declaration, let value, let place = schema.place(of: declaration.name),
+            case .failure(let error) = schema.judge(stored: value, at: place, within: &budget.steps)
+        else { return nil }
         return error.description
+    }
+
+    private mutating func drawn(_ kind: PageView.Kind) -> PageView.Kind {
+        let count =
+            switch kind {
+            case .choice(let choices), .radio(let choices): choices.options.count
+            case .list(let list): list.items.count
+            default: 0
+            }
+        return budget.draws(count) ? kind : .unsupported("The page has too many choices and items to show these.")
     }
 
     private func lock(

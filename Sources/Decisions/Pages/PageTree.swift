@@ -41,6 +41,8 @@ package struct PageTree: Sendable {
     /// How many of the pages child panes lead to.
     private var paneCount = 0
     private var places: [String: Int] = [:]
+    /// The pages of which the limits have cut entries off.
+    private var cut: Set<String> = []
     package private(set) var strings: StringsTables
     package let device: DeviceKind
     private var faults = PageFaults()
@@ -50,6 +52,9 @@ package struct PageTree: Sendable {
 
     /// The page of a name; nil if there is none.
     package subscript(name: String) -> Page? { places[name].map { pages[$0] } }
+
+    /// Whether a page is there with all of its entries.
+    func isWhole(_ name: String) -> Bool { self[name] != nil && !cut.contains(name) }
 
     /// The pages that child panes lead to from the root.
     package var panes: ArraySlice<Page> { pages.prefix(paneCount) }
@@ -162,7 +167,10 @@ extension PageTree {
         let rows = list.compactMap(\.dictionaryValue)
         guard rows.count == list.count else { throw .malformedPage(name) }
         let room = Self.specifierLimit - pages.reduce(0) { $0 + $1.specifiers.count }
-        if rows.count > room { faults.add(.tooManySpecifiers(page: name, limit: Self.specifierLimit)) }
+        if rows.count > room {
+            faults.add(.tooManySpecifiers(page: name, limit: Self.specifierLimit))
+            cut.insert(name)
+        }
         let specifiers = rows.prefix(room).map { Specifier($0) }
         for (place, specifier) in specifiers.enumerated() {
             for fault in specifier.faults { faults.add(.specifier(page: name, place: place, fault)) }
@@ -253,6 +261,7 @@ extension PageTree {
             let rows = (row["specifiers"]?.arrayValue ?? []).compactMap(\.dictionaryValue)
             let specifiers = rows.prefix(Self.specifierLimit - count).map { Specifier($0) }
             count += specifiers.count
+            if specifiers.count < rows.count { cut.insert(name) }
             if row["ofItems"]?.booleanValue != true, paneCount == pages.count { paneCount += 1 }
             append(
                 Page(
@@ -328,14 +337,16 @@ extension PageTree {
 
     /// The pages that items of these entries open, and those that they lead to.
     func itemPages(of specifiers: [Specifier]) -> Set<String> {
-        func opened(_ specifier: Specifier) -> [String] {
-            [specifier.specifier(.item)?.page, specifier.specifier(.add)?.page].compactMap(\.self)
-        }
+        pages(from: specifiers.flatMap(\.itemPages))
+    }
+
+    /// These pages, and those that their entries and the items of their lists lead to.
+    func pages(from names: [String]) -> Set<String> {
         var known: Set<String> = []
-        var waiting = specifiers.flatMap(opened)
+        var waiting = names
         while let name = waiting.popLast() {
             guard known.insert(name).inserted, let page = self[name] else { continue }
-            waiting += page.specifiers.flatMap { opened($0) + [$0.page].compactMap(\.self) }
+            waiting += page.specifiers.flatMap { $0.itemPages + [$0.page].compactMap(\.self) }
         }
         return known
     }
@@ -374,6 +385,11 @@ extension PageTree {
 }
 
 extension Specifier {
+    /// The pages of a list's items and of a new one.
+    fileprivate var itemPages: [String] {
+        [specifier(.item)?.page, specifier(.add)?.page].compactMap(\.self)
+    }
+
     /// The entry of a property that no bundle shows.
     init(of declaration: SettingDeclaration) {
         let kind: Kind =

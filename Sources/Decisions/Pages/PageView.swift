@@ -14,12 +14,17 @@ package struct PageValue: Sendable, Equatable {
     package let isEdited: Bool
     /// The primary that made the edit; nil for a person on the device, and without an edit.
     package let author: String?
+    /// Stands for the edit of a list in a change that is made of it (CTL-40); empty without one.
+    package let tag: [UInt8]
 
-    package init(value: PropertyListValue?, layer: String, isEdited: Bool = false, author: String? = nil) {
+    package init(
+        value: PropertyListValue?, layer: String, isEdited: Bool = false, author: String? = nil, tag: [UInt8] = []
+    ) {
         self.value = value
         self.layer = layer
         self.isEdited = isEdited
         self.author = author
+        self.tag = tag
     }
 
     /// The values of the rows of `settings-get`, by key.
@@ -30,7 +35,8 @@ package struct PageValue: Sendable, Equatable {
                 key,
                 PageValue(
                     value: row["value"], layer: row["layer"]?.stringValue ?? "default",
-                    isEdited: row["edited"]?.booleanValue ?? false, author: row["by"]?.stringValue)
+                    isEdited: row["edited"]?.booleanValue ?? false, author: row["by"]?.stringValue,
+                    tag: row["tag"]?.dataValue ?? [])
             )
         }
         // A secondary's answer may name a key twice.
@@ -122,6 +128,8 @@ package struct PageView: Sendable, Equatable {
         package let isEdited: Bool
         /// The primary that made the edit, if one did.
         package let author: String?
+        /// As ``PageValue/tag``.
+        package let tag: [UInt8]
         /// Whether it may have no value.
         package let allowsNothing: Bool
         /// Why a person cannot edit it; nil for an editable row.

@@ -4,6 +4,7 @@
 // app's own is a conflict that is reported. An entry that is missing, or not valid, never replaces a value.
 
 import TandemCrypto
+package import TandemPattern
 public import TandemPropertyList
 
 /// The changes of a store's entries that are made as one.
@@ -174,10 +175,18 @@ package struct PreferenceEntries: Sendable {
 extension SettingsSchema {
     /// The value of a stored entry, or the rule that it breaks.
     package func judge(stored: PropertyListValue, at place: Int) -> Result<SettingValue, SettingError> {
+        var steps = PatternSteps.ofSet
+        return judge(stored: stored, at: place, within: &steps)
+    }
+
+    /// As ``judge(stored:at:)``, of one of the entries that are judged as a set.
+    package func judge(
+        stored: PropertyListValue, at place: Int, within steps: inout PatternSteps
+    ) -> Result<SettingValue, SettingError> {
         guard let value = declarations[place].value(stored: stored) else {
             return .failure(mistype(stored, at: place))
         }
-        return problem(of: value, at: place).map { .failure($0) } ?? .success(value)
+        return problem(of: value, at: place, within: &steps).map { .failure($0) } ?? .success(value)
     }
 }
 

@@ -50,7 +50,7 @@ public struct SettingDeclaration: Sendable {
     /// A change takes effect at the next start of the application only.
     public let needsRestart: Bool
     /// The value is shown nowhere: errors, descriptions, events and reports have ``SettingError/redacted`` instead.
-    public let isSecret: Bool
+    public package(set) var isSecret: Bool
     /// Whether the value may be nil.
     public let allowsNothing: Bool
     /// The stored values that mean on and off; nil for a plain boolean, and for every other type.

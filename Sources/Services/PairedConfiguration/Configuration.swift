@@ -175,15 +175,15 @@ extension Configuration {
     private func carried(_ declarations: [SettingDeclaration]) throws(SchemaError) -> SchemaDocument {
         let (tree, schema) = (pages.withLock(\.self), store.schema)
         guard !tree.isEmpty else { return try SchemaDocument(writing: declarations) }
-        let declarations = declarations.withoutSecrets(of: tree)
-        if let whole = try? SchemaDocument(writing: declarations, layout: tree.layout(for: schema)) { return whole }
+        let open = declarations.withoutSecrets(of: tree)
+        if let whole = try? SchemaDocument(writing: open, layout: tree.layout(for: schema)) { return whole }
         let layout = tree.layout(for: schema, hasStrings: false)
-        let small = try? SchemaDocument(writing: declarations, layout: layout)
+        let small = try? SchemaDocument(writing: open, layout: layout)
         let missing = SettingsBundleProblem.notCarried(small == nil ? "pages" : "translations")
         store.notices.add(.event(.preferences(.pages(missing))))
         store.notices.deliver()
         if let small { return small }
-        return try SchemaDocument(writing: declarations)
+        return try SchemaDocument(writing: declarations.withoutSecrets(of: tree, hasPages: false))
     }
 
     /// This configuration's part of the app's registration.

@@ -106,6 +106,44 @@ import Testing
         #expect(!nodes.notes.contains { "\($0)".contains("swordfish") })
     }
 
+    @Test("PAG-23: no mark, no ordinal and no answer tells a primary whether its guess of a secret is right")
+    func guesses() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        #expect(set([["name": "a", "pin": "swordfish1"]], remotely: false).code == 0)
+        var marks = Set(try list(remotely: true).map(PropertyListJSON.text))
+        var ordinals: Set<UInt64> = []
+        for pin: PropertyListValue in ["swordfish1", "swordfish1", "swordfish2"] {
+            #expect(set([["name": "a", "pin": pin], ["name": "a", "pin": pin]], remotely: true).code == 0)
+            marks.formUnion(try list(remotely: true).map(PropertyListJSON.text))
+            ordinals.insert(try #require(ask("settings-get", remotely: true).body["ordinal"]?.unsignedValue))
+        }
+        #expect(marks.count == 1 + 3 * 2 && ordinals.count == 3)
+    }
+
+    @Test("CTL-40: a list that is made of an edit is refused once another edit stands there", arguments: [false, true])
+    func tags(remotely: Bool) throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        func tag() throws -> PropertyListValue? {
+            let rows = ask("settings-get", remotely: remotely).body["settings"]?.arrayValue
+            return try #require(rows?.first?.dictionaryValue)["tag"]
+        }
+        func set(_ name: PropertyListValue, on tag: PropertyListValue) -> String? {
+            let answer = ask(
+                "settings-set", ["values": ["accounts": [["name": name]]], "tags": ["accounts": tag]],
+                remotely: remotely)
+            return answer.name
+        }
+        #expect(try tag() == nil)
+        #expect(set("a", on: .data([])) == nil && set("b", on: .data([])) == "schema")
+        let first = try #require(try tag())
+        #expect(set("b", on: first) == nil && set("c", on: first) == "schema" && set("c", on: .data([])) == "schema")
+        #expect(try stored() == [["name": "b"]])
+        #expect(ask("settings-reset", ["keys": ["accounts"]], remotely: remotely).code == 0)
+        #expect(set("d", on: first) == "schema" && set("d", on: .data([])) == nil)
+    }
+
     @Test("PAG-23, SCH-4: what the paired device reads of a schema has no default of a secret of an item")
     func schema() throws {
         defer { nodes.stop() }

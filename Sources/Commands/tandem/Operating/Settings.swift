@@ -118,14 +118,21 @@ extension Subcommand {
         options: [
             .device, .secondary, .application.required, .valued("out", "FILE", "write to a new file of mode 0600"),
         ],
-        notes: "Secrets are left out.",
+        notes: "Secrets are left out, and so are lists whose items have any.",
         examples: ["settings export --app org.example.lamp --out lamp.json"]
     ) { arguments, console in
         var edits: PropertyListDictionary = [:]
         for row in try SettingsAnswer(arguments).rows {
             guard let key = row.body["key"]?.stringValue else { continue }
             // A secondary's answer may name a key twice.
-            if let edit = row.body["edit"] { edits[key] = ListSecrets.withoutMarks(edit) }
+            if let edit = row.body["edit"] {
+                // Without its secrets an import would take them from the items that it replaces.
+                if ListSecrets.hasMarks(edit) {
+                    console.warn("left out \(Printable.text(key)): its items have secrets")
+                } else {
+                    edits[key] = edit
+                }
+            }
             if row.isNothing { console.warn("left out \(Printable.text(key)): it was set to nothing (--nothing)") }
         }
         let value = PropertyListValue.dictionary(edits)

@@ -201,25 +201,29 @@ final class ApplicationSettings {
                 shown = open
             }
             return SettingsState(
-                document: shown, of: whole, edits: try folder.edits(), signed: signed, marks: marks)
+                document: shown, of: whole, edits: try folder.edits(), signed: signed, code: marks.code(of: app))
         }
         guard let state else { throw .noSchema }
         return state
     }
 
     /// Edits values as a whole; returns the keys whose values were converted.
-    /// - Parameters:
-    ///   - empty: keys that are set to nothing.
-    ///   - choices: the added values of editable lists, by key, in place of those before.
+    /// - Parameter choices: the added values of editable lists, by key, in place of those before.
     func set(
-        _ values: PropertyListDictionary, empty: [String] = [], choices: PropertyListDictionary = [:], isLoose: Bool,
-        of app: ApplicationIdentifier, by editor: SettingsEditor
+        _ new: SettingsChange, choices: PropertyListDictionary = [:], of app: ApplicationIdentifier,
+        by editor: SettingsEditor
     ) async throws(SettingsFailure) -> [String] {
-        try await change(app, by: editor, "settings edited", values.keys + empty + choices.keys) {
+        let keys = new.values.keys + new.nothing + choices.keys
+        return try await change(app, by: editor, "settings edited", keys) {
             [marks] edits, document throws(SettingsPayloadError) in
+            let (secrets, code) = (document.listSecrets, marks.code(of: app))
+            try SettingsState.check(new.tags, edits, code)
             try edits.choices.replace(choices, in: document.schema)
-            let values = try SettingsState.unmarked(values, edits, document, marks)
-            return try edits.set(values, empty: empty, by: editor.author, isLoose: isLoose, in: document.schema)
+            let values = try SettingsState.unmarked(new.values, edits, secrets, code)
+            let converted = try edits.set(
+                values, empty: new.nothing, by: editor.author, isLoose: new.isLoose, in: document.schema)
+            if values.keys.contains(where: { secrets[$0] != nil }) { marks.renew(app) }
+            return converted
         }
     }
 
@@ -238,7 +242,7 @@ final class ApplicationSettings {
         _ change: @escaping @Sendable (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> [String]
     ) async throws(SettingsFailure) -> [String] {
         let (result, hasChanged) = try await read(app, for: editor.payer) { folder throws(SettingsFailure) in
-            try folder.change(change)
+            try folder.change(keys, change)
         }
         guard hasChanged else { return result }
         let shown = LogField.outside("keys", keys.prefix(8).joined(separator: " "))
@@ -475,16 +479,18 @@ private struct SettingsFolder: Sendable {
         } catch { throw .file(error) }
     }
 
-    /// Changes the edits; returns the result of the change, and whether it has changed any.
+    /// Changes the edits; returns the result of the change, and whether it has changed any. A secret counts as changed
+    /// whenever it is written: otherwise the silence after a guess would say that it is right.
+    /// - Parameter keys: those that are written.
     func change<Value: Sendable>(
-        _ change: (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Value
+        _ keys: [String], _ change: (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Value
     ) throws(SettingsFailure) -> (Value, hasChanged: Bool) {
         let document = try document()
         let before = try edits()
         var after = before
         let result: Value
         do throws(SettingsPayloadError) { result = try change(&after, document) } catch { throw .refused(error) }
-        guard after != before else { return (result, false) }
+        guard after != before else { return (result, document.hides(anyOf: keys)) }
         try write(after)
         return (result, true)
     }

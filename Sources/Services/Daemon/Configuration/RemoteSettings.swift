@@ -259,9 +259,8 @@ final class RemoteSettings {
     {
         let editor = SettingsEditor.primary(query.pairing, name: device.name(query.pairing))
         switch edit {
-        case .set(let values, let nothing, let isLoose):
-            let converted = try await settings.set(
-                values, empty: nothing, isLoose: isLoose, of: query.app, by: editor)
+        case .set(let change):
+            let converted = try await settings.set(change, of: query.app, by: editor)
             return ["converted": .array(converted.map { .string($0) })]
         case .reset(let keys):
             let done = try await settings.reset(keys, of: query.app, by: editor)
@@ -272,7 +271,7 @@ final class RemoteSettings {
 
 /// An edit as the body of a command, or of a primary's request, says it (CTL-40, CTL-41).
 enum SettingsEdit {
-    case set(PropertyListDictionary, nothing: [String], isLoose: Bool)
+    case set(SettingsChange)
     /// nil: all.
     case reset([String]?)
 
@@ -281,9 +280,7 @@ enum SettingsEdit {
         let body = BodyFields(query.body)
         do throws(WireError) {
             switch ControlName(rawValue: query.command) {
-            case .settingsSet:
-                let (values, nothing) = try Self.values(in: body)
-                self = .set(values, nothing: nothing, isLoose: try body.boolean("import", absent: false))
+            case .settingsSet: self = .set(try SettingsChange(body))
             case .settingsReset: self = .reset(try body.optionalStrings("keys"))
             default: return nil
             }
@@ -291,13 +288,36 @@ enum SettingsEdit {
     }
 
     /// The values of a body, and the keys that it sets to nothing.
-    static func values(in body: BodyFields) throws(WireError) -> (values: PropertyListDictionary, nothing: [String]) {
+}
+
+/// The values of a `settings-set` (CTL-40).
+struct SettingsChange {
+    let values: PropertyListDictionary
+    /// The keys that are set to nothing.
+    let nothing: [String]
+    /// Of the edits of lists that these values are made of; another edit meanwhile is a refusal.
+    let tags: PropertyListDictionary
+    /// Whether other spellings are converted (SCH-11).
+    let isLoose: Bool
+
+    init(_ body: BodyFields) throws(WireError) {
         let values = try body.required("values", "a dictionary", \.dictionaryValue)
         let nothing = try body.optional("nothing", "an array of strings, none of them in 'values'") { value in
             let keys = value.arrayValue?.compactMap(\.stringValue).filter { values[$0] == nil }
             return keys?.count == value.arrayValue?.count ? keys : nil
         }
-        return (values, nothing ?? [])
+        (self.values, self.nothing) = (values, nothing ?? [])
+        tags = try body.optional("tags", "a dictionary of data", \.dictionaryValue) ?? [:]
+        isLoose = try body.boolean("import", absent: false)
+    }
+
+    /// The body of a request for another device.
+    var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "values": .dictionary(values), "nothing": .array(nothing.map { .string($0) }), "import": .boolean(isLoose),
+        ]
+        if !tags.isEmpty { body["tags"] = .dictionary(tags) }
+        return body
     }
 }
 

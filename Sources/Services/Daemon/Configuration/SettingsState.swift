@@ -1,6 +1,7 @@
 // State of an app's settings as its daemon knows it, and its rows for those who ask: schema, edits and signed values.
 // Of a secret's value there is nothing in a row, and for the secrets of a list's items there are marks.
 
+import Synchronization
 import TandemBase
 import TandemCrypto
 import TandemPages
@@ -15,11 +16,24 @@ struct SchemaDigests: Sendable, Equatable {
     let open: [UInt8]?
 }
 
-/// The marks that one run of a daemon makes for secrets of list items (PAG-23).
-struct SecretMarks: Sendable {
-    private let key = SecretBytes(randomCount: 32)
+/// The keys of the marks for secrets of list items (PAG-23), one for each app; any thread.
+final class SecretMarks: Sendable {
+    typealias Code = @Sendable (String) -> [UInt8]
 
-    func code(_ text: String) -> [UInt8] { HMACSHA256.code(for: Array(text.utf8), key: key) }
+    private let keys = Mutex<[ApplicationIdentifier: SecretBytes]>([:])
+
+    /// The code of the marks that are good now.
+    func code(of app: ApplicationIdentifier) -> Code {
+        let key = keys.withLock { keys in
+            let key = keys[app] ?? SecretBytes(randomCount: 32)
+            keys[app] = key
+            return key
+        }
+        return { HMACSHA256.code(for: Array($0.utf8), key: key) }
+    }
+
+    /// A list with secrets has been written: the marks from before are good no more.
+    func renew(_ app: ApplicationIdentifier) { keys.withLock { $0[app] = nil } }
 }
 
 /// An app's settings at one moment, as far as its daemon knows them.
@@ -27,27 +41,29 @@ struct SettingsState: Sendable {
     let document: SchemaDocument
     let edits: SettingEdits
     let signed: PropertyListDictionary
-    private let marks: SecretMarks
-    /// Of the lists whose items have any.
-    private let secrets: [String: ListSecrets]
+    /// A row for each property, without the names of those who have edited. Made beside the loop, with its marks.
+    let declaredRows: [PropertyListDictionary]
 
     /// - Parameters:
     ///   - document: the one that the reader may know.
     ///   - whole: the app's own, whose pages say what is a secret.
+    ///   - code: of the app's marks.
     init(
         document: SchemaDocument, of whole: SchemaDocument, edits: SettingEdits, signed: PropertyListDictionary,
-        marks: SecretMarks
+        code: @escaping SecretMarks.Code
     ) {
-        let secrets = whole.layout == nil ? [:] : ListSecrets.all(in: PageTree(whole))
-        self.init(document, edits, signed, marks, secrets)
+        self.init(document, edits, signed, code, whole.listSecrets)
     }
 
     private init(
-        _ document: SchemaDocument, _ edits: SettingEdits, _ signed: PropertyListDictionary, _ marks: SecretMarks,
-        _ secrets: [String: ListSecrets]
+        _ document: SchemaDocument, _ edits: SettingEdits, _ signed: PropertyListDictionary,
+        _ code: @escaping SecretMarks.Code, _ secrets: [String: ListSecrets]
     ) {
         (self.document, self.edits, self.signed) = (document, edits, signed)
-        (self.marks, self.secrets) = (marks, secrets)
+        declaredRows = document.schema.declarations.map { declaration in
+            let (name, list) = (declaration.name, secrets[declaration.name])
+            return Self.row(declaration, signed[name], edits[name], edits.choices.lists[name], list, code)
+        }
     }
 
     var digest: [UInt8] { SHA256.digest(document.bytes) }
@@ -70,11 +86,10 @@ struct SettingsState: Sendable {
         return declared + orphans.map { ["key": .string($0), "unknown": true] }
     }
 
-    /// A row for each property, without the names of those who have edited.
-    var declaredRows: [PropertyListDictionary] { document.schema.declarations.map(row) }
-
-    private func row(_ declaration: SettingDeclaration) -> PropertyListDictionary {
-        let (signed, edit) = (signed[declaration.name], edits[declaration.name])
+    private static func row(
+        _ declaration: SettingDeclaration, _ signed: PropertyListValue?, _ edit: SettingEdit?,
+        _ choices: PropertyListValue?, _ secrets: ListSecrets?, _ code: @escaping SecretMarks.Code
+    ) -> PropertyListDictionary {
         let layer = signed != nil ? "signed" : edit != nil ? "user" : "default"
         var row: PropertyListDictionary = [
             "key": .string(declaration.name), "type": .string(declaration.type.rawValue), "layer": .string(layer),
@@ -86,28 +101,51 @@ struct SettingsState: Sendable {
             row["secret"] = true
             return row
         }
-        let initial = declaration.stored(declaration.initialValue)
-        let secrets = secrets[declaration.name]
-        let shown = { [marks] (value: PropertyListValue?) in
-            value.map { value in secrets.map { $0.marked(value, marks.code) } ?? value }
+        let edited = edit?.value.map { value in secrets?.marked(value, of: .edit, code) ?? value }
+        if let signed {
+            row["value"] = secrets?.marked(signed, of: .signed, code) ?? signed
+        } else if edit != nil {
+            row["value"] = edited
+        } else {
+            row["value"] = declaration.stored(declaration.initialValue).map { secrets?.leftOut(of: $0) ?? $0 }
         }
-        row["value"] =
-            signed != nil || edit != nil
-            ? shown(signed ?? edit?.value) : initial.map { value in secrets?.leftOut(of: value) ?? value }
-        row["edit"] = shown(edit?.value)
-        if declaration.editor == .editableChoice { row["choices"] = edits.choices.lists[declaration.name] }
+        row["edit"] = edited
+        if let value = edit?.value, declaration.type == .array {
+            row["tag"] = .data(tag(of: value, declaration.name, code))
+        }
+        if declaration.editor == .editableChoice { row["choices"] = choices }
         return row
+    }
+
+    /// Stands for an edit of a list in a change that is made on top of it (CTL-40).
+    private static func tag(
+        of value: PropertyListValue, _ name: String, _ code: SecretMarks.Code
+    ) -> [UInt8] {
+        Array(code("tag\u{0}\(name)\u{0}\(PropertyListJSON.text(value))").prefix(16))
+    }
+
+    /// A list that is edited on top of what it was must still be that.
+    /// - Parameter tags: by the key of the list; no bytes for one that has no edit.
+    static func check(
+        _ tags: PropertyListDictionary, _ edits: SettingEdits, _ code: SecretMarks.Code
+    ) throws(SettingsPayloadError) {
+        let errors = tags.compactMap { name, tag -> SettingError? in
+            let present = edits[name]?.value.map { Self.tag(of: $0, name, code) } ?? []
+            guard tag.dataValue != present else { return nil }
+            return SettingError(
+                property: name, value: SettingError.redacted, rule: .notStorable("the list was changed meanwhile"))
+        }
+        if !errors.isEmpty { throw SettingsPayloadError(errors: errors) }
     }
 
     /// A change with the stored secrets in the places of their marks.
     static func unmarked(
-        _ values: PropertyListDictionary, _ edits: SettingEdits, _ document: SchemaDocument, _ marks: SecretMarks
+        _ values: PropertyListDictionary, _ edits: SettingEdits, _ secrets: [String: ListSecrets],
+        _ code: @escaping SecretMarks.Code
     ) throws(SettingsPayloadError) -> PropertyListDictionary {
-        guard document.layout != nil else { return values }
         var result = values
-        for (key, list) in ListSecrets.all(in: PageTree(document)) {
-            guard let value = values[key] else { continue }
-            result[key] = try list.unmarked(value, stored: edits.values[key], marks.code)
+        for (key, value) in values {
+            result[key] = try secrets[key]?.unmarked(value, stored: edits.values[key], of: .edit, code) ?? value
         }
         return result
     }
@@ -115,7 +153,7 @@ struct SettingsState: Sendable {
     // MARK: short rows (SES-78)
 
     /// The keys of a row that the document does not decide.
-    private static let shortKeys = ["layer", "value", "edit", "edited"]
+    private static let shortKeys = ["layer", "value", "edit", "edited", "tag"]
 
     /// The rows of the properties that are not at their defaults, without what the document says.
     var shortRows: [PropertyListDictionary] {
@@ -133,7 +171,7 @@ struct SettingsState: Sendable {
         for case .dictionary(let row) in short {
             if let key = row["key"]?.stringValue, changes[key] == nil { changes[key] = row }
         }
-        let untouched = SettingsState(document, SettingEdits(), [:], SecretMarks(), [:])
+        let untouched = SettingsState(document, SettingEdits(), [:], { _ in [] }, [:])
         return untouched.declaredRows.map { row in
             guard let changed = row["key"]?.stringValue.flatMap({ changes[$0] }) else { return row }
             var row = row
@@ -144,6 +182,17 @@ struct SettingsState: Sendable {
 }
 
 extension SchemaDocument {
+    /// The secrets in its lists, by the key of the list.
+    var listSecrets: [String: ListSecrets] { layout == nil ? [:] : ListSecrets.all(in: PageTree(self)) }
+
+    /// Whether one of these is a secret, or a list with secrets.
+    func hides(anyOf keys: [String]) -> Bool {
+        let lists = listSecrets
+        return keys.contains { key in
+            lists[key] != nil || schema.place(of: key).map { schema.declarations[$0].isSecret } ?? false
+        }
+    }
+
     /// The document as the paired device may know it: of the properties that it may edit; nil if there are none.
     var forCounterpart: SchemaDocument? {
         let open = schema.declarations.filter { $0.access == .counterpart }

@@ -86,30 +86,23 @@ struct SettingsSetCommand: ControlCommand {
     static var access: ControlAccess { .everyone }
 
     private let request: SettingsRequest
-    private let values: PropertyListDictionary
-    /// The keys that are set to nothing.
-    private let nothing: [String]
+    private let change: SettingsChange
     /// The added values of editable lists, by key.
     private let choices: PropertyListDictionary
-    private let isLoose: Bool
 
     init(_ request: ControlRequest) throws(WireError) {
         self.request = try SettingsRequest(request)
-        (values, nothing) = try SettingsEdit.values(in: request.fields)
+        change = try SettingsChange(request.fields)
         choices = try request.fields.optional("choices", "a dictionary", \.dictionaryValue) ?? [:]
-        isLoose = try request.fields.boolean("import", absent: false)
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         guard choices.isEmpty || !request.isRemote else {
             throw ControlFailure(.badRequest, "'choices' are for this device's own apps")
         }
-        let body: PropertyListDictionary = [
-            "values": .dictionary(values), "nothing": .array(nothing.map { .string($0) }), "import": .boolean(isLoose),
-        ]
-        return try await request.run(on: node, remote: (.settingsSet, body)) { settings throws(SettingsFailure) in
-            let converted = try await settings.set(
-                values, empty: nothing, choices: choices, isLoose: isLoose, of: request.app, by: request.editor)
+        let remote = (ControlName.settingsSet, change.body)
+        return try await request.run(on: node, remote: remote) { settings throws(SettingsFailure) in
+            let converted = try await settings.set(change, choices: choices, of: request.app, by: request.editor)
             return ["converted": .array(converted.map { .string($0) })]
         }
     }
