@@ -41,6 +41,11 @@ import Testing
         return try SchemaDocument(writing: declarations, layout: layout)
     }
 
+    /// The change of the list, which had no edit with a tag.
+    private static func tags(_ items: PropertyListValue) -> PageEditor.Step {
+        .set(["tags": items], tags: ["tags": .data([])])
+    }
+
     /// An editor and the values that a daemon would have.
     private struct Session {
         var editor: PageEditor
@@ -54,7 +59,7 @@ import Testing
         mutating func type(_ line: String) -> PageEditor.Step {
             _ = editor.lines(values)
             let step = editor.take(line, values)
-            if case .set(let changes, let empty) = step {
+            if case .set(let changes, let empty, _) = step {
                 for (key, value) in changes { values[key] = PageValue(value: value, layer: "user", isEdited: true) }
                 for key in empty { values[key] = PageValue(value: nil, layer: "user", isEdited: true) }
                 editor.isStored()
@@ -77,7 +82,7 @@ import Testing
         #expect(session.type("2 Fast") == .set(["speed": "f"]) && session.type("2 s") == .set(["speed": "s"]))
         #expect(session.type("5 a b  c") == .set(["name": "a b  c"]))
         #expect(session.type("empty 5") == .set(["name": ""]) && session.type("reset 1") == .reset(["volume"]))
-        #expect(session.type("2") == .say("  s  Slow\n  f  Fast") && session.type("") == .show)
+        #expect(session.type("2") == .say(["  s  Slow", "  f  Fast"]) && session.type("") == .show)
         for line in [
             "1 11", "1 x", "2 none", "3 4711", "4 x", "9 1", "0 1", "-1 1", "\(Int.min) 1", "reset \(Int.min)",
             "\(Int.max) 1", "reset 3", "reset 9", "add", "done",
@@ -88,7 +93,7 @@ import Testing
             }
             #expect(!text.contains("4711"))
         }
-        #expect(session.type("1 7") == .say("It has that value already.") && session.type("quit") == .end)
+        #expect(session.type("1 7") == .say(["It has that value already."]) && session.type("quit") == .end)
         var other = try Session(by: .counterpart)
         #expect(other.shown().contains("paired device"))
         let ofItems = PageEditor(try Self.document(), page: "Tag", PageRequest()) != nil
@@ -101,13 +106,13 @@ import Testing
         #expect(session.type("4") == .show && session.type("1") == .show && session.shown().contains("No items."))
         #expect(session.type("add") == .show && session.type("1 4") != .show && session.type("1 2") == .show)
         #expect(session.shown().contains("Number  2") && session.type("back") != .show)
-        #expect(session.type("done") == .set(["tags": [["n": 2]]]) && session.type("add") == .show)
+        #expect(session.type("done") == Self.tags([["n": 2]]) && session.type("add") == .show)
         #expect(session.type("cancel") == .show)
         session.values["tags"] = PageValue(value: ["a", "b"], layer: "user")
         #expect(session.shown().contains("2  b") && session.type("2") == .show && session.type("1 c") == .show)
-        #expect(session.type("done") == .set(["tags": ["a", "c"]]))
+        #expect(session.type("done") == Self.tags(["a", "c"]))
         #expect(
-            session.type("up 2") == .set(["tags": ["c", "a"]]) && session.type("delete 1") == .set(["tags": ["a"]]))
+            session.type("up 2") == Self.tags(["c", "a"]) && session.type("delete 1") == Self.tags(["a"]))
         for line in ["up 1", "down 1", "delete 2", "delete", "delete \(Int.min)", "\(Int.min)", "1 x", "reset 1"] {
             guard case .refuse = session.type(line) else {
                 Issue.record("\(line)")
@@ -131,7 +136,7 @@ import Testing
             }
         }
         #expect(session.type("1") == .show && session.type("1 x") == .show)
-        #expect(session.editor.take("done", other) != .show && session.type("done") == .set(["tags": ["x", "b"]]))
+        #expect(session.editor.take("done", other) != .show && session.type("done") == Self.tags(["x", "b"]))
         session.values["tags"] = PageValue(value: ["a"], layer: "signed")
         #expect(session.shown().contains("cannot be edited"))
     }

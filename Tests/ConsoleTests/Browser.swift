@@ -97,6 +97,12 @@ final class Browser {
         return send(WebRequest("POST", path, fields: fields, body: Array(body.utf8)))
     }
 
+    /// Sends the form of a new item, with the digest that its page has.
+    func add(_ path: String, _ fields: String) -> WebAnswer? {
+        let digest = get(path)?.text.components(between: "name=\"item\" value=\"", and: "\"").first
+        return post(path, "item=\(digest ?? "")&\(fields)")
+    }
+
     /// Enters with the printed token; returns the answer.
     @discardableResult
     func enter(_ token: String? = nil) -> WebAnswer? {

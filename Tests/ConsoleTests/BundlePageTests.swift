@@ -157,7 +157,7 @@ import Testing
         #expect(browser.get(address)?.text.contains(">First page</a>") == true)
         #expect(browser.post(address, "b.deep=a&v.deep=b")?.status == 303 && browser.changed == ["deep": "b"])
         #expect(browser.get(address)?.text.contains("<a href=\"\(Browser.page)/lists/tags/new\">") == true)
-        #expect(browser.post(Browser.page + "/lists/tags/new", "v.value=new")?.status == 303)
+        #expect(browser.add(Browser.page + "/lists/tags/new", "v.value=new")?.status == 303)
         #expect(browser.changed == ["tags": ["new"]])
         let found = try #require(browser.get(Browser.page + "?q=deep")?.text)
         #expect(found.contains("<a href=\"\(address)#r-0\"><bdi>deep</bdi></a>"))

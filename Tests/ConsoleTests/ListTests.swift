@@ -113,7 +113,7 @@ import Testing
         ] { #expect(page.contains(text), "\(text)") }
         #expect(!page.contains("/pages/More") && !page.contains("class=\"layer"))
         let edit = "b.user=me&v.user=you&b.pin=&v.pin=4711&b.port=1&v.port=9&b.tls=off&v.tls=off&v.tls=on"
-        let answer = browser.post(Self.draft("a%2Fb"), edit)
+        let answer = browser.add(Self.draft("a%2Fb"), edit)
         #expect(answer?.status == 303 && answer?.location == ConsoleRoute(path: Self.page))
         #expect(answer?.fragment == "r-1", "the browser is back at the list")
         let item: PropertyListValue = ["user": "you", "pin": "4711", "port": 9, "tls": "on"]
@@ -124,16 +124,16 @@ import Testing
     func refused() throws {
         let browser = browser()
         let fields = "b.user=me&v.user=you&b.port=1&v.port=10&b.pin=&v.pin=4711&v.other=x"
-        let answer = try #require(browser.post(Self.draft("a%2Fb"), fields))
+        let answer = try #require(browser.add(Self.draft("a%2Fb"), fields))
         for text in [
             "Nothing was changed.", "over the maximum 9", "The page has no field &#39;other&#39;.", "value=\"you\"",
             "value=\"10\"",
         ] { #expect(answer.text.contains(text), "\(text)") }
         #expect(answer.status == 422 && !answer.text.contains("4711") && browser.changed == nil)
-        let empty = try #require(browser.post(Self.draft("tags"), "b.value=&v.value="))
+        let empty = try #require(browser.add(Self.draft("tags"), "b.value=&v.value="))
         #expect(empty.status == 422 && empty.text.contains("An item needs a value.") && browser.changed == nil)
         browser.refusal = .refused(name: "full", text: "too many <b>")
-        let full = try #require(browser.post(Self.draft("tags"), "b.value=&v.value=kept"))
+        let full = try #require(browser.add(Self.draft("tags"), "b.value=&v.value=kept"))
         #expect(full.status == 422 && full.text.contains("too many &lt;b&gt;") && full.text.contains("value=\"kept\""))
     }
 
@@ -146,8 +146,7 @@ import Testing
         ] as [(String, String, PropertyListValue)])
     func singles(key: String, fields: String, value: PropertyListValue) throws {
         let browser = browser()
-        #expect(browser.get(Self.draft(key))?.status == 200)
-        #expect(browser.post(Self.draft(key), fields)?.status == 303)
+        #expect(browser.add(Self.draft(key), fields)?.status == 303)
         #expect(browser.changed == .dictionary([key: [value]]))
     }
 
@@ -163,6 +162,34 @@ import Testing
         var new = old
         new["user"] = "uno"
         #expect(browser.changed == ["a/b": [["user": "zero"], .dictionary(new)]])
+    }
+
+    @Test("CON-19: the form of a new item that is sent twice adds one, and is shown again with what was typed")
+    func twice() throws {
+        let browser = browser(["tags": ["a"]])
+        let digest = try Self.value("item", in: try #require(browser.get(Self.draft("tags"))?.text))
+        let fields = "b.value=&v.value=b"
+        #expect(browser.post(Self.draft("tags"), "item=\(digest)&\(fields)")?.status == 303)
+        browser.rows["tags"]?["value"] = ["a", "b"]
+        let count = browser.commands.count
+        for again in ["item=\(digest)&\(fields)", fields] {
+            let second = try #require(browser.post(Self.draft("tags"), again))
+            #expect(second.status == 409 && second.text.contains("value=\"b\""))
+            #expect(second.text.contains("changed meanwhile"))
+            let next = try Self.value("item", in: second.text)
+            #expect(next != digest)
+        }
+        #expect(!browser.commands.dropFirst(count).contains { $0.command == .settingsSet })
+    }
+
+    @Test("CTL-40, CON-19: a change of a list names the edit that it was read from")
+    func tags() throws {
+        let browser = browser(["tags": ["a"]])
+        #expect(browser.add(Self.draft("tags"), "b.value=&v.value=b")?.status == 303)
+        #expect(browser.commands.last?.body["tags"] == ["tags": .data([])], "it had no edit")
+        browser.rows["tags"]?["tag"] = .data([1, 2])
+        #expect(browser.add(Self.draft("tags"), "b.value=&v.value=c")?.status == 303)
+        #expect(browser.commands.last?.body["tags"] == ["tags": .data([1, 2])])
     }
 
     @Test("CON-19: an item that was moved is found, and one that was changed or is gone is never overwritten")
@@ -232,8 +259,7 @@ import Testing
         browser.declarations[list] = SettingDeclaration(
             name: old.name, type: old.type, editor: old.editor, summary: "", access: .counterpart,
             initialValue: old.initialValue)
-        #expect(browser.get(path)?.status == 200)
-        #expect(browser.post(path, "v.value=b")?.status == 303 && browser.changed == ["tags": ["a", "b"]])
+        #expect(browser.add(path, "v.value=b")?.status == 303 && browser.changed == ["tags": ["a", "b"]])
         #expect(browser.commands.last?.body["pairing"]?.dataValue?.first == 1)
     }
 
@@ -280,7 +306,7 @@ import Testing
 
 extension String {
     /// The texts between two others, in their order.
-    fileprivate func components(between start: String, and end: String) -> [String] {
+    func components(between start: String, and end: String) -> [String] {
         var (found, rest) = ([String](), self[...])
         while let begin = rest.firstRange(of: start), let stop = rest[begin.upperBound...].firstRange(of: end) {
             found.append(String(rest[begin.upperBound..<stop.lowerBound]))

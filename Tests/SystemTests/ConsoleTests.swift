@@ -164,10 +164,13 @@ import Testing
         let draft = { (place: String) in "\(Self.page)/lists/scenes/\(place)" }
         #expect(try await holds(within: .seconds(20)) { try console.get(scenes).body.contains("Add a scene") })
         let form = try console.formToken(draft("new"), of: "draft")
-        let wrong = try console.post(draft("new"), "form=\(form)&v.name=Night&v.brightness=101")
+        let none = try #require(try console.get(draft("new")).body.firstMatch(of: /name="item" value="(\w+)"/)).1
+        let wrong = try console.post(draft("new"), "form=\(form)&item=\(none)&v.name=Night&v.brightness=101")
         #expect(wrong.status == 422 && wrong.body.contains("over the maximum 100") && wrong.body.contains("Night"))
-        let right = try console.post(draft("new"), "form=\(form)&v.name=Night&v.brightness=10")
+        let right = try console.post(draft("new"), "form=\(form)&item=\(none)&v.name=Night&v.brightness=10")
         #expect(right.status == 303 && right.field("Location") == "\(scenes)#r-0")
+        let again = try console.post(draft("new"), "form=\(form)&item=\(none)&v.name=Night&v.brightness=10")
+        #expect(again.status == 409, "a form that is sent twice adds one item")
         #expect(try await holds(within: .seconds(10)) { paged.output.contains("Night") })
         let shown = try await tandem(
             "settings", "pages", "--app", TwoDevices.app, "--device", devices.workspace["kiosk.sock"], "--language",
@@ -194,6 +197,8 @@ import Testing
         }
         let typed = try await typing("4", "1", "add", "1 Noon", "2 90", "done", "back", "back", "1 33", "quit")
         #expect(typed.status == 0, "\(typed)")
+        let open = try await typing("4", "1", "add", "1 Late")
+        #expect(open.status == 1 && open.errors.contains("not stored"), "a script that ends in a draft: \(open)")
         let late = try await typing("4", "1", "add", "2 101", "done", "back", "back", "1 34")
         #expect(late.status == 1 && late.errors.contains("over the maximum 100"), "\(late)")
         #expect(try await holds(within: .seconds(10)) { paged.output.contains("Noon") })

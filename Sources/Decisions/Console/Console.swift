@@ -242,6 +242,7 @@ package struct Console: ~Copyable {
     ) -> ConsoleStep {
         var body = body(settings.place)
         body["values"] = .dictionary([list.key: .array(items)])
+        body["tags"] = .dictionary(list.tags)
         return send(
             ConsoleQuestion(.settingsSet, body), from: settings.place.route(list.page.name), at: list.row.id, cookie,
             refuse: refuse)

@@ -34,6 +34,9 @@ struct DraftRequest {
             guard let first = list.draft(at: place) else { return gone(409) }
             var draft = first
             var input = draft.take(values, shown: shown, of: settings.view(first, languages))
+            guard item != nil || digest == ItemDigest.make(.array(list.items), cookie: cookie) else {
+                return page(409, settings, list, first, nil, refused: input, refusal: Self.changed)
+            }
             guard input.errors.isEmpty, let items = list.done(draft) else {
                 input.add(draft.errors)
                 let text = input.errors.isEmpty ? EditableList.noItem : nil
@@ -54,6 +57,10 @@ struct DraftRequest {
         } catch { return .answer(Console.failure(error, cookie)) }
     }
 
+    /// The form of a new item may have been sent twice.
+    private static let changed =
+        "The list was changed meanwhile, perhaps by this form: look at it first. Done adds the item now."
+
     private func gone(_ status: Int) -> ConsoleStep {
         .answer(
             Console.failure(
@@ -68,8 +75,8 @@ struct DraftRequest {
     ) -> ConsoleStep {
         let page = ItemPage(
             list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), app: place, place: item,
-            digest: item.map { ItemDigest.make(list.items[$0], cookie: cookie) }, cookie: cookie, refused: refused,
-            refusal: refusal)
+            digest: ItemDigest.make(item.map { list.items[$0] } ?? .array(list.items), cookie: cookie),
+            cookie: cookie, refused: refused, refusal: refusal)
         return .answer(Console.page(status, place, cookie, page.content))
     }
 }

@@ -50,7 +50,7 @@ struct ItemChange {
     }
 }
 
-/// The digest of an item as one browser saw it (CON-19).
+/// The digest of an item as one browser saw it, or of all items for the form of a new one (CON-19).
 enum ItemDigest {
     static let field = "item"
 

@@ -10,8 +10,8 @@ struct ItemPage {
     let app: AppPlace
     /// The item to change; nil for a new one.
     let place: Int?
-    /// The digest of the item as it was shown; nil for a new one.
-    let digest: String?
+    /// The digest of the item as it was shown, and for a new one of all items.
+    let digest: String
     let cookie: String
     /// The input of a form that was refused, and why, besides its fields.
     var refused: PageInput?
@@ -27,8 +27,8 @@ struct ItemPage {
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "draft"),
                 .init("autocomplete", "off"),
-                of: [FormToken.hidden(for: route, cookie: cookie)]
-                    + (digest.map { [.hidden(ItemDigest.field, $0)] } ?? []) + view.groups.map(group) + [buttons]),
+                of: [FormToken.hidden(for: route, cookie: cookie), .hidden(ItemDigest.field, digest)]
+                    + view.groups.map(group) + [buttons]),
         ]
     }
 

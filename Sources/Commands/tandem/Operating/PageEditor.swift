@@ -13,11 +13,14 @@ struct PageEditor {
     enum Step: Equatable {
         /// The place is shown again, with the values of now.
         case show
-        case say(String)
+        /// Lines of text.
+        case say([String])
         /// Nothing was changed, and why.
         case refuse(String)
         /// A change for the daemon; ``isStored()`` follows if it is taken.
-        case set(PropertyListDictionary, empty: [String] = [])
+        /// - empty: keys that are set to nothing.
+        /// - tags: as ``EditableList/tags``.
+        case set(PropertyListDictionary, empty: [String] = [], tags: PropertyListDictionary = [:])
         case reset([String])
         case end
     }
@@ -87,11 +90,14 @@ struct PageEditor {
             var table = Table(group.title ?? "-", ["", "title", "value", "state"])
             for row in group.rows {
                 number += 1
-                table.add(["\(number)", row.name, row.text, row.state])
+                table.add(["\(number)", cell(row.name), cell(row.text), cell(row.state)])
             }
             return table.lines.map { "  \($0)" }
         }
     }
+
+    /// A text that an app or another device has written, so short that the line shows the cells after it, too.
+    private func cell(_ text: String) -> String { Printable.text(text, limit: 80) }
 
     // MARK: lines
 
@@ -104,7 +110,7 @@ struct PageEditor {
         let word = Word(rawValue: first)
         switch (word, way[way.count - 1]) {
         case (.quit, _): return .end
-        case (.help, _): return .say(Self.help)
+        case (.help, _): return .say(Self.help.split(separator: "\n").map(String.init))
         case (.back, .page), (.back, .list), (.cancel, .draft): return back()
         case (.done, .draft(let key, let draft, let old)): return done(key, draft, old)
         case (.add, .list(let key)): return open(key, at: nil)
@@ -119,9 +125,12 @@ struct PageEditor {
         }
     }
 
+    /// Whether the draft of an item has neither ended with done nor with cancel.
+    var isDrafting: Bool { if case .draft = way[way.count - 1] { true } else { false } }
+
     /// The change was taken: a draft has ended.
     mutating func isStored() {
-        if case .draft = way[way.count - 1] { way.removeLast() }
+        if isDrafting { way.removeLast() }
     }
 
     private static var unknown: Step { .refuse("Type help for what can be typed.") }
@@ -151,9 +160,9 @@ struct PageEditor {
             way.append(.list(key))
             return .show
         case .choice(let choices), .radio(let choices):
-            return .say(choices.options.map { "  \($0.input)  \($0.title)" }.joined(separator: "\n"))
-        case .toggle: return .say("  on\n  off")
-        default: return .say([row.summary, row.subtitle, row.text].compactMap(\.self).joined(separator: "\n"))
+            return .say(choices.options.map { "  \($0.input)  \($0.title)" })
+        case .toggle: return .say(["  on", "  off"])
+        default: return .say([row.summary, row.subtitle, row.text].compactMap(\.self))
         }
     }
 
@@ -175,7 +184,7 @@ struct PageEditor {
             let input = PageInput(fields, shown: shown, of: view, document.schema, by: author)
             if let error = input.errors[key] { return .refuse(error) }
             let isSame = input.values.isEmpty && input.empty.isEmpty
-            return isSame ? .say("It has that value already.") : .set(input.values, empty: input.empty)
+            return isSame ? .say(["It has that value already."]) : .set(input.values, empty: input.empty)
         case .list: return Self.noRow
         }
     }
@@ -201,8 +210,7 @@ struct PageEditor {
         case .down: next = list.moving(place, to: place + 1)
         default: return isAlone ? open(key, at: place) : .refuse("Type the number alone to open the item.")
         }
-        return next.map { .set(.init(uniqueKeysWithValues: [(key, .array($0))])) }
-            ?? .refuse("The list does not allow it.")
+        return next.map { .set([key: .array($0)], tags: list.tags) } ?? .refuse("The list does not allow it.")
     }
 
     private func done(_ key: String, _ draft: ListDraft, _ old: PropertyListValue?) -> Step {
@@ -213,7 +221,7 @@ struct PageEditor {
         guard let next = list.done(draft) else {
             return .refuse(draft.errors.first?.description ?? EditableList.noItem)
         }
-        return .set(.init(uniqueKeysWithValues: [(key, .array(next))]))
+        return .set([key: .array(next)], tags: list.tags)
     }
 
     private static var changed: Step { .refuse("The list was changed meanwhile; nothing is stored.") }

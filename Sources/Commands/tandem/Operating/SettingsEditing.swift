@@ -33,15 +33,17 @@ extension Subcommand {
             switch step {
             case .show:
                 for line in editor.lines(try arguments.pageValues()) { console.print(Printable.text(line)) }
-            case .say(let text):
-                for line in text.split(separator: "\n") { console.print(Printable.text(String(line))) }
+            case .say(let lines):
+                for line in lines { console.print(Printable.text(line)) }
             case .refuse(let text):
                 // Whatever follows in a script may be meant for another place.
                 guard isTerminal else { throw CommandFailure.refused(Printable.text(text)) }
                 console.warn(Printable.text(text))
-            case .set(let values, let empty):
-                var body: PropertyListDictionary = ["values": .dictionary(values)]
-                if !empty.isEmpty { body["nothing"] = .array(empty.map { .string($0) }) }
+            case .set(let values, let empty, let tags):
+                let body: PropertyListDictionary = [
+                    "values": .dictionary(values), "nothing": .array(empty.map { .string($0) }),
+                    "tags": .dictionary(tags),
+                ]
                 step = try arguments.send(.settingsSet, body)
                 if step == .show { editor.isStored() }
                 continue editing
@@ -51,7 +53,12 @@ extension Subcommand {
             case .end: break editing
             }
             if isTerminal { console.write("> ") }
-            guard let line = readLine() else { break }
+            guard let line = readLine() else {
+                if !isTerminal, editor.isDrafting {
+                    throw CommandFailure.refused("the draft of an item ends with done or cancel; it is not stored")
+                }
+                break
+            }
             step = editor.take(line, try arguments.pageValues())
         }
     }
