@@ -11,7 +11,7 @@ struct ClaimTests {
 
     private func secondaryRegistry() throws -> (PairingRegistry, PairingRecord, ApplicationIdentifier) {
         let fixture = try JoinFixture()
-        var registry = PairingRegistry()
+        var registry = JoinFixture.emptyRegistry
         let record = PairingRecord(
             pairing: .random(), role: .secondary, peer: fixture.primary.pin, claim: fixture.primary.claim,
             created: fixture.start)

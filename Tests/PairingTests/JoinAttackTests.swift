@@ -74,7 +74,7 @@ struct JoinAttackTests {
     @Test("PAR-8a: an unknown token is refused")
     func unknownToken() throws {
         var fixture = try JoinFixture()
-        fixture.registry = PairingRegistry()
+        fixture.registry = JoinFixture.emptyRegistry
         #expect(fixture.join(try fixture.request()).cause == .unknownToken)
     }
 
@@ -135,7 +135,7 @@ struct JoinAttackTests {
     func takenPairing() throws {
         var fixture = try JoinFixture()
         let record = try fixture.attempt().accept(try fixture.joinWell(), now: fixture.start)
-        var secondary = PairingRegistry()
+        var secondary = JoinFixture.emptyRegistry
         _ = try secondary.joined(record)
         let intruder = PairingRecord(
             pairing: record.pairing, role: .secondary, peer: fixture.stranger.pin, claim: fixture.stranger.claim,

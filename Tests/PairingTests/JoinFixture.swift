@@ -13,7 +13,11 @@ struct JoinFixture {
     let secondary: PairingRegistry.OwnDevice
     let stranger: PairingRegistry.OwnDevice
     let link: JoinLink
-    var registry = PairingRegistry()
+    var registry = JoinFixture.emptyRegistry
+
+    static var emptyRegistry: PairingRegistry { PairingRegistry(sealedUnder: tokenKey) }
+    /// Seals the rows of tokens.
+    static let tokenKey = SecretBytes(randomCount: SealedBytes.keyCount)
 
     init() throws {
         primary = try Self.device(1, "gateway")

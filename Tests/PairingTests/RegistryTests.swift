@@ -135,7 +135,7 @@ struct RegistryTests {
     func secondaryAgain() throws {
         var fixture = try JoinFixture()
         let first = try fixture.attempt().accept(try fixture.joinWell(), now: fixture.start)
-        var secondary = PairingRegistry()
+        var secondary = JoinFixture.emptyRegistry
         _ = try secondary.joined(first)
         let hello = { (pairing: UniqueIdentifier) in
             try fixture.hello(pairing, from: fixture.primary, role: .primary)
@@ -190,7 +190,7 @@ struct RegistryTests {
         let answer = try fixture.joinWell()
         let pairing = answer.pairing
         #expect(fixture.registry.setAddress("a:1", of: pairing) == nil)
-        var secondary = PairingRegistry()
+        var secondary = JoinFixture.emptyRegistry
         _ = try secondary.joined(try fixture.attempt().accept(answer, now: fixture.start))
         #expect(secondary.setAddress("moved:1", of: pairing)?.count == 1)
         #expect(secondary[pairing]?.address == "moved:1" && secondary.setAddress("moved:1", of: pairing) == [])
@@ -253,37 +253,57 @@ struct RegistryTests {
         else { throw JoinFixture.NotJoined() }
         commit(active)
         commit(fixture.registry.trust(TrustedDevice(pin: fixture.stranger.pin, role: .primary, address: "a:1")))
-        let restored = try PairingRegistry(rows: rows.map { PairingRow(key: $0.key, value: $0.value) })
-        #expect(restored == fixture.registry)
+        func restored() throws -> PairingRegistry {
+            try PairingRegistry(
+                rows: rows.map { PairingRow(key: $0.key, value: $0.value) }, sealedUnder: JoinFixture.tokenKey)
+        }
+        #expect(try restored() == fixture.registry)
         commit(fixture.registry.unpair(answer.pairing))
         commit(fixture.registry.expire(now: fixture.start + .seconds(9_000)))
-        #expect(try PairingRegistry(rows: rows.map { PairingRow(key: $0.key, value: $0.value) }) == fixture.registry)
+        #expect(try restored() == fixture.registry)
     }
 
     @Test("PAR-5: the secret of a link is sealed in its row, and a row of another device's key opens no link")
     func sealedSecrets() throws {
         let fixture = try JoinFixture()
-        let key = SecretBytes(randomCount: SealedBytes.keyCount)
-        var registry = try PairingRegistry(rows: [], sealedUnder: key)
+        let (key, other) = (
+            SecretBytes(randomCount: SealedBytes.keyCount), SecretBytes(randomCount: SealedBytes.keyCount)
+        )
+        var registry = PairingRegistry(sealedUnder: key)
         let (link, secret) = (fixture.link, fixture.link.secret.exposed)
         var rows = registry.issue(link.token, secret: link.secret, expires: link.expires).map(\.row)
         #expect(rows.count == 1)
         let bytes = try PropertyListWriter.write(try #require(rows[0].value))
         #expect(bytes.firstRange(of: secret) == nil)
         #expect(try PairingRegistry(rows: rows, sealedUnder: key) == registry)
-        for other in [nil, SecretBytes(randomCount: SealedBytes.keyCount)] {
-            #expect(try PairingRegistry(rows: rows, sealedUnder: other).tokens[link.token] == nil)
-        }
+        #expect(try PairingRegistry(rows: rows, sealedUnder: other).tokens[link.token] == nil)
         // One token's secret is none of another's.
-        var other = try #require(rows[0].value)
-        other["token"] = .data([UInt8](repeating: 99, count: 16))
-        rows[0] = PairingRow(key: rows[0].key, value: other)
-        #expect(try PairingRegistry(rows: rows, sealedUnder: key).tokens == TokenLedger())
-        // A row of an earlier release.
-        var plain = PairingRegistry()
-        rows = plain.issue(link.token, secret: link.secret, expires: link.expires).map(\.row)
-        let read = try PairingRegistry(rows: rows, sealedUnder: key)
+        var row = try #require(rows[0].value)
+        row["token"] = .data([UInt8](repeating: 99, count: 16))
+        let exchanged = [PairingRow(key: rows[0].key, value: row)]
+        #expect(try PairingRegistry(rows: exchanged, sealedUnder: key).tokens[link.token] == nil)
+        // A row of an earlier release: it is sealed when it is written again.
+        row = try #require(rows[0].value)
+        (row["sealed"], row["secret"]) = (nil, .data(secret))
+        var read = try PairingRegistry(rows: [PairingRow(key: rows[0].key, value: row)], sealedUnder: key)
         #expect(read.tokens[link.token]?.secret == link.secret)
+        rows = read.tokens[link.token].map { [PairingChange.putToken($0).row] } ?? []
+        read = try PairingRegistry(rows: rows, sealedUnder: key)
+        #expect(read.tokens[link.token]?.secret == link.secret && rows[0].value?["secret"] == nil)
+    }
+
+    @Test("PAR-5: a token that cannot be opened ends as an expired one: its row is removed at the first expiry")
+    func unopenedToken() throws {
+        let fixture = try JoinFixture()
+        let rows = [PairingChange.putToken(try #require(fixture.registry.tokens[fixture.link.token])).row]
+        var read = try PairingRegistry(rows: rows, sealedUnder: SecretBytes(randomCount: SealedBytes.keyCount))
+        #expect(read.expire(now: fixture.start) == [.removeToken(fixture.link.token)])
+        #expect(read.expire(now: fixture.start) == [] && read.tokens == TokenLedger())
+        #expect(throws: WireError.self) {
+            try PairingRegistry(
+                rows: rows.map { PairingRow(key: Array($0.key.prefix(9)), value: $0.value) },
+                sealedUnder: JoinFixture.tokenKey)
+        }
     }
 
     @Test("PAR-3: a stored row with a missing, wrong or unknown key is an error, never an empty registry")
@@ -292,13 +312,16 @@ struct RegistryTests {
         let pairing = try fixture.joinWell().pairing
         let record = try #require(fixture.registry[pairing])
         let row = PairingChange.putPairing(record).row
+        func read(_ key: [UInt8], _ value: PropertyListDictionary) throws {
+            _ = try PairingRegistry(rows: [PairingRow(key: key, value: value)], sealedUnder: JoinFixture.tokenKey)
+        }
         for (key, value) in [("peer", nil), ("peer", .data([1])), ("later", "x")] as [(String, PropertyListValue?)] {
             var damaged = record.row
             damaged[key] = value
-            #expect(throws: WireError.self) { try PairingRegistry(rows: [PairingRow(key: row.key, value: damaged)]) }
+            #expect(throws: WireError.self) { try read(row.key, damaged) }
         }
-        #expect(throws: WireError.self) { try PairingRegistry(rows: [PairingRow(key: [99], value: record.row)]) }
-        #expect(throws: WireError.self) { try PairingRegistry(rows: [PairingRow(key: [], value: record.row)]) }
+        #expect(throws: WireError.self) { try read([99], record.row) }
+        #expect(throws: WireError.self) { try read([], record.row) }
     }
 
     @Test("PAR-22: manual trust in a device can be taken back, and its pairing stays")

@@ -53,18 +53,23 @@ package struct TokenLedger: Sendable, Equatable {
         case refused(JoinRefusalCause)
     }
 
-    private var tokens: [JoinTokenIdentifier: JoinToken]
+    private var tokens: [JoinTokenIdentifier: JoinToken] = [:]
+    /// Stored tokens that were sealed under another key.
+    private var unopened: Set<JoinTokenIdentifier> = []
     /// Stands in for the secret of unknown tokens, so that they take as long as known ones.
     private let decoy = SecretBytes(copying: [UInt8](repeating: 0, count: JoinTokenIdentifier.byteCount))
 
-    package init(tokens: [JoinToken] = []) {
-        self.tokens = Dictionary(tokens.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
-    }
+    package init() {}
 
     package subscript(identifier: JoinTokenIdentifier) -> JoinToken? { tokens[identifier] }
 
     /// Adds a new token.
-    package mutating func issue(_ token: JoinToken) { tokens[token.identifier] = token }
+    mutating func issue(_ token: JoinToken) { tokens[token.identifier] = token }
+
+    /// Adds a stored token; nil if it cannot be opened.
+    mutating func restore(_ token: JoinToken?, of identifier: JoinTokenIdentifier) {
+        if let token { issue(token) } else { unopened.insert(identifier) }
+    }
 
     /// Judges an attempt; an accepted token records `pairing`. Read the token again for the row to commit.
     package mutating func attempt(
@@ -88,14 +93,17 @@ package struct TokenLedger: Sendable, Equatable {
         return .accepted
     }
 
-    /// Removes expired tokens; returns their identifiers in a stable order.
+    /// Removes expired tokens, and those that cannot be opened; returns their identifiers in a stable order.
     package mutating func expire(now: WallTime) -> [JoinTokenIdentifier] {
-        let gone = tokens.values.filter { $0.expires <= now }.map(\.identifier)
+        let gone = unopened.union(tokens.values.filter { $0.expires <= now }.map(\.identifier))
         for identifier in gone { tokens[identifier] = nil }
+        unopened = []
         return gone.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 
-    package static func == (left: Self, right: Self) -> Bool { left.tokens == right.tokens }
+    package static func == (left: Self, right: Self) -> Bool {
+        left.tokens == right.tokens && left.unopened == right.unopened
+    }
 }
 
 /// A join token's public half: it names the token, it proves nothing.
@@ -129,9 +137,8 @@ package struct JoinToken: Sendable, Equatable {
 
     package let identifier: JoinTokenIdentifier
     package let secret: SecretBytes
-    /// The secret as it is stored, so that no copy of a row, in memory or on a disk, has it in clear; nil in a row of
-    /// an earlier release, and for a registry without a key.
-    private let sealed: [UInt8]?
+    /// The secret as it is stored, so that no copy of a row, in memory or on a disk, has it in clear.
+    private let sealed: [UInt8]
     package let expires: WallTime
     /// Wrong proofs that it still survives.
     package fileprivate(set) var attemptsLeft: Int
@@ -139,11 +146,11 @@ package struct JoinToken: Sendable, Equatable {
 
     package init(
         identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime,
-        attemptsLeft: Int = JoinToken.attempts, consumption: Consumption? = nil, sealedUnder key: SecretBytes? = nil
+        attemptsLeft: Int = JoinToken.attempts, consumption: Consumption? = nil, sealedUnder key: SecretBytes
     ) {
         self.identifier = identifier
         self.secret = secret
-        sealed = key.map { Self.sealed(secret, of: identifier, under: $0) }
+        sealed = Self.sealed(secret, of: identifier, under: key)
         self.expires = expires
         self.attemptsLeft = attemptsLeft
         self.consumption = consumption
@@ -160,9 +167,9 @@ extension JoinToken {
     }
 
     private static func opened(
-        _ sealed: [UInt8], of identifier: JoinTokenIdentifier, under key: SecretBytes?
+        _ sealed: [UInt8], of identifier: JoinTokenIdentifier, under key: SecretBytes
     ) -> SecretBytes? {
-        guard let key, var bytes = SealedBytes.open(sealed, key: key, with: identifier.bytes) else { return nil }
+        guard var bytes = SealedBytes.open(sealed, key: key, with: identifier.bytes) else { return nil }
         let secret = SecretBytes(taking: &bytes)
         return secret.count == JoinTokenIdentifier.byteCount ? secret : nil
     }
@@ -171,9 +178,8 @@ extension JoinToken {
     package var row: PropertyListDictionary {
         var row: PropertyListDictionary = [
             "token": .data(identifier.bytes), "expires": .integer(expires.milliseconds),
-            "attempts": .integer(Int64(attemptsLeft)),
+            "attempts": .integer(Int64(attemptsLeft)), "sealed": .data(sealed),
         ]
-        if let sealed { row["sealed"] = .data(sealed) } else { row["secret"] = .data(secret.exposed) }
         if let consumption {
             row["pin"] = .data(consumption.pin.bytes)
             row["pairing"] = .data(consumption.pairing.bytes)
@@ -182,21 +188,22 @@ extension JoinToken {
     }
 
     /// nil if the secret is sealed under another key: its link is as one that has expired.
-    package init?(row: PropertyListDictionary, sealedUnder key: SecretBytes?) throws(WireError) {
+    package init?(row: PropertyListDictionary, sealedUnder key: SecretBytes) throws(WireError) {
         let fields = BodyFields(row)
         try fields.refuseKeys(otherThan: ["token", "secret", "sealed", "expires", "attempts", "pin", "pairing"])
         let identifier = try fields.token("token")
         let secret: SecretBytes
-        sealed = row["sealed"]?.dataValue
-        if let sealed {
-            guard let opened = Self.opened(sealed, of: identifier, under: key) else { return nil }
-            secret = opened
+        if let stored = row["sealed"]?.dataValue {
+            guard let opened = Self.opened(stored, of: identifier, under: key) else { return nil }
+            (secret, sealed) = (opened, stored)
         } else {
+            // A row of an earlier release.
             let bytes = try fields.data("secret")
             guard bytes.count == JoinTokenIdentifier.byteCount else {
                 throw .invalidValue(key: "secret", expected: "data of 16 bytes")
             }
             secret = SecretBytes(copying: bytes)
+            sealed = Self.sealed(secret, of: identifier, under: key)
         }
         let attempts = try fields.unsigned("attempts")
         guard attempts <= UInt64(Self.attempts) else {

@@ -11,14 +11,16 @@ package import TandemWire
 package struct PairingRegistry: Sendable, Equatable {
     package private(set) var tokens = TokenLedger()
     package private(set) var trusted = TrustList()
+    /// Seals the secrets of tokens in their rows.
+    private let tokenKey: SecretBytes
     private var claims = CustomIdentifierClaims()
     private var records: [UniqueIdentifier: PairingRecord] = [:]
     /// The active pairing of each role.
     private var choices: [DeviceRole: UniqueIdentifier] = [:]
-    /// Seals the secrets of tokens in their rows.
-    private var tokenKey: SecretBytes?
 
-    package init() {}
+    /// A registry without a pairing.
+    /// - Parameter key: seals the secrets of join links in their rows.
+    package init(sealedUnder key: SecretBytes) { tokenKey = key }
 
     /// The pairing with this identifier.
     package subscript(pairing: UniqueIdentifier) -> PairingRecord? { records[pairing] }
@@ -59,17 +61,21 @@ package struct PairingRegistry: Sendable, Equatable {
 /// The stored form.
 extension PairingRegistry {
     /// Reads the stored rows at start. An unreadable row is an error: the store is refused, never emptied.
-    /// - Parameter key: seals the secrets of join links in their rows; without one they are stored in clear.
-    package init(rows: some Sequence<PairingRow>, sealedUnder key: SecretBytes? = nil) throws(WireError) {
-        tokenKey = key
-        var (issued, devices, named) = ([JoinToken](), [TrustedDevice](), [IdentifierClaim]())
+    /// - Parameter key: seals the secrets of join links in their rows. A row that it does not open is removed at the
+    ///   next expiry.
+    package init(rows: some Sequence<PairingRow>, sealedUnder key: SecretBytes) throws(WireError) {
+        self.init(sealedUnder: key)
+        var (devices, named) = ([TrustedDevice](), [IdentifierClaim]())
         for row in rows {
             guard let first = row.key.first, let table = PairingRow.Table(rawValue: first), let value = row.value else {
                 throw WireError.invalidValue(key: "row", expected: "a row of a known table")
             }
             switch table {
             case .token:
-                if let token = try JoinToken(row: value, sealedUnder: key) { issued.append(token) }
+                guard let identifier = JoinTokenIdentifier(bytes: row.key.dropFirst()) else {
+                    throw WireError.invalidValue(key: "row", expected: "a token's row")
+                }
+                tokens.restore(try JoinToken(row: value, sealedUnder: key), of: identifier)
             case .pairing:
                 let record = try PairingRecord(row: value)
                 records[record.pairing] = record
@@ -78,7 +84,6 @@ extension PairingRegistry {
             case .claim: named.append(try IdentifierClaim(row: value))
             }
         }
-        tokens = TokenLedger(tokens: issued)
         trusted = TrustList(devices: devices)
         claims = CustomIdentifierClaims(claims: named)
     }
@@ -381,7 +386,7 @@ extension PairingRegistry {
         return changes + chooseAfterRemoval(of: record)
     }
 
-    /// Removes expired tokens, and pairings that stayed pending for too long.
+    /// Removes expired tokens and those that cannot be opened (PAR-5), and pairings that stayed pending for too long.
     package mutating func expire(now: WallTime) -> [PairingChange] {
         let lapsed = pairings.filter { $0.hasLapsed(now: now) }
         let removed = lapsed.flatMap { erase($0) }

@@ -16,7 +16,7 @@ final class LinkedDevice {
     let name: String
     let key: DevicePrivateKey
     let scheduler: any Scheduler
-    var registry = PairingRegistry()
+    var registry = PairingRegistry(sealedUnder: tokenKey)
     private(set) var context: LinkContext
     private(set) var acceptor: LinkAcceptor
     /// Commits wait here while this is set.
@@ -64,6 +64,8 @@ final class LinkedDevice {
     var link: Link? { ready.last }
 
     static let reportKey = ReportPrivateKey.generate()
+    /// Seals the rows of tokens.
+    static let tokenKey = SecretBytes(randomCount: SealedBytes.keyCount)
 
     func releaseCommits() {
         let held = heldCommits

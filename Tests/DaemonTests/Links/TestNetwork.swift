@@ -119,6 +119,7 @@ extension LinkedDevice {
             pairing: pairing, role: role, peer: peer.pin, claim: peer.claim, epoch: epoch, highestVersion: version,
             state: state, created: scheduler.wallNow, address: role == .secondary ? TestNetwork.address : nil)
         let row = PairingChange.putPairing(record).row
-        registry = try PairingRegistry(rows: registry.pairings.map { PairingChange.putPairing($0).row } + [row])
+        registry = try PairingRegistry(
+            rows: registry.pairings.map { PairingChange.putPairing($0).row } + [row], sealedUnder: Self.tokenKey)
     }
 }
