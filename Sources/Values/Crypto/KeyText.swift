@@ -24,15 +24,6 @@ extension PrivateKey {
     }
 }
 
-extension PrivateKey {
-    /// A key to seal rows of a device's own store with, another one for each purpose: only who has the private key can
-    /// make it.
-    package func sealingKey(for purpose: String) -> SecretBytes {
-        var code = HMACSHA256.code(for: Array("tandem-seal-1 \(purpose)".utf8), key: pem)
-        return SecretBytes(taking: &code)
-    }
-}
-
 private enum KeyText {
     /// The text that the operation writes to a memory BIO.
     @safe static func written(_ operation: (OpaquePointer?) -> Bool) -> SecretBytes {

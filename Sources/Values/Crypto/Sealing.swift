@@ -29,6 +29,15 @@ package enum SealedBytes {
     }
 }
 
+extension PrivateKey {
+    /// A key that seals rows of the device's own store, a different one for each purpose. Only the holder of the
+    /// private key can derive it.
+    package func sealingKey(for purpose: String) -> SecretBytes {
+        var code = HMACSHA256.code(for: Array("tandem-seal-1 \(purpose)".utf8), key: pem)
+        return SecretBytes(taking: &code)
+    }
+}
+
 /// One operation of the cipher.
 private struct Sealing {
     private let key: SecretBytes
