@@ -67,7 +67,7 @@ import Testing
     func addedChoices() throws {
         var edits = SettingEdits()
         let added = list(("Month", 30), ("Quarter", 91))
-        try edits.choices.replace(["duration": added], in: Self.lists)
+        _ = try edits.set([:], choices: ["duration": added], by: .user, in: Self.lists)
         let read = try #require(SettingEdits(edits.dictionary))
         #expect(read == edits)
         let month = SettingChoice(label: "Month", value: .integer(30))
@@ -78,20 +78,20 @@ import Testing
         // A value that the schema no longer takes is not offered.
         let stale = AddedChoices(["duration": list(("Old", 400), ("Month", 30)), "font": list(("A", "a"))])
         #expect(stale.choices(at: 0, in: Self.lists) == [month] && stale.choices(at: 1, in: Self.lists).isEmpty)
-        edits.choices = AddedChoices(["duration": added, "gone": added])
-        try edits.choices.replace(["duration": [], "gone": []], in: Self.lists)
+        edits = try #require(SettingEdits(["v": 1, "values": [:], "choices": ["duration": added, "gone": added]]))
+        _ = try edits.set([:], choices: ["duration": [], "gone": []], by: .user, in: Self.lists)
         #expect(edits == SettingEdits() && edits.dictionary == SettingEdits().dictionary)
     }
 
     @Test("SET-56: an added value keeps the rules of its property, and a list its labels; LIM-115 of them are kept")
     func refusedChoices() throws {
         func refusal(_ changes: PropertyListDictionary) -> String? {
-            var choices = AddedChoices()
+            var edits = SettingEdits()
             do throws(SettingsPayloadError) {
-                try choices.replace(changes, in: Self.lists)
+                _ = try edits.set(["duration": 8], choices: changes, by: .user, in: Self.lists)
                 return nil
             } catch {
-                #expect(choices == AddedChoices(), "nothing is taken in part")
+                #expect(edits == SettingEdits(), "nothing is taken in part")
                 return error.description
             }
         }
@@ -171,6 +171,29 @@ import Testing
         let signed = #expect(throws: SettingsPayloadError.self) { try Self.costly.payload(costlyValues(16)) }
         #expect(edited?.errors.map(\.rule) == [.patternTooCostly("[ab]*[cd]|x")] && edited == signed)
         #expect(try Self.costly.payload(costlyValues(8)).values.count { $0 != nil } == 8)
+    }
+
+    @Test("LIM-128: the searches of a configuration's defaults share their steps, and so do those of its choices")
+    func sharedStepsOfDeclarations() throws {
+        func problems(_ count: Int, _ costly: SettingValue, choices: Int) -> [DeclarationProblem] {
+            let declarations = (0..<count).map { number in
+                SettingDeclaration(
+                    name: "p\(number)", type: .string, editor: choices > 0 ? .editableChoice : .edit, summary: "",
+                    pattern: "[ab]*[cd]|x", choices: (0..<choices).map { SettingChoice(label: "\($0)", value: costly) },
+                    initialValue: costly)
+            }
+            return SettingsSchema(declarations).problems
+        }
+        let costly = SettingValue.string(String(repeating: "a", count: 900) + "x")
+        #expect(problems(8, costly, choices: 1).isEmpty && problems(100, .string("x"), choices: 1).isEmpty)
+        let many = problems(16, costly, choices: 0)
+        #expect((6...8).contains(many.count), "\(many.count) of 16")
+        let choices = problems(2, costly, choices: 8)
+        #expect((6...8).contains(choices.count), "\(choices.count) of 16")
+        var layers = SettingLayers(SettingsSchema(Self.costly.declarations))
+        let bad = layers.replaceDefaults([SettingValue](repeating: costly, count: 16))
+        let kept = (0..<16).filter { layers.value(at: $0) == .string("x") }
+        #expect((6...8).contains(bad.count) && kept == Array((16 - bad.count)..<16), "\(kept)")
     }
 
     @Test("LIM-128: when edits are read, costly ones of a primary leave the user's and another primary's their steps")

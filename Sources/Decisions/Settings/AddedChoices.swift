@@ -19,10 +19,10 @@ package struct AddedChoices: Sendable, Equatable {
 
     /// Replaces the lists of these keys as a whole: all of them, or none and each mistake is listed. An empty list
     /// ends one, also of a key that the schema no longer has.
-    package mutating func replace(
-        _ changes: PropertyListDictionary, in schema: SettingsSchema
+    mutating func replace(
+        _ changes: PropertyListDictionary, in schema: SettingsSchema, within steps: inout PatternSteps
     ) throws(SettingsPayloadError) {
-        var (next, errors, steps) = (lists, [SettingError](), PatternSteps.ofSet)
+        var (next, errors) = (lists, [SettingError]())
         for (key, list) in changes { next[key] = list.arrayValue?.isEmpty == true ? nil : list }
         let count = next.reduce(0) { $0 + ($1.value.arrayValue?.count ?? 0) }
         for (key, list) in changes {

@@ -40,7 +40,7 @@ package struct SettingEdits: Sendable, Equatable {
     /// The pairings of the primaries that made edits, by key. The other edits are the user's.
     private var authors: PropertyListDictionary = [:]
     /// The values that were added to editable lists.
-    package var choices = AddedChoices()
+    package private(set) var choices = AddedChoices()
 
     /// No edits.
     package init() { values = [:] }
@@ -77,16 +77,18 @@ package struct SettingEdits: Sendable, Equatable {
         return SettingEdit(value: value, author: authors[key]?.pairing.map { .primary($0) } ?? .user)
     }
 
-    /// Takes values as a whole: either all of them, or none and each mistake is listed.
+    /// Takes values and lists as a whole: either all of them, or none and each mistake is listed.
     /// - Parameters:
     ///   - empty: keys that are set to nothing.
+    ///   - choices: the added values of editable lists, by key, in place of those before.
     ///   - isLoose: whether other spellings of a value are converted, as of an imported file.
     /// - Returns: the keys whose values were converted.
     package mutating func set(
-        _ changes: PropertyListDictionary, empty: [String] = [], by author: SettingAuthor, isLoose: Bool = false,
-        in schema: SettingsSchema
+        _ changes: PropertyListDictionary, empty: [String] = [], choices: PropertyListDictionary = [:],
+        by author: SettingAuthor, isLoose: Bool = false, in schema: SettingsSchema
     ) throws(SettingsPayloadError) -> [String] {
         var (next, converted, errors, steps) = (self, [String](), [SettingError](), PatternSteps.ofSet)
+        try next.choices.replace(choices, in: schema, within: &steps)
         let all = changes.map { ($0.key, Optional($0.value)) } + empty.map { ($0, nil) }
         judging: for (key, value) in all {
             switch schema.edit(key, value, by: author.access, isLoose: isLoose, within: &steps) {

@@ -104,11 +104,10 @@ package struct SettingLayers: Sendable {
     package mutating func replaceDefaults(_ values: [SettingValue]) -> [DeclarationProblem] {
         let problems = schema.problems(ofDefaults: values)
         rows[SettingLayer.declaredDefault.rawValue] = values.indices.map { place in
-            schema.problem(of: values[place], at: place) == nil
-                ? values[place] : schema.declarations[place].initialValue
+            problems[place] == nil ? values[place] : schema.declarations[place].initialValue
         }
         effective = effective.indices.map { first(at: $0) }
-        return problems
+        return problems.compactMap(\.self)
     }
 
     private mutating func change(

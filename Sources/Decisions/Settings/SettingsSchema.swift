@@ -34,7 +34,8 @@ package struct SettingsSchema: Sendable {
             problems = check.problems
             return
         }
-        problems = check.problems + sound.choiceProblems + sound.problems(ofDefaults: declarations.map(\.initialValue))
+        let ofDefaults = sound.problems(ofDefaults: declarations.map(\.initialValue))
+        problems = check.problems + sound.choiceProblems + ofDefaults.compactMap(\.self)
     }
 
     private init(_ declarations: [SettingDeclaration], _ patterns: [Pattern?], _ places: [String: Int]) {
@@ -65,18 +66,20 @@ package struct SettingsSchema: Sendable {
         return SettingError(property: declaration.name, value: declaration.shown(value), rule: rule)
     }
 
-    /// The problems of a set of defaults, judged together; one for each declaration, in its order.
-    package func problems(ofDefaults values: [SettingValue]) -> [DeclarationProblem] {
+    /// The problem of each of a set of defaults, judged together: one or nil for each declaration, in its order.
+    func problems(ofDefaults values: [SettingValue]) -> [DeclarationProblem?] {
         precondition(values.count == declarations.count, "one default for each declaration")
-        return values.indices.compactMap { place in
-            problem(of: values[place], at: place).map { .defaultValue($0) }
+        var steps = PatternSteps.ofSet
+        return values.indices.map { place in
+            problem(of: values[place], at: place, within: &steps).map { .defaultValue($0) }
         }
     }
 
     private var choiceProblems: [DeclarationProblem] {
-        declarations.indices.flatMap { place in
+        var steps = PatternSteps.ofSet
+        return declarations.indices.flatMap { place in
             declarations[place].choices.compactMap { choice in
-                problem(of: choice.value, at: place).map { .choice($0, label: choice.label) }
+                problem(of: choice.value, at: place, within: &steps).map { .choice($0, label: choice.label) }
             }
         }
     }

@@ -153,6 +153,28 @@ import Testing
         #expect(try edits() == ["v": 1, "values": [:]])
     }
 
+    @Test("LIM-128, LIM-102: the values and the lists of one request share their steps")
+    func sharedSteps() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let costly = try SchemaDocument(
+            writing: (0..<6).map {
+                SettingDeclaration(
+                    name: "p\($0)", type: .string, editor: .editableChoice, summary: "", pattern: "[ab]*[cd]|x",
+                    initialValue: .string("x"))
+            })
+        #expect(try bring(costly.bytes, app)?.code == 0)
+        // A search takes some 800,000 steps.
+        let text = PropertyListValue.string(String(repeating: "a", count: 900) + "x")
+        let values = PropertyListValue.dictionary(.init(uniqueKeysWithValues: (0..<6).map { ("p\($0)", text) }))
+        let list = PropertyListValue.array((0..<5).map { ["label": .string("\($0)"), "value": text] })
+        let both = ask("settings-set", ["values": values, "choices": ["p0": list]])
+        #expect(both.name == "schema" && both.body["text"]?.stringValue?.contains("costs too much") == true)
+        #expect(try edits() == nil)
+        #expect(ask("settings-set", ["values": values]).code == 0)
+        #expect(ask("settings-set", ["values": [:], "choices": ["p0": list]]).code == 0)
+    }
+
     @Test("CTL-39, CTL-40, CTL-41: an edit is judged, kept, shown and taken back")
     func edited() throws {
         defer { nodes.stop() }

@@ -218,10 +218,10 @@ final class ApplicationSettings {
             [marks] edits, document throws(SettingsPayloadError) in
             let (secrets, code) = (document.listSecrets, marks.code(of: app))
             try SettingsState.check(new.tags, edits, code)
-            try edits.choices.replace(choices, in: document.schema)
             let values = try SettingsState.unmarked(new.values, edits, secrets, code)
             let converted = try edits.set(
-                values, empty: new.nothing, by: editor.author, isLoose: new.isLoose, in: document.schema)
+                values, empty: new.nothing, choices: choices, by: editor.author, isLoose: new.isLoose,
+                in: document.schema)
             if values.keys.contains(where: { secrets[$0] != nil }) { marks.renew(app) }
             return converted
         }
