@@ -145,17 +145,14 @@ import Testing
         #expect(app.declarations.compactMap(\.icon) == [.speed, .capacity, .numeric, .brightness, .volume])
     }
 
-    @Test func registrationTellsAnchorIdentifierAndTheAppsHalf() {
-        let registration = AppConfiguration().registration(for: .secondary)
-        #expect(registration.anchor == AppConfiguration().publicKey.map { Array($0.utf8) })
-        #expect(registration.identifier == nil)
-        #expect(!registration.allowsInvalidSignatures)
+    @Test("CFG-22: a class that says nothing allows invalid signatures in a debug build only")
+    func invalidSignatures() {
         #if DEBUG
-            #expect(BareConfiguration().registration(for: .secondary).allowsInvalidSignatures)
+            #expect(BareConfiguration().allowsInvalidSignatures)
         #else
-            #expect(!BareConfiguration().registration(for: .secondary).allowsInvalidSignatures)
+            #expect(!BareConfiguration().allowsInvalidSignatures)
         #endif
-        #expect(BareConfiguration().registration(for: .secondary).anchor == nil)
+        #expect(!AppConfiguration().allowsInvalidSignatures)
     }
 }
 

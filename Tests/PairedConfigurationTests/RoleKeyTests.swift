@@ -35,11 +35,10 @@ private final class SharedConfiguration: Configuration, @unchecked Sendable {
     }
 
     @Test("CFG-111: a class may have a key for each role, and has the same one for both by default")
-    func registration() {
+    func keysOfRoles() {
         let app = SharedConfiguration()
         for role in DeviceRole.allCases {
-            let anchor = app.registration(for: role).anchor.map { String(decoding: $0, as: UTF8.self) }
-            #expect(anchor == SharedConfiguration.keys[role]?.publicKey.key.pem)
+            #expect(app.publicKey(for: role) == SharedConfiguration.keys[role]?.publicKey.key.pem)
             #expect(AppConfiguration().publicKey(for: role) == AppConfiguration().publicKey)
             #expect(BareConfiguration().publicKey(for: role) == nil)
         }

@@ -186,14 +186,6 @@ extension Configuration {
         return try SchemaDocument(writing: declarations.withoutSecrets(of: tree, hasPages: false))
     }
 
-    /// This configuration's part of the app's registration.
-    /// - Parameter role: the side of the app's daemon, which says it before the app registers.
-    public func registration(for role: DeviceRole) -> ConfigurationRegistration {
-        ConfigurationRegistration(
-            anchor: publicKey(for: role).map { Array($0.utf8) }, identifier: customIdentifier,
-            allowsInvalidSignatures: allowsInvalidSignatures)
-    }
-
     /// Calls the observer once for each batch of changes, in their order, without a lock held, on the thread that
     /// caused it. Keep the result: observing ends when it is released.
     public func observe(_ observer: @escaping @Sendable (SettingChanges) -> Void) -> ConfigurationObservation {
@@ -530,14 +522,4 @@ extension Configuration {
             return .failure(rejection)
         }
     }
-}
-
-/// A configuration as its host app registers it (Protocol/Session.md SES-5).
-public struct ConfigurationRegistration: Sendable, Hashable {
-    /// UTF-8 of the PEM text of the compiled anchor.
-    public let anchor: [UInt8]?
-    /// The custom identifier of this app on this device; nil for none.
-    public let identifier: String?
-    /// The app's half of that decision; the daemon has the other.
-    public let allowsInvalidSignatures: Bool
 }

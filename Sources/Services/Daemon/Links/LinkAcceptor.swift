@@ -37,9 +37,6 @@ package final class LinkAcceptor {
         budget = ConnectionBudget(limit: connections)
     }
 
-    /// Connections open now, links too, and as many as may be (LIM-4).
-    package var connections: (open: Int, limit: Int) { (budget.inUse, budget.limit) }
-
     /// Listens from now on; returns the address in effect (port 0 has become the system's choice).
     @discardableResult
     package func listen(at address: SocketAddress, on loop: EventLoop) throws(ListenError) -> SocketAddress {
