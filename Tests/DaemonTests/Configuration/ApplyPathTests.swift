@@ -110,15 +110,6 @@ import Testing
         nodes.stop()
     }
 
-    /// The app's answer to an offer that it takes.
-    private func consent(to offer: ConfigurationOffer) throws -> OfferReply {
-        let context = VerificationContext(
-            profile: .full, application: nodes.app, role: .secondary,
-            anchor: .trusted(KeySetHistory(TrustedKeySet(nodes.signer.publicKey))), target: offer.target,
-            device: offer.device, now: nodes.clock.wallNow)
-        return OfferReply(applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
-    }
-
     @Test("CFG-31: an answer that comes when the pairing has ended counts for nothing, and the next pairing applies")
     func anAnswerAfterThePairing() throws {
         defer { nodes.stop() }
@@ -130,13 +121,17 @@ import Testing
         nodes.run(until: { app.reloads > 0 })
         let asked = try #require(app.received(.configuration).first)
         let answer = Envelope(.reply, app: asked.app, pairing: asked.pairing, id: asked.id)
-        try app.send(answer.with(body: try consent(to: try #require(app.offers.first)).message))
+        let late = OfferReply(
+            judging: try #require(app.offers.first), for: nodes.app, as: .secondary,
+            by: KeySetHistory(TrustedKeySet(nodes.signer.publicKey)), now: nodes.clock.wallNow)
+        #expect(late.message["tandem.verdict"] == "applied")
+        try app.send(answer.with(body: late.message))
         nodes.clock.advance(by: .seconds(60))
         nodes.run(until: { true })
         #expect(try nodes.held().map { $0["state"] == "none" } ?? true)
         #expect(app.refusal == nil && app.offers.count == 1)
         try nodes.unpair(nodes.primary)
-        app.answerOffers { try? consent(to: $0) }
+        app.judgeOffers(to: nodes.app, trusting: nodes.signer, on: nodes.clock)
         try nodes.pair()
         #expect(nodes.verdict(try nodes.envelope(4)) == "applied")
         #expect(try nodes.held()?["version"] == 4 && nodes.held()?["state"] == "applied")

@@ -67,16 +67,8 @@ import Testing
         #expect(history.follow(statements) == nil)
         let known = history
         let registration = TandemSession.Registration(anchor: KeySetText.text(of: try anchor()))
-        return try nodes.connect(to: .other, registration) { [nodes] client in
-            client.answerOffers { offer in
-                let context = VerificationContext(
-                    profile: .full, application: nodes.app, role: .secondary, anchor: .trusted(known),
-                    target: offer.target, device: offer.device, now: nodes.clock.wallNow)
-                do throws(VerificationFailure) {
-                    return OfferReply(
-                        applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
-                } catch { return OfferReply(error, of: offer.envelope) }
-            }
+        return try nodes.connect(to: .other, registration) {
+            $0.judgeOffers(to: nodes.app, on: nodes.clock) { known }
         }
     }
 

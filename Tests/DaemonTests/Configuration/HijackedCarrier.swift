@@ -2,7 +2,6 @@
 // and queues are as they were, and it passes on whatever bytes a test likes, under the primary's own nonce.
 
 import TandemBase
-import TandemCrypto
 import TandemDelivery
 import TandemPropertyList
 import TandemSignedConfiguration
@@ -15,15 +14,11 @@ final class HijackedCarrier {
     private let nodes: TwoNodes
     private let above: QueueKey
     private let below: QueueKey
-    private let device: UniqueIdentifier
-    private let reportKey: ReportPublicKey
     /// Takes the place of the next envelope that comes from above.
     var instead: [UInt8]?
     /// The last nonce from above, and the reports from below.
     private var nonce: UniqueIdentifier?
-    private var reports: [[UInt8]] = []
-    /// Of the last report that was accepted.
-    private var counter: UInt64 = 0
+    private var reports: DeviceReports
 
     /// Takes over the carrier of a chain. Its own configuration service hears of nothing any more.
     init(of nodes: TwoNodes) throws {
@@ -35,8 +30,7 @@ final class HijackedCarrier {
         above = queue(try #require(peers.first { $0.role == .secondary }))
         let peer = try #require(peers.first { $0.role == .primary })
         below = queue(peer)
-        device = try #require(peer.device)
-        reportKey = ReportPublicKey(try PublicKey(subjectPublicKeyInfo: peer.reportKey))
+        reports = try DeviceReports(of: peer)
         nodes.secondary.delivery.connect(send: { _, _ in }, onEvent: { [unowned self] in take($0) })
     }
 
@@ -46,7 +40,7 @@ final class HijackedCarrier {
             nonce = item.id
             send(OutboundItem(id: item.id, payload: instead ?? carried.envelope), to: below)
         } else if item.queue == below {
-            reports.append(item.payload)
+            reports.add(item.payload)
             let report = CarriedReport(from: below.pairing, report: item.payload)
             send(OutboundItem(id: .random(), payload: report.bytes), to: above)
         }
@@ -59,18 +53,9 @@ final class HijackedCarrier {
         }
     }
 
-    /// The far secondary's report on these bytes, verified as a primary does (CFG-51).
+    /// The far secondary's report on these bytes.
     func report(on bytes: [UInt8]) throws -> ConfigurationReport {
-        let isOnThem = { [unowned self] (report: [UInt8]) in
-            nonce != nil && ConfigurationReport.claimedNonce(report) == nonce
-        }
-        nodes.run(until: { reports.contains(where: isOnThem) })
-        let report = try #require(reports.first(where: isOnThem))
-        var verifier = ReportVerifier(
-            key: reportKey, device: device, pairing: below.pairing, counter: counter, open: [try #require(nonce)])
-        let accepted = try verifier.accept(report)
-        counter = verifier.counter
-        #expect(accepted.facts.digest == SHA256.digest(bytes))
-        return accepted
+        nodes.run(until: { reports.has(nonce) })
+        return try reports.accept(try #require(nonce), on: bytes)
     }
 }

@@ -87,7 +87,8 @@ import Testing
         let names = Set(refused.map(\.0)).union([.keySetExpired])
         #expect(names.union(Self.notByBytes) == Set(Rejection.allCases))
         #expect(try primary.report(on: third).facts.verdict == .applied)
-        app.judgeOffers(to: nodes.app, by: try history(anchor, second, third), on: nodes.clock)
+        let known = try history(anchor, second, third)
+        app.judgeOffers(to: nodes.app, on: nodes.clock) { known }
         let next = try nodes.envelope(6) { $0.keySetVersion = 3 }
         #expect(try primary.report(on: next).facts.verdict == .applied)
         #expect(app.offers.last?.envelope == next)

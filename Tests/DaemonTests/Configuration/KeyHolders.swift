@@ -55,6 +55,6 @@ extension TwoNodes {
         if let failure = keys.follow(statements) { throw failure }
         let registration = TandemSession.Registration(anchor: KeySetText.text(of: anchor))
         // Before it registers: what waits is offered at once.
-        return try connect(to: place, registration) { $0.judgeOffers(to: app, by: keys, on: clock) }
+        return try connect(to: place, registration) { [keys] in $0.judgeOffers(to: app, on: clock) { keys } }
     }
 }

@@ -76,7 +76,7 @@ import Testing
         #expect(nodes.verdict(try envelope(8, by: successor, under: 1)) == "old-keyset")
         var history = try KeySetHistory(anchor: try anchor())
         #expect(try history.take(second) == .rotated(version: 2))
-        app.judgeOffers(to: nodes.app, by: history, on: nodes.clock)
+        app.judgeOffers(to: nodes.app, on: nodes.clock) { history }
         #expect(nodes.verdict(try envelope(8, by: successor, under: 2)) == "applied")
         try nodes.restart(.secondary)
         try nodes.restart(.primary)
@@ -433,7 +433,7 @@ import Testing
         let registration = TandemSession.Registration(anchor: text)
         let history = try KeySetHistory(anchor: first)
         let app = try nodes.connect(to: .secondary, registration) {
-            $0.judgeOffers(to: nodes.app, by: history, on: nodes.clock)
+            $0.judgeOffers(to: nodes.app, on: nodes.clock) { history }
         }
         #expect(try nodes.held()?["version"] == 7)
         #expect(nodes.notes.count { "\($0.message)".hasPrefix("alarm: anchor-conflict") } == 3, "none is the app's")

@@ -38,7 +38,7 @@ import Testing
             apps.append(
                 try nodes.connect(to: .secondary, registration) { client in
                     client.onFrame = Self.take
-                    client.judgeOffers(to: nodes.app, anchor: anchor, with: nodes)
+                    client.judgeOffers(to: nodes.app, on: nodes.clock) { [weak nodes] in nodes?.followed(from: anchor) }
                 })
             nodes.run(until: { [apps, nodes] in
                 apps.allSatisfy {
@@ -170,26 +170,16 @@ import Testing
     }
 }
 
-extension Client {
-    /// Judges what the daemon offers by the chain in the app's directory, as the library does (CFG-93).
-    fileprivate func judgeOffers(to app: ApplicationIdentifier, anchor: [UInt8], with nodes: TwoNodes) {
-        let path = nodes.directory.path("secondary-state/apps/\(app)/\(KeySetChainFile.name)")
-        answerOffers { offer in
-            guard var keys = try? KeySetHistory(anchor: anchor) else { return nil }
-            if let bytes = TemporaryDirectory.read(path), let body = try? PropertyListReader.readDictionary(bytes),
-                let chain = try? KeySetChainFile(body).chain
-            {
-                _ = keys.follow(Array(chain.dropFirst()))
-            }
-            let context = VerificationContext(
-                profile: .full, application: app, role: .secondary, anchor: .trusted(keys), target: offer.target,
-                device: offer.device, now: nodes.clock.wallNow)
-            do throws(VerificationFailure) {
-                return OfferReply(
-                    applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
-            } catch {
-                return OfferReply(error, of: offer.envelope)
-            }
+extension TwoNodes {
+    /// The keys by the chain in the app's directory, as the library follows it (CFG-93).
+    fileprivate func followed(from anchor: [UInt8]) -> KeySetHistory? {
+        guard var keys = try? KeySetHistory(anchor: anchor) else { return nil }
+        let path = directory.path("secondary-state/apps/\(app)/\(KeySetChainFile.name)")
+        if let bytes = TemporaryDirectory.read(path), let body = try? PropertyListReader.readDictionary(bytes),
+            let chain = try? KeySetChainFile(body).chain
+        {
+            _ = keys.follow(Array(chain.dropFirst()))
         }
+        return keys
     }
 }

@@ -115,25 +115,20 @@ final class Client: ByteStreamDelegate {
         to app: ApplicationIdentifier, as role: DeviceRole = .secondary, trusting signer: ConfigurationPrivateKey,
         on clock: ManualScheduler, allowsInvalidSignatures: Bool = false
     ) {
-        judgeOffers(
-            to: app, as: role, by: KeySetHistory(TrustedKeySet(signer.publicKey)), on: clock,
-            allowsInvalidSignatures: allowsInvalidSignatures)
+        let keys = KeySetHistory(TrustedKeySet(signer.publicKey))
+        judgeOffers(to: app, as: role, on: clock, allowsInvalidSignatures: allowsInvalidSignatures) { keys }
     }
 
-    /// The same by a chain of keys.
+    /// The same by the chain of keys of that moment; without one an offer gets no answer.
     func judgeOffers(
-        to app: ApplicationIdentifier, as role: DeviceRole = .secondary, by keys: KeySetHistory,
-        on clock: ManualScheduler, allowsInvalidSignatures: Bool = false
+        to app: ApplicationIdentifier, as role: DeviceRole = .secondary, on clock: ManualScheduler,
+        allowsInvalidSignatures: Bool = false, by keys: @escaping () -> KeySetHistory?
     ) {
         answerOffers { offer in
-            let context = VerificationContext(
-                profile: .full, application: app, role: role, anchor: .trusted(keys), target: offer.target,
-                device: offer.device, now: clock.wallNow, allowsInvalidSignatures: allowsInvalidSignatures)
-            do throws(VerificationFailure) {
-                return OfferReply(
-                    applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
-            } catch {
-                return OfferReply(error, of: offer.envelope)
+            keys().map {
+                OfferReply(
+                    judging: offer, for: app, as: role, by: $0, now: clock.wallNow,
+                    allowsInvalidSignatures: allowsInvalidSignatures)
             }
         }
     }
@@ -151,6 +146,23 @@ final class Client: ByteStreamDelegate {
         }
         guard let body else { return }
         try send(Envelope(.reply, app: envelope.app, pairing: envelope.pairing, id: envelope.id).with(body: body))
+    }
+}
+
+extension OfferReply {
+    /// The library's answer to an offer, by all steps.
+    init(
+        judging offer: ConfigurationOffer, for app: ApplicationIdentifier, as role: DeviceRole, by keys: KeySetHistory,
+        now: WallTime, allowsInvalidSignatures: Bool = false
+    ) {
+        let context = VerificationContext(
+            profile: .full, application: app, role: role, anchor: .trusted(keys), target: offer.target,
+            device: offer.device, now: now, allowsInvalidSignatures: allowsInvalidSignatures)
+        do throws(VerificationFailure) {
+            self = OfferReply(applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
+        } catch {
+            self = OfferReply(error, of: offer.envelope)
+        }
     }
 }
 

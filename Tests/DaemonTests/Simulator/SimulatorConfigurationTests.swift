@@ -28,8 +28,7 @@ import Testing
     private func startApp(anchor: [UInt8]? = nil, allowsInvalidSignatures: Bool = false) throws -> Client {
         let client = try simulation.greet(.secondary)
         let keys = try anchor.map { try KeySetHistory(anchor: $0) } ?? KeySetHistory(TrustedKeySet(signer.publicKey))
-        client.judgeOffers(
-            to: app, by: keys, on: simulation.scheduler, allowsInvalidSignatures: allowsInvalidSignatures)
+        client.judgeOffers(to: app, on: simulation.scheduler, allowsInvalidSignatures: allowsInvalidSignatures) { keys }
         try client.register(
             app,
             TandemSession.Registration(
@@ -195,7 +194,7 @@ import Testing
         #expect(try verdicts(second) == ["applied", "applied"])
         var keys = try KeySetHistory(anchor: anchor)
         #expect(keys.follow([second]) == nil)
-        client.judgeOffers(to: app, by: keys, on: simulation.scheduler)
+        client.judgeOffers(to: app, on: simulation.scheduler) { keys }
         #expect(try verdict(envelope(2, with: successor)) == "old-keyset")
         #expect(try verdict(envelope(2, with: successor, under: 2)) == "applied")
         #expect(try verdicts(holders.revocation(of: successor, under: 2)) == ["applied", "applied"])
