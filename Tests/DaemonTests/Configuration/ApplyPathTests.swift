@@ -137,6 +137,31 @@ import Testing
         #expect(try nodes.held()?["version"] == 4 && nodes.held()?["state"] == "applied")
     }
 
+    /// How far a configuration has come when a daemon starts again.
+    enum Stage: CaseIterable { case accepted, offered, answered }
+
+    @Test(
+        "CFG-35: whichever daemon starts again in the middle, all agree within two seconds of their clock",
+        arguments: [[TwoNodes.Place.primary], [.secondary], [.primary, .secondary]], Stage.allCases)
+    func agreementAfterARestart(places: [TwoNodes.Place], stage: Stage) throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        if stage == .offered { app.answerOffers { _ in nil } }
+        nodes.begin(nodes.primary, "apply", nodes.application(of: try nodes.envelope(2), wait: 1)) { _ in }
+        if stage != .accepted { nodes.run(until: { app.offers.count == 2 }) }
+        for place in places { nodes.stop(place) }
+        let began = nodes.clock.now
+        for place in places { try nodes.start(place) }
+        if !places.contains(.secondary) { app.disconnect() }
+        _ = try nodes.startApp()
+        nodes.run(until: {
+            let row = (try? nodes.rows("desired", of: nodes.primary))?.first
+            return (try? nodes.held()?["version"]) == 2 && row?["reported"] == 2 && row?["verdict"] == "applied"
+        })
+        #expect(nodes.clock.now.since(began) <= .seconds(2), "\(nodes.clock.now.since(began))")
+    }
+
     @Test("CFG-12, CFG-31: an empty configuration is one like any other, and another primary's changes nothing")
     func anEmptyConfiguration() throws {
         defer { nodes.stop() }

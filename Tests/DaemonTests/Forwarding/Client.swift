@@ -16,6 +16,8 @@ import Testing
 final class Client: ByteStreamDelegate {
     let stream: any ByteStream
     private(set) var frames: [Frame] = []
+    /// Whether each frame that comes is remembered.
+    var keepsFrames = true
     private(set) var closeReasons: [CloseReason] = []
     /// Answers what comes; called for each frame after it was remembered.
     var onFrame: ((Client, Frame, Envelope) -> Void)?
@@ -45,7 +47,7 @@ final class Client: ByteStreamDelegate {
         decoder.append(bytes)
         do {
             while let frame = try decoder.next() {
-                frames.append(frame)
+                if keepsFrames { frames.append(frame) }
                 let envelope = try Envelope(reading: frame)
                 onFrame?(self, frame, envelope)
                 if envelope.kind == .configuration { try answer(envelope) }
