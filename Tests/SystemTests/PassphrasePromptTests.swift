@@ -22,7 +22,7 @@ import Testing
         let typed = answers.map { $0.utf8.map { String(format: "%02x", $0) }.joined() }
         let program = try Program(
             "/usr/bin/env",
-            ["python3", "\(folder)/python_client/typist.py", path] + line.split(separator: " ").map(String.init)
+            ["python3", "\(folder)/Support/typist.py", path] + line.split(separator: " ").map(String.init)
                 + ["--answers"] + typed,
             named: "terminal-\(UInt32.random(in: 0 ... .max))", in: workspace)
         let ending = try await program.ending()
