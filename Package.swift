@@ -30,7 +30,8 @@ func room(
 }
 
 // A release starts faster and holds less: relocations packed to a tenth, nothing exported that only a dynamic standard
-// library would look up. Needs the linker that comes with Swift, and Debian 12's C library.
+// library would look up. Needs the linker that comes with Swift, and Debian 12's C library. `-static-libgcc`:
+// Scripts/lib/setup.sh links the C++ library in, which needs it.
 let lean: [LinkerSetting] = [
     .unsafeFlags(
         [

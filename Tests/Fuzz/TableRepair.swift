@@ -1,5 +1,5 @@
 // The fuzzer's own mutations nearly always break the offset table, and a strict reader looks no further. So after most
-// of them the table and the trailer are written anew for whatever objects the bytes now hold; the rest stay broken,
+// of them the table and the trailer are rewritten for whatever objects the bytes now hold; the rest stay broken,
 // because the checks of the table are to be tested too.
 
 @_silgen_name("LLVMFuzzerMutate")

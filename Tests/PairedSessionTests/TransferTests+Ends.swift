@@ -96,7 +96,7 @@ extension TransferTests {
         refuse(try #require(questions.last))
         fixture.daemon.cut()
         fixture.scheduler.advance(by: .milliseconds(1500))
-        // The new connection has asked anew; the word that was to be repeated on the former one is not said beside it.
+        // The new connection has asked again; what was to be repeated on the former one is not sent as well.
         let last = try #require(questions.last)
         fixture.daemon.send(
             try Envelope(.answer, app: fixture.daemon.app, id: last.id, code: 0, command: "subscribe")

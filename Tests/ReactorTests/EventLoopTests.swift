@@ -140,7 +140,7 @@ private final class ReadinessRecorder: ReadinessTarget {
         usleep(1_100_000)
         loop.runOnce()
         #expect(rests.isEmpty)
-        // The next turn begins the rest, which 64 more begin anew, and 40 do not.
+        // The next turn begins the rest: 64 more turns begin another one, and 40 do not.
         for (turns, expected) in [(40, Duration.seconds(1) ..< .seconds(2)), (64, .seconds(2) ..< .seconds(3))] {
             let first = loop.now
             rests = []

@@ -41,7 +41,7 @@ struct StallWatchTests {
         #expect(slow.stalls == 1)
     }
 
-    @Test func `a socket that takes bytes again is not watched, and its next stall counts from anew`() {
+    @Test func `a socket that takes bytes again is not watched, and its next stall counts from its own start`() {
         let connection = Connection(1000)
         watch.watch(connection, on: scheduler)
         scheduler.advance(by: .seconds(25))

@@ -1,5 +1,5 @@
-// One signer, one secondary and one configuration that every case starts from. Keys are made anew in each run: nothing
-// here may depend on which they are.
+// One signer, one secondary and one configuration that every case starts from. Each run makes new keys: nothing here
+// may depend on which they are.
 
 import TandemBase
 import TandemCrypto

@@ -86,7 +86,7 @@ import Testing
         }
         let (rows, isCutOff) = try open(contents(of: fresh), contents(of: fresh + "-wal"))
         store.close()
-        #expect(rows == 200 && !isCutOff, "the log began anew at 4 MiB")
+        #expect(rows == 200 && !isCutOff, "the log began again at 4 MiB")
     }
 
     // MARK: the log of a file

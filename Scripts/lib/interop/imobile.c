@@ -2,7 +2,7 @@
 // The simulator is behind a usbmuxd (usbmux.py), whose address is in USBMUXD_SOCKET_ADDRESS.
 //
 //     imobile ask PORT APP DIR       sends DIR/NN.plist, one after the other's reply, and stores that as NN.reply
-//     imobile answer PORT APP DIR    stores what it reads as NN.message and sends it back, written anew
+//     imobile answer PORT APP DIR    stores what it reads as NN.message and sends it back, encoded again
 //
 // It ends at the first thing that is not as it must be; what it holds then goes with the process.
 #include <libimobiledevice/libimobiledevice.h>

@@ -2,7 +2,7 @@
 is behind a usbmuxd (usbmux.py), whose address is in USBMUXD_SOCKET_ADDRESS.
 
     pymobile.py ask PORT APP DIR       sends DIR/NN.plist, one after the other's reply, and stores that as NN.reply
-    pymobile.py answer PORT APP DIR    stores what it reads as NN.message and sends it back, written anew
+    pymobile.py answer PORT APP DIR    stores what it reads as NN.message and sends it back, encoded again
     pymobile.py refused PORT APP DIR   that the library's XML lists are refused by name (FRM-6 a)
 """
 import asyncio

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Generated values, each written by plistlib, by libplist where it is installed, by hand in the canonical form and by
-hand in a form that only just keeps the profile. A vector file like the kept ones, made anew for each run.
+hand in a form that only just keeps the profile. A vector file like the kept ones, made for each run.
 
     generated.py COUNT SEED FILE
 """

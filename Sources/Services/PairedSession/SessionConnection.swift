@@ -30,7 +30,7 @@ final class SocketDialer: Dialer {
     private let addresses: [SocketAddress]
     private let loop: EventLoop
     private var attempt: StreamConnector?
-    /// Of the last attempt that is over, so that there is always a reason to tell.
+    /// Errors of the last completed attempt: kept while the next one runs, so that a report always has a reason.
     private var failures: [String] = []
 
     var failure: String? { failures.isEmpty ? nil : failures.joined(separator: "; ") }

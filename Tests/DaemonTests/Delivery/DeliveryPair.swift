@@ -235,7 +235,7 @@ struct DeliveryPair {
         Issue.record("the condition did not hold within a minute")
     }
 
-    /// Links anew and lets time pass until everything has come again that was lost.
+    /// Links again and lets time pass until everything has come again that was lost.
     func heal() {
         for device in [sender, receiver] { device.copies = { _ in 1 } }
         sender.unlink()

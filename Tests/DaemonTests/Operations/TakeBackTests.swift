@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test
-    func `SES-73: an app that was removed registers anew, gets what is sent from then on, and needs a higher version`()
+    func `SES-73: an app that was removed registers again, gets what is sent from then on, and needs a higher version`()
         throws
     {
         defer { nodes.stop() }

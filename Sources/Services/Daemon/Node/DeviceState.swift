@@ -23,7 +23,7 @@ struct DeviceState {
     /// - Parameter isShared: other users' host apps must reach their own directories below this one.
     static func open(path: String, isShared: Bool) throws(NodeError) -> DeviceState {
         let opened = try lockedDirectory(path, isShared: isShared)
-        // OpenSSL and SQLite need milliseconds each for their beginnings: at the same time.
+        // OpenSSL and SQLite each take milliseconds to start, so they start in parallel.
         var found = Result<DeviceKeys?, NodeError>.success(nil)
         let store = try openStore(opened.directory) {
             found = Result { () throws(NodeError) in try DeviceKeys.find(in: opened.directory) }
