@@ -66,7 +66,7 @@ final class TwoDevices {
 
     /// Whether the hub reports an active pairing with a link, now or soon.
     func isLinked(within limit: Duration = .seconds(20)) async throws -> Bool {
-        let end = ContinuousClock().now + limit
+        let end = ContinuousClock().now + limit * Load.factor
         while ContinuousClock().now < end {
             let status = try await status(of: "hub")
             if status.contains("\"state\":\"active\""), !status.contains("\"reason\":\"no-link\"") { return true }
@@ -107,7 +107,7 @@ final class TwoDevices {
 
     /// Whether a message from one of the two is answered, now or soon.
     func isAnswered(from name: String, within limit: Duration = .seconds(20)) async throws -> Bool {
-        let end = ContinuousClock().now + limit
+        let end = ContinuousClock().now + limit * Load.factor
         repeat {
             let sent = try await run(name, "send", "--app", Self.app, "--timeout", "2s", #"{"are":"you there"}"#)
             if sent.status == 0 { return true }
