@@ -190,17 +190,25 @@ measure_hostile() {
     done
 }
 
-# What an app pays for its typed settings, in process.
-measure_settings() {
-    local round name result
+# in_process TABLE NAME...: figures that the driver takes by these names, all of one table.
+in_process() {
+    local table=$1 round part name result
+    shift
     for ((round = 1; round <= rounds; round++)); do
-        taskset -c 1 "$driver" settings >"$logs/settings"
-        while read -r result; do
-            name=$(sed -nE 's/.*"operation":"([^"]+)".*/\1/p' <<<"$result")
-            note settings "$name" 0 "$round" "$result"
-        done <"$logs/settings"
+        for part in "$@"; do
+            taskset -c 1 "$driver" "$part" >"$logs/$part"
+            while read -r result; do
+                name=$(sed -nE 's/.*"operation":"([^"]+)".*/\1/p' <<<"$result")
+                note "$table" "$name" 0 "$round" "$result"
+            done <"$logs/$part"
+        done
     done
 }
+
+# What an app pays for its typed settings.
+measure_settings() { in_process settings settings; }
+# What a thousand secondaries cost their primary, and what they need themselves.
+measure_fleet() { in_process fleet fleet desired; }
 
 table_of() {
     local script=$here/$1.sh

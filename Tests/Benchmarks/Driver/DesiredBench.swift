@@ -43,9 +43,9 @@ struct DesiredBench {
 
     func report() throws {
         let rounds = Rounds(count: 5)
-        try rounds.figure("desired state read", over: [()]) { Sink.keep(try restored()) }.report()
+        try rounds.figure("desired state of 1,000 x 20, read", over: [()]) { Sink.keep(try restored()) }.report()
         var state = try restored()
-        try rounds.figure("desired state compared", over: [()]) {
+        try rounds.figure("desired state of 1,000 x 20, compared", over: [()]) {
             for addressee in addressees {
                 let transition = state.linked(
                     addressee, isUnderWay: { _ in false }, at: Linux.wallTime, identifier: { .random() })

@@ -8,7 +8,7 @@
 //     tandem-bench settings                  reading, loading and changing typed settings
 //     tandem-bench settings read TIMES       reading alone, for Scripts/test counts
 //     tandem-bench desired                   1,000 secondaries x 20 apps compared with the desired state
-//     tandem-bench fleet                     one configuration to 1,000 secondaries, and 100 rotations followed
+//     tandem-bench fleet                     one configuration to 1,000 secondaries that verify it, and 100 rotations
 
 import Glibc
 import TandemCrypto
