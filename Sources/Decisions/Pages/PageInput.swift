@@ -15,6 +15,8 @@ package struct PageInput: Sendable, Equatable {
     package private(set) var errors: [String: String] = [:]
     /// The texts that a person has changed, by key, for the page that shows a refused form again; none of a secret.
     package private(set) var typed: [String: String] = [:]
+    /// The keys of refused fields that draw attention to themselves.
+    package private(set) var shaking: Set<String> = []
 
     /// Reads and judges the fields of a page as a whole.
     /// - Parameters:
@@ -64,6 +66,19 @@ package struct PageInput: Sendable, Equatable {
     /// Adds mistakes that the input as a whole makes; what a field says itself stays.
     package mutating func add(_ more: [SettingError]) {
         for error in more where errors[error.property] == nil { errors[error.property] = error.description }
+    }
+
+    /// Adds what the app's own checks do not take (PAG-26).
+    /// - Parameter view: the page with the replacements as its values: what stands in the fields.
+    package mutating func refuse(_ refusals: [PageRefusal], in view: PageView) {
+        for refusal in refusals {
+            errors[refusal.key] = refusal.text
+            if refusal.shakes { shaking.insert(refusal.key) }
+            guard refusal.replacement != nil,
+                let row = view.rows.first(where: { $0.key == refusal.key && $0.isEditable && !$0.isSecret })
+            else { continue }
+            typed[refusal.key] = row.input
+        }
     }
 
     private mutating func read(_ text: String, _ field: Field) {

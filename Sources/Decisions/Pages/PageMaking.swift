@@ -152,7 +152,8 @@ private struct PageMaking {
             author: known?.author, tag: known?.tag ?? [], allowsNothing: declaration?.allowsNothing ?? false,
             lock: lock,
             needsRestart: declaration?.needsRestart ?? false, isSecret: isSecret,
-            error: specifier.key.flatMap { request.errors[$0] } ?? error(declaration, value))
+            error: specifier.key.flatMap { request.errors[$0] } ?? error(declaration, value),
+            press: kind == .button ? specifier.key.flatMap { request.buttons.contains($0) ? $0 : nil } : nil)
     }
 
     /// A button's title is the value of its key, if it has one.

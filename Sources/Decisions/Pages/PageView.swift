@@ -56,6 +56,8 @@ package struct PageRequest: Sendable {
     package var hidden: Set<String>
     /// Choices of a running app, in the place of the page's.
     package var choices: [String: [SettingChoice]]
+    /// The keys of the buttons that the running app takes presses of.
+    package var buttons: Set<String> = []
     /// Texts of refused input, by key, in the place of those of the values in force.
     package var errors: [String: String]
     /// Whether the page is that of an item, which leads to no other page and has no lists (PAG-21).
@@ -138,6 +140,8 @@ package struct PageView: Sendable, Equatable {
         package let isSecret: Bool
         /// The rule that the value breaks, or why input was refused.
         package let error: String?
+        /// The key of a button that can be pressed now; nil for any other row.
+        package let press: String?
 
         package var isEditable: Bool { lock == nil }
 

@@ -61,7 +61,11 @@ package struct SettingsBundle: Sendable {
 
     /// The defaults of all properties: the pages' where they have a valid one, else the declared ones.
     package mutating func defaults(of schema: SettingsSchema) -> [SettingValue] {
-        for key in keys where schema.place(of: key) == nil { faults.add(.noProperty(key: key)) }
+        // A button's key names the button, and need not have a value.
+        let buttons = Set(tree.named.filter { $0.1.kind == .button }.map { Array($0.0.utf8) })
+        for key in keys where schema.place(of: key) == nil && !buttons.contains(Array(key.utf8)) {
+            faults.add(.noProperty(key: key))
+        }
         return schema.declarations.indices.map { place in
             let declaration = schema.declarations[place]
             guard let value = defaults[declaration.name] else { return declaration.initialValue }

@@ -1,0 +1,336 @@
+// Questions of a daemon to a running app about its pages, and the app's answers (Protocol/Pages.md PAG-24 to PAG-28).
+// One type writes and reads each of them, so that library and daemon agree. An answer of another form is none: the
+// declared rules and the stored pages decide then.
+
+package import TandemPropertyList
+package import TandemSettings
+
+/// A question to a running app.
+package enum PageQuestion: Sendable, Equatable {
+    /// The kinds, by the words of `register` (Session SES-80).
+    package enum Kind: String, Sendable, CaseIterable {
+        case page, press, validate
+    }
+
+    /// The app's decisions about its pages at this moment.
+    case page
+    /// A person has pressed the button with this key.
+    case press(String)
+    /// The stored forms that a person wants to set; the declared rules take them.
+    case validate(PropertyListDictionary)
+
+    /// Bytes of an answer (LIM-129).
+    package static let answerLimit = 65_536
+    /// Questions of one asker to one app that wait while another one is open (LIM-129).
+    package static let waitingLimit = 8
+
+    private static let (word, key, values, answer) = (
+        "tandem.question", "tandem.key", "tandem.values", "tandem.answer"
+    )
+
+    package var kind: Kind {
+        switch self {
+        case .page: .page
+        case .press: .press
+        case .validate: .validate
+        }
+    }
+
+    /// The time from the question to its answer (LIM-129). A page is not kept waiting for long.
+    package var timeLimit: Duration { kind == .page ? .seconds(1) : .seconds(5) }
+
+    /// Whether a session message is a question, well-formed or not: then it is never shown to the app itself.
+    package static func isClaimed(by message: PropertyListDictionary) -> Bool { message[word] != nil }
+
+    /// The body of the frame.
+    package var message: PropertyListDictionary {
+        var message: PropertyListDictionary = [:]
+        message[Self.word] = .string(kind.rawValue)
+        switch self {
+        case .page: break
+        case .press(let key): message[Self.key] = .string(key)
+        case .validate(let values): message[Self.values] = .dictionary(values)
+        }
+        return message
+    }
+
+    /// Reads a question; nil for one of another form.
+    package init?(_ message: PropertyListDictionary) {
+        switch message[Self.word]?.stringValue.flatMap({ Kind(rawValue: $0) }) {
+        case .page: self = .page
+        case .press:
+            guard let key = message[Self.key]?.stringValue else { return nil }
+            self = .press(key)
+        case .validate:
+            guard let values = message[Self.values]?.dictionaryValue else { return nil }
+            self = .validate(values)
+        case nil: return nil
+        }
+    }
+
+    /// The body of a reply with an answer.
+    package static func reply(_ body: PropertyListDictionary) -> PropertyListDictionary {
+        var reply: PropertyListDictionary = [:]
+        reply[answer] = .dictionary(body)
+        return reply
+    }
+
+    /// The answer in the bytes of a reply; nil if they are too many, or none.
+    package static func answer(in bytes: [UInt8]) -> PropertyListDictionary? {
+        guard bytes.count <= answerLimit, let reply = try? PropertyListReader.readDictionary(bytes) else { return nil }
+        return reply[answer]?.dictionaryValue
+    }
+}
+
+/// An app's decisions about its pages at one moment: the answer to ``PageQuestion/page``.
+package struct RunningPage: Sendable, Equatable {
+    /// A choice of a running app.
+    package struct Choice: Sendable, Equatable {
+        package let label: String
+        /// Its stored form.
+        package let value: PropertyListValue
+
+        package init(label: String, value: PropertyListValue) { (self.label, self.value) = (label, value) }
+    }
+
+    /// The keys of rows and sections that are not shown.
+    package var hidden: Set<String>
+    /// By key, in the place of the page's.
+    package var choices: [String: [Choice]]
+    /// The keys of the buttons that can be pressed.
+    package var buttons: Set<String>
+
+    package init(hidden: Set<String> = [], choices: [String: [Choice]] = [:], buttons: Set<String> = []) {
+        (self.hidden, self.choices, self.buttons) = (hidden, choices, buttons)
+    }
+
+    package var body: PropertyListDictionary {
+        var all: PropertyListDictionary = [:]
+        for (key, list) in choices {
+            all[key] = .array(list.map { ["label": .string($0.label), "value": $0.value] })
+        }
+        return [
+            "hidden": .array(hidden.sorted().map { .string($0) }), "choices": .dictionary(all),
+            "buttons": .array(buttons.sorted().map { .string($0) }),
+        ]
+    }
+
+    /// Reads an answer; nil for one of another form.
+    package init?(_ body: PropertyListDictionary) {
+        guard let hidden = Self.texts(body["hidden"]), let buttons = Self.texts(body["buttons"]),
+            let lists = (body["choices"] ?? .dictionary([:])).dictionaryValue
+        else { return nil }
+        var all: [String: [Choice]] = [:]
+        for (key, list) in lists {
+            guard let entries = list.arrayValue else { return nil }
+            let choices = entries.compactMap(Self.choice)
+            guard choices.count == entries.count else { return nil }
+            all[key] = choices
+        }
+        self.init(hidden: hidden, choices: all, buttons: buttons)
+    }
+
+    private static func texts(_ value: PropertyListValue?) -> Set<String>? {
+        guard let value else { return [] }
+        guard let entries = value.arrayValue else { return nil }
+        let texts = entries.compactMap(\.stringValue)
+        return texts.count == entries.count ? Set(texts) : nil
+    }
+
+    private static func choice(_ entry: PropertyListValue) -> Choice? {
+        guard let label = entry.dictionaryValue?["label"]?.stringValue, let value = entry.dictionaryValue?["value"]
+        else { return nil }
+        return Choice(label: label, value: value)
+    }
+}
+
+/// The answer to ``PageQuestion/press(_:)``.
+package enum PressAnswer: Sendable, Equatable {
+    /// The app has done it; a text for the person, if there is something to say.
+    case done(String?)
+    /// The app does not do it now, and why.
+    case refused(String)
+
+    package var body: PropertyListDictionary {
+        switch self {
+        case .done(let text?): ["done": true, "text": .string(text)]
+        case .done(nil): ["done": true]
+        case .refused(let text): ["done": false, "text": .string(text)]
+        }
+    }
+
+    /// Reads an answer; nil for one of another form.
+    package init?(_ body: PropertyListDictionary) {
+        guard let isDone = body["done"]?.booleanValue else { return nil }
+        let text = body["text"]?.stringValue
+        self = isDone ? .done(text) : .refused(text ?? "")
+    }
+}
+
+// MARK: - Checks
+
+extension PageValidation {
+    private enum Word: String {
+        case ok, replaced, failed, shake
+    }
+
+    /// The form in the answer to ``PageQuestion/validate(_:)``.
+    package var dictionary: PropertyListDictionary {
+        var form: PropertyListDictionary = [:]
+        switch self {
+        case .ok: form["result"] = .string(Word.ok.rawValue)
+        case .replaced(let value): (form["result"], form["value"]) = (.string(Word.replaced.rawValue), value)
+        case .failed(let text, let value), .failedWithShake(let text, let value):
+            let word: Word = if case .failed = self { .failed } else { .shake }
+            (form["result"], form["text"], form["value"]) = (.string(word.rawValue), .string(text), value)
+        }
+        return form
+    }
+
+    /// Reads a result; nil for one of another form.
+    package init?(_ form: PropertyListDictionary) {
+        let (text, value) = (form["text"]?.stringValue ?? "", form["value"])
+        switch form["result"]?.stringValue.flatMap({ Word(rawValue: $0) }) {
+        case .ok: self = .ok
+        case .replaced:
+            guard let value else { return nil }
+            self = .replaced(value)
+        case .failed: self = .failed(text, replacement: value)
+        case .shake: self = .failedWithShake(text, replacement: value)
+        case nil: return nil
+        }
+    }
+}
+
+/// A value that the app's own check does not take.
+package struct PageRefusal: Sendable, Equatable {
+    package let key: String
+    /// The app's reason.
+    package let text: String
+    /// Whether the field draws attention to itself.
+    package let shakes: Bool
+    /// The stored form that stands in the field; nil for what was typed, and for a secret.
+    package let replacement: PropertyListValue?
+
+    package init(key: String, text: String, shakes: Bool = false, replacement: PropertyListValue? = nil) {
+        self.key = key
+        self.text = text.isEmpty ? "The app does not take it." : text
+        (self.shakes, self.replacement) = (shakes, replacement)
+    }
+
+    /// The refusals of a failed `settings-set` (Control CTL-60), in the order of their keys.
+    package static func all(in checks: PropertyListDictionary) -> [PageRefusal] {
+        checks.map { key, form in
+            PageRefusal(
+                key: key, text: form.dictionaryValue?["text"]?.stringValue ?? "",
+                shakes: form.dictionaryValue?["shake"]?.booleanValue ?? false,
+                replacement: form.dictionaryValue?["value"])
+        }
+    }
+
+    /// The form in the answer.
+    package var dictionary: PropertyListDictionary {
+        var form: PropertyListDictionary = ["text": .string(text)]
+        if shakes { form["shake"] = true }
+        form["value"] = replacement
+        return form
+    }
+}
+
+/// The app's own checks of an edit (PAG-26): refusals, or the values that it sets in the places of others.
+package struct CheckedEdit: Sendable, Equatable {
+    /// The values that the app has put in the places of others. The declared rules judge them again.
+    package private(set) var replacements: PropertyListDictionary = [:]
+    /// With one refusal nothing may be set.
+    package private(set) var refusals: [PageRefusal] = []
+
+    /// - Parameters:
+    ///   - asked: the values of the question.
+    ///   - answer: its answer. A value without a result is as it should be.
+    ///   - secrets: the keys of which no value is shown.
+    /// - Returns: nil for an answer of another form.
+    package init?(_ asked: PropertyListDictionary, _ answer: PropertyListDictionary, secrets: Set<String>) {
+        guard let results = answer["results"]?.dictionaryValue else { return nil }
+        for (key, value) in asked {
+            guard let form = results[key] else { continue }
+            guard let result = form.dictionaryValue.flatMap({ PageValidation($0) }) else { return nil }
+            switch result {
+            case .ok: break
+            case .replaced(let other):
+                if other != value { replacements[key] = other }
+            case .failed(let text, let other), .failedWithShake(let text, let other):
+                let shakes = if case .failedWithShake = result { true } else { false }
+                refusals.append(
+                    PageRefusal(
+                        key: key, text: text, shakes: shakes, replacement: secrets.contains(key) ? nil : other))
+            }
+        }
+    }
+}
+
+// MARK: - For renderers
+
+/// The app behind a page, as far as its daemon could ask it.
+package enum RunningState: Sendable, Equatable {
+    /// It runs, and this is its answer.
+    case running(RunningPage)
+    /// It runs, and has no hooks.
+    case withoutHooks
+    case notRunning
+    /// It runs, and has not answered in time.
+    case noAnswer
+    /// It is the app of another device.
+    case elsewhere
+    /// The daemon does not know the question.
+    case unknown
+
+    /// Reads the answer to `settings-page` (Control CTL-59).
+    package init(_ body: PropertyListDictionary) {
+        switch body["state"]?.stringValue {
+        case "running": self = RunningPage(body).map { .running($0) } ?? .noAnswer
+        case "without-hooks": self = .withoutHooks
+        case "stopped": self = .notRunning
+        case "silent": self = .noAnswer
+        default: self = .unknown
+        }
+    }
+
+    package var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [:]
+        switch self {
+        case .running(let page):
+            body = page.body
+            body["state"] = "running"
+        case .withoutHooks: body["state"] = "without-hooks"
+        case .notRunning: body["state"] = "stopped"
+        case .noAnswer: body["state"] = "silent"
+        case .elsewhere, .unknown: break
+        }
+        return body
+    }
+
+    /// A sentence for people about what the page lacks; nil if it lacks nothing.
+    package var note: String? {
+        switch self {
+        case .running, .withoutHooks, .unknown: nil
+        case .notRunning: "The app does not run: this page is without its buttons, its own checks and choices."
+        case .noAnswer: "The app does not answer: this page is without its buttons, its own checks and choices."
+        case .elsewhere: "The app runs on another device: this page is without its buttons and its own choices."
+        }
+    }
+}
+
+extension PageRequest {
+    /// Takes what the running app has decided, in the types of its properties; nothing of one that has not answered.
+    package mutating func take(_ state: RunningState, _ schema: SettingsSchema) {
+        let page = if case .running(let page) = state { page } else { RunningPage() }
+        (hidden, buttons) = (page.hidden, page.buttons)
+        choices = page.choices.reduce(into: [:]) { all, list in
+            guard let place = schema.place(of: list.key) else { return }
+            let declaration = schema.declarations[place]
+            all[list.key] = list.value.compactMap { choice in
+                declaration.value(stored: choice.value).map { SettingChoice(label: choice.label, value: $0) }
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+// Questions to a running app about its pages: each is read as it was written, what has another form is none, and what
+// the answers do to an edit and to a view.
+
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@Suite struct PageQuestionTests {
+    @Test("PAG-24: a question is read as it was written, and one of another form is none")
+    func questions() throws {
+        for question: PageQuestion in [.page, .press("test"), .validate(["volume": 7]), .validate([:])] {
+            #expect(PageQuestion(question.message) == question && PageQuestion.isClaimed(by: question.message))
+        }
+        let others: [PropertyListDictionary] = [
+            [:], ["tandem.question": "press"], ["tandem.question": "validate", "tandem.values": 7],
+            ["tandem.question": "press", "tandem.key": 1], ["tandem.question": "later"], ["tandem.question": 1],
+        ]
+        for message in others { #expect(PageQuestion(message) == nil, "\(message)") }
+        #expect(!PageQuestion.isClaimed(by: ["tandem.reload": true]))
+    }
+
+    @Test("PAG-25, LIM-129: an answer of 65,536 bytes is read, and a larger one, or one of another form, is none")
+    func answers() throws {
+        func bytes(_ count: Int) throws -> [UInt8] {
+            let empty = try PropertyListWriter.write(PageQuestion.reply(["text": ""]))
+            let text = String(repeating: "x", count: count - empty.count - 8)
+            let whole = try PropertyListWriter.write(PageQuestion.reply(["text": .string(text)]))
+            let more = String(repeating: "x", count: count - whole.count)
+            return try PropertyListWriter.write(PageQuestion.reply(["text": .string(text + more)]))
+        }
+        let largest = try bytes(65_536)
+        #expect(largest.count == 65_536 && PageQuestion.answer(in: largest) != nil)
+        #expect(PageQuestion.answer(in: try bytes(65_537)) == nil)
+        #expect(PageQuestion.answer(in: [1, 2, 3]) == nil)
+        let other: PropertyListDictionary = ["tandem.verdict": "applied"]
+        #expect(PageQuestion.answer(in: try PropertyListWriter.write(other)) == nil)
+        let page = RunningPage(
+            hidden: ["a"], choices: ["b": [.init(label: "One", value: 1)]], buttons: ["c", "d"])
+        #expect(RunningPage(page.body) == page && RunningPage([:]) == RunningPage())
+        for body: PropertyListDictionary in [
+            ["hidden": 1], ["hidden": [1]], ["choices": 1], ["buttons": ["a", 2]], ["choices": ["b": 1]],
+            ["choices": ["b": [1]]],
+            ["choices": ["b": [["label": "x"]]]], ["choices": ["b": [["value": 1]]]],
+        ] { #expect(RunningPage(body) == nil, "\(body)") }
+        for answer: PressAnswer in [.done(nil), .done("It sounds."), .refused("No.")] {
+            #expect(PressAnswer(answer.body) == answer)
+        }
+        #expect(PressAnswer([:]) == nil && PressAnswer(["done": 1]) == nil)
+    }
+
+    @Test("PAG-19, PAG-26: a value is stored, replaced or refused with text and shake, as the app's answer says")
+    func checks() throws {
+        let asked: PropertyListDictionary = ["a": 1, "b": 2, "c": 3, "d": 4]
+        func answer(_ results: [String: PageValidation]) -> PropertyListDictionary {
+            var all: PropertyListDictionary = [:]
+            for (key, result) in results { all[key] = .dictionary(result.dictionary) }
+            return ["results": .dictionary(all)]
+        }
+        let taken = try #require(
+            CheckedEdit(
+                asked, answer(["a": .ok, "b": .replaced(5), "c": .replaced(3), "x": .replaced(9)]), secrets: []))
+        #expect(taken.replacements == ["b": 5] && taken.refusals.isEmpty)
+        let refused = try #require(
+            CheckedEdit(
+                asked, answer(["b": .failed("", replacement: 6), "c": .failedWithShake("No.", replacement: nil)]),
+                secrets: ["b"]))
+        #expect(
+            refused.refusals == [
+                PageRefusal(key: "b", text: "The app does not take it."),
+                PageRefusal(key: "c", text: "No.", shakes: true),
+            ])
+        let shown = PageRefusal(key: "b", text: "No.", shakes: true, replacement: 6)
+        #expect(PageRefusal.all(in: ["b": .dictionary(shown.dictionary)]) == [shown])
+        for results: PropertyListValue in [
+            1, ["a": 1], ["a": [:]], ["a": ["result": "later"]], ["a": ["result": "replaced"]],
+        ] { #expect(CheckedEdit(asked, ["results": results], secrets: []) == nil, "\(results)") }
+        #expect(CheckedEdit(asked, [:], secrets: []) == nil)
+    }
+
+    private static let page = [
+        Specifier(.group, ["Key": "group", "Title": "Sound"]), Specifier(.textField, ["Key": "name"]),
+        Specifier(.multiValue, ["Key": "tone", "DefaultValue": "a"]), Specifier(.group, ["Title": "More"]),
+        Specifier(.button, ["Key": "test", "Title": "Test"]), Specifier(.button, ["Key": "other", "Title": "Other"]),
+    ]
+
+    private func view(_ state: RunningState, on page: [Specifier] = Self.page) throws -> PageView {
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            name == PageTree.root ? ["PreferenceSpecifiers": .array(page.map { .dictionary($0.entries) })] : nil
+        }
+        let schema = SettingsSchema(page.filter { $0.kind != .button }.compactMap { $0.declaration() })
+        var request = PageRequest()
+        request.take(state, schema)
+        return try #require(PageView.make(tree, schema, request))
+    }
+
+    @Test("PAG-14, PAG-17, PAG-27: hidden keys, choices and buttons of the moment count, in the property's type")
+    func running() throws {
+        let page = RunningPage(
+            hidden: ["name"],
+            choices: ["tone": [.init(label: "Low", value: "a"), .init(label: "Number", value: 7)], "no": []],
+            buttons: ["test", "none"])
+        let shown = try view(.running(page))
+        #expect(!shown.rows.contains { $0.key == "name" } && shown.rows.compactMap(\.press) == ["test"])
+        guard case .choice(let choices)? = shown.rows.first(where: { $0.key == "tone" })?.kind else {
+            Issue.record("no choice")
+            return
+        }
+        #expect(choices.options.map(\.title) == ["Low"] && choices.selected == 0)
+        #expect(try view(.running(RunningPage(hidden: ["group"]))).groups.map(\.title) == ["More"])
+    }
+
+    @Test("PAG-28: without an answer the page is whole, has no button to press, and says what it lacks")
+    func absent() throws {
+        for state: RunningState in [.notRunning, .noAnswer, .elsewhere] {
+            let shown = try view(state)
+            #expect(shown.rows.count == 4 && shown.rows.allSatisfy { $0.press == nil } && state.note != nil)
+        }
+        #expect(RunningState.withoutHooks.note == nil && RunningState.running(RunningPage()).note == nil)
+        let page = RunningPage(hidden: ["a"], buttons: ["b"])
+        for state: RunningState in [.running(page), .withoutHooks, .notRunning, .noAnswer] {
+            #expect(RunningState(state.body) == state)
+        }
+        #expect(RunningState(["state": "running", "hidden": 1]) == .noAnswer && RunningState([:]) == .unknown)
+    }
+
+    @Test("PAG-4: a button's key need not be a property")
+    func buttonKeys() throws {
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            name == PageTree.root
+                ? [
+                    "PreferenceSpecifiers": [
+                        ["Type": "IASKButtonSpecifier", "Key": "test", "Title": "Test"],
+                        ["Type": "PSTextFieldSpecifier", "Key": "name"],
+                    ]
+                ] : nil
+        }
+        var bundle = SettingsBundle(tree)
+        _ = bundle.defaults(of: SettingsSchema([]))
+        #expect(bundle.problems == [.noProperty(key: "name")])
+    }
+}
