@@ -34,13 +34,16 @@ struct BodyTests {
         #expect(try RegistrationAnswer(body: answer.body(now: now), now: now) == answer)
     }
 
-    @Test("SES-5, SES-71: register is read as it was written, with the stated defaults")
+    @Test("SES-5, SES-71, SES-80: register is read as it was written, with the stated defaults")
     func registerRoundTrip() throws {
         let full = Registration(
             receives: false, anchor: "PEM", identifier: try CustomIdentifier("x"), allowsInvalidSignatures: true,
-            schema: Array(repeating: 1, count: 32))
+            schema: Array(repeating: 1, count: 32), questions: try #require(ProvidedNames(["press", "later"])))
         #expect(try Registration(body: full.body) == full)
         #expect(try Registration(body: [:]) == Registration())
+        for wrong: PropertyListValue in ["press", [1], [""], .array((0..<17).map { .string("\($0)") })] {
+            #expect(throws: WireError.self) { try Registration(body: ["questions": wrong]) }
+        }
     }
 
     @Test("SET-84 LIM-107: the manifest's texts travel with the features, and other texts are refused")

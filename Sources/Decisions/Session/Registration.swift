@@ -17,11 +17,13 @@ package struct Registration: Sendable, Equatable {
     package let features: ApplicationFeatures
     /// SHA-256 of the document that describes the app's properties; nil if it has none.
     package let schema: [UInt8]?
+    /// The kinds of questions about its pages that the app answers while it runs (SES-80).
+    package let questions: ProvidedNames
 
     package init(
         receives: Bool = true, anchor: String? = nil, identifier: CustomIdentifier? = nil,
         allowsInvalidSignatures: Bool = false, features: ApplicationFeatures = ApplicationFeatures(),
-        schema: [UInt8]? = nil
+        schema: [UInt8]? = nil, questions: ProvidedNames = .none
     ) {
         self.receives = receives
         self.anchor = anchor
@@ -29,6 +31,7 @@ package struct Registration: Sendable, Equatable {
         self.allowsInvalidSignatures = allowsInvalidSignatures
         self.features = features
         self.schema = schema
+        self.questions = questions
     }
 
     package var body: PropertyListDictionary {
@@ -38,6 +41,7 @@ package struct Registration: Sendable, Equatable {
         if allowsInvalidSignatures { body["allowsInvalidSignatures"] = .boolean(true) }
         features.write(to: &body)
         if let schema { body["schema"] = .data(schema) }
+        questions.write("questions", to: &body)
         return body
     }
 
@@ -49,6 +53,7 @@ package struct Registration: Sendable, Equatable {
         allowsInvalidSignatures = try fields.boolean("allowsInvalidSignatures", absent: false)
         features = try ApplicationFeatures(fields)
         schema = try fields.optionalDigest("schema")
+        questions = try ProvidedNames("questions", in: fields)
     }
 }
 
@@ -182,6 +187,21 @@ package struct ProvidedNames: Sendable, Equatable {
     private static func isName(_ name: String) -> Bool {
         (1...Limits.providedName).contains(name.utf8.count) && !name.utf8.contains(0)
     }
+
+    /// Adds the names to a body; none are left out.
+    fileprivate func write(_ key: String, to body: inout PropertyListDictionary) {
+        if !names.isEmpty { body[key] = .array(names.map { .string($0) }) }
+    }
+
+    /// The names under a key of a body; none without it.
+    fileprivate init(_ key: String, in fields: BodyFields) throws(WireError) {
+        let names = try fields.optional(key, "at most 16 strings of 1-64 bytes without NUL") { value in
+            value.arrayValue.map { $0.compactMap(\.stringValue) }.flatMap { names in
+                names.count == value.arrayValue?.count ? ProvidedNames(names) : nil
+            }
+        }
+        self = names ?? .none
+    }
 }
 
 /// The features that an app declares to its counterparts.
@@ -203,18 +223,13 @@ package struct ApplicationFeatures: Sendable, Equatable {
     /// Adds what differs from nothing.
     func write(to body: inout PropertyListDictionary) {
         if hasComplication { body["complication"] = .boolean(true) }
-        if !provides.names.isEmpty { body["provides"] = .array(provides.names.map { .string($0) }) }
+        provides.write("provides", to: &body)
         identity.write(to: &body)
     }
 
     init(_ fields: BodyFields) throws(WireError) {
         hasComplication = try fields.boolean("complication", absent: false)
-        let names = try fields.optional("provides", "at most 16 strings of 1-64 bytes without NUL") { value in
-            value.arrayValue.map { $0.compactMap(\.stringValue) }.flatMap { names in
-                names.count == value.arrayValue?.count ? ProvidedNames(names) : nil
-            }
-        }
-        provides = names ?? .none
+        provides = try ProvidedNames("provides", in: fields)
         identity = try ApplicationIdentity(fields)
     }
 }

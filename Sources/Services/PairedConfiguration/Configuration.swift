@@ -100,6 +100,10 @@ open class Configuration: @unchecked Sendable {
     /// files. Called once, by the initialiser.
     open var settingsBundle: String? { nil }
 
+    /// Override to take part in the pages while the app runs: buttons, checks of typed values, choices and hidden keys.
+    /// Called once, when this configuration is installed on a session; the closures are kept as long as that.
+    open var pageHooks: PageHooks { PageHooks() }
+
     /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this
     /// app, or a key set (`TANDEM KEY SET`, from `tandem keyset export --swift`), whose keys can be replaced and
     /// revoked. nil, the default, means that no signed configuration is taken. Appfigurate's `publicKey`.
@@ -323,6 +327,9 @@ extension Configuration {
     }
 
     private var conversion: SettingConversion { ConversionRules(self).conversion }
+
+    /// The answers to the daemon's questions about the pages.
+    func runner(_ hooks: PageHooks) -> PageHookRunner { PageHookRunner(hooks, store.schema) }
 
     /// The mirror of the synced settings.
     func mirror(on session: PairedSession) -> SettingsMirror? {

@@ -60,11 +60,13 @@ extension Configuration {
         let schema = announcedSchema.map {
             InstalledConfiguration.Schema(digest: SHA256.digest($0.bytes), document: $0.bytes)
         }
+        let hooks = pageHooks
+        let runner = runner(hooks)
         try session.core.install(
             InstalledConfiguration(
                 anchor: { self.publicKey(for: $0) }, identifier: customIdentifier,
                 allowsInvalidSignatures: allowsInvalidSignatures, identity: type(of: self).manifest.identity,
-                schema: schema,
+                schema: schema, questions: hooks.questions,
                 load: { role, directory, loaded in
                     ConfigurationThread.run {
                         self.load(application: application, role: role, directory: directory)
@@ -72,7 +74,10 @@ extension Configuration {
                         loaded()
                     }
                 },
-                take: { message in ConfigurationThread.run { self.answer(message) } }, follow: { mirror?.follow($0) }))
+                take: { message in
+                    // In the order of the thread: no hook is called before the values are loaded.
+                    ConfigurationThread.run { if !runner.take(message) { self.answer(message) } }
+                }, follow: { mirror?.follow($0) }))
         if let home = memory?.read() { load(application: application, role: home.role, directory: home.directory) }
         mirror?.begin()
     }

@@ -26,6 +26,8 @@ package struct InstalledConfiguration: Sendable {
     let identity: ApplicationIdentity
     /// nil: the properties cannot be described.
     let schema: Schema?
+    /// The kinds of questions about its pages that it answers; each is a configuration message to `take`.
+    let questions: [String]
     /// Loads what is stored on this device, and calls back once, from any thread.
     let load: @Sendable (DeviceRole, _ directory: String?, _ loaded: @escaping @Sendable () -> Void) -> Void
     /// Answers a configuration from the daemon, at any later time, from any thread.
@@ -35,7 +37,7 @@ package struct InstalledConfiguration: Sendable {
 
     package init(
         anchor: @escaping @Sendable (DeviceRole) -> String?, identifier: String?, allowsInvalidSignatures: Bool,
-        identity: ApplicationIdentity = ApplicationIdentity(), schema: Schema? = nil,
+        identity: ApplicationIdentity = ApplicationIdentity(), schema: Schema? = nil, questions: [String] = [],
         load: @escaping @Sendable (DeviceRole, String?, @escaping @Sendable () -> Void) -> Void,
         take: @escaping @Sendable (ReceivedMessage) -> Void,
         follow: @escaping @Sendable ([PairedDevice]) -> Void = { _ in }
@@ -45,6 +47,7 @@ package struct InstalledConfiguration: Sendable {
         self.allowsInvalidSignatures = allowsInvalidSignatures
         self.identity = identity
         self.schema = schema
+        self.questions = questions
         self.load = load
         self.take = take
         self.follow = follow

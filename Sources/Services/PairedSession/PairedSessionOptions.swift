@@ -89,7 +89,7 @@ package struct SessionSettings: Sendable {
         return TandemSession.Registration(
             receives: registration.receives, identifier: try Self.identifier(configuration.identifier),
             allowsInvalidSignatures: configuration.allowsInvalidSignatures, features: features,
-            schema: configuration.schema?.digest)
+            schema: configuration.schema?.digest, questions: ProvidedNames(configuration.questions) ?? .none)
     }
 
     private static func identifier(_ text: String?) throws(SessionError) -> CustomIdentifier? {

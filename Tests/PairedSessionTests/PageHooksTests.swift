@@ -1,0 +1,142 @@
+// Hooks of an app's pages on a session, beside a scripted daemon: registration and answers.
+
+import PairedConfiguration
+import PairedSession
+import Synchronization
+import TandemBase
+import TandemPages
+import TandemPropertyList
+import TandemReactor
+import TandemTestSupport
+import TandemWire
+import Testing
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
+private final class HookedConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Volume", in: 0...100) var volume = 50
+    @Edit("Colour") var colour: String?
+
+    override var pageHooks: PageHooks {
+        var hooks = PageHooks()
+        hooks.onPress(of: "test") { [self] in volume > 0 ? .done("It sounds at \(volume).") : .refused("Volume 0.") }
+        hooks.onPress(of: "quiet") { .done() }
+        hooks.check("volume") { value in
+            switch value {
+            case .integer(1): .replaced(.integer(2))
+            case .integer(3): .replaced(.string("three"))
+            case .integer(4): .failed("Four.", replacement: .integer(5))
+            case .integer(6): .failedWithShake("Six.")
+            default: .ok
+            }
+        }
+        hooks.choices(of: "colour") { [SettingChoice(label: "Red", value: .string("#ff0000"))] }
+        hooks.choices(of: "none") { [SettingChoice(label: "Red", value: .string("#ff0000"))] }
+        hooks.hiddenKeys { ["colour"] }
+        return hooks
+    }
+}
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
+private final class SilentConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Volume", in: 0...100) var volume = 50
+
+    override var pageHooks: PageHooks {
+        var hooks = PageHooks()
+        hooks.onPress(of: "never") {
+            while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+            return .done()
+        }
+        hooks.onPress(of: "long") { .done(String(repeating: "x", count: 70_000)) }
+        return hooks
+    }
+}
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
+private final class PlainConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Volume", in: 0...100) var volume = 50
+}
+
+@Suite(.timeLimit(.minutes(1))) struct PageHooksTests {
+    private let fixture: SessionFixture
+
+    init() throws { fixture = try SessionFixture() }
+
+    private func start(_ configuration: Configuration) throws {
+        try configuration.install(on: fixture.session, in: .memory)
+        fixture.activate()
+        fixture.scheduler.settle()
+    }
+
+    /// Sends a question as a daemon does.
+    private func ask(_ message: PropertyListDictionary) throws -> UniqueIdentifier {
+        let id = UniqueIdentifier.random()
+        let envelope = Envelope(.configuration, app: fixture.daemon.app, pairing: .zero, id: id, reply: true)
+        fixture.daemon.send(try envelope.with(body: message))
+        return id
+    }
+
+    /// The answer to a question, once the tasks of the app's closures have run.
+    private func answer(to id: UniqueIdentifier) async throws -> Envelope {
+        for _ in 0..<100_000 {
+            fixture.scheduler.settle()
+            if let answer = fixture.daemon.received.first(where: { $0.id == id }) { return answer }
+            await Task.yield()
+        }
+        throw CancellationError()
+    }
+
+    private func answer(_ question: PageQuestion) async throws -> PropertyListDictionary {
+        let envelope = try await answer(to: try ask(question.message))
+        let body = try #require(envelope.body)
+        return try #require(PageQuestion.answer(in: Array(body)))
+    }
+
+    @Test("SES-80: an app registers the questions that it has hooks for, and without hooks none")
+    func registers() throws {
+        try start(HookedConfiguration())
+        #expect(fixture.daemon.registrations.last?.questions.names == ["page", "press", "validate"])
+        let plain = try SessionFixture()
+        try PlainConfiguration().install(on: plain.session, in: .memory)
+        plain.activate()
+        plain.scheduler.settle()
+        #expect(plain.daemon.registrations.last?.questions.names == [])
+    }
+
+    @Test(
+        "PAG-24, PAG-25: presses, checks and pages are answered by the app's closures, in the types of its properties")
+    func answers() async throws {
+        let configuration = HookedConfiguration()
+        try start(configuration)
+        #expect(PressAnswer(try await answer(.press("test"))) == .done("It sounds at 50."))
+        configuration.volume = 0
+        #expect(PressAnswer(try await answer(.press("test"))) == .refused("Volume 0."))
+        #expect(PressAnswer(try await answer(.press("quiet"))) == .done(nil))
+        #expect(PressAnswer(try await answer(.press("none"))) == .refused("The app has no such button."))
+        func checked(_ value: PropertyListValue) async throws -> PageValidation? {
+            let results = try await answer(.validate(["volume": value, "colour": "#000000"]))["results"]
+            #expect(results?.dictionaryValue?["colour"] == nil, "the app does not check it")
+            return results?.dictionaryValue?["volume"]?.dictionaryValue.flatMap { PageValidation($0) }
+        }
+        #expect(try await checked(0) == .ok)
+        #expect(try await checked(1) == .replaced(2))
+        #expect(try await checked(4) == .failed("Four.", replacement: 5))
+        #expect(try await checked(6) == .failedWithShake("Six.", replacement: nil))
+        #expect(try await checked("text") == nil, "a value of another type is the declared rule's")
+        let body = try await answer(.page)
+        let page = try #require(RunningPage(body))
+        #expect(page.hidden == ["colour"] && page.buttons == ["quiet", "test"])
+        #expect(page.choices == ["colour": [.init(label: "Red", value: "#ff0000")]])
+    }
+
+    @Test("LIM-129: of closures that never return 32 are at work, and what comes then, or is too long, has a failure")
+    func neverReturning() async throws {
+        try start(SilentConfiguration())
+        let long = try await answer(to: try ask(PageQuestion.press("long").message))
+        #expect(long.kind == .failure)
+        for _ in 0..<32 { _ = try ask(PageQuestion.press("never").message) }
+        let next = try await answer(to: try ask(PageQuestion.press("never").message))
+        #expect(next.kind == .failure && next.code == SessionError.Code.messageReplyFailed.rawValue)
+        let nonsense = try await answer(to: try ask(["tandem.question": "later"]))
+        #expect(nonsense.kind == .failure && nonsense.name == "unhandled")
+    }
+}
