@@ -34,6 +34,8 @@ package enum ControlName: String, EnvelopeWord {
     case settingsSet = "settings-set"
     case settingsReset = "settings-reset"
     case settingsSchema = "settings-schema"
+    case settingsPress = "settings-press"
+    case settingsPage = "settings-page"
 }
 
 /// The names of CTL-4 that belong to no other vocabulary: the `name` of a `result` that is a failure.
@@ -52,6 +54,11 @@ package enum ControlFailureName: String, EnvelopeWord {
     case store
     case full
     case schema
+    /// The running app's own decision.
+    case refused
+    case notRunning = "not-running"
+    case noAnswer = "no-answer"
+    case notHere = "not-here"
 }
 
 /// A `control`: an operator's request.

@@ -162,6 +162,9 @@ import Testing
                 device: ApplicationSettings.Surroundings(
                     owners: { [app: Linux.user] }, schema: { _ in digests }, describe: { _, _ in true },
                     lost: { _, _ in }, signed: { _ in [:] }, reload: { _, done in announced.reload(done) },
+                    questions: PageQuestions(
+                        to: PageQuestions.Surroundings(connected: { _ in nil }, offer: { _, _, _, _ in }),
+                        scheduler: scheduler),
                     log: { _, _ in }), scheduler: scheduler)
             remote = RemoteSettings(
                 settings,

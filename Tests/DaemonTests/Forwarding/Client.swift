@@ -4,6 +4,7 @@
 import TandemBase
 import TandemCrypto
 import TandemDaemon
+import TandemPages
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -26,6 +27,10 @@ final class Client: ByteStreamDelegate {
     private(set) var offers: [ConfigurationOffer] = []
     private(set) var reloads = 0
     private var answer: ((ConfigurationOffer) -> OfferReply?)?
+    /// The questions about its pages that it has got.
+    private(set) var questions: [PageQuestion] = []
+    /// The body of the reply to a question; nil leaves it without an answer.
+    var answerQuestion: (PageQuestion) -> PropertyListDictionary? = { _ in nil }
 
     init(_ stream: any ByteStream) {
         self.stream = stream
@@ -139,7 +144,10 @@ final class Client: ByteStreamDelegate {
         guard let answer else { return }
         let message = try envelope.dictionaryBody()
         var body: PropertyListDictionary? = ["tandem.verdict": "applied"]
-        if ConfigurationOffer.isReload(message) {
+        if let question = PageQuestion(message) {
+            questions.append(question)
+            body = answerQuestion(question)
+        } else if ConfigurationOffer.isReload(message) {
             reloads += 1
         } else {
             let offer = try ConfigurationOffer(message)

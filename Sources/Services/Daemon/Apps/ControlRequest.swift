@@ -27,6 +27,8 @@ package struct ControlFailure: Error, Sendable, Equatable {
     package let name: String
     /// For people: the event and the remedy.
     package let text: String
+    /// More for programs, beside the text.
+    package var facts: PropertyListDictionary = [:]
 
     package init(_ name: ControlFailureName, _ text: String) { self.init(name: name.rawValue, text: text) }
 
@@ -34,6 +36,13 @@ package struct ControlFailure: Error, Sendable, Equatable {
     package init(name: String, text: String) {
         self.name = name
         self.text = text
+    }
+
+    /// The body of the answer.
+    package var body: PropertyListDictionary {
+        var body = facts
+        body[BodyKey.text] = .string(text)
+        return body
     }
 }
 
@@ -48,7 +57,7 @@ package struct ControlAnswer: Sendable, Equatable {
     package static func done(_ body: PropertyListDictionary = [:]) -> Self { Self(code: 0, name: nil, body: body) }
 
     package static func failed(_ failure: ControlFailure) -> Self {
-        Self(code: 1, name: failure.name, body: [BodyKey.text: .string(failure.text)])
+        Self(code: 1, name: failure.name, body: failure.body)
     }
 }
 

@@ -8,28 +8,10 @@ import TandemBase
 import TandemCrypto
 import TandemFiles
 import TandemOperations
+import TandemPages
 import TandemPropertyList
 import TandemReactor
 import TandemSettings
-
-/// Why a request about an app's settings is not carried out.
-enum SettingsFailure: Error {
-    /// The app has sent no schema.
-    case noSchema
-    /// The file is not what the app has sent.
-    case otherSchema
-    /// The document that the app has sent is none.
-    case document(SchemaError)
-    /// The schema does not take the values.
-    case refused(SettingsPayloadError)
-    /// The edits would not fit their file.
-    case tooLarge
-    /// The asker has as many changes under way as one may have.
-    case busy
-    case file(FileError)
-    /// The daemon's store takes nothing.
-    case notStored
-}
 
 /// The one that a request about settings is counted for.
 enum SettingsPayer: Hashable, Sendable {
@@ -82,6 +64,8 @@ final class ApplicationSettings {
         let signed: (ApplicationIdentifier) -> PropertyListDictionary
         /// Has the app read its files again, if it is connected; calls back when it has, or will not.
         let reload: (ApplicationIdentifier, _ done: @escaping () -> Void) -> Void
+        /// Asks running apps.
+        let questions: PageQuestions
         /// Takes a line that somebody has caused.
         let log: (LogEvent, SettingsPayer) -> Void
     }
@@ -207,25 +191,103 @@ final class ApplicationSettings {
         return state
     }
 
-    /// Edits values as a whole; returns the keys whose values were converted.
-    /// - Parameter choices: the added values of editable lists, by key, in place of those before.
+    /// Edits values as a whole. A running app with checks of its own is asked about what its schema takes (PAG-26).
+    /// - Parameters:
+    ///   - choices: the added values of editable lists, by key, in place of those before.
+    ///   - isStillAllowed: whether the editor may edit, asked again after the app's answer.
     func set(
         _ new: SettingsChange, choices: PropertyListDictionary = [:], of app: ApplicationIdentifier,
-        by editor: SettingsEditor
-    ) async throws(SettingsFailure) -> [String] {
-        let keys = new.values.keys + new.nothing + choices.keys
-        return try await change(app, by: editor, "settings edited", keys) {
-            [marks] edits, document throws(SettingsPayloadError) in
+        by editor: SettingsEditor, isStillAllowed: () -> Bool
+    ) async throws(SettingsFailure) -> SettingsOutcome {
+        let edit: Edit = { [marks] values, edits, document throws(SettingsPayloadError) in
             let (secrets, code) = (document.listSecrets, marks.code(of: app))
             try SettingsState.check(new.tags, edits, code)
-            let values = try SettingsState.unmarked(new.values, edits, secrets, code)
+            let values = try SettingsState.unmarked(values, edits, secrets, code)
             let converted = try edits.set(
                 values, empty: new.nothing, choices: choices, by: editor.author, isLoose: new.isLoose,
                 in: document.schema)
-            if values.keys.contains(where: { secrets[$0] != nil }) { marks.renew(app) }
+            return (converted, values.keys.contains { secrets[$0] != nil })
+        }
+        var outcome = SettingsOutcome()
+        let checked = try await check(new.values, of: app, by: editor, edit, isUnchecked: &outcome.isUnchecked)
+        guard isStillAllowed() else { throw .noSchema }
+        let refusals = checked?.refusals ?? []
+        guard refusals.isEmpty else { throw .unfit(refusals) }
+        outcome.replaced = checked?.replacements.keys ?? []
+        var values = new.values
+        for (key, value) in checked?.replacements ?? [:] { values[key] = value }
+        let keys = new.values.keys + new.nothing + choices.keys
+        outcome.converted = try await change(app, by: editor, "settings edited", keys) {
+            [marks, values] edits, document throws(SettingsPayloadError) in
+            let (converted, hasSecrets) = try edit(values, &edits, document)
+            if hasSecrets { marks.renew(app) }
             return converted
         }
+        return outcome
     }
+
+    /// A change of the edits by values; returns the keys whose values were converted, and whether a list has secrets.
+    private typealias Edit =
+        @Sendable (PropertyListDictionary, inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> (
+            converted: [String], hasSecrets: Bool
+        )
+
+    /// The app's own checks of an edit, if its schema takes that; nil without any, and without an answer in time.
+    private func check(
+        _ values: PropertyListDictionary, of app: ApplicationIdentifier, by editor: SettingsEditor,
+        _ edit: @escaping Edit, isUnchecked: inout Bool
+    ) async throws(SettingsFailure) -> CheckedEdit? {
+        guard !values.isEmpty, device.questions.isAnswered(.validate, by: app) else { return nil }
+        let (asked, secrets) = try await read(app, for: editor.payer) {
+            folder throws(SettingsFailure) -> (PropertyListDictionary, Set<String>) in
+            let document = try folder.document()
+            var edits = try folder.edits()
+            do throws(SettingsPayloadError) { _ = try edit(values, &edits, document) } catch { throw .refused(error) }
+            var asked: PropertyListDictionary = [:]
+            for key in values.keys { asked[key] = edits.values[key] }
+            return (asked, document.secrets)
+        }
+        do throws(PageQuestionFailure) {
+            let answer = try await device.questions.ask(.validate(asked), of: app, for: editor.payer)
+            guard let checked = CheckedEdit(asked, answer, secrets: secrets) else { throw .noAnswer }
+            return checked
+        } catch {
+            // An asker must not get around the checks by asking too much.
+            if error == .busy { throw .busy }
+            isUnchecked = error == .noAnswer
+            return nil
+        }
+    }
+
+    // MARK: the running app
+
+    /// A person presses a button; nil if the app's answer is none.
+    func press(
+        _ key: String, of app: ApplicationIdentifier, by editor: SettingsEditor
+    ) async throws(PageQuestionFailure) -> PressAnswer? {
+        let answer = PressAnswer(try await device.questions.ask(.press(key), of: app, for: editor.payer))
+        device.log(
+            LogEvent(
+                .info, "button pressed", fields: [.text("app", "\(app)"), .outside("key", key)] + editor.fields),
+            editor.payer)
+        return answer
+    }
+
+    /// The app's decisions about its pages now, as far as it can be asked.
+    func runningState(of app: ApplicationIdentifier, for payer: SettingsPayer) async -> RunningState {
+        do throws(PageQuestionFailure) {
+            let answer = try await device.questions.ask(.page, of: app, for: payer)
+            return RunningPage(answer).map { .running($0) } ?? .noAnswer
+        } catch {
+            switch error {
+            case .notRunning: return .notRunning
+            case .notAsked: return .withoutHooks
+            case .busy, .noAnswer: return .noAnswer
+            }
+        }
+    }
+
+    // MARK: changes
 
     /// Takes edits back, all of them for nil; returns the keys that had one.
     func reset(
@@ -353,7 +415,7 @@ final class ApplicationSettings {
         } catch {
             switch error {
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
-            case .refused, .tooLarge, .busy, .file, .notStored: break
+            case .refused, .unfit, .tooLarge, .busy, .file, .notStored: break
             }
             throw error
         }
@@ -508,21 +570,5 @@ private struct SettingsFolder: Sendable {
             throw .tooLarge
         }
         try write(SettingEdits.fileName, bytes)
-    }
-}
-
-extension SettingsFailure: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .otherSchema:
-            "the app's schema was changed in its directory; the app sends it again when it registers the next time"
-        case .notStored: "the daemon's store takes nothing now"
-        case .noSchema: "the app has sent no schema; an app does when it registers with its configuration installed"
-        case .document(let error): "the app's schema: \(error)"
-        case .refused(let error): error.description
-        case .tooLarge: "the edits of an app may have \(SettingEdits.byteLimit) bytes"
-        case .busy: "as many requests about settings are under way as one user or device may have"
-        case .file(let error): "\(error)"
-        }
     }
 }

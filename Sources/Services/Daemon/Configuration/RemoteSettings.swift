@@ -3,6 +3,7 @@
 // has values only. Edits have a pace, and each link has few requests at a time in each direction.
 
 import TandemBase
+import TandemPages
 import TandemPropertyList
 import TandemReactor
 import TandemSettings
@@ -159,7 +160,9 @@ final class RemoteSettings {
         }
         guard answer.code == 0 else {
             let name = answer.name.flatMap { ControlFailureName(rawValue: $0) } ?? .badRequest
-            throw ControlFailure(name, answer.body[BodyKey.text]?.stringValue ?? "")
+            var failure = ControlFailure(name, answer.body[BodyKey.text]?.stringValue ?? "")
+            failure.facts[SettingsOutcome.checks] = answer.body[SettingsOutcome.checks]
+            throw failure
         }
         return answer.body
     }
@@ -192,7 +195,7 @@ final class RemoteSettings {
         switch result {
         case .success(let body): frame = SettingsAnswerFrame(to: query, body: body)
         case .failure(let failure):
-            frame = SettingsAnswerFrame(to: query, name: failure.name, body: [BodyKey.text: .string(failure.text)])
+            frame = SettingsAnswerFrame(to: query, name: failure.name, body: failure.body)
         }
         if (try? PropertyListWriter.write(frame.body))?.count ?? .max > Self.answerLimit {
             let text = "the answer does not fit a frame"
@@ -260,8 +263,11 @@ final class RemoteSettings {
         let editor = SettingsEditor.primary(query.pairing, name: device.name(query.pairing))
         switch edit {
         case .set(let change):
-            let converted = try await settings.set(change, of: query.app, by: editor)
-            return ["converted": .array(converted.map { .string($0) })]
+            // The edits of a pairing that has ended are taken back by then.
+            return try await settings.set(
+                change, of: query.app, by: editor,
+                isStillAllowed: { [device] in device.role(query.pairing) == .secondary }
+            ).body
         case .reset(let keys):
             let done = try await settings.reset(keys, of: query.app, by: editor)
             return ["keys": .array(done.map { .string($0) })]
@@ -328,6 +334,11 @@ extension ControlFailure {
         switch failure {
         case .noSchema: self.init(.notFound, text)
         case .refused: self.init(.schema, text)
+        case .unfit(let refusals):
+            self.init(.refused, text)
+            var checks: PropertyListDictionary = [:]
+            for refusal in refusals { checks[refusal.key] = .dictionary(refusal.dictionary) }
+            facts[SettingsOutcome.checks] = .dictionary(checks)
         case .document, .otherSchema, .file, .notStored: self.init(.store, text)
         case .tooLarge, .busy: self.init(.full, text)
         }

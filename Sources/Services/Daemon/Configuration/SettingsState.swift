@@ -193,6 +193,11 @@ extension SchemaDocument {
         }
     }
 
+    /// The keys of secrets, and of lists with secrets in their items.
+    var secrets: Set<String> {
+        Set(schema.declarations.filter(\.isSecret).map(\.name)).union(listSecrets.keys)
+    }
+
     /// The document as the paired device may know it: of the properties that it may edit; nil if there are none.
     var forCounterpart: SchemaDocument? {
         let open = schema.declarations.filter { $0.access == .counterpart }

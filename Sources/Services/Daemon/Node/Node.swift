@@ -209,6 +209,14 @@ package final class Node {
             reload: { [unowned local] app, done in
                 local.offer(ConfigurationService.reloadBody, to: app, pairing: .zero) { _ in done() }
             },
+            questions: PageQuestions(
+                to: PageQuestions.Surroundings(
+                    connected: { [unowned local] in
+                        local.connected($0).map { ($0.user, $0.registration.questions.names) }
+                    },
+                    offer: { [unowned local] body, app, deadline, completion in
+                        local.offer(body, to: app, pairing: .zero, deadline: deadline, completion: completion)
+                    }), scheduler: scheduler),
             log: { [unowned local] event, payer in
                 switch payer {
                 case .user(let user): local.accounts.log(event, of: user)

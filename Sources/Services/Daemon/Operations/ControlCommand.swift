@@ -100,6 +100,8 @@ extension Node: ControlResponder {
         case .settingsSet: SettingsSetCommand.self
         case .settingsReset: SettingsResetCommand.self
         case .settingsSchema: SettingsSchemaCommand.self
+        case .settingsPress: SettingsPressCommand.self
+        case .settingsPage: SettingsPageCommand.self
         }
     }
 

@@ -9,7 +9,7 @@ import TandemSettings
 import TandemWire
 
 /// The app of a request and the user that asks.
-private struct SettingsRequest {
+struct SettingsRequest {
     let app: ApplicationIdentifier
     private let caller: PeerCredentials
     private let isPrivileged: Bool
@@ -27,6 +27,16 @@ private struct SettingsRequest {
 
     /// Whether the caller may use the app's settings now.
     func isAllowed(on node: Node) -> Bool { isPrivileged || node.local.owner(of: app) == caller.user }
+
+    /// Only an app of this device can be asked itself, by those who may edit its settings.
+    func checkHere(on node: Node) throws(ControlFailure) {
+        guard !isRemote else {
+            throw ControlFailure(.notHere, "the app runs on another device, which this one does not ask for it")
+        }
+        guard isAllowed(on: node) else {
+            throw ControlFailure(.notAllowed, "the app is another user's, or nobody's")
+        }
+    }
 
     /// Runs the request for a user who may edit the app's settings; at a secondary for the operator alone.
     /// - Parameter remote: the command and the body for the secondary.
@@ -102,8 +112,10 @@ struct SettingsSetCommand: ControlCommand {
         }
         let remote = (ControlName.settingsSet, change.body)
         return try await request.run(on: node, remote: remote) { settings throws(SettingsFailure) in
-            let converted = try await settings.set(change, choices: choices, of: request.app, by: request.editor)
-            return ["converted": .array(converted.map { .string($0) })]
+            try await settings.set(
+                change, choices: choices, of: request.app, by: request.editor,
+                isStillAllowed: { request.isAllowed(on: node) }
+            ).body
         }
     }
 }

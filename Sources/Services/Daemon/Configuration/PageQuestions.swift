@@ -1,0 +1,115 @@
+// Questions to running apps about their pages (PAG-24): each is one reserved session message with a deadline. An asker
+// has one question at a time open at an app, and few that wait; an app that does not answer costs its asker the time of
+// one question, and nobody else anything.
+
+import TandemBase
+import TandemPages
+import TandemPropertyList
+import TandemReactor
+
+/// Why an app has not answered a question.
+enum PageQuestionFailure: Error, Equatable {
+    case notRunning
+    /// It runs, and does not answer questions of this kind.
+    case notAsked
+    /// The asker has as many questions under way as one may have.
+    case busy
+    /// It has not answered in time, has ended, or has answered what is no answer.
+    case noAnswer
+}
+
+/// The open questions of one daemon; confined to its loop.
+final class PageQuestions {
+    /// The device around it.
+    struct Surroundings {
+        /// The owner of a connected app, and the kinds of questions that it answers; nil for one that is not connected.
+        let connected: (ApplicationIdentifier) -> (user: UInt32, kinds: [String])?
+        /// Offers the body to the app as a reserved message.
+        let offer:
+            (
+                _ body: [UInt8], ApplicationIdentifier, _ deadline: Duration,
+                _ completion: @escaping (OfferOutcome) -> Void
+            ) -> Void
+    }
+
+    /// One asker at one app.
+    private struct Lane: Hashable {
+        let app: ApplicationIdentifier
+        let payer: SettingsPayer
+    }
+
+    private let device: Surroundings
+    private let scheduler: any Scheduler
+    /// The first one of a lane is asked, and the others wait for their turns.
+    private var lanes: [Lane: [Expectation<Void>]] = [:]
+
+    init(to device: Surroundings, scheduler: any Scheduler) {
+        self.device = device
+        self.scheduler = scheduler
+    }
+
+    /// Whether an app runs and answers this kind of question.
+    func isAnswered(_ kind: PageQuestion.Kind, by app: ApplicationIdentifier) -> Bool {
+        device.connected(app)?.kinds.contains(kind.rawValue) == true
+    }
+
+    /// The owner of an app that runs and answers this kind of question.
+    private func owner(
+        of app: ApplicationIdentifier, answering kind: PageQuestion.Kind
+    ) throws(PageQuestionFailure) -> UInt32 {
+        guard let connected = device.connected(app) else { throw .notRunning }
+        guard connected.kinds.contains(kind.rawValue) else { throw .notAsked }
+        return connected.user
+    }
+
+    /// Asks an app; returns the body of its answer. The question's time counts from now on.
+    func ask(
+        _ question: PageQuestion, of app: ApplicationIdentifier, for payer: SettingsPayer
+    ) async throws(PageQuestionFailure) -> PropertyListDictionary {
+        let owner = try owner(of: app, answering: question.kind)
+        let end = scheduler.now + question.timeLimit
+        let (lane, turn) = (Lane(app: app, payer: payer), Expectation<Void>(on: scheduler))
+        guard lanes[lane, default: []].count <= PageQuestion.waitingLimit else { throw .busy }
+        lanes[lane, default: []].append(turn)
+        defer { leave(lane, turn) }
+        if lanes[lane]?.first !== turn { _ = await turn.value(within: question.timeLimit) }
+        let rest = end.since(scheduler.now)
+        guard lanes[lane]?.first === turn, rest > .zero else { throw .noAnswer }
+        // It may have left meanwhile, and the operator may have given it to another user.
+        guard try self.owner(of: app, answering: question.kind) == owner else { throw .noAnswer }
+        return try await send(question, to: app, within: rest)
+    }
+
+    private func leave(_ lane: Lane, _ turn: Expectation<Void>) {
+        lanes[lane]?.removeAll { $0 === turn }
+        if let next = lanes[lane]?.first { next.fulfil(()) } else { lanes[lane] = nil }
+    }
+
+    private func send(
+        _ question: PageQuestion, to app: ApplicationIdentifier, within time: Duration
+    ) async throws(PageQuestionFailure) -> PropertyListDictionary {
+        guard let body = try? PropertyListWriter.write(question.message) else { throw .noAnswer }
+        // Unsafe, because a scheduler that stops drops the offer.
+        let outcome = await withUnsafeContinuation { continuation in
+            device.offer(body, app, time) { continuation.resume(returning: $0) }
+        }
+        switch outcome {
+        case .reply(let bytes):
+            guard let answer = PageQuestion.answer(in: bytes) else { throw .noAnswer }
+            return answer
+        case .notConnected: throw .notRunning
+        case .failed, .disconnected, .expired: throw .noAnswer
+        }
+    }
+}
+
+extension PageQuestionFailure: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .notRunning: "the app does not run"
+        case .notAsked: "the app takes no presses and has no checks of its own while it runs"
+        case .busy: "as many questions to the app are under way as one user or device may have"
+        case .noAnswer: "the app has not answered in time; whether it has done anything is not known"
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// Outcome of a request about an app's settings: what an edit has become, and why one is not carried out.
+
+import TandemFiles
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+
+/// The outcome of an edit.
+struct SettingsOutcome {
+    /// The keys whose values were converted.
+    var converted: [String] = []
+    /// The keys whose values the app has replaced.
+    var replaced: [String] = []
+    /// The app has checks of its own, and has not answered: the declared rules alone have decided.
+    var isUnchecked = false
+
+    /// The key of what the app's own checks do not take, in the body of a failure (CTL-60).
+    static let checks = "checks"
+
+    /// The body of the answer (CTL-40, CTL-60).
+    var body: PropertyListDictionary {
+        var body: PropertyListDictionary = ["converted": .array(converted.map { .string($0) })]
+        if !replaced.isEmpty { body["replaced"] = .array(replaced.map { .string($0) }) }
+        if isUnchecked { body["unchecked"] = true }
+        return body
+    }
+}
+
+/// Why a request about an app's settings is not carried out.
+enum SettingsFailure: Error {
+    /// The app has sent no schema.
+    case noSchema
+    /// The file is not what the app has sent.
+    case otherSchema
+    /// The document that the app has sent is none.
+    case document(SchemaError)
+    /// The schema does not take the values.
+    case refused(SettingsPayloadError)
+    /// The app's own checks do not take them.
+    case unfit([PageRefusal])
+    /// The edits would not fit their file.
+    case tooLarge
+    /// The asker has as many changes under way as one may have.
+    case busy
+    case file(FileError)
+    /// The daemon's store takes nothing.
+    case notStored
+}
+
+extension SettingsFailure: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .otherSchema:
+            "the app's schema was changed in its directory; the app sends it again when it registers the next time"
+        case .notStored: "the daemon's store takes nothing now"
+        case .noSchema: "the app has sent no schema; an app does when it registers with its configuration installed"
+        case .document(let error): "the app's schema: \(error)"
+        case .refused(let error): error.description
+        case .unfit(let refusals): refusals.prefix(8).map { "\($0.key): \($0.text)" }.joined(separator: "; ")
+        case .tooLarge: "the edits of an app may have \(SettingEdits.byteLimit) bytes"
+        case .busy: "as many requests about settings are under way as one user or device may have"
+        case .file(let error): "\(error)"
+        }
+    }
+}

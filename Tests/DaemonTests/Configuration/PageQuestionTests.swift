@@ -1,0 +1,264 @@
+// Questions of a whole daemon to running apps: presses, checks and pages; apps that never answer, answer too much, die
+// in between, or are another user's; and apps that have not named a question, which are never asked.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPages
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSettings
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct PageQuestionTests {
+    private let nodes: TwoNodes
+    private let document: SchemaDocument
+
+    init() throws {
+        nodes = try TwoNodes()
+        document = try SchemaDocument(writing: [
+            SettingDeclaration(
+                name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(0...100),
+                access: .counterpart, initialValue: .integer(7)),
+            SettingDeclaration(
+                name: "token", type: .string, editor: .edit, summary: "", isSecret: true, initialValue: .string("")),
+        ])
+    }
+
+    private func startApp(
+        answering kinds: [String] = PageQuestion.Kind.allCases.map(\.rawValue)
+    ) throws -> Client {
+        let questions = try #require(ProvidedNames(kinds))
+        let app = try nodes.startApp(
+            at: .secondary, .init(schema: SHA256.digest(document.bytes), questions: questions))
+        let query = QueryFrame.Question.schema(document: document.bytes)
+        try app.send(QueryFrame(query, id: .random(), app: nodes.app, pairing: nil, channel: nil).envelope)
+        nodes.run(until: { !app.received(.answer).isEmpty })
+        return app
+    }
+
+    private func body(_ more: PropertyListDictionary) -> PropertyListDictionary {
+        var body = more
+        body["app"] = .string(nodes.app.description)
+        return body
+    }
+
+    private func ask(_ command: String, _ more: PropertyListDictionary = [:]) -> ControlAnswer {
+        nodes.ask(nodes.secondary, command, body(more))
+    }
+
+    private func set(_ values: PropertyListDictionary) -> ControlAnswer {
+        ask("settings-set", ["values": .dictionary(values)])
+    }
+
+    private func value(_ key: String) -> PropertyListValue? {
+        ask("settings-get").body["settings"]?.arrayValue?.compactMap(\.dictionaryValue)
+            .first { $0["key"] == .string(key) }?["edit"]
+    }
+
+    private static func reply(_ results: [String: PageValidation]) -> PropertyListDictionary {
+        var all: PropertyListDictionary = [:]
+        for (key, result) in results { all[key] = .dictionary(result.dictionary) }
+        return PageQuestion.reply(["results": .dictionary(all)])
+    }
+
+    // MARK: what an app answers
+
+    @Test("SES-80, CTL-58: a press reaches the app, and its answer the person; each press is a line of the log")
+    func press() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        app.answerQuestion = { question in
+            guard case .press(let key) = question else { return nil }
+            return PageQuestion.reply((key == "test" ? PressAnswer.done("It sounds.") : .refused("No siren.")).body)
+        }
+        #expect(ask("settings-press", ["key": "test"]) == .done(["text": "It sounds."]))
+        let refused = ask("settings-press", ["key": "other"])
+        #expect(refused.name == "refused" && refused.body["text"] == "No siren.")
+        let frame = try #require(app.received(.configuration).last)
+        #expect(frame.wantsReply && frame.deadline == .seconds(5) && frame.pairing == .zero)
+        #expect(app.questions == [.press("test"), .press("other")] && nodes.hasNoted("button pressed"))
+        for bad: PropertyListValue in ["", 7, .string(String(repeating: "k", count: 257))] {
+            #expect(ask("settings-press", ["key": bad]).name == "bad-request")
+        }
+    }
+
+    @Test("PAG-26, CTL-60: the app is asked about what its schema takes, and takes, replaces or refuses it")
+    func validate() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        var results: [String: PageValidation] = [:]
+        app.answerQuestion = { _ in Self.reply(results) }
+        #expect(set(["volume": 101]).name == "schema" && app.questions.isEmpty, "the declared rule counts first")
+        #expect(set(["volume": 10]).body == ["converted": []] && value("volume") == 10)
+        results = ["volume": .replaced(20)]
+        #expect(set(["volume": 11]).body["replaced"] == ["volume"] && value("volume") == 20)
+        results = ["volume": .replaced(200)]
+        #expect(set(["volume": 12]).name == "schema" && value("volume") == 20, "the rule counts for replacements")
+        results = [
+            "volume": .failedWithShake("Not at night.", replacement: 5), "token": .failed("x", replacement: "y"),
+        ]
+        let refused = set(["volume": 13, "token": "swordfish"])
+        #expect(refused.name == "refused" && refused.body["text"] == "token: x; volume: Not at night.")
+        #expect(
+            refused.body["checks"] == [
+                "token": ["text": "x"], "volume": ["text": "Not at night.", "shake": true, "value": 5],
+            ])
+        #expect(value("volume") == 20 && app.questions.last == .validate(["token": "swordfish", "volume": 13]))
+        #expect(!nodes.notes.contains { "\($0)".contains("swordfish") })
+        let loose = ask("settings-set", ["values": ["volume": "13"], "import": true])
+        #expect(loose.name == "refused" && app.questions.last == .validate(["volume": 13]))
+        #expect(ask("settings-reset").code == 0 && app.questions.count == 5, "a reset is not checked")
+    }
+
+    @Test("PAG-26: the app checks a primary's edit, too, and the primary has the reason")
+    func remote() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try startApp()
+        app.answerQuestion = { _ in Self.reply(["volume": .failed("Not from afar.", replacement: nil)]) }
+        let edit = body(["who": "the secondary", "values": ["volume": 13]])
+        let refused = nodes.ask(nodes.primary, "settings-set", edit)
+        #expect(refused.name == "refused" && refused.body["text"] == "volume: Not from afar.")
+        #expect(refused.body["checks"] == ["volume": ["text": "Not from afar."]] && value("volume") == nil)
+        app.answerQuestion = { _ in Self.reply(["volume": .replaced(14)]) }
+        #expect(nodes.ask(nodes.primary, "settings-set", edit).body["replaced"] == ["volume"] && value("volume") == 14)
+    }
+
+    @Test("CTL-59, PAG-27: the page of the moment is the app's answer")
+    func page() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let page = RunningPage(
+            hidden: ["token"], choices: ["volume": [.init(label: "Low", value: 1)]], buttons: ["test"])
+        app.answerQuestion = { _ in PageQuestion.reply(page.body) }
+        #expect(RunningState(ask("settings-page").body) == .running(page))
+        app.answerQuestion = { _ in PageQuestion.reply(["hidden": 7]) }
+        #expect(RunningState(ask("settings-page").body) == .noAnswer)
+        app.disconnect()
+        nodes.clock.run()
+        #expect(RunningState(ask("settings-page").body) == .notRunning)
+        #expect(ask("settings-press", ["key": "test"]).name == "not-running")
+        #expect(set(["volume": 9]).body == ["converted": []] && value("volume") == 9)
+    }
+
+    // MARK: apps that are not asked
+
+    @Test("SES-80: an app that has not named a question is not asked it")
+    func older() throws {
+        defer { nodes.stop() }
+        let app = try startApp(answering: ["later"])
+        #expect(RunningState(ask("settings-page").body) == .withoutHooks)
+        #expect(ask("settings-press", ["key": "test"]).name == "not-found")
+        #expect(set(["volume": 9]).body == ["converted": []] && app.questions.isEmpty)
+    }
+
+    @Test("CTL-58, THR-138: an app on another device is not asked for it")
+    func elsewhere() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try startApp()
+        for command in ["settings-press", "settings-page"] {
+            let far = body(["who": "the secondary", "key": "test"])
+            #expect(nodes.ask(nodes.primary, command, far).name == "not-here")
+        }
+        #expect(app.questions.isEmpty)
+    }
+
+    @Test("THR-136, CTL-58: another user presses no button of the app, and sees nothing of its page")
+    func others() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        app.answerQuestion = { _ in PageQuestion.reply(PressAnswer.done(nil).body) }
+        for (user, name) in [(Linux.user, nil), (Linux.user + 1, "not-allowed")] {
+            for command in ["settings-press", "settings-page"] {
+                var answer: ControlAnswer?
+                let request = nodes.request(command, body(["key": "test"]), user: user, isPrivileged: false)
+                nodes.secondary.respond(to: request) { answer = $0 }
+                nodes.run(until: { answer != nil })
+                #expect(answer?.name == name, "\(command)")
+            }
+        }
+        #expect(app.questions.count == 2)
+    }
+
+    // MARK: hostile apps
+
+    @Test("LIM-129, THR-137: an app that never answers costs its asker five seconds, and an edit is made without it")
+    func silent() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let begin = nodes.clock.now
+        #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
+        #expect(nodes.clock.now.since(begin) >= .seconds(5) && nodes.clock.now.since(begin) < .seconds(6))
+        let answer = set(["volume": 9])
+        #expect(answer.code == 0 && answer.body["unchecked"] == true && value("volume") == 9)
+        let page = nodes.clock.now
+        #expect(RunningState(ask("settings-page").body) == .noAnswer && nodes.clock.now.since(page) < .seconds(2))
+        #expect(app.questions.count == 3 && !app.isClosed)
+    }
+
+    @Test("LIM-129, SES-81: of one asker one question is open and eight wait, the next is full, and none waits longer")
+    func turns() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        var answers: [ControlAnswer] = []
+        for _ in 0..<10 { nodes.begin(nodes.secondary, "settings-press", body(["key": "test"])) { answers.append($0) } }
+        nodes.clock.run()
+        #expect(answers.map(\.name) == ["full"] && app.questions.count == 1)
+        let other = nodes.request("settings-press", body(["key": "other"]), user: Linux.user + 1)
+        nodes.secondary.respond(to: other) { answers.append($0) }
+        nodes.clock.run()
+        #expect(app.questions == [.press("test"), .press("other")], "another asker does not wait")
+        nodes.run(until: { answers.count == 11 })
+        #expect(answers.dropFirst().allSatisfy { $0.name == "no-answer" } && app.questions.count == 2)
+        app.answerQuestion = { _ in PageQuestion.reply(PressAnswer.done(nil).body) }
+        #expect(ask("settings-press", ["key": "test"]).code == 0)
+    }
+
+    @Test("LIM-129, PAG-25: too much, or nonsense, is no answer, and a late one is none")
+    func wrong() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let long = String(repeating: "x", count: 70_000)
+        for body: PropertyListDictionary in [
+            PageQuestion.reply(PressAnswer.done(long).body), [:], ["tandem.answer": 7], PageQuestion.reply([:]),
+            ["tandem.verdict": "applied"],
+        ] {
+            app.answerQuestion = { _ in body }
+            #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
+            #expect(set(["volume": 9]).body["unchecked"] == true)
+        }
+        app.answerQuestion = { _ in nil }
+        #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
+        let late = try #require(app.received(.configuration).last)
+        let reply = PageQuestion.reply(PressAnswer.done(nil).body)
+        try app.send(Envelope(.reply, app: late.app, pairing: late.pairing, id: late.id).with(body: reply))
+        nodes.clock.run()
+        app.answerQuestion = { _ in reply }
+        #expect(!app.isClosed && ask("settings-press", ["key": "test"]).code == 0)
+    }
+
+    @Test("SES-80: an app that dies before it answers ends the question at once")
+    func dying() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        app.answerQuestion = { [app] _ in
+            app.disconnect()
+            return nil
+        }
+        let begin = nodes.clock.now
+        #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
+        #expect(nodes.clock.now.since(begin) < .seconds(1))
+        let again = try startApp()
+        again.answerQuestion = { [again] _ in
+            again.disconnect()
+            return nil
+        }
+        let answer = set(["volume": 9])
+        #expect(answer.body["unchecked"] == true && value("volume") == 9)
+    }
+}
