@@ -100,6 +100,21 @@ import Testing
         #expect(!ofItems)
     }
 
+    @Test("PAG-27, PAG-28: a button is pressed by its number while the app takes presses, and else the page says why")
+    func buttons() throws {
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            name == PageTree.root
+                ? ["PreferenceSpecifiers": [["Type": "IASKButtonSpecifier", "Key": "test", "Title": "Test"]]] : nil
+        }
+        let document = try SchemaDocument(writing: [], layout: tree.layout(for: SettingsSchema([])))
+        var form = try #require(PageEditor(document, page: PageTree.root, PageRequest()))
+        form.follow(.running(RunningPage(buttons: ["test"])))
+        #expect(form.lines([:]).joined().contains("Can be pressed.") && form.take("1", [:]) == .press("test"))
+        form.follow(.notRunning)
+        #expect(form.lines([:]).contains { $0.contains("does not run") })
+        #expect(form.take("1", [:]) == .refuse("This button works in the app alone."))
+    }
+
     @Test("PAG-20, PAG-21: items are added by drafts that end in done or cancel, changed, moved and deleted")
     func items() throws {
         var session = try Session()

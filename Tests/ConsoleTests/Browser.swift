@@ -21,6 +21,9 @@ final class Browser {
     var rows: [String: PropertyListDictionary] = [:]
     /// The daemon's rows about configurations.
     var configurations: [PropertyListDictionary] = []
+    /// The daemon's answers to `settings-page` and `settings-press`.
+    var running: ConsoleReply = .success(["state": "without-hooks"])
+    var pressed: ConsoleReply = .success([:])
     /// The daemon's refusal of every change.
     var refusal: ControlError?
     /// The commands that the daemon got.
@@ -139,6 +142,8 @@ final class Browser {
                 return .dictionary(row)
             }
             return .success(["settings": .array(values), "ordinal": 1])
+        case .settingsPage: return running
+        case .settingsPress: return pressed
         case .settingsSet, .settingsReset: return refusal.map { .failure($0) } ?? .success([:])
         case .status:
             return .success([

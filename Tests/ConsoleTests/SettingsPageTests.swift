@@ -22,7 +22,7 @@ import Testing
         #expect(browser.changed == ["volume": 70, "logging": true, "mode": "b"])
         let count = browser.commands.count
         #expect(browser.post(Browser.page, "b.volume=50&v.volume=50")?.status == 303)
-        #expect(browser.commands.dropFirst(count).map(\.command) == [.settingsSchema, .settingsGet])
+        #expect(browser.commands.dropFirst(count).map(\.command) == [.settingsSchema, .settingsGet, .settingsPage])
     }
 
     @Test("CON-12: an empty field of a property that may be nil means nil, and elsewhere an empty text")
@@ -187,7 +187,7 @@ import Testing
             #expect(browser.commands.last?.body["keys"]?.arrayValue?.compactMap(\.stringValue) == keys, "\(field)")
         }
         #expect(browser.post(Browser.page, "reset-group=7")?.status == 303)
-        #expect(browser.commands.last?.command == .settingsGet, "there is no such group")
+        #expect(browser.commands.last?.command == .settingsPage, "there is no such group")
     }
 
     @Test("CON-16: a secondary's app is asked of the primary")

@@ -5,22 +5,42 @@ import TandemOperations
 import TandemPages
 import TandemPropertyList
 import TandemSettings
+import TandemWire
 
 /// All settings of an app.
 struct AppSettings {
     let place: AppPlace
     let schema: SettingsSchema
+    /// The running app, as far as the daemon could ask it.
+    let running: RunningState
     private let tree: PageTree
-    private let values: [String: PageValue]
+    private var values: [String: PageValue]
 
-    /// Reads the answers to `settings-schema` and `settings-get`.
-    init(_ place: AppPlace, schema: PropertyListDictionary, state: PropertyListDictionary) throws(ControlError) {
-        self.place = place
+    /// Reads the answers to `settings-schema`, `settings-get` and `settings-page`.
+    init(_ place: AppPlace, _ replies: [ConsoleReply]) throws(ControlError) {
+        try self.init(place, schema: try replies[0].get(), state: try replies[1].get(), RunningState(replies[2]))
+    }
+
+    private init(
+        _ place: AppPlace, schema: PropertyListDictionary, state: PropertyListDictionary, _ running: RunningState
+    ) throws(ControlError) {
+        (self.place, self.running) = (place, running)
         do throws(SchemaError) {
             let document = try SchemaDocument(reading: schema["schema"]?.dataValue ?? [])
             (self.schema, tree) = (document.schema, PageTree(document))
         } catch { throw .failed("the app's schema: \(error)") }
         values = PageValue.all(in: (state["settings"]?.arrayValue ?? []).compactMap(\.dictionaryValue))
+    }
+
+    /// The settings with these values in place of those in force: what stands in the fields of a refused form.
+    func replacing(_ refusals: [PageRefusal]) -> AppSettings {
+        var settings = self
+        for refusal in refusals {
+            guard let value = refusal.replacement else { continue }
+            let layer = values[refusal.key]?.layer ?? "default"
+            settings.values[refusal.key] = PageValue(value: value, layer: layer)
+        }
+        return settings
     }
 
     /// The person at the console, as the app's device sees them.
@@ -58,7 +78,20 @@ struct AppSettings {
     }
 
     private func request(_ languages: [String], _ errors: [String: String]) -> PageRequest {
-        PageRequest(languages: languages, editor: author.access, values: values, errors: errors)
+        var request = PageRequest(languages: languages, editor: author.access, values: values, errors: errors)
+        request.take(running, schema)
+        return request
+    }
+}
+
+extension RunningState {
+    /// Reads the answer to `settings-page`. A page is shown whatever became of that request.
+    fileprivate init(_ reply: ConsoleReply) {
+        switch reply {
+        case .success(let body): self.init(body)
+        case .failure(.refused(ControlFailureName.notHere.rawValue, _)): self = .elsewhere
+        case .failure: self = .unknown
+        }
     }
 }
 

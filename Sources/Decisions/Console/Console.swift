@@ -125,8 +125,7 @@ package struct Console: ~Copyable {
                 Self.settings(place, page, request.languages, replies, cookie) { settings, view in
                     let page = SettingsPage(
                         settings: settings, view: view, languages: request.languages, cookie: cookie,
-                        facts: place.secondary == nil
-                            ? (try? replies[2].get()).map { AppFacts(place.app, Fact($0)) } : nil)
+                        facts: Self.facts(place, replies[3]))
                     let sought = request.sought
                     return .answer(
                         Self.page(
@@ -166,7 +165,12 @@ package struct Console: ~Copyable {
     }
 
     private static func questions(_ place: AppPlace) -> [ConsoleQuestion] {
-        [ConsoleQuestion(.settingsSchema, body(place)), state(of: place)]
+        [ConsoleQuestion(.settingsSchema, body(place)), state(of: place), ConsoleQuestion(.settingsPage, body(place))]
+    }
+
+    /// The facts of an app of the daemon's own device, by the answer to `status`.
+    private static func facts(_ place: AppPlace, _ status: ConsoleReply) -> AppFacts? {
+        place.secondary == nil ? (try? status.get()).map { AppFacts(place.app, Fact($0)) } : nil
     }
 
     /// The request for an app's values.
@@ -192,7 +196,7 @@ package struct Console: ~Copyable {
         _ next: (AppSettings, PageView) -> ConsoleStep
     ) -> ConsoleStep {
         do throws(ControlError) {
-            let settings = try AppSettings(place, schema: try replies[0].get(), state: try replies[1].get())
+            let settings = try AppSettings(place, replies)
             guard let view = settings.view(page, languages) else {
                 return .answer(failure(404, "Not found", "The app has no such page.", cookie))
             }
@@ -218,7 +222,13 @@ package struct Console: ~Copyable {
             guard let list = settings.list(change.key, languages),
                 let items = change.done(in: list, cookie: cookie)
             else { return refuse(nil, ItemChange.gone) }
-            return store(items, in: list, of: settings, cookie) { refuse(nil, $0) }
+            return store(items, in: list, of: settings, cookie) { text, _ in refuse(nil, text) }
+        }
+        if let key = form.press {
+            guard let row = view.rows.first(where: { $0.press == key }) else {
+                return refuse(nil, "The app does not take this press now.")
+            }
+            return press(key, row.name, settings.place, view.name, languages, cookie)
         }
         switch form.reset(on: view) {
         case .all: break
@@ -232,13 +242,35 @@ package struct Console: ~Copyable {
             body["values"] = .dictionary(typed.values)
             if !typed.empty.isEmpty { body["nothing"] = .array(typed.empty.map { .string($0) }) }
         }
-        return send(ConsoleQuestion(command, body), from: route, cookie) { [input] in refuse(input, $0) }
+        return send(ConsoleQuestion(command, body), from: route, cookie) { [input] text, refusals in
+            guard var input, !refusals.isEmpty else { return refuse(input, text) }
+            input.refuse(refusals, in: settings.replacing(refusals).view(view.name, languages) ?? view)
+            return refuse(input, nil)
+        }
+    }
+
+    /// The step of a press: the page as it is afterwards, with what the app says.
+    private static func press(
+        _ key: String, _ name: String, _ place: AppPlace, _ page: String, _ languages: [String], _ cookie: String
+    ) -> ConsoleStep {
+        var body = body(place)
+        body["key"] = .string(key)
+        let all = [ConsoleQuestion(.settingsPress, body)] + questions(place) + [ConsoleQuestion(.status)]
+        return .ask(all) { replies in
+            settings(place, page, languages, Array(replies.dropFirst()), cookie) { settings, view in
+                let outcome = PressOutcome(replies[0], of: name)
+                let shown = SettingsPage(
+                    settings: settings, view: view, languages: languages, cookie: cookie,
+                    facts: facts(place, replies[4]), outcome: outcome)
+                return .answer(self.page(outcome.isDone ? 200 : 422, place, cookie, shown.content))
+            }
+        }
     }
 
     /// The step of a list's new items.
     static func store(
         _ items: [PropertyListValue], in list: EditableList, of settings: AppSettings, _ cookie: String,
-        refuse: @escaping (String) -> ConsoleStep
+        refuse: @escaping (String, [PageRefusal]) -> ConsoleStep
     ) -> ConsoleStep {
         var body = body(settings.place)
         body["values"] = .dictionary([list.key: .array(items)])
@@ -251,12 +283,13 @@ package struct Console: ~Copyable {
     /// The step of a change: the browser goes back to the page, or sees why the daemon has refused it.
     private static func send(
         _ change: ConsoleQuestion, from route: ConsoleRoute, at fragment: String? = nil, _ cookie: String,
-        refuse: @escaping (String) -> ConsoleStep
+        refuse: @escaping (String, [PageRefusal]) -> ConsoleStep
     ) -> ConsoleStep {
         .ask([change]) { replies in
             switch replies[0] {
             case .success: .answer(.seeOther(route, fragment: fragment))
-            case .failure(.refused(_, let text)): refuse(text)
+            case .failure(.refused(_, let text)): refuse(text, [])
+            case .failure(.unfit(let text, let checks)): refuse(text, PageRefusal.all(in: checks))
             case .failure(let error): .answer(failure(error, cookie))
             }
         }
@@ -283,7 +316,7 @@ package struct Console: ~Copyable {
     /// A failure of the daemon: what it refuses is the browser's fault, and everything else is not.
     static func failure(_ error: ControlError, _ cookie: String) -> WebAnswer {
         switch error {
-        case .refused: failure(404, "Refused", error.description, cookie)
+        case .refused, .unfit: failure(404, "Refused", error.description, cookie)
         case .failed: failure(502, "No answer", error.description, cookie)
         case .unanswered: failure(504, "No answer", error.description, cookie)
         }

@@ -46,6 +46,10 @@ package enum ConsoleFiles {
         .layer { font-size: .875rem; padding-inline: .5rem; border: 1px solid var(--line); border-radius: 1rem; }
         .layer.signed { background: var(--soft); }
         .wrong { border-inline-start: .25rem solid var(--bad); padding-inline-start: .5rem; }
+        @media (prefers-reduced-motion: no-preference) {
+          .shake { animation: shake .15s linear 3; }
+          @keyframes shake { 25% { transform: translateX(-.25rem); } 75% { transform: translateX(.25rem); } }
+        }
         .mistake, .state.degraded { color: var(--bad); font-weight: 600; }
         .state.healthy { color: var(--good); font-weight: 600; }
         input, select, textarea, button { font: inherit; min-block-size: 2.5rem; padding: .25rem .5rem;

@@ -42,7 +42,7 @@ struct DraftRequest {
                 let text = input.errors.isEmpty ? EditableList.noItem : nil
                 return page(422, settings, list, first, place, refused: input, refusal: text)
             }
-            return Console.store(items, in: list, of: settings, cookie) { text in
+            return Console.store(items, in: list, of: settings, cookie) { text, _ in
                 page(422, settings, list, first, place, refused: input, refusal: text)
             }
         }
@@ -52,7 +52,7 @@ struct DraftRequest {
         _ replies: [ConsoleReply], _ next: (AppSettings, EditableList) -> ConsoleStep
     ) -> ConsoleStep {
         do throws(ControlError) {
-            let settings = try AppSettings(place, schema: try replies[0].get(), state: try replies[1].get())
+            let settings = try AppSettings(place, replies)
             return settings.list(list, languages).map { next(settings, $0) } ?? gone(404)
         } catch { return .answer(Console.failure(error, cookie)) }
     }

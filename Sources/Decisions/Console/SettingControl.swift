@@ -43,6 +43,7 @@ struct SettingControl {
         case .date(let traits): return date(traits)
         case .titleValue: return .tag("output", .init("id", row.field), foreign: row.shown)
         case .button:
+            if let key = row.press { return .ofOtherForm(SettingsInput.pressed, key, [.tag("bdi", text: row.name)]) }
             return Markup([
                 .tag("button", .init("type", "button"), .flag("disabled"), described, foreign: row.name),
                 .tag("p", text: "This button works in the app alone."),

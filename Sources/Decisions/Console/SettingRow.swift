@@ -19,6 +19,8 @@ struct SettingRow {
     var typed: String?
     let place: AppPlace
     let form: Form
+    /// Whether the field draws attention to itself, because the app has refused what was typed.
+    var shakes = false
 
     var markup: Markup {
         let control = SettingControl(row: row, text: typed ?? row.input, isEditable: isEditable, place: place)
@@ -43,7 +45,7 @@ struct SettingRow {
             case .right: ["right"]
             case .left, .natural: []
             }
-        return alignment + (row.error == nil ? [] : ["wrong"])
+        return alignment + (row.error == nil ? [] : ["wrong"]) + (shakes ? ["shake"] : [])
     }
 
     private var layer: Markup {

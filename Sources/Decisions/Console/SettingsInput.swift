@@ -7,6 +7,8 @@ import TandemPages
 struct SettingsInput {
     /// The prefixes of a value's field, and of the text that the page showed.
     static let (value, shown) = ("v.", "b.")
+    /// The name of a button that presses one of the app's; its value is the key.
+    static let pressed = "press"
 
     private let fields: FormFields
 
@@ -26,6 +28,9 @@ struct SettingsInput {
 
     /// The change of a list's item; nil for every other form.
     var itemChange: ItemChange? { ItemChange(fields) }
+
+    /// The key of the button that was pressed; nil for every other form.
+    var press: String? { fields[Self.pressed] }
 
     /// The edits that the form takes back; nil for a form of values.
     func reset(on view: PageView) -> Reset? {

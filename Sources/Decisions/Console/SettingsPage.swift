@@ -18,6 +18,8 @@ struct SettingsPage {
     var refused: PageInput?
     /// The daemon's refusal of the whole form.
     var refusal: String?
+    /// The app's answer to a press, for the page after it.
+    var outcome: PressOutcome?
 
     private var route: ConsoleRoute { settings.place.route(view.name) }
     private var isFirst: Bool { route == .settings(settings.place, page: nil) }
@@ -63,8 +65,10 @@ struct SettingsPage {
                 .single("input", .init("type", "search"), .init("name", "q"), .init("aria-label", "Search")),
                 .tag("button", .init("type", "submit"), text: "Search"),
             ])
+        let note = settings.running.note.map { Markup.tag("p", .init("id", "running"), text: $0) }
         return [
-            .tag("h1", foreign: title), facts?.markup ?? Markup([]), isFirst ? Markup([]) : way(to: view.name), search,
+            .tag("h1", foreign: title), facts?.markup ?? Markup([]), note ?? Markup([]),
+            isFirst ? Markup([]) : way(to: view.name), search,
         ]
     }
 
@@ -80,9 +84,13 @@ struct SettingsPage {
     }
 
     private var news: Markup {
-        refused != nil || refusal != nil
-            ? .mistakes(refused, refusal, on: view)
-            : .tag("p", .init("id", "news"), .init("role", "status"), .init("aria-live", "polite"), text: "")
+        if refused != nil || refusal != nil { return .mistakes(refused, refusal, on: view) }
+        if let outcome, !outcome.isDone {
+            return .tag("p", .init("role", "alert"), .init("class", "mistake"), foreign: outcome.text)
+        }
+        return .tag(
+            "p", .init("id", "news"), .init("role", "status"), .init("aria-live", "polite"),
+            of: outcome.map { [.tag("bdi", text: $0.text)] } ?? [])
     }
 
     // MARK: groups and rows
@@ -100,7 +108,8 @@ struct SettingsPage {
         let list = settings.list(row).map { ListControl(list: $0, place: settings.place, cookie: cookie) }
         return SettingRow(
             row: row, isEditable: isEditable, typed: isEditable ? row.key.flatMap { refused?.typed[$0] } : nil,
-            place: settings.place, form: .page(list))
+            place: settings.place, form: .page(list),
+            shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
     }
 
     // MARK: resets

@@ -1,9 +1,13 @@
 // Failure of a request to a daemon (Protocol/Control.md), as a person is shown it.
 
+package import TandemPropertyList
+
 /// The reason why a request to a daemon has no result.
 package enum ControlError: Error, Sendable, Equatable {
     /// The daemon refused the request, by a name of CTL-4.
     case refused(name: String, text: String)
+    /// The running app's own checks do not take an edit, each with its text (CTL-60).
+    case unfit(text: String, checks: PropertyListDictionary)
     /// The daemon, or a process in its place, ended the connection.
     case failed(String)
     /// No daemon answers.
@@ -16,6 +20,7 @@ extension ControlError: CustomStringConvertible {
         switch self {
         case .refused(let name, let text):
             text.isEmpty ? Printable.text(name) : "\(Printable.text(text)) [\(Printable.text(name))]"
+        case .unfit(let text, _): "\(Printable.text(text)) [refused]"
         case .failed(let text), .unanswered(let text): text
         }
     }

@@ -37,7 +37,7 @@ extension CommandFailure {
     package init(_ failure: ControlError) {
         self =
             switch failure {
-            case .refused, .failed: .refused(failure.description)
+            case .refused, .unfit, .failed: .refused(failure.description)
             case .unanswered(let text): .unanswered(text)
             }
     }

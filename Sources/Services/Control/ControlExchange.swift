@@ -109,6 +109,9 @@ package final class ControlExchange {
     private static func answer(_ frame: ResultFrame) -> Answer {
         let body = frame.body ?? [:]
         guard frame.code == 0 else {
+            if let checks = body["checks"]?.dictionaryValue {
+                return .failure(.unfit(text: body[BodyKey.text]?.stringValue ?? "", checks: checks))
+            }
             return .failure(
                 .refused(name: frame.name ?? "unnamed", text: body[BodyKey.text]?.stringValue ?? ""))
         }

@@ -22,6 +22,8 @@ struct PageEditor {
         /// - tags: as ``EditableList/tags``.
         case set(PropertyListDictionary, empty: [String] = [], tags: PropertyListDictionary = [:])
         case reset([String])
+        /// A press of the button with this key, for the app.
+        case press(String)
         case end
     }
 
@@ -42,9 +44,11 @@ struct PageEditor {
     /// The rows and items as they were shown last.
     private var rows: [PageView.Row] = []
     private var items: [PropertyListValue] = []
+    /// A sentence about what the pages lack now.
+    private var note: String?
 
     static let help = """
-        N TEXT    give row N a value             N         open row N, or show its choices
+        N TEXT    give row N a value             N         open row N, press it, or show its choices
         empty N   take its value away            reset N   take the edit of row N back
         add       begin a new item of a list     up N, down N, delete N   move or delete an item
         done      store the draft of an item     cancel    drop it
@@ -60,6 +64,12 @@ struct PageEditor {
 
     // MARK: showing
 
+    /// The running app's decisions count from now on.
+    mutating func follow(_ state: RunningState) {
+        request.take(state, document.schema)
+        note = state.note
+    }
+
     /// The place as text.
     /// - Parameter values: those of now.
     mutating func lines(_ values: [String: PageValue]) -> [String] {
@@ -68,7 +78,7 @@ struct PageEditor {
         case .page(let name):
             guard let view = PageView.make(tree, document.schema, page: name, request) else { return [] }
             rows = view.rows
-            return [view.title ?? view.name] + numbered(view)
+            return [view.title ?? view.name] + (note.map { [$0] } ?? []) + numbered(view)
         case .draft(let key, let draft, let old):
             let view = draft.view(in: tree, languages: request.languages)
             rows = view.rows
@@ -162,6 +172,7 @@ struct PageEditor {
         case .choice(let choices), .radio(let choices):
             return .say(choices.options.map { "  \($0.input)  \($0.title)" })
         case .toggle: return .say(["  on", "  off"])
+        case .button: return row.press.map { .press($0) } ?? .refuse("This button works in the app alone.")
         default: return .say([row.summary, row.subtitle, row.text].compactMap(\.self))
         }
     }

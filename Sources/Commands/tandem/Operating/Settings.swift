@@ -68,7 +68,7 @@ extension Subcommand {
         }
         var body: PropertyListDictionary = ["values": .dictionary(values)]
         if !nothing.isEmpty { body["nothing"] = .array(nothing.map { .string($0) }) }
-        _ = try arguments.ask(.settingsSet, try arguments.settings(body))
+        warn(of: try arguments.ask(.settingsSet, try arguments.settings(body)), console)
         try printRows(of: values.keys + nothing, arguments, console)
     }
 
@@ -155,6 +155,7 @@ extension Subcommand {
         for key in (answer["converted"]?.arrayValue ?? []).compactMap(\.stringValue) {
             console.warn("converted \(Printable.text(key))")
         }
+        warn(of: answer, console)
         try printRows(of: values.keys, arguments, console)
     }
 
@@ -175,6 +176,28 @@ extension Subcommand {
         try file.create(schema, mode: 0o644)
         console.print("wrote  \(file.path), \(schema.count) bytes")
         console.print("digest \(Fact(answer).text("digest"))")
+    }
+
+    static let settingsPress = Subcommand(
+        path: ["settings", "press"], summary: "press a button of a running app's pages",
+        operands: [.required("KEY")], options: [.device, .application.required, .json],
+        notes: "'settings pages' shows the buttons that can be pressed, with their keys. The app says what came of it.",
+        examples: ["settings press --app org.example.lamp test"]
+    ) { arguments, console in
+        let key = PropertyListValue.string(arguments.operands[0])
+        let answer = try arguments.ask(.settingsPress, try arguments.settings(["key": key]))
+        if arguments.has("json") { return console.print(json: .dictionary(answer)) }
+        console.print(Printable.text(answer["text"]?.stringValue ?? "done"))
+    }
+
+    /// Prints what the app's own checks have done, or could not do.
+    private static func warn(of answer: PropertyListDictionary, _ console: Console) {
+        for key in (answer["replaced"]?.arrayValue ?? []).compactMap(\.stringValue) {
+            console.warn("the app has replaced the value of \(Printable.text(key))")
+        }
+        if answer["unchecked"] == true {
+            console.warn("the app has not answered in time: its own checks were not made")
+        }
     }
 
     private static func printRows(of keys: [String], _ arguments: Arguments, _ console: Console) throws {

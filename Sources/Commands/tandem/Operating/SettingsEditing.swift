@@ -32,6 +32,7 @@ extension Subcommand {
         editing: while true {
             switch step {
             case .show:
+                editor.follow(try arguments.runningState())
                 for line in editor.lines(try arguments.pageValues()) { console.print(Printable.text(line)) }
             case .say(let lines):
                 for line in lines { console.print(Printable.text(line)) }
@@ -49,6 +50,9 @@ extension Subcommand {
                 continue editing
             case .reset(let keys):
                 step = try arguments.send(.settingsReset, ["keys": .array(keys.map { .string($0) })])
+                continue editing
+            case .press(let key):
+                step = try arguments.press(key)
                 continue editing
             case .end: break editing
             }
@@ -70,6 +74,16 @@ extension Arguments {
         do {
             _ = try ask(command, try settings(body))
             return .show
+        } catch ControlError.refused(_, let text) {
+            return .refuse(text)
+        } catch ControlError.unfit(let text, _) { return .refuse(text) }
+    }
+
+    /// Presses a button; what the app says is for the person.
+    fileprivate func press(_ key: String) throws -> PageEditor.Step {
+        do {
+            let answer = try ask(.settingsPress, try settings(["key": .string(key)]))
+            return .say([answer["text"]?.stringValue ?? "Done."])
         } catch ControlError.refused(_, let text) { return .refuse(text) }
     }
 }

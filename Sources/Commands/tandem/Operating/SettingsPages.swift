@@ -23,10 +23,13 @@ extension Subcommand {
         let tree = PageTree(document)
         var request = arguments.pageRequest
         request.values = try arguments.pageValues()
+        let running = try arguments.runningState()
+        request.take(running, document.schema)
         let names = tree.opened.map(\.name).filter { name in
             arguments.value("page").map { $0 == name } ?? true
         }
         guard !names.isEmpty else { throw CommandFailure.refused("the app has no such page") }
+        if let note = running.note { console.print(note) }
         for view in names.compactMap({ PageView.make(tree, document.schema, page: $0, request) }) {
             console.print(Printable.text(view.title ?? view.name))
             let text = PageText(tree: tree, languages: request.languages)
@@ -50,6 +53,13 @@ extension Arguments {
         return PageValue.all(in: rows.compactMap(\.dictionaryValue))
     }
 
+    /// The running app behind its pages, as far as the daemon can ask it.
+    func runningState() throws -> RunningState {
+        do { return RunningState(try ask(.settingsPage, try settings([:]))) } catch ControlError.refused(let name, _) {
+            return name == ControlFailureName.notHere.rawValue ? .elsewhere : .unknown
+        }
+    }
+
     /// The reader of its pages.
     var pageRequest: PageRequest {
         PageRequest(
@@ -65,7 +75,7 @@ private struct PageText {
     func table(_ group: PageView.Group) -> Table {
         var table = Table(Printable.text(group.title ?? "-"), ["title", "value", "key", "state"])
         for row in group.rows {
-            table.add([row.title, row.text, row.key ?? "", row.state].map { Printable.text($0) })
+            table.add([row.title, row.text, row.key ?? row.press ?? "", row.state].map { Printable.text($0) })
             for line in items(of: row) { table.add(line.map { Printable.text($0) }) }
         }
         return table
@@ -102,6 +112,7 @@ extension PageView.Row {
     /// Why it is as it is: rule, lock, edit.
     var state: String {
         let edit = isEdited ? author.map { "Edited by \($0)." } ?? "Edited." : nil
-        return [error, lock?.text, edit].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: " ")
+        return [error, lock?.text, edit, press.map { _ in "Can be pressed." }].compactMap(\.self).filter { !$0.isEmpty }
+            .joined(separator: " ")
     }
 }

@@ -1,0 +1,112 @@
+// A running app's part in its pages at the console: presses and what they say, the app's own checks, hidden rows and
+// choices of the moment, and pages that say what they lack.
+
+import TandemBase
+import TandemConsole
+import TandemOperations
+import TandemPages
+import TandemPropertyList
+import TandemSettings
+import TandemWire
+import Testing
+
+@Suite struct PageHookTests {
+    private static let page = [
+        Specifier(.textField, ["Key": "name", "Title": "Name", "DefaultValue": "me"]),
+        Specifier(.datePicker, ["Key": "at", "DatePickerMode": "Time"]),
+        Specifier(.textField, ["Key": "pin", "IsSecure": true]),
+        Specifier(.multiValue, ["Key": "tone"]), Specifier(.button, ["Key": "te&st", "Title": "Te<st"]),
+    ]
+
+    private func browser(_ state: RunningState) -> Browser {
+        let browser = Browser()
+        browser.declarations = Self.page.filter { $0.kind != .button }.declarations
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            name == PageTree.root ? ["PreferenceSpecifiers": .array(Self.page.map { .dictionary($0.entries) })] : nil
+        }
+        browser.layout = tree.layout(for: SettingsSchema(browser.declarations))
+        browser.running = .success(state.body)
+        browser.enter()
+        return browser
+    }
+
+    @Test(
+        "CON-20, PAG-27: a button that the app takes presses of is one, and the page after a press has the app's text")
+    func press() throws {
+        let browser = browser(.running(RunningPage(buttons: ["te&st"])))
+        let page = try #require(browser.get(Browser.page)?.text)
+        let button = "form=\"resets\" name=\"press\" value=\"te&amp;st\"><bdi>Te&lt;st</bdi></button>"
+        #expect(page.contains(button) && !page.contains("in the app alone"))
+        browser.pressed = .success(["text": "<b>Done</b>"])
+        let done = try #require(browser.post(Browser.page, "press=te%26st"))
+        #expect(done.status == 200 && done.text.contains("<bdi>Te&lt;st: &lt;b&gt;Done&lt;/b&gt;</bdi>"))
+        #expect(done.text.contains("role=\"status\"") && done.text.contains("id=\"values\""))
+        let question = browser.commands.last { $0.command == .settingsPress }
+        #expect(question?.body == ["app": .string(Browser.app), "key": "te&st"])
+        browser.pressed = .failure(.refused(name: "refused", text: "Not <now>."))
+        let refused = try #require(browser.post(Browser.page, "press=te%26st"))
+        #expect(refused.status == 422 && refused.text.contains("role=\"alert\" class=\"mistake\""))
+        #expect(refused.text.contains("Te&lt;st: Not &lt;now&gt;."))
+        browser.pressed = .failure(.unanswered("no daemon answers"))
+        #expect(browser.post(Browser.page, "press=te%26st")?.status == 422)
+        #expect(!browser.commands.contains { $0.command == .settingsSet })
+    }
+
+    @Test("CON-20: a press of what the app does not take now, or without the form's token, reaches nobody")
+    func forged() throws {
+        let browser = browser(.running(RunningPage(buttons: ["other"])))
+        for key in ["te%26st", "other", "name", ""] {
+            #expect(browser.post(Browser.page, "press=\(key)")?.status == 422, "\(key)")
+        }
+        #expect(browser.post(Browser.page, "press=other", token: false)?.status == 403)
+        #expect(!browser.commands.contains { $0.command == .settingsPress })
+    }
+
+    @Test("CON-20, PAG-26: what the app refuses stands beside its field, with its replacement in it, and shakes")
+    func refused() throws {
+        let browser = browser(.withoutHooks)
+        let at = try #require(PropertyListDate(millisecondsSince1970: 9 * 3_600_000))
+        browser.refusal = .unfit(
+            text: "all",
+            checks: [
+                "name": ["text": "Not <you>.", "shake": true, "value": "you"],
+                "at": ["text": "Too early.", "value": .date(at)], "pin": ["text": "Too short."],
+            ])
+        let fields = "b.name=me&v.name=them&b.at=&v.at=07:00&b.pin=&v.pin=4711"
+        let answer = try #require(browser.post(Browser.page, fields))
+        #expect(answer.status == 422 && answer.text.contains("Nothing was changed."))
+        for text in [
+            "<div class=\"row wrong shake\" id=\"r-0\" data-typed=\"yes\">", "name=\"v.name\" value=\"you\"",
+            "<a href=\"#r-0\"><bdi>Not &lt;you&gt;.</bdi></a>", "name=\"v.at\" value=\"09:00\"",
+            "<bdi>Too early.</bdi>", "<bdi>Too short.</bdi>", "name=\"b.name\" value=\"me\"",
+        ] { #expect(answer.text.contains(text), "\(text)") }
+        #expect(!answer.text.contains("4711"))
+    }
+
+    @Test("CON-20, PAG-14, PAG-17: hidden rows have no field, and a choice of the moment can be chosen")
+    func running() throws {
+        let page = RunningPage(hidden: ["name"], choices: ["tone": [.init(label: "Lo<w", value: "l")]])
+        let browser = browser(.running(page))
+        let shown = try #require(browser.get(Browser.page)?.text)
+        #expect(!shown.contains("v.name") && shown.contains("<option value=\"l\">Lo&lt;w</option>"))
+        #expect(browser.post(Browser.page, "v.name=x")?.status == 422)
+        #expect(browser.post(Browser.page, "b.tone=&v.tone=l")?.status == 303 && browser.changed == ["tone": "l"])
+    }
+
+    @Test("CON-20, PAG-28: a page without its app is whole, and says what it lacks; so is one of an older daemon")
+    func absent() throws {
+        for (reply, note): (ConsoleReply, String?) in [
+            (.success(RunningState.notRunning.body), "The app does not run"),
+            (.success(RunningState.noAnswer.body), "The app does not answer"),
+            (.failure(.refused(name: "not-here", text: "")), "on another device"),
+            (.failure(.refused(name: "unknown-command", text: "")), nil), (.failure(.failed("x")), nil),
+        ] {
+            let browser = browser(.withoutHooks)
+            browser.running = reply
+            let page = try #require(browser.get(Browser.page))
+            #expect(page.status == 200 && page.text.contains("in the app alone") && page.text.contains("v.name"))
+            #expect(page.text.contains("id=\"running\"") == (note != nil))
+            if let note { #expect(page.text.contains(note)) }
+        }
+    }
+}
