@@ -21,6 +21,22 @@ final class LampConfiguration: Configuration, @unchecked Sendable {
 
     override var syncedSettings: [any DeclaredProperty] { Launch.arguments.sync.isEmpty ? [] : [$volume, $colour] }
 
+    /// The button of the pages, and a check of the app's own: both work while the app runs.
+    override var pageHooks: PageHooks {
+        var hooks = PageHooks()
+        hooks.onPress(of: "alarm") { [self] in
+            let volume = volume
+            guard volume > 0 else { return .refused("The volume is 0.") }
+            Output.show("alarm at volume \(volume)")
+            return .done("The alarm sounds at volume \(volume).")
+        }
+        hooks.check("colour") { colour in
+            guard colour == .string("#000000") else { return .ok }
+            return .failedWithShake("Black gives no light.", replacement: .string("#101010"))
+        }
+        return hooks
+    }
+
     /// Sets what the command line says.
     func edit() throws {
         for text in Launch.arguments.sync {

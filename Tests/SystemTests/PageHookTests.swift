@@ -1,0 +1,105 @@
+// The sample app's hooks, from a browser and from the shell, with real daemons: a press, the app's own check, and what
+// is left of a page whose app is stopped, dead or another user's.
+
+import Foundation
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(4))) struct PageHookTests {
+    private let devices: TwoDevices
+    private let app: Program
+    private let console: ConsoleProgram
+    private static let page = "/apps/\(TwoDevices.app)"
+
+    init() async throws {
+        devices = try await TwoDevices()
+        let made = try await tandem("keys", "new", "--out", "signing", in: devices.workspace)
+        try #require(made.status == 0, "\(made)")
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let bundle = root.appending(path: "Sources/Commands/SampleApp/Settings.bundle").standardizedFileURL.path
+        let app = try Program(
+            "SampleApp",
+            [
+                "--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"], "--pages",
+                bundle,
+            ], named: "app", in: devices.workspace)
+        self.app = app
+        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        console = try await ConsoleProgram(device: devices.workspace["kiosk.sock"], in: devices.workspace)
+        try console.enter()
+    }
+
+    private func settings(_ words: String..., at socket: String = "kiosk.sock", input: String = "") async throws
+        -> Program.Ending
+    {
+        try await tandem(
+            ["settings"] + words + ["--app", TwoDevices.app, "--device", devices.workspace[socket]],
+            in: devices.workspace, input: input)
+    }
+
+    @Test
+    func `CON-20, CTL-58: a button of the sample app is pressed in a browser and in the shell, and says what it did`()
+        async throws
+    {
+        #expect(try await holds(within: .seconds(20)) { try console.get(Self.page).body.contains("name=\"press\"") })
+        let form = try console.formToken(Self.page)
+        let done = try console.post(Self.page, "form=\(form)&press=alarm")
+        #expect(done.status == 200 && done.body.contains("The alarm sounds at volume 50."))
+        #expect(try await holds(within: .seconds(10)) { app.output.contains("alarm at volume 50") })
+        #expect(devices.kiosk.errors.contains("button pressed"))
+        #expect(try await settings("set", "volume=0").status == 0)
+        #expect(try await holds(within: .seconds(10)) { app.output.contains("value volume = 0") })
+        let refused = try console.post(Self.page, "form=\(form)&press=alarm")
+        #expect(refused.status == 422 && refused.body.contains("The volume is 0."))
+        let shell = try await settings("press", "alarm")
+        #expect(shell.status == 1 && shell.errors.contains("The volume is 0."), "\(shell)")
+        #expect(try await settings("set", "volume=7").status == 0)
+        #expect(try await holds(within: .seconds(10)) { app.output.contains("value volume = 7") })
+        let sounded = try await settings("press", "alarm")
+        #expect(sounded.status == 0 && sounded.output == "The alarm sounds at volume 7.\n", "\(sounded)")
+        let typed = try await settings("edit", input: "6\nquit\n")
+        #expect(typed.status == 0 && typed.output.contains("The alarm sounds at volume 7."), "\(typed)")
+        let far = try await tandem(
+            "settings", "edit", "--app", TwoDevices.app, "--device", devices.workspace["hub.sock"], "--secondary",
+            "kiosk", in: devices.workspace, input: "6\n")
+        #expect(far.status == 1, "\(far)")
+    }
+
+    @Test
+    func `PAG-26, CTL-60: the sample app's own check refuses a value from everywhere, and puts another into the field`()
+        async throws
+    {
+        let form = try console.formToken(Self.page)
+        let refused = try console.post(Self.page, "form=\(form)&b.colour=&v.colour=%23000000&b.volume=50&v.volume=9")
+        #expect(refused.status == 422 && refused.body.contains("Black gives no light."))
+        #expect(refused.body.contains("name=\"v.colour\" value=\"#101010\"") && refused.body.contains("wrong shake"))
+        let shell = try await settings("set", "colour=#000000")
+        #expect(shell.status == 1 && shell.errors.contains("Black gives no light."), "\(shell)")
+        #expect(try console.post(Self.page, "form=\(form)&b.colour=&v.colour=%23101010").status == 303)
+        #expect(try await holds(within: .seconds(10)) { app.output.contains("value colour = #101010") })
+        #expect(!app.output.contains("#000000") && !app.output.contains("value volume = 9"))
+    }
+
+    @Test func `PAG-28, THR-137: a page is whole without its app, whether that is stopped or dead, and says so`()
+        async throws
+    {
+        #expect(try await holds(within: .seconds(20)) { try console.get(Self.page).body.contains("name=\"press\"") })
+        let form = try console.formToken(Self.page)
+        app.signal(SIGSTOP)
+        let stopped = try console.get(Self.page)
+        #expect(stopped.status == 200 && stopped.body.contains("The app does not answer"))
+        let unchecked = try await settings("set", "colour=#000000")
+        #expect(unchecked.status == 0 && unchecked.errors.contains("its own checks were not made"), "\(unchecked)")
+        let press = try await settings("press", "alarm")
+        #expect(press.status == 1 && press.errors.contains("no-answer"), "\(press)")
+        app.signal(SIGCONT)
+        #expect(try await holds(within: .seconds(10)) { try console.get(Self.page).body.contains("name=\"press\"") })
+        app.signal(SIGKILL)
+        _ = try await app.ending()
+        let dead = { try console.get(Self.page) }
+        #expect(try await holds(within: .seconds(10)) { try dead().body.contains("The app does not run") })
+        #expect(try dead().body.contains("This button works in the app alone."))
+        #expect(try console.post(Self.page, "form=\(form)&press=alarm").status == 422)
+        #expect(try await settings("press", "alarm").errors.contains("not-running"))
+        #expect(try console.post(Self.page, "form=\(form)&b.volume=50&v.volume=61").status == 303)
+    }
+}
