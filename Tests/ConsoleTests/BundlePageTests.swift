@@ -189,6 +189,33 @@ import Testing
         #expect(browser.get(Browser.page + "/pages/Root")?.text.contains("action=\"\(Browser.page)\"") == true)
     }
 
+    @Test("CON-18, PAG-29: images that entries name are within the page, beside texts; one that nobody has is left out")
+    func images() throws {
+        let root = [
+            Specifier(.toggle, ["Key": "a", "Title": "A", "IASKCellImage": "bulb"]),
+            Specifier(.toggle, ["Key": "b", "Title": "B", "IASKCellImage": "none"]),
+            Specifier(
+                .slider, ["Key": "c", "MinimumValue": 0, "MaximumValue": 1, "MaximumValueImage": "bulb"]),
+            Specifier(
+                .radioGroup, ["Key": "d", "Values": [1], "Titles": ["One"], "IconNames": ["bulb"], "DefaultValue": 1]),
+            Specifier(.openURL, ["Title": "Site", "File": "https://example.org", "IASKCellImage": "bulb"]),
+        ]
+        var tree = pages(["Root": root])
+        let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0xFF, 0xFE]
+        _ = tree.add(try #require(PageImage(png)), named: "bulb")
+        let browser = Browser()
+        browser.declarations = root.declarations
+        browser.layout = tree.layout(for: SettingsSchema(browser.declarations))
+        browser.enter()
+        let page = try #require(browser.get(Browser.page)?.text)
+        let image = "<img src=\"data:image/png;base64,iVBORw0KGgr//g==\" alt=\"\">"
+        for text in [
+            "for=\"f-0\">\(image)<bdi>A</bdi></label>", "for=\"f-1\"><bdi>B</bdi></label>",
+            ">\(image)</div><output for=",
+            "checked>\(image)<bdi>One</bdi></label>", "rel=\"noreferrer\">\(image)<bdi>Site</bdi></a>",
+        ] { #expect(page.contains(text), "\(text)") }
+    }
+
     @Test("CON-12, CON-18: an edit of a toggle, a radio group and a slider is stored in the bundle's own form")
     func edit() throws {
         let browser = browser()

@@ -86,6 +86,60 @@ func pageTree(
         #expect(tree.layout(for: schema, hasStrings: false)["strings"] == nil)
     }
 
+    /// An image of some bytes.
+    private static func image(_ count: Int = 8) -> PageImage? {
+        PageImage([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + [UInt8](repeating: 0, count: count - 8))
+    }
+
+    @Test("PAG-29, PAG-7: a layout has the images that its entries name, and those of items, and no others")
+    func images() throws {
+        var tree = pageTree([
+            "Root": [
+                Self.toggle("a", ["IASKCellImage": "bulb"]),
+                Specifier(.slider, ["Key": "s", "MinimumValueImage": "low", "MaximumValueImage": "bulb"]),
+                Specifier(.multiValue, ["Key": "m", "Values": [1, 2], "IconNames": ["one", ""]]),
+                Specifier(
+                    .listGroup,
+                    ["Key": "l", "ItemSpecifier": ["Type": "PSTextFieldSpecifier", "IASKCellImage": "i"]]),
+            ]
+        ])
+        #expect(tree.imageNames == ["bulb", "low", "one", "i"])
+        for name in ["bulb", "i", "other"] { _ = tree.add(try #require(Self.image()), named: name) }
+        let schema = SettingsSchema(tree.named.map(\.specifier).declarations)
+        let layout = tree.layout(for: schema)
+        let data: PropertyListValue = .data(try #require(Self.image()).bytes)
+        #expect(layout["images"] == ["bulb": data, "i": data])
+        #expect(tree.layout(for: schema, hasImages: false)["images"] == nil)
+        let read = PageTree(layout: layout)
+        #expect(read.images.keys.sorted() == ["bulb", "i"] && read.layout(for: schema) == layout)
+        #expect(PageView.make(read, schema, PageRequest())?.images["bulb"]?.kind == .png)
+        #expect(read.keeping { $0 == "l" }.layout(for: schema)["images"] == ["i": data])
+    }
+
+    @Test("PAG-29, LIM-130: an image is of four kinds by its first bytes, and within its bounds; anything else is none")
+    func imageBytes() throws {
+        let kinds: [([UInt8], PageImage.Kind?)] = [
+            ([0xFF, 0xD8, 0xFF, 0xE0], .jpeg), (Array("GIF89a".utf8), .gif), (Array("RIFF1234WEBPVP8".utf8), .webp),
+            (Array("<svg onload=alert(1)>".utf8), nil), (Array("RIFF1234WAVE".utf8), nil), ([], nil), ([0x89], nil),
+        ]
+        for (bytes, kind) in kinds { #expect(PageImage(bytes)?.kind == kind, "\(bytes)") }
+        let largest = try #require(Self.image(16_384))
+        #expect(Self.image(16_385) == nil)
+        var tree = PageTree()
+        let taken = (0..<7).map { tree.add(largest, named: "\($0)") }
+        #expect(taken == [true, true, true, true, true, true, false] && tree.images.count == 6)
+        let entries = (0..<17).map { Self.toggle("k\($0)", ["IASKCellImage": "0"]) }
+        for (count, names) in [(16, ["0"]), (17, [])] {
+            var crowded = pageTree(["Root": Array(entries.prefix(count))])
+            _ = crowded.add(largest, named: "0")
+            #expect(PageView.make(crowded, SettingsSchema([]), PageRequest())?.images.keys.sorted() == names)
+        }
+        let malformed = PageTree(layout: [
+            "images": ["a": "x", "b": .data([1]), "c": .data(largest.bytes)], "pages": 1,
+        ])
+        #expect(malformed.images.keys.sorted() == ["c"] && PageTree(layout: ["images": 1]).images.isEmpty)
+    }
+
     @Test("CON-18: the way to a page is the shortest, also in a ring; to an item's page there is none")
     func way() {
         let list = Specifier(.listGroup, ["Key": "l", "ItemSpecifier": ["Type": "PSChildPaneSpecifier", "File": "I"]])

@@ -166,6 +166,58 @@ private final class CodePreferences: Configuration, @unchecked Sendable {
         #expect(!bare.bytes.contains(Array("swordfish".utf8)))
     }
 
+    private static func image(_ count: Int = 8, of byte: UInt8 = 0) -> [UInt8] {
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + [UInt8](repeating: byte, count: count - 8)
+    }
+
+    @Test("PAG-29, PAG-4: images are files of the bundle; one that is no image, linked, too large or missing is told")
+    func images() throws {
+        let names = ["bulb", "low", "photo.jpg", "svg", "linked", "large", "none", "../bulb"]
+        write(
+            "Root.plist",
+            names.map {
+                "<dict><key>Type</key><string>PSGroupSpecifier</string><key>IASKCellImage</key><string>\($0)</string></dict>"
+            }.joined())
+        place.write(Self.image(), to: "bulb.png")
+        place.write(Self.image(9), to: "low@2x.png")
+        place.write(Self.image(), to: "low.png")
+        place.write([0xFF, 0xD8, 0xFF], to: "photo.jpg")
+        place.write(Array("<svg/>".utf8), to: "svg.png")
+        place.write(Self.image(16_385), to: "large.png")
+        #expect(symlink(place.path("bulb.png"), place.path("linked.png")) == 0)
+        let (app, events) = make()
+        let images = try #require(app.announcedSchema?.layout?["images"]?.dictionaryValue)
+        #expect(
+            images == [
+                "bulb": .data(Self.image()), "low": .data(Self.image(9)), "photo.jpg": .data([0xFF, 0xD8, 0xFF]),
+            ])
+        let told = events.map { "\($0)" }.filter { $0.contains("the image '") }
+        #expect(told.count == 5, "\(told)")
+        for name in names.dropFirst(3) { #expect(told.contains { $0.contains("'\(name)'") }, "\(name)") }
+    }
+
+    @Test("PAG-7, LIM-130: images that do not fit into the schema are left out before its texts are")
+    func tooManyImages() throws {
+        let title = String(repeating: "t", count: 1000)
+        let group = "<dict><key>Type</key><string>PSGroupSpecifier</string><key>Title</key><string>"
+        let icons = (0..<7).map { "<string>i\($0)</string>" }.joined()
+        let groups = (0..<200).map { "\(group)\(title)\($0)</string></dict>" }.joined()
+        // Equal bytes would be in the schema once.
+        for number in 0..<7 { place.write(Self.image(16_384, of: UInt8(number)), to: "i\(number).png") }
+        write(
+            "Root.plist",
+            "<dict><key>Type</key><string>PSGroupSpecifier</string><key>IconNames</key><array>\(icons)</array></dict>"
+                + groups)
+        let (app, events) = make()
+        #expect(events.contains { "\($0)".contains("'i6'") } && !events.contains { "\($0)".contains("'i5'") })
+        let later = Mutex<[ConfigurationEvent]>([])
+        let observation = app.observeEvents { event in later.withLock { $0.append(event) } }
+        defer { observation.cancel() }
+        let layout = try #require(app.announcedSchema?.layout)
+        #expect(layout["images"] == nil && layout["pages"]?.arrayValue?.count == 1)
+        #expect(later.withLock { $0.contains { "\($0)".contains("has no images") } })
+    }
+
     @Test("PAG-7: pages that do not fit into the schema are left out, translations first, and that is an event")
     func tooLarge() throws {
         bundle("Settings.bundle")

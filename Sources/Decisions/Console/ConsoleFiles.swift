@@ -27,6 +27,9 @@ package enum ConsoleFiles {
         .row > input:not([type=checkbox]), .row > select, .row > textarea { grid-column: 1 / -1; inline-size: 100%; }
         .row > input[type=checkbox] { justify-self: start; inline-size: 1.5rem; block-size: 1.5rem; }
         .title { font-weight: 600; }
+        img { max-inline-size: 2rem; max-block-size: 2rem; vertical-align: middle; margin-inline-end: .5rem; }
+        .row > .range { grid-column: 1 / -1; display: flex; gap: .5rem; align-items: center; }
+        .range > input { flex: 1; min-inline-size: 0; }
         .row > .radio, .row > ul { grid-column: 1 / -1; margin: 0; }
         .radio label { display: flex; gap: .5rem; align-items: center; font-weight: normal; }
         .radio input { min-block-size: 0; }

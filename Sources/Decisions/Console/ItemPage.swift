@@ -46,7 +46,7 @@ struct ItemPage {
         let rows = group.rows.map { row in
             SettingRow(
                 row: row, isEditable: places.contains(row.place), typed: row.key.flatMap { refused?.typed[$0] },
-                place: app, form: .draft)
+                place: app, images: view.images, form: .draft)
         }
         return .group(group, rows)
     }

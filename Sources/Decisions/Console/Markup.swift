@@ -1,6 +1,9 @@
 // HTML as a value that cannot carry foreign markup: names of elements and attributes are literals of the program, and
 // every other text is escaped where it comes in. There is no way to add raw text.
 
+import TandemBase
+import TandemPages
+
 /// A piece of a page.
 package struct Markup: Sendable, Equatable {
     /// An attribute of an element.
@@ -66,6 +69,21 @@ package struct Markup: Sendable, Equatable {
     /// An element that has no end.
     package static func single(_ name: StaticString, _ attributes: [Attribute]) -> Markup {
         Markup(html: "<\(name)\(attributes.map(\.text).joined())>")
+    }
+
+    /// An image that says nothing beside the text that it stands with; its bytes are within the page.
+    static func image(_ image: PageImage) -> Markup {
+        // Browsers want the plain alphabet, and padding.
+        let text = Base64URL.encode(image.bytes).utf8.map { character in
+            switch character {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: character
+            }
+        }
+        let padding = String(repeating: "=", count: (3 - image.bytes.count % 3) % 3)
+        let bytes = String(decoding: text, as: UTF8.self) + padding
+        return .single("img", .init("src", "data:\(image.kind.rawValue);base64,\(bytes)"), .init("alt", ""))
     }
 
     /// A field that nobody sees.

@@ -11,6 +11,13 @@ struct SettingControl {
     /// Whether it is a field of the form.
     let isEditable: Bool
     let place: AppPlace
+    /// Those of the page.
+    let images: [String: PageImage]
+
+    /// The name of the row, behind its image.
+    var title: [Markup] { image(row.image) + [.tag("bdi", text: row.name)] }
+
+    private func image(_ name: String?) -> [Markup] { name.flatMap { images[$0] }.map { [.image($0)] } ?? [] }
 
     /// Whether the title is the label of one field.
     var isLabelled: Bool {
@@ -43,19 +50,19 @@ struct SettingControl {
         case .date(let traits): return date(traits)
         case .titleValue: return .tag("output", .init("id", row.field), foreign: row.shown)
         case .button:
-            if let key = row.press { return .ofOtherForm(SettingsInput.pressed, key, [.tag("bdi", text: row.name)]) }
+            if let key = row.press { return .ofOtherForm(SettingsInput.pressed, key, title) }
             return Markup([
-                .tag("button", .init("type", "button"), .flag("disabled"), described, foreign: row.name),
+                .tag("button", .init("type", "button"), .flag("disabled"), described, of: title),
                 .tag("p", text: "This button works in the app alone."),
             ])
         case .link(let url): return link(.address(url), to: url)
         case .mail(let mail): return link(.address(mail.address), to: mail.to.joined(separator: ", "))
-        case .page(let name): return .tag("a", .link("href", .settings(place, page: name)), foreign: row.name)
+        case .page(let name): return .tag("a", .link("href", .settings(place, page: name)), of: title)
         case .list(let list): return .tag("ul", of: list.items.map { .tag("li", foreign: $0.title) })
         case .custom(let page):
             let value = Markup.tag("output", .init("id", row.field), foreign: row.shown)
             let reason = Markup.tag("p", text: "The app has a view of its own for it.")
-            let link = page.map { Markup.tag("a", .link("href", .settings(place, page: $0)), foreign: row.name) }
+            let link = page.map { Markup.tag("a", .link("href", .settings(place, page: $0)), of: title) }
             return Markup((row.shown.isEmpty ? [] : [value]) + [link ?? reason])
         case .unsupported(let reason): return .tag("p", text: reason)
         }
@@ -99,9 +106,12 @@ struct SettingControl {
             max(abs(slider.minimum), abs(slider.maximum)) <= 0x1p53
         else { return input("text", .init("inputmode", "decimal")) }
         let ends = [slider.minimum, slider.maximum].map { SettingValue.double($0).text }
+        let control = input(
+            "range", .init("min", ends[0]), .init("max", ends[1]), .init("step", slider.step == 1 ? "1" : "any"))
+        let (low, high) = (image(slider.minimumImage), image(slider.maximumImage))
+        let isPlain = low.isEmpty && high.isEmpty
         return Markup([
-            input(
-                "range", .init("min", ends[0]), .init("max", ends[1]), .init("step", slider.step == 1 ? "1" : "any")),
+            isPlain ? control : .tag("div", .init("class", "range"), of: low + [control] + high),
             .tag("output", .init("for", row.field), text: text),
         ])
     }
@@ -154,9 +164,8 @@ struct SettingControl {
                     of: [
                         .single(
                             "input", .init("type", "radio"), name, .init("value", option.input),
-                            .flag("checked", if: option.input == text), disabled),
-                        .tag("bdi", text: option.title),
-                    ])
+                            .flag("checked", if: option.input == text), disabled)
+                    ] + image(option.image) + [.tag("bdi", text: option.title)])
             })
     }
 
@@ -179,10 +188,10 @@ struct SettingControl {
 
     /// The link, and where it leads; without an address that is one for browsers the text alone.
     private func link(_ address: Markup.Attribute?, to text: String) -> Markup {
-        let title =
-            address.map { .tag("a", $0, .init("rel", "noreferrer"), foreign: row.name) }
-            ?? Markup.tag("span", .init("class", "title"), foreign: row.name)
-        return Markup([title, .tag("p", .init("class", "target"), foreign: text)])
+        let linked =
+            address.map { .tag("a", $0, .init("rel", "noreferrer"), of: title) }
+            ?? Markup.tag("span", .init("class", "title"), of: title)
+        return Markup([linked, .tag("p", .init("class", "target"), foreign: text)])
     }
 }
 

@@ -18,16 +18,19 @@ struct SettingRow {
     /// The text of a refused form.
     var typed: String?
     let place: AppPlace
+    /// Those of the page.
+    let images: [String: PageImage]
     let form: Form
     /// Whether the field draws attention to itself, because the app has refused what was typed.
     var shakes = false
 
     var markup: Markup {
-        let control = SettingControl(row: row, text: typed ?? row.input, isEditable: isEditable, place: place)
+        let control = SettingControl(
+            row: row, text: typed ?? row.input, isEditable: isEditable, place: place, images: images)
         let title =
             control.isLabelled
-            ? Markup.tag("label", .init("class", "title"), .init("for", row.field), foreign: row.name)
-            : .tag("span", .init("class", "title"), .init("id", "\(row.id)-title"), foreign: row.name)
+            ? Markup.tag("label", .init("class", "title"), .init("for", row.field), of: control.title)
+            : .tag("span", .init("class", "title"), .init("id", "\(row.id)-title"), of: control.title)
         return .tag(
             "div", .init("class", (["row"] + classes).joined(separator: " ")), .init("id", row.id),
             .optional("data-typed", typed.map { _ in "yes" }),

@@ -108,7 +108,7 @@ struct SettingsPage {
         let list = settings.list(row).map { ListControl(list: $0, place: settings.place, cookie: cookie) }
         return SettingRow(
             row: row, isEditable: isEditable, typed: isEditable ? row.key.flatMap { refused?.typed[$0] } : nil,
-            place: settings.place, form: .page(list),
+            place: settings.place, images: view.images, form: .page(list),
             shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
     }
 

@@ -115,7 +115,9 @@ private struct PageMaking {
                 groups[groups.count - 1].append(row(specifier, place))
             }
         }
-        return PageView(name: page.name, title: tree.title(of: page, request.languages), groups: groups)
+        return PageView(
+            name: page.name, title: tree.title(of: page, request.languages), groups: groups,
+            images: groups.shown(of: tree.images))
     }
 
     private func text(_ key: String) -> String {

@@ -44,6 +44,8 @@ package struct PageTree: Sendable {
     /// The pages of which the limits have cut entries off.
     private var cut: Set<String> = []
     package private(set) var strings: StringsTables
+    /// The images that entries name, by their names.
+    package private(set) var images: [String: PageImage] = [:]
     package let device: DeviceKind
     private var faults = PageFaults()
 
@@ -102,6 +104,14 @@ package struct PageTree: Sendable {
             }
         }
         return ways
+    }
+
+    /// Takes an image; false if all of them would have too many bytes.
+    package mutating func add(_ image: PageImage, named name: String) -> Bool {
+        let size = images.values.reduce(image.bytes.count) { $0 + $1.bytes.count }
+        guard size <= PageImage.totalLimit else { return false }
+        images[name] = image
+        return true
     }
 
     /// Whether there is nothing to show.
@@ -255,6 +265,9 @@ extension PageTree {
     package init(layout: PropertyListDictionary) {
         self.init(device: DeviceKind(configured: layout["device"]?.stringValue))
         strings = StringsTables(layout["strings"]?.dictionaryValue ?? [:])
+        for (name, value) in layout["images"]?.dictionaryValue ?? [:] {
+            if let image = value.dataValue.flatMap({ PageImage($0) }) { _ = add(image, named: name) }
+        }
         var count = 0
         for row in (layout["pages"]?.arrayValue ?? []).prefix(Self.pageLimit).compactMap(\.dictionaryValue) {
             guard let name = row["name"]?.stringValue, places[name] == nil else { continue }
@@ -272,8 +285,12 @@ extension PageTree {
 
     /// The layout for a schema document: entries with a declared key leave rule and default to the declaration, and
     /// entries of secrets have no default.
-    /// - Parameter hasStrings: false leaves translations out.
-    package func layout(for schema: SettingsSchema, hasStrings: Bool = true) -> PropertyListDictionary {
+    /// - Parameters:
+    ///   - hasStrings: false leaves translations out.
+    ///   - hasImages: false leaves images out.
+    package func layout(
+        for schema: SettingsSchema, hasStrings: Bool = true, hasImages: Bool = true
+    ) -> PropertyListDictionary {
         var keys: Set<String> = []
         let rows = pages.map { page -> PropertyListValue in
             keys.formUnion(page.specifiers.flatMap(\.texts))
@@ -295,6 +312,8 @@ extension PageTree {
         if device != .phone { layout["device"] = .string(device.rawValue) }
         let used = strings.keeping(keys)
         if hasStrings, !used.isEmpty { layout["strings"] = .dictionary(used.dictionary) }
+        let images = imageRows
+        if hasImages, !images.isEmpty { layout["images"] = .dictionary(images) }
         return layout
     }
 
@@ -305,6 +324,8 @@ extension PageTree {
         let ofItems = itemPages(of: pages.flatMap(\.specifiers).filter { $0.key.map(isOpen) == true })
         var kept = PageTree(device: device)
         kept.strings = strings
+        // A layout of these pages has those that are named there.
+        kept.images = images
         for page in pages where useful.contains(page.name) || ofItems.contains(page.name) {
             let specifiers = page.specifiers.filter { specifier in
                 if ofItems.contains(page.name) || specifier.kind == .group { return true }

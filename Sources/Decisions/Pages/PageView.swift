@@ -85,6 +85,8 @@ package struct PageView: Sendable, Equatable {
     /// nil: the app's own name.
     package let title: String?
     package let groups: [Group]
+    /// The images that rows name, by their names, as far as there is one, and room for it on the page (LIM-130).
+    package let images: [String: PageImage]
 
     /// All rows of the page, in their order.
     package var rows: [Row] { groups.flatMap(\.rows) }

@@ -23,6 +23,8 @@ public enum SettingsBundleProblem: Error, Sendable, Equatable {
     case unreadableStrings(String, reason: String)
     /// The languages after these are not read.
     case tooManyLanguages(limit: Int)
+    /// An image that an entry names and that is not shown, for this reason.
+    case unreadableImage(String, reason: String)
     /// The pages do not fit into the schema, and this part of them is left out.
     case notCarried(String)
     /// A key with two defaults; the first one counts.
@@ -68,6 +70,7 @@ extension SettingsBundleProblem: CustomStringConvertible {
             "the settings page '\(page)'\(place.map { ", entry \($0 + 1)" } ?? ""): \(fault)"
         case .unreadableStrings(let file, let reason): "the translations '\(file)' cannot be read: \(reason)"
         case .tooManyLanguages(let limit): "the settings pages have more than \(limit) languages"
+        case .unreadableImage(let name, let reason): "the image '\(name)' of the settings pages is left out: \(reason)"
         case .notCarried(let part): "the settings pages are too large for the schema, which has no \(part)"
         case .differentDefaults(let key): "the key '\(key)' of the settings pages has two defaults"
         case .noProperty(let key): "no property has the key '\(key)' of the settings pages"

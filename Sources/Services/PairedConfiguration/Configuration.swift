@@ -175,19 +175,26 @@ extension Configuration {
         }
     }
 
-    /// The schema with the pages; without translations or without pages where they do not fit, which is an event.
+    /// The schema with the pages; without images, translations or pages where they do not fit, which is an event.
     private func carried(_ declarations: [SettingDeclaration]) throws(SchemaError) -> SchemaDocument {
         let (tree, schema) = (pages.withLock(\.self), store.schema)
         guard !tree.isEmpty else { return try SchemaDocument(writing: declarations) }
         let open = declarations.withoutSecrets(of: tree)
-        if let whole = try? SchemaDocument(writing: open, layout: tree.layout(for: schema)) { return whole }
-        let layout = tree.layout(for: schema, hasStrings: false)
-        let small = try? SchemaDocument(writing: open, layout: layout)
-        let missing = SettingsBundleProblem.notCarried(small == nil ? "pages" : "translations")
-        store.notices.add(.event(.preferences(.pages(missing))))
-        store.notices.deliver()
-        if let small { return small }
+        // Parts that do not fit are left out: first the images, then the translations.
+        for (hasStrings, hasImages) in [(true, true), (true, false), (false, false)] {
+            let layout = tree.layout(for: schema, hasStrings: hasStrings, hasImages: hasImages)
+            guard let document = try? SchemaDocument(writing: open, layout: layout) else { continue }
+            if !hasImages, !tree.images.isEmpty { report(.notCarried("images")) }
+            if !hasStrings { report(.notCarried("translations")) }
+            return document
+        }
+        report(.notCarried("pages"))
         return try SchemaDocument(writing: declarations.withoutSecrets(of: tree, hasPages: false))
+    }
+
+    private func report(_ problem: SettingsBundleProblem) {
+        store.notices.add(.event(.preferences(.pages(problem))))
+        store.notices.deliver()
     }
 
     /// Calls the observer once for each batch of changes, in their order, without a lock held, on the thread that

@@ -45,8 +45,38 @@ struct SettingsBundleFiles {
         }
         var problems: [SettingsBundleProblem] = []
         let strings = strings(&problems)
-        let tree = PageTree(device: device, strings: strings) { name throws(SettingsBundleProblem) in try page(name) }
+        var tree = PageTree(device: device, strings: strings) { name throws(SettingsBundleProblem) in try page(name) }
+        for (count, name) in tree.imageNames.enumerated() {
+            let tooMany = SettingsBundleProblem.unreadableImage(name, reason: "there are too many")
+            guard count < PageImage.countLimit else {
+                problems.append(tooMany)
+                break
+            }
+            do throws(SettingsBundleProblem) {
+                if try !tree.add(image(name), named: name) { throw tooMany }
+            } catch { problems.append(error) }
+        }
         return SettingsBundle(tree, found: problems)
+    }
+
+    private func image(_ name: String) throws(SettingsBundleProblem) -> PageImage {
+        for bundle in bundles {
+            for file in PageImage.files(for: name) {
+                let bytes: [UInt8]?
+                do {
+                    bytes = try bundle.read(
+                        named: file, limit: PageImage.byteLimit, trust: .ownOrRootsAndUnwritable)
+                } catch {
+                    throw .unreadableImage(name, reason: "\(error)")
+                }
+                guard let bytes else { continue }
+                guard let image = PageImage(bytes) else {
+                    throw .unreadableImage(name, reason: "it is no PNG, JPEG, GIF or WebP image")
+                }
+                return image
+            }
+        }
+        throw .unreadableImage(name, reason: "there is no such file")
     }
 
     private func page(_ name: String) throws(SettingsBundleProblem) -> PropertyListDictionary? {
