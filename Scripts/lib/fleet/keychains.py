@@ -7,10 +7,11 @@ import signal
 import time
 from typing import NamedTuple
 
-from case import Case, spread
+from case import Case
 from daemons import CaseFailure, require, until
 from host import APP, Configuration, HostApp, Signer, active_file, made
 from kills import Shell
+from recovery import Stopwatch, agreed
 from views import applied_disagreement, settle
 
 POINTS, FEW = 100, 6
@@ -138,7 +139,7 @@ def disagreement(hub, kiosk, app, keys):
 
 
 def play_point(scene, how, victims, delay):
-    """Seconds from the restart to agreement."""
+    """The time from the restart to agreement."""
     before = {daemon.name: known(daemon) for daemon in (scene.hub, scene.kiosk)}
     path = scene.keys.change(how)
     shell = scene.apply(path)
@@ -146,7 +147,7 @@ def play_point(scene, how, victims, delay):
     for daemon in victims:
         daemon.stop(signal.SIGKILL)
     require_whole(scene.app, scene.keys)
-    began = time.monotonic()
+    watch = Stopwatch()
     for daemon in victims:
         daemon.start()
     for daemon in victims:
@@ -158,13 +159,13 @@ def play_point(scene, how, victims, delay):
             # The operator's command ended with an error: it is given again.
             shell = scene.apply(path)
     settle(disagreement, scene.hub, scene.kiosk, scene.app, scene.keys)
-    seconds = time.monotonic() - began
+    recovery = watch.read()
     shell.end()
     code, output = scene.hub.command("apply", "--app", APP, path)
     require(code == 0, f"the same statement again ended with {code}: {output.strip()}")
     if how == WITHDRAW:
         until(lambda: active_file(scene.app.directory) is None, 10, "the end of what the key had signed")
-    return seconds
+    return recovery
 
 
 def at_random_points(world):
@@ -186,7 +187,7 @@ def at_random_points(world):
         changes[how] += 1
     scene.app.stop()
     return (f"{count} kills: {changes[ROTATE]} rotating, {changes[REVOKE]} revoking, {changes[WITHDRAW]} withdrawing; "
-            f"the chain has {len(scene.keys.chain)} statements; agreed after {spread(times)}")
+            f"the chain has {len(scene.keys.chain)} statements; agreed after {agreed(times)}")
 
 
 CASES = (

@@ -8,9 +8,10 @@ import threading
 import time
 from typing import NamedTuple
 
-from case import Case, spread
+from case import Case
 from daemons import CaseFailure, require
 from host import APP, CRASH, DIES, GOOD, Configuration, HostApp, Signer, active_file
+from recovery import Stopwatch, agreed
 from views import (
     applied_disagreement, desired_of, failed_disagreement, reports, require_same_in_shell, settle, state_of,
     versions_of)
@@ -108,14 +109,14 @@ def strike(scene, point, path):
 
 
 def play_point(scene, point):
-    """The app's state after the kill, and the seconds to agreement."""
+    """The app's state after the kill, and the time to agreement."""
     since, old = len(scene.hub.lines()), scene.active
     path, wanted = scene.signed(point.mood)
     shell = strike(scene, point, path)
     found = active_file(scene.app.directory)
     require((found and found.envelope) in ((old and old.envelope), wanted.envelope),
             f"after the kill the app has version {found and found.version}")
-    began = time.monotonic()
+    watch = Stopwatch()
     scene.start(*point.victims)
     if "hub" in point.victims:
         shell.end()
@@ -128,12 +129,12 @@ def play_point(scene, point):
         scene.active = wanted
     else:
         settle(failed_disagreement, scene.hub, scene.kiosk, scene.app, wanted, old)
-    seconds = time.monotonic() - began
+    recovery = watch.read()
     shell.end()
     require_once(scene, since, wanted, point)
     if point.mood != GOOD:
         scene.goes_on()
-    return "new" if found and found.envelope == wanted.envelope else "old", seconds
+    return "new" if found and found.envelope == wanted.envelope else "old", recovery
 
 
 def require_once(scene, since, wanted, point):
@@ -163,16 +164,16 @@ def at_random_points(world):
     for number in range(count):
         point = drawn(world.random)
         try:
-            state, seconds = play_point(scene, point)
+            state, recovery = play_point(scene, point)
         except CaseFailure as error:
             raise CaseFailure(f"point {number + 1} of {count} ({point}): {error}") from error
         courses[point.mood] += 1
         found[state] += 1
-        times.append(seconds)
+        times.append(recovery)
     require_same_in_shell(scene.hub, scene.kiosk)
     scene.app.stop()
     return (f"{count} kills: {courses[GOOD]} applying, {courses[CRASH] + courses[DIES]} rolling back; the app had the "
-            f"old one {found['old']} times, the new one {found['new']} times; agreed after {spread(times)}")
+            f"old one {found['old']} times, the new one {found['new']} times; agreed after {agreed(times)}")
 
 
 CASES = (

@@ -3,10 +3,11 @@ import os
 import signal
 import time
 
-from case import Case, spread
+from case import Case
 from daemons import CaseFailure, join, link_of, require
 from host import APP, CRASH, GOOD, SILENT, Configuration, HostApp, Signer, active_file
 from kills import Shell
+from recovery import Stopwatch, agreed
 from views import applied_disagreement, failed_disagreement, settle, versions_of
 
 POINTS, FEW = 40, 2
@@ -70,14 +71,14 @@ def require_in_order(scene, wanted, mood):
 
 
 def play_point(scene, mood, victims, delay):
-    """The seconds from the restart until the rollout is over, or has stopped."""
+    """The time from the restart until the rollout is over, or has stopped."""
     path, wanted = scene.signed(mood)
     shell = scene.apply_first(path)
     time.sleep(delay)
     for daemon in victims:
         daemon.stop(signal.SIGKILL)
     require_in_order(scene, wanted, mood)
-    began = time.monotonic()
+    watch = Stopwatch()
     for daemon in victims:
         daemon.start()
     if scene.hub in victims:
@@ -90,11 +91,11 @@ def play_point(scene, mood, victims, delay):
     else:
         settle(failed_disagreement, scene.hub, scene.kiosks[0], scene.apps[0], wanted, scene.active)
         scene.all_have(scene.active, scene.apps[1:])
-    seconds = time.monotonic() - began
+    recovery = watch.read()
     shell.end()
     if mood != GOOD:
         scene.goes_on()
-    return seconds
+    return recovery
 
 
 def rollout(world):
@@ -113,7 +114,7 @@ def rollout(world):
                               f"apply): {error}") from error
         stopped += mood != GOOD
     scene.stop()
-    return f"{count} kills, {stopped} in rollouts that stop at the first secondary; over after {spread(times)}"
+    return f"{count} kills, {stopped} in rollouts that stop at the first secondary; over after {agreed(times)}"
 
 
 def without_verdict(world):

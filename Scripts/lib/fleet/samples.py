@@ -15,12 +15,13 @@ import time
 from typing import NamedTuple
 
 from apps import App, Refused
-from case import Case, spread
+from case import Case
 from daemons import CaseFailure, join, link_of, require, until
 from frames import ProtocolError, encode
 from host import APP, DIES, GOOD, Configuration, active_file
 from keychains import REVOKE, ROTATE, WITHDRAW, Keys, disagreement, known, require_whole
 from kills import Shell
+from recovery import Stopwatch, agreed
 from views import applied_disagreement, desired_of, failed_disagreement, reports, settle, versions_of
 
 POINTS, FEW = 300, 6
@@ -240,13 +241,13 @@ def strike(scene, point, path, *options):
 
 
 def play_values(scene, point):
-    """Applies a version; the seconds to agreement."""
+    """Applies a version; the time to agreement."""
     hub, old, since = scene.hub, scene.active, len(scene.hub.lines())
     path, wanted = scene.signed(DIES if point.course in BAD else GOOD)
     options = ("--first", 1) if point.course in (ROLLOUT, STOPPED) else ()
     shell = strike(scene, point, path, *options)
     require_old_or_new(scene, point, old, wanted)
-    began = time.monotonic()
+    watch = Stopwatch()
     for daemon in scene.killed_daemons(point):
         daemon.start()
     if "hub" in point.victims:
@@ -257,12 +258,12 @@ def play_values(scene, point):
         roll_back(scene, point, wanted, old)
     else:
         scene.lives_with(wanted)
-    seconds = time.monotonic() - began
+    recovery = watch.read()
     shell.end()
     require_told(scene, since, wanted, point)
     if point.course in BAD:
         scene.goes_on()
-    return seconds
+    return recovery
 
 
 def require_old_or_new(scene, point, old, wanted):
@@ -321,13 +322,13 @@ def require_told(scene, since, wanted, point):
 
 
 def play_keys(scene, point):
-    """Changes the keys; the seconds to agreement."""
+    """Changes the keys; the time to agreement."""
     before = {daemon.name: known(daemon) for daemon in (scene.hub, *scene.kiosks)}
     path = scene.keys.change(point.course)
     shell = strike(scene, point, path)
     for app in scene.apps:
         require_whole(app, scene.keys)
-    began = time.monotonic()
+    watch = Stopwatch()
     for daemon in scene.killed_daemons(point):
         daemon.start()
         now, least = known(daemon), before[daemon.name]
@@ -343,11 +344,11 @@ def play_keys(scene, point):
             until(lambda: active_file(app.directory) is None, 10, "the end of what the key had signed")
             # Back at the declared default.
             until(lambda: app.shown.get("volume") == "50", 10, "the end of its values in the app")
-    seconds = time.monotonic() - began
+    recovery = watch.read()
     shell.end()
     if scene.keys.can_sign:
         scene.goes_on()
-    return seconds
+    return recovery
 
 
 def at_random_points(world):
@@ -364,9 +365,10 @@ def at_random_points(world):
         courses[point.course] += 1
         victims.update(point.victims)
     told = ", ".join(f"{courses[course]} {course}" for course in COURSES)
-    seconds, slowest = [lasted for lasted, _ in times], max(times)[1]
+    recoveries, slowest = [recovery for recovery, _ in times], max(times)[1]
     return (f"{count} kills ({told}), of {victims['hub']} hubs, {victims['kiosk']} secondaries, {victims['app']} apps; "
-            f"agreed after {spread(seconds)} ({slowest}), {sorted(seconds)[int(count * 0.95)]:.2f} s in 95 of 100")
+            f"agreed after {agreed(recoveries)} ({slowest}), "
+            f"{sorted(recoveries)[int(count * 0.95)].seconds:.2f} s in 95 of 100")
 
 
 CASES = (
