@@ -163,17 +163,30 @@ import Testing
         return count
     }
 
-    /// The memory of a program that it can write to.
+    /// The memory of a program that it can write to. The program runs, and what it gives back meanwhile cannot be read:
+    /// the rest of that mapping still counts.
     private func memory(of program: Program) -> [Data] {
         let maps = (try? String(contentsOfFile: "/proc/\(program.pid)/maps", encoding: .utf8)) ?? ""
-        guard let file = FileHandle(forReadingAtPath: "/proc/\(program.pid)/mem") else { return [] }
+        let file = open("/proc/\(program.pid)/mem", O_RDONLY)
+        defer { close(file) }
         return maps.split(separator: "\n").compactMap { line in
             guard let range = line.firstMatch(of: /^([0-9a-f]+)-([0-9a-f]+) rw/),
-                let start = UInt64(range.1, radix: 16), let end = UInt64(range.2, radix: 16),
-                (try? file.seek(toOffset: start)) != nil
+                let start = Int(range.1, radix: 16), let end = Int(range.2, radix: 16)
             else { return nil }
-            return (try? file.read(upToCount: Int(end - start))) ?? nil
+            return memory(at: start..<end, in: file)
         }
+    }
+
+    /// What can be read of a mapping, with zeros in place of pages that are gone.
+    private func memory(at range: Range<Int>, in file: Int32) -> Data {
+        var (bytes, done) = ([UInt8](repeating: 0, count: range.count), 0)
+        while done < range.count {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                pread(file, buffer.baseAddress! + done, buffer.count - done, range.lowerBound + done)
+            }
+            done += count > 0 ? count : 4096
+        }
+        return Data(bytes)
     }
 
     private func secrets(of devices: TwoDevices, link: String) throws -> [(String, String)] {
