@@ -221,6 +221,23 @@ import Testing
         #expect(endings() == [.withdrawn, .withdrawn])
     }
 
+    @Test("CFG-52, CFG-75: a delivery whose verdict is held back has ended once a higher version is applied")
+    func overtakenWithoutAVerdict() throws {
+        var fleet = try Fleet()
+        let first = try fleet.delivered(try fleet.envelope(1))
+        let desired = try DesiredConfiguration(envelope: first.envelope, accepted: fleet.now)
+        func ending() -> ForwardedConfiguration.Ending? { fleet.desired.ending(of: desired, at: fleet.addressee(0)) }
+        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        let second = try fleet.delivered(try fleet.envelope(2))
+        #expect(ending() == nil, "the secondary may still apply it")
+        _ = try fleet.report(0, second, .applied)
+        #expect(ending() == .superseded)
+        _ = try fleet.report(0, first, .rejected(.threshold), good: second)
+        #expect(ending() == nil, "a late verdict is told")
+        let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
+        #expect(state.verdict(on: first.entry.digest) == "threshold")
+    }
+
     @Test("CFG-73, CFG-75: a version that the secondary had refused is superseded by a lower one for no caller")
     func aRefusedVersionIsNotSuperseded() throws {
         var fleet = try Fleet()

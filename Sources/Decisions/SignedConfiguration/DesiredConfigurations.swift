@@ -60,18 +60,24 @@ package struct DesiredConfigurations: Sendable {
         return SecondaryStanding(desired, state(of: key, at: addressee.pairing))
     }
 
-    /// How a configuration that was applied ended at a secondary of which no delivery of it is known: it may never have
-    /// left, because it waited for keys, or a later one has taken its row. nil while the secondary is to have it.
+    /// How a configuration that was applied ended at a secondary without a verdict (CFG-75); nil while one is
+    /// outstanding. No delivery may tell: it never left, because it waited for keys, or a later one has taken its row.
     package func ending(
         of desired: DesiredConfiguration, at addressee: ConfigurationAddressee
     ) -> ForwardedConfiguration.Ending? {
+        let state = state(of: desired.key, at: addressee.pairing)
+        guard state?.verdict(on: desired.digest) == nil else { return nil }
+        let delivery = state?.delivery(of: desired.digest)
+        // Its verdict may never come (CFG-52), and can be no other than a rejection.
+        let isOvertaken = state?.hasApplied(above: desired.version) ?? false
+        guard delivery == nil || isOvertaken else { return delivery?.ending }
         let slot = slots[desired.key] ?? DesiredSlot()
         guard slot.contains(desired.digest) else {
             let isReplaced = slot.desired(of: addressee).map { $0.version > desired.version } ?? false
             return isReplaced ? .superseded : .withdrawn
         }
-        let wanted = slot.wanted(by: addressee, state(of: desired.key, at: addressee.pairing))
-        return wanted.flatMap { $0.version > desired.version ? .superseded : nil }
+        let isSuperseded = slot.wanted(by: addressee, state).map { $0.version > desired.version } ?? false
+        return isSuperseded ? .superseded : delivery?.ending
     }
 
     /// Deliveries on their way, and the last finished one of each secondary and slot.

@@ -130,6 +130,11 @@ package struct SecondaryState: Sendable, Equatable {
 
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
 
+    /// Whether a higher version has been reported as applied.
+    func hasApplied(above version: UInt64) -> Bool {
+        history.contains { $0.version > version } || good.map { $0.version > version } ?? false
+    }
+
     /// The verdict on an envelope, also on one whose delivery another one has replaced.
     package func verdict(on digest: [UInt8]) -> String? {
         let delivery = delivery(of: digest)

@@ -188,13 +188,10 @@ final class ConfigurationForwarder {
         guard let peer = context.peer(pairing) else { return nil }
         let state = state.state(of: desired.key, at: pairing)
         let delivery = state?.delivery(of: desired.digest)
-        let verdict = state?.verdict(on: desired.digest)
         var result = ApplyResult(
-            pairing: pairing, name: peer.name, via: peer.via, verdict: verdict, text: delivery?.text,
-            version: desired.version, digest: desired.digest, ending: delivery?.ending)
-        if delivery == nil, verdict == nil {
-            result.ending = self.state.ending(of: desired, at: addressee(peer))
-        }
+            pairing: pairing, name: peer.name, via: peer.via, verdict: state?.verdict(on: desired.digest),
+            text: delivery?.text, version: desired.version, digest: desired.digest,
+            ending: self.state.ending(of: desired, at: addressee(peer)))
         let kept = self.state.desired(of: desired.key).first { $0.digest == desired.digest }
         if let kept, let rollout = kept.rollout, !kept.isOffered(to: pairing) {
             result.hold = rollout.stopped == nil ? .heldBack : .stopped
