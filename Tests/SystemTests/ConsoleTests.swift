@@ -11,11 +11,8 @@ import Testing
 
     init() async throws {
         devices = try await TwoDevices()
-        let made = try await tandem("keys", "new", "--out", "signing", in: devices.workspace)
-        try #require(made.status == 0, "\(made)")
-        let app = try Program(
-            "SampleApp", ["--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"]],
-            named: "app", in: devices.workspace)
+        try await devices.makeSigningKey()
+        let app = try devices.startSample()
         self.app = app
         try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
         console = try await ConsoleProgram(device: devices.workspace["kiosk.sock"], in: devices.workspace)
@@ -110,12 +107,7 @@ import Testing
             to: URL(fileURLWithPath: "\(bundle)/de.lproj/Root.strings"))
         app.signal(SIGTERM)
         _ = try await app.ending()
-        let paged = try Program(
-            "SampleApp",
-            [
-                "--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"], "--pages",
-                bundle,
-            ], named: "paged", in: devices.workspace)
+        let paged = try devices.startSample(named: "paged", pages: bundle)
         try console.enter()
         let german = { (path: String) in try console.send("GET \(path)", ["Accept-Language: de-DE,en;q=0.5"]).body }
         #expect(try await holds(within: .seconds(20)) { try german(Self.page).contains("<legend><bdi>Ton</bdi>") })
@@ -149,16 +141,9 @@ import Testing
     func `CON-19, PAG-20, PAG-21: an item of the sample app's list is added, changed and deleted, and the app has it`()
         async throws
     {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-        let bundle = root.appending(path: "Sources/Commands/SampleApp/Settings.bundle").standardizedFileURL.path
         app.signal(SIGTERM)
         _ = try await app.ending()
-        let paged = try Program(
-            "SampleApp",
-            [
-                "--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"], "--pages",
-                bundle,
-            ], named: "paged", in: devices.workspace)
+        let paged = try devices.startSample(named: "paged", pages: TwoDevices.sampleBundle)
         try console.enter()
         let scenes = "\(Self.page)/pages/Scenes"
         let draft = { (place: String) in "\(Self.page)/lists/scenes/\(place)" }

@@ -12,16 +12,8 @@ import Testing
 
     init() async throws {
         devices = try await TwoDevices()
-        let made = try await tandem("keys", "new", "--out", "signing", in: devices.workspace)
-        try #require(made.status == 0, "\(made)")
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-        let bundle = root.appending(path: "Sources/Commands/SampleApp/Settings.bundle").standardizedFileURL.path
-        let app = try Program(
-            "SampleApp",
-            [
-                "--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"], "--pages",
-                bundle,
-            ], named: "app", in: devices.workspace)
+        try await devices.makeSigningKey()
+        let app = try devices.startSample(pages: TwoDevices.sampleBundle)
         self.app = app
         try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
         console = try await ConsoleProgram(device: devices.workspace["kiosk.sock"], in: devices.workspace)

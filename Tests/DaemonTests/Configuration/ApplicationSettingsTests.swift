@@ -46,19 +46,10 @@ import Testing
         try client.received(.registered).last?.dictionaryBody()["schema"]?.booleanValue
     }
 
-    private func bring(_ bytes: [UInt8], _ client: Client) throws -> Envelope? {
-        let count = client.received(.answer).count
-        let question = QueryFrame.Question.schema(document: bytes)
-        try client.send(
-            QueryFrame(question, id: .random(), app: nodes.app, pairing: nil, channel: nil).envelope)
-        nodes.run(until: { client.received(.answer).count > count })
-        return client.received(.answer).last
-    }
-
     /// The app with its schema at the daemon.
     private func startApp(at place: TwoNodes.Place = .secondary) throws -> Client {
         let app = try nodes.startApp(at: place, registration)
-        if try isAsked(app) == true { #expect(try bring(document.bytes, app)?.code == 0) }
+        if try isAsked(app) == true { #expect(try nodes.bring(document.bytes, from: app)?.code == 0) }
         return app
     }
 
@@ -94,7 +85,7 @@ import Testing
         defer { nodes.stop() }
         let app = try nodes.startApp(registration)
         #expect(try isAsked(app) == true && ask("settings-get").name == "not-found")
-        #expect(try bring(document.bytes, app)?.code == 0)
+        #expect(try nodes.bring(document.bytes, from: app)?.code == 0)
         #expect(
             ask("settings-schema").body == [
                 "schema": .data(document.bytes), "digest": .data(SHA256.digest(document.bytes)),
@@ -114,7 +105,7 @@ import Testing
         let app = try startApp()
         let later: PropertyListDictionary = ["v": 9]
         for bytes in [[], [1, 2, 3], try PropertyListWriter.write(later), Array(repeating: 0, count: 262_145)] {
-            let answer = try bring(bytes, app)
+            let answer = try nodes.bring(bytes, from: app)
             #expect(answer?.code == 7008 && answer?.name == "schema")
         }
         #expect(!app.isClosed && row("volume")?["value"] == 7 && nodes.hasNoted("an app's schema is refused"))
@@ -127,7 +118,7 @@ import Testing
         let sender = try nodes.connect(
             to: .secondary, .init(receives: false, schema: SHA256.digest(document.bytes)))
         #expect(try isAsked(sender) == nil)
-        #expect(try bring(document.bytes, sender)?.name == "unknown-command")
+        #expect(try nodes.bring(document.bytes, from: sender)?.name == "unknown-command")
         #expect(!app.isClosed && ask("settings-get").name == "not-found")
     }
 
@@ -163,7 +154,7 @@ import Testing
                     name: "p\($0)", type: .string, editor: .editableChoice, summary: "", pattern: "[ab]*[cd]|x",
                     initialValue: .string("x"))
             })
-        #expect(try bring(costly.bytes, app)?.code == 0)
+        #expect(try nodes.bring(costly.bytes, from: app)?.code == 0)
         // A search takes some 800,000 steps.
         let text = PropertyListValue.string(String(repeating: "a", count: 900) + "x")
         let values = PropertyListValue.dictionary(.init(uniqueKeysWithValues: (0..<6).map { ("p\($0)", text) }))
@@ -261,7 +252,7 @@ import Testing
         #expect(ask("settings-get").name == "store" && set(["notes": "x"]).name != nil)
         app.disconnect()
         let again = try nodes.startApp(registration)
-        #expect(try isAsked(again) == true && bring(document.bytes, again)?.code == 0)
+        #expect(try isAsked(again) == true && nodes.bring(document.bytes, from: again)?.code == 0)
         #expect(row("volume")?["value"] == 7)
     }
 
@@ -281,7 +272,7 @@ import Testing
         let app = try startApp()
         #expect(set(["volume": 80, "notes": "x"]).code == 0)
         let smaller = try SchemaDocument(writing: [document.schema.declarations[0]])
-        #expect(try bring(smaller.bytes, app)?.code == 0)
+        #expect(try nodes.bring(smaller.bytes, from: app)?.code == 0)
         #expect(row("notes") == ["key": "notes", "unknown": true] && row("volume")?["value"] == 80)
         #expect(ask("settings-reset", ["keys": ["notes"]]).body["keys"] == ["notes"])
         #expect(row("notes") == nil)

@@ -48,9 +48,7 @@ import Testing
     private func startApp() throws -> Client {
         try nodes.pair()
         let app = try nodes.startApp(at: .secondary, .init(schema: SHA256.digest(document.bytes)))
-        let question = QueryFrame.Question.schema(document: document.bytes)
-        try app.send(QueryFrame(question, id: .random(), app: nodes.app, pairing: nil, channel: nil).envelope)
-        nodes.run(until: { !app.received(.answer).isEmpty })
+        try nodes.bring(document.bytes, from: app)
         return app
     }
 

@@ -34,9 +34,7 @@ import Testing
         let questions = try #require(ProvidedNames(kinds))
         let app = try nodes.startApp(
             at: .secondary, .init(schema: SHA256.digest(document.bytes), questions: questions))
-        let query = QueryFrame.Question.schema(document: document.bytes)
-        try app.send(QueryFrame(query, id: .random(), app: nodes.app, pairing: nil, channel: nil).envelope)
-        nodes.run(until: { !app.received(.answer).isEmpty })
+        try nodes.bring(document.bytes, from: app)
         return app
     }
 

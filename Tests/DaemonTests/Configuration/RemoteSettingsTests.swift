@@ -40,9 +40,7 @@ import Testing
     private func startApp() throws -> Client {
         try nodes.pair()
         let app = try nodes.startApp(at: .secondary, .init(schema: SHA256.digest(document.bytes)))
-        let question = QueryFrame.Question.schema(document: document.bytes)
-        try app.send(QueryFrame(question, id: .random(), app: nodes.app, pairing: nil, channel: nil).envelope)
-        nodes.run(until: { !app.received(.answer).isEmpty })
+        try nodes.bring(document.bytes, from: app)
         return app
     }
 
@@ -337,9 +335,7 @@ import Testing
         let rows = ask("settings-get").body["settings"]?.arrayValue ?? []
         #expect(rows.first?.dictionaryValue?["value"] == "hall" && rows.last?.dictionaryValue?["secret"] == true)
         let smaller = try SchemaDocument(writing: [document.schema.declarations[1]])
-        let question = QueryFrame.Question.schema(document: smaller.bytes)
-        try app.send(QueryFrame(question, id: .random(), app: nodes.app, pairing: nil, channel: nil).envelope)
-        nodes.run(until: { app.received(.answer).count == 2 })
+        try nodes.bring(smaller.bytes, from: app)
         nodes.run(until: { keys(ask("settings-get")) == ["name"] })
         nodes.stop(.secondary)
         #expect(ask("settings-schema").body["schema"] == .data(smaller.bytes))

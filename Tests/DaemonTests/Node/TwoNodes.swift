@@ -215,6 +215,16 @@ final class TwoNodes {
         }
     }
 
+    /// An app sends its schema; returns the daemon's answer.
+    @discardableResult
+    func bring(_ schema: [UInt8], from client: Client) throws -> Envelope? {
+        let count = client.received(.answer).count
+        let question = QueryFrame.Question.schema(document: schema)
+        try client.send(QueryFrame(question, id: .random(), app: app, pairing: nil, channel: nil).envelope)
+        run(until: { client.received(.answer).count > count })
+        return client.received(.answer).last
+    }
+
     /// A host app's connection; it may be refused.
     func connect(
         to place: Place, _ registration: TandemSession.Registration = .init(), as other: ApplicationIdentifier? = nil,

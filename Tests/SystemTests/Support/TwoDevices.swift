@@ -52,6 +52,26 @@ final class TwoDevices {
         try #require(await isLinked(), "\(hub.errors)\n\(kiosk.errors)")
     }
 
+    /// A key pair for the sample app's configurations: `signing` and `signing.pub`.
+    func makeSigningKey() async throws {
+        let made = try await tandem("keys", "new", "--out", "signing", in: workspace)
+        try #require(made.status == 0, "\(made)")
+    }
+
+    /// The Settings.bundle of the sample app's sources.
+    static var sampleBundle: String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+        return root.appending(path: "Sources/Commands/SampleApp/Settings.bundle").standardizedFileURL.path
+    }
+
+    /// The sample app on the kiosk, which trusts the signing key.
+    /// - Parameter bundle: the Settings.bundle that it brings, if it brings one.
+    func startSample(named name: String = "app", pages bundle: String? = nil) throws -> Program {
+        let arguments = ["--device", workspace["kiosk.sock"], "--key", workspace["signing.pub"]]
+        return try Program(
+            "SampleApp", arguments + (bundle.map { ["--pages", $0] } ?? []), named: name, in: workspace)
+    }
+
     func restartHub() async throws {
         starts += 1
         hub = try Self.start("hub", "primary", hubOptions, in: workspace, starts)
