@@ -22,12 +22,7 @@ source "$root/Scripts/lib/story.sh"
 # address NAME: what this console has printed for the next browser.
 address() { tail -n 1 "$logs/$1.log"; }
 
-start_daemons
-pair_them
-start_apps
-exchange_messages
-sign_first
-apply_first
+begin_story
 sign signing.key 2 "$target" second.config logging=true
 hub apply --app $app "$place/second.config" | expect applied "applying version 2"
 echo '{"volume":60,"colour":"#ff8800","scenes":[{"name":"Evening"},{"name":"Night"}]}' >"$place/values.json"

@@ -27,13 +27,18 @@ expect() {
     grep -qF -- "$1" <<<"$seen" || fail "$2: expected '$1', got: $seen"
 }
 
-tell_story() {
+# Two devices with apps, and the first signed values.
+begin_story() {
     start_daemons
     pair_them
     start_apps
     exchange_messages
     sign_first
     apply_first
+}
+
+tell_story() {
+    begin_story
     apply_second
     refuse_bad_ones
     survive_restart

@@ -11,11 +11,7 @@ import TandemWire
 extension Subcommand {
     static let settingsEdit = Subcommand(
         path: ["settings", "edit"], summary: "edit an app's settings pages line by line",
-        options: [
-            .device, .secondary, .application.required,
-            .valued("page", "NAME", "begin on this page (default: the first one)"),
-            .valued("language", "TAG", "the language of its texts, such as de-AT, if the app has it"),
-        ],
+        options: .ofPages("begin on this page (default: the first one)"),
         notes:
             "Lines:\n\(PageEditor.help)\nWithout a terminal the first line that is refused ends it, with exit code 1.",
         examples: [
@@ -37,7 +33,7 @@ extension Subcommand {
             case .say(let lines):
                 for line in lines { console.print(Printable.text(line)) }
             case .refuse(let text):
-                // Whatever follows in a script may be meant for another place.
+                // The next lines of a script may be meant for another place.
                 guard isTerminal else { throw CommandFailure.refused(Printable.text(text)) }
                 console.warn(Printable.text(text))
             case .set(let values, let empty, let tags):

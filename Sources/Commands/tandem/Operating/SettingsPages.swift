@@ -11,11 +11,7 @@ import TandemWire
 extension Subcommand {
     static let settingsPages = Subcommand(
         path: ["settings", "pages"], summary: "show an app's settings pages as a person sees them",
-        options: [
-            .device, .secondary, .application.required,
-            .valued("page", "NAME", "this page alone"),
-            .valued("language", "TAG", "the language of its texts, such as de-AT, if the app has it"),
-        ],
+        options: .ofPages("this page alone"),
         notes: "Hidden rows and the values of secrets are never printed.",
         examples: ["settings pages --app org.example.lamp", "settings pages --app org.example.lamp --page Sound"]
     ) { arguments, console in
@@ -35,6 +31,17 @@ extension Subcommand {
             let text = PageText(tree: tree, languages: request.languages)
             for line in view.groups.flatMap({ text.table($0).lines }) { console.print("  \(line)") }
         }
+    }
+}
+
+extension [Option] {
+    /// The options of what shows an app's pages.
+    /// - Parameter page: what naming a page means there.
+    static func ofPages(_ page: String) -> [Option] {
+        [
+            .device, .secondary, .application.required, .valued("page", "NAME", page),
+            .valued("language", "TAG", "the language of its texts, such as de-AT, if the app has it"),
+        ]
     }
 }
 
