@@ -43,7 +43,9 @@ private final class SilentConfiguration: Configuration, @unchecked Sendable {
     override var pageHooks: PageHooks {
         var hooks = PageHooks()
         hooks.onPress(of: "never") {
-            while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+            let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+            for await _ in stream {}
+            withExtendedLifetime(continuation) {}
             return .done()
         }
         hooks.onPress(of: "long") { .done(String(repeating: "x", count: 70_000)) }

@@ -1,6 +1,5 @@
 // The loop's promises: the thread and the order of its calls to handlers.
 
-import Glibc
 import Synchronization
 import TandemBase
 import TandemReactor
@@ -135,9 +134,11 @@ private final class ReadinessRecorder: ReadinessTarget {
         let loop = try EventLoop()
         var rests: [MonotonicTime] = []
         loop.afterBursts { rests.append(loop.now) }
-        for _ in 0..<62 { loop.runOnce() }
-        // Longer than the rest: no look is under way before the burst.
-        usleep(1_100_000)
+        for _ in 0..<60 { loop.runOnce() }
+        // Longer than the rest, and two turns at most: no look is under way before the burst.
+        var isAfterRest = false
+        loop.schedule(after: .milliseconds(1100)) { isAfterRest = true }
+        loop.run { isAfterRest }
         loop.runOnce()
         #expect(rests.isEmpty)
         // The next turn begins the rest: 64 more turns begin another one, and 40 do not.

@@ -5,7 +5,7 @@ import PairedConfiguration
 
 /// The lamp's configuration.
 ///
-/// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
+/// `@unchecked`: every property is a wrapper, and the mutex of the base class's store protects its value.
 final class LampConfiguration: Configuration, @unchecked Sendable {
     @Toggle("Write a line for every message") var logging = false
     @Slider("Alarm volume", in: 0...100, icon: .volume) var volume = 50

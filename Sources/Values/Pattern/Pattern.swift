@@ -67,8 +67,8 @@ extension Pattern: Equatable {
 
 /// Compiled code and its search limits.
 ///
-/// `@unchecked`: immutable. The initialiser writes both pointers and their targets, PCRE2 only reads them, and each
-/// search has its own match data.
+/// `@unchecked`: no lock is needed. The thread of the initialiser writes both pointers and their targets before anybody
+/// else has them, PCRE2 only reads them afterwards, and each search has its own match data.
 @safe final class CompiledPattern: @unchecked Sendable {
     private let code: OpaquePointer
     private let limits: OpaquePointer
