@@ -181,8 +181,8 @@ import Testing
     private func memory(at range: Range<Int>, in file: Int32) -> Data {
         var (bytes, done) = ([UInt8](repeating: 0, count: range.count), 0)
         while done < range.count {
-            let count = bytes.withUnsafeMutableBytes { buffer in
-                pread(file, buffer.baseAddress! + done, buffer.count - done, range.lowerBound + done)
+            let count = bytes[done...].withUnsafeMutableBytes { buffer in
+                pread(file, buffer.baseAddress, buffer.count, range.lowerBound + done)
             }
             done += count > 0 ? count : 4096
         }
