@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    /// What can be read of a mapping, with zeros in place of pages that are gone.
+    /// The readable bytes of a mapping, with zeros in place of pages that are gone.
     private func memory(at range: Range<Int>, in file: Int32) -> Data {
         var (bytes, done) = ([UInt8](repeating: 0, count: range.count), 0)
         while done < range.count {

@@ -68,9 +68,8 @@ package struct DesiredConfigurations: Sendable {
         let state = state(of: desired.key, at: addressee.pairing)
         guard state?.verdict(on: desired.digest) == nil else { return nil }
         let delivery = state?.delivery(of: desired.digest)
-        // Its verdict may never come (CFG-52), and can be no other than a rejection.
-        let isOvertaken = state?.hasApplied(above: desired.version) ?? false
-        guard delivery == nil || isOvertaken else { return delivery?.ending }
+        // A version below the applied one can only be rejected, and that report may never leave (CFG-52).
+        guard delivery == nil || state?.hasApplied(above: desired.version) == true else { return delivery?.ending }
         let slot = slots[desired.key] ?? DesiredSlot()
         guard slot.contains(desired.digest) else {
             let isReplaced = slot.desired(of: addressee).map { $0.version > desired.version } ?? false
