@@ -1,5 +1,6 @@
 // The loop's promises: the thread and the order of its calls to handlers.
 
+import Glibc
 import Synchronization
 import TandemBase
 import TandemReactor
