@@ -66,11 +66,27 @@ import Testing
         #expect(lines.last?.contains("tandem identifier accept") == true)
     }
 
+    @Test("CTL-29, PAR-13: the end of a pairing says what is dropped, and nothing that is not there")
+    func unpairing() {
+        let nothing = Fact(["name": "hub", "role": "secondary", "items": 0, "files": 0, "configurations": 0, "edits": 0])
+        #expect(Consequences.unpairing(nothing) == ["the pairing with hub ends on both devices:"])
+        var body: PropertyListDictionary = [
+            "name": "hub", "role": "secondary", "items": 2, "files": 1, "configurations": 1, "edits": 3,
+        ]
+        #expect(
+            Consequences.unpairing(Fact(body)).dropFirst() == [
+                "  2 items, 1 file dropped", "  1 configuration ends here, and its versions stay refused",
+                "  3 edits of settings by hub undone",
+            ])
+        body["role"] = "primary"
+        #expect(Consequences.unpairing(Fact(body)).contains("  1 configuration on the way to it dropped"))
+    }
+
     @Test(
         "commands that take something back ask for agreement, print JSON, and show an example",
         arguments: [
             ["apps", "remove"], ["apps", "assign"], ["trust", "remove"], ["trust", "replace"], ["identifier", "clear"],
-            ["trusted-devices", "remove"],
+            ["trusted-devices", "remove"], ["unpair"],
         ])
     func options(path: [String]) throws {
         let (subcommand, _) = try Subcommand.find(path)

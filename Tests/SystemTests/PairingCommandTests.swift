@@ -78,8 +78,8 @@ import Testing
     @Test func aPairingEndsOnceAndIsMadeAgain() async throws {
         try await devices.pair()
         #expect(try await devices.run("hub", "unpair", "nobody").errors.contains("not-found"))
-        #expect(try await devices.run("hub", "unpair", "kiosk").status == 0)
-        #expect(try await devices.run("hub", "unpair", "kiosk").status == 1)
+        #expect(try await devices.run("hub", "unpair", "kiosk", "--yes").status == 0)
+        #expect(try await devices.run("hub", "unpair", "kiosk", "--yes").status == 1)
         try await devices.pair()
     }
 }

@@ -51,14 +51,14 @@ import Testing
         try await devices.pair()
         #expect(try await apply(version: 5, volume: 72).status == 0)
         #expect(try await showsVolume(72))
-        #expect(try await devices.run("kiosk", "unpair", "hub").status == 0)
+        #expect(try await devices.run("kiosk", "unpair", "hub", "--yes").status == 0)
         #expect(try await showsVolume(initial))
         let directory = devices.workspace["kiosk"] + "/apps/\(TwoDevices.app)"
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".plist") } == [
                 "schema.plist"
             ])
-        #expect(try await devices.run("hub", "unpair", "kiosk").status == 0)
+        #expect(try await devices.run("hub", "unpair", "kiosk", "--yes").status == 0)
         try await devices.pair()
         // The hub still desires version 5 and refuses a lower one by itself (CFG-71): here the kiosk is to judge.
         let withdrawal = try Program(

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func unpairingTheActiveOneChoosesTheOnlyOther() async throws {
-        #expect(try await devices.run("hub", "unpair", "kiosk").status == 0)
+        #expect(try await devices.run("hub", "unpair", "kiosk", "--yes").status == 0)
         #expect(try await row(of: "panel")?.contains(" * ") == true)
     }
 }

@@ -88,7 +88,7 @@ import Testing
     @Test func unpairingEndsTheLinkOnBothSides() async throws {
         let devices = try await TwoDevices()
         try await devices.pair()
-        #expect(try await devices.run("hub", "unpair", "kiosk").status == 0)
+        #expect(try await devices.run("hub", "unpair", "kiosk", "--yes").status == 0)
         let sent = try await devices.run("kiosk", "send", "--app", TwoDevices.app, "{}")
         #expect(sent.status == 1)
         #expect(try await !devices.status(of: "hub").contains("\"name\":\"kiosk\""))

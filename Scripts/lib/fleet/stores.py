@@ -48,7 +48,7 @@ def anchor_with_minimum(world, signer, minimum):
 
 def begins_again(hub, kiosk, app):
     """The kiosk's memory is gone, and it joins as a new device."""
-    hub.done("unpair", "kiosk")
+    hub.done("unpair", "kiosk", "--yes")
     kiosk.stop(signal.SIGKILL)
     before = app.starts
     shutil.rmtree(kiosk.state)

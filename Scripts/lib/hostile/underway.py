@@ -55,7 +55,7 @@ def peer_ends(world):
         peer.link([APP])
 
     def unpaired(link):
-        hub.done("unpair", "peer")
+        hub.done("unpair", "peer", "--yes")
 
     def cut(link):
         link.close()
@@ -107,7 +107,7 @@ def unpaired_by_peer(world):
     app = App(hub, APP, receives=True)
     pairing = app.until_reachable()
     identifiers = begin(app, pairing, lambda: until(lambda: len(silent.requests) == REQUESTS, 10, "arrival"))
-    kiosk.done("unpair", "hub")
+    kiosk.done("unpair", "hub", "--yes")
     codes = set()
     for identifier in identifiers:
         answer = app.answer_to(identifier, 20)

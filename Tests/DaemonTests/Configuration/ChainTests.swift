@@ -105,7 +105,7 @@ import Testing
         waitFor("applied", at: "the last")
         #expect(app.offers.count == 1)
         try nodes.unpair(nodes.last)
-        #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the last"]).code == 0)
+        #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the last", "yes": true]).code == 0)
         waitForFar(1)
         #expect(desired(of: "the last") == nil)
         #expect(far(gone: true).map { $0["name"] } == ["the last"])
@@ -202,7 +202,7 @@ import Testing
 
     @Test func `CFG-105: without secondaries below it a device announces nothing`() throws {
         defer { nodes.stop() }
-        #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the other"]).code == 0)
+        #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the other", "yes": true]).code == 0)
         _ = try nodes.startApp(at: .other)
         let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: try envelope(1)))
         #expect(answer.name == "wrong-target")

@@ -357,7 +357,7 @@ import Testing
         #expect(ask("settings-set", ["values": ["name": "hall", "token": "swordfish"]]).code == 0)
         #expect(local().map { $0["by"] } == [nil, "the primary", "the primary", nil])
         let reloads = app.reloads
-        let answer = nodes.ask(nodes.secondary, "unpair", ["who": "the primary"])
+        let answer = nodes.ask(nodes.secondary, "unpair", ["who": "the primary", "yes": true])
         #expect(answer.body["edits"] == 2)
         nodes.run(until: { app.reloads > reloads })
         #expect(local().map { $0["edited"] } == [true, nil, nil, nil])

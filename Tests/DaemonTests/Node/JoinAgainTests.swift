@@ -123,18 +123,25 @@ import Testing
         #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
     }
 
-    @Test func `PAR-13: the answer to unpair counts what is dropped`() throws {
+    @Test func `PAR-13, CTL-29: unpair counts what it drops, and drops nothing before the operator agrees`() throws {
         defer { nodes.stop() }
         try nodes.pair()
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         app.disconnect()
         _ = try submitItems(2, at: .secondary)
-        let ended = nodes.ask(nodes.secondary, "unpair", ["pairing": try nodes.pairing(of: nodes.secondary)])
-        let dropped: PropertyListDictionary = [
-            "items": 2, "files": 0, "configurations": 1, "edits": 0, "unchosen": [],
+        var request: PropertyListDictionary = ["pairing": try nodes.pairing(of: nodes.secondary)]
+        var dropped: PropertyListDictionary = [
+            "done": false, "name": "the primary", "role": "secondary", "items": 2, "files": 0, "configurations": 1,
+            "edits": 0, "unchosen": [],
         ]
+        let asked = nodes.ask(nodes.secondary, "unpair", request)
+        #expect(asked.code == 0 && asked.body == dropped, "\(asked)")
+        #expect(try nodes.rows("pairings", of: nodes.secondary).count == 1)
+        (request["yes"], dropped["done"]) = (true, true)
+        let ended = nodes.ask(nodes.secondary, "unpair", request)
         #expect(ended.code == 0 && ended.body == dropped, "\(ended)")
+        #expect(try nodes.rows("pairings", of: nodes.secondary).isEmpty)
     }
 
     @Test func `PAR-19: a primary that moved is found at its new address without pairing again`() throws {
@@ -185,7 +192,7 @@ import Testing
             return targets == [kitchen, kitchen]
         })
         #expect(nodes.verdict(try nodes.envelope(3) { $0.target = kitchen }) == "applied")
-        let ended = nodes.ask(nodes.secondary, "unpair", ["pairing": try #require(others)])
+        let ended = nodes.ask(nodes.secondary, "unpair", ["pairing": try #require(others), "yes": true])
         #expect(ended.body["configurations"] == 0, "\(ended)")
         #expect(try nodes.held()?["state"] == "applied")
         #expect(nodes.verdict(try nodes.envelope(3) { $0.target = kitchen }) == "equivocation", "its mark is open")

@@ -219,7 +219,7 @@ import Testing
     {
         defer { nodes.stop() }
         try nodes.pair()
-        let body: PropertyListDictionary = ["who": "the secondary"]
+        let body: PropertyListDictionary = ["who": "the secondary", "yes": true]
         nodes.network.cut()
         // The dialler's first wait is at most a second (SES-19).
         nodes.clock.advance(by: .milliseconds(130 * delay))

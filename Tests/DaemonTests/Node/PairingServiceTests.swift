@@ -65,7 +65,7 @@ import Testing
         disk.fill()
         while app.received(.failure).isEmpty { try submit() }
         #expect(app.received(.failure).map(\.code) == [7015])
-        let answer = nodes.ask(nodes.other, "unpair", ["pairing": try nodes.pairing(of: nodes.other)])
+        let answer = nodes.ask(nodes.other, "unpair", ["pairing": try nodes.pairing(of: nodes.other), "yes": true])
         #expect(answer.code == 0, "\(answer)")
         #expect(try pairings(of: nodes.other).isEmpty)
         try nodes.restart(.other)
@@ -145,14 +145,14 @@ import Testing
             })
         }
         let caller = try nodes.connect(to: .primary)
-        let ended = nodes.ask(nodes.primary, "unpair", ["who": "the secondary"])
+        let ended = nodes.ask(nodes.primary, "unpair", ["who": "the secondary", "yes": true])
         #expect(ended.body["unchosen"] == ["the other", "the other"], "\(ended)")
         let last = try nodes.pairing(of: nodes.primary)
         #expect(nodes.ask(nodes.primary, "switch", ["pairing": last]).body["changed"] == true)
         nodes.run(until: {
             (try? caller.states(now: nodes.clock.now).last?.active).flatMap { $0 }?.bytes == last.dataValue
         })
-        let again = nodes.ask(nodes.primary, "unpair", ["pairing": last])
+        let again = nodes.ask(nodes.primary, "unpair", ["pairing": last, "yes": true])
         #expect(again.body["unchosen"] == [], "the only one that is left is chosen")
     }
 

@@ -202,7 +202,9 @@ final class TwoNodes {
         })
     }
 
-    func unpair(_ node: Node) throws { #expect(ask(node, "unpair", ["pairing": try pairing(of: node)]).code == 0) }
+    func unpair(_ node: Node) throws {
+        #expect(ask(node, "unpair", ["pairing": try pairing(of: node), "yes": true]).code == 0)
+    }
 
     // MARK: apps and configurations
 

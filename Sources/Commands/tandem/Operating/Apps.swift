@@ -12,8 +12,8 @@ extension Subcommand {
         path: ["apps", "list"], summary: "show a device's apps with their owners and what waits for them",
         options: [.device, .json],
         notes: """
-            An app belongs to the user that registered it first, or that 'tandem apps assign' has named. One
-            without an owner only has items: they came for it, or an operator has sent them as it.
+            An app belongs to the user that registered it first, or that 'tandem apps assign' has named. An app
+            without an owner is listed because items wait for it, or were sent under its identifier.
             """,
         examples: ["apps list", "apps list --device secondary --json"]
     ) { arguments, console in
@@ -36,8 +36,8 @@ extension Subcommand {
         path: ["apps", "remove"], summary: "remove an app from a device, with all that is kept for it",
         operands: [.required("APP")], options: [.device, .yes, .json],
         notes: """
-            It says first what is lost, and asks. The app counts as not installed until it registers again, for
-            anybody. The versions of its configuration stay refused.
+            Lists what will be lost and asks for confirmation. The app counts as not installed until any user registers
+            it again. The versions of its configuration that were applied stay refused.
             """,
         examples: ["apps remove org.example.lamp", "apps remove --device secondary --yes org.example.lamp"]
     ) { arguments, console in
@@ -50,11 +50,11 @@ extension Subcommand {
     }
 
     static let appsAssign = Subcommand(
-        path: ["apps", "assign"], summary: "make an app another user's, or reserve it for one",
+        path: ["apps", "assign"], summary: "transfer an app to another user, or reserve its identifier for one",
         operands: [.required("APP"), .required("USER")], options: [.device, .yes, .json],
         notes: """
-            USER is a name or a number. It says first what changes for the former owner, and asks. What waits
-            for the app stays, and is the new owner's.
+            USER is a name or a number. Lists what changes for the former owner and asks for confirmation. Items that
+            wait for the app stay, and go to the new owner.
             """,
         examples: ["apps assign org.example.lamp lampd", "apps assign --yes org.example.lamp 1001"]
     ) { arguments, console in
@@ -68,7 +68,7 @@ extension Subcommand {
     }
 
     static let identifierClear = Subcommand(
-        path: ["identifier", "clear"], summary: "take a primary's custom identifier for an app back",
+        path: ["identifier", "clear"], summary: "remove a primary's custom identifier for an app",
         options: [.device, .application.required, .yes, .json],
         notes: """
             Configuration for the primary's own app is targeted at its vendor identifier again, at once. Each
@@ -151,6 +151,23 @@ enum Consequences {
             lines.append("  \(fact.count("configurations", "configuration")) that is staged or applied ends")
         }
         return lines + [fact.refusedVersions, fact.forgottenRevocations].compactMap { $0 }.map { "  \($0)" }
+    }
+
+    static func unpairing(_ fact: Fact) -> [String] {
+        var lines = ["the pairing with \(fact.text("name")) ends on both devices:"]
+        let waiting = [("items", "item"), ("files", "file")].filter { fact.isPositive($0.0) }
+            .map { fact.count($0.0, $0.1) }
+        if !waiting.isEmpty { lines.append("  \(waiting.joined(separator: ", ")) dropped") }
+        if fact.isPositive("configurations") {
+            lines.append(
+                fact.text("role") == "secondary"
+                    ? "  \(fact.count("configurations", "configuration")) ends here, and its versions stay refused"
+                    : "  \(fact.count("configurations", "configuration")) on the way to it dropped")
+        }
+        if fact.isPositive("edits") {
+            lines.append("  \(fact.count("edits", "edit")) of settings by \(fact.text("name")) undone")
+        }
+        return lines
     }
 
     static func clearing(_ fact: Fact) -> [String] {

@@ -54,7 +54,7 @@ extension Subcommand {
         path: ["trust-device"], summary: "trust another device by its fingerprint (run it on both devices)",
         operands: [.required("FINGERPRINT")],
         options: [
-            .device, .valued("role", "primary|secondary", "the other device's part in the pairing").required,
+            .device, .peerRole.required,
             .valued("address", "ADDRESS", "where the primary listens: HOST:PORT or unix:PATH"),
             .valued("name", "NAME", "a name for the other device"),
         ],
@@ -93,13 +93,13 @@ extension Subcommand {
     }
 
     static let trustedDevicesRemove = Subcommand(
-        path: ["trusted-devices", "remove"], summary: "trust a device by its fingerprint no longer",
+        path: ["trusted-devices", "remove"], summary: "stop trusting a device by its fingerprint",
         operands: [.required("FINGERPRINT")],
         options: [
-            .device, .valued("role", "primary|secondary", "the other device's part in the pairing").required, .yes,
+            .device, .peerRole.required, .yes,
             .json,
         ],
-        notes: "A pairing that the trust has led to stays; 'tandem unpair' ends both.",
+        notes: "An existing pairing stays; 'tandem unpair' ends it, and the trust with it.",
         examples: ["trusted-devices remove --role secondary ABCD-EFGH-..."]
     ) { arguments, console in
         let body: PropertyListDictionary = [
@@ -116,21 +116,21 @@ extension Subcommand {
     }
 
     static let unpair = Subcommand(
-        path: ["unpair"], summary: "end a pairing at once and forget what waits for it",
-        operands: [.required("PAIRING|NAME")], options: [.device],
+        path: ["unpair"], summary: "end a pairing and drop what waits for it",
+        operands: [.required("PAIRING|NAME")], options: [.device, .yes, .json],
         notes: """
-            Configuration that came through the pairing is deactivated, and its versions stay refused; what another primary
-            has under the same identifier stays. Edits of settings that the primary of the pairing made are taken back. The
-            command prints how much was dropped.
+            Lists what the pairing ends and asks for confirmation. Configuration that came through the pairing is
+            deactivated, and its versions stay refused; a configuration of another primary under the same identifier stays.
             """,
-        examples: ["unpair kiosk", "unpair 0123ABCD-0000-4000-8000-0123456789AB"]
+        examples: ["unpair kiosk", "unpair --yes 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
-        let answer = Fact(try arguments.ask(.unpair, arguments.pairingOrName))
+        let answer = try arguments.askTwice(.unpair, arguments.pairingOrName, console) { Consequences.unpairing($0) }
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
         let dropped = ["items", "files", "configurations", "edits"].map { "\(answer.text($0)) \($0)" }
         console.print("unpaired \(arguments.operands[0]); dropped \(dropped.joined(separator: ", "))")
         let left = answer.texts("unchosen")
         if !left.isEmpty {
-            console.print("apps have no device now: choose \(left.joined(separator: " or ")) with 'tandem switch NAME'")
+            console.print("no device is active: choose \(left.joined(separator: " or ")) with 'tandem switch NAME'")
         }
     }
 
@@ -138,8 +138,8 @@ extension Subcommand {
         path: ["address"], summary: "change where a secondary finds its primary",
         operands: [.required("PAIRING|NAME"), .required("ADDRESS")], options: [.device],
         notes: """
-            The pairing, and all that waits in it, stays. The daemon dials the new address at once; a link that there is lasts
-            until the new one takes its place. Joining again with a link from the new address does the same.
+            The pairing stays, with all that waits in it. The daemon dials the new address at once; an existing link stays up
+            until the new one replaces it. Joining again with a link from the new address does the same.
             """,
         examples: ["address hub hub.example:4747", "address --device ./kiosk.sock hub unix:/run/hub/link.sock"]
     ) { arguments, console in
@@ -152,7 +152,7 @@ extension Subcommand {
     static let allowVersion = Subcommand(
         path: ["allow-version"], summary: "let a paired device use an older protocol version than it did before",
         operands: [.required("PAIRING"), .required("VERSION")], options: [.device],
-        notes: "Without this a device that suddenly speaks an older version is refused: it may be somebody in between.",
+        notes: "Without this a device that suddenly speaks an older version is refused: it may be a downgrade attack.",
         examples: ["allow-version 0123ABCD-0000-4000-8000-0123456789AB 1"]
     ) { arguments, console in
         let pairing = try arguments.pairing()

@@ -395,6 +395,11 @@ final class PairingService {
         }
     }
 
+    /// The contents that would end with a pairing.
+    func contents(endingWith record: PairingRecord) -> PairingContents {
+        contents(record, targets(endingWith: record, in: registry.state))
+    }
+
     /// Ends a pairing; returns what ended with it.
     func end(_ record: PairingRecord) async throws(StoreError) -> PairingContents {
         try await commit(room: .reserve) { [self] next in

@@ -177,23 +177,32 @@ struct PairingName {
     }
 }
 
-/// `unpair`: ends a pairing, and says what ended with it (PAR-13).
+/// `unpair`: ends a pairing, and answers what ends with it (PAR-13, CTL-29).
 struct UnpairCommand: ControlCommand {
     private let pairing: PairingName
+    private let isAgreed: Bool
 
-    init(_ request: ControlRequest) throws(WireError) { pairing = try PairingName(request.fields) }
+    init(_ request: ControlRequest) throws(WireError) {
+        pairing = try PairingName(request.fields)
+        isAgreed = try request.fields.boolean("yes", absent: false)
+    }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let record = try pairing.record(in: node.pairings)
         let edits = await node.settings.editCount(of: record.pairing)
-        let ended = try await ControlFailure.storing { () async throws(StoreError) in
-            try await node.pairings.end(record)
+        var contents = node.pairings.contents(endingWith: record)
+        var unchosen: [PairingRecord] = []
+        if isAgreed {
+            contents = try await ControlFailure.storing { () async throws(StoreError) in
+                try await node.pairings.end(record)
+            }
+            unchosen = node.pairings.unchosen(as: record.role)
         }
-        let left = node.pairings.unchosen(as: record.role)
         return [
-            "items": .integer(Int64(ended.items)), "files": .integer(Int64(ended.files)),
-            "configurations": .integer(Int64(ended.configurations)), "edits": .integer(Int64(edits)),
-            "unchosen": .array(left.map { .string($0.name) }),
+            "done": .boolean(isAgreed), "name": .string(record.name), "role": .string(record.role.rawValue),
+            "items": .integer(Int64(contents.items)), "files": .integer(Int64(contents.files)),
+            "configurations": .integer(Int64(contents.configurations)), "edits": .integer(Int64(edits)),
+            "unchosen": .array(unchosen.map { .string($0.name) }),
         ]
     }
 }
