@@ -26,6 +26,7 @@ CASE = re.compile(r"`?(\w+)`?(?: = \"([^\"]+)\")?")
 WORDS = [
     ("FrameKind", "Values/Wire/FrameKind.swift", "Frames.md", "**FRM-10**", "**FRM-11**"),
     ("EnvelopeKey", "Values/Wire/EnvelopeKey.swift", "Frames.md", "**FRM-8**", "**FRM-9**"),
+    ("Channel", "Values/Wire/Channel.swift", "Frames.md", "| `channel` | string |", " |\n"),
     ("RefusalName", "Values/Wire/Refusal.swift", "Session.md", "**SES-21** `name` in `refusal`", "\n## "),
     ("Capability", "Values/Wire/Hello.swift", "Session.md", "**SES-3**", ". An end"),
     ("Rejection", "Decisions/SignedConfiguration/Rejection.swift", "SignedConfiguration.md", "**CFG-24**", "**CFG-25**"),

@@ -30,28 +30,11 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
         return assemble(keys.map { (text($0), value($0, kind)) })
     }
 
+    /// The required keys of the kind and some of its optional ones, in the order of a frame.
     private mutating func keys(of kind: FrameKind) -> [String] {
-        switch kind {
-        case .message, .messageData:
-            ["app", "body", "deadline", "id", "kind", "pairing", "reply"] + (one(in: 3) ? ["topic"] : [])
-        case .reply: ["app", "body", "id", "kind", "pairing", "sealing"]
-        case .failure: ["app", "body"] + (one(in: 3) ? ["channel"] : []) + ["code", "id", "kind", "name", "pairing"]
-        case .item:
-            [
-                "age", "app", "attempt", "body", "channel", "id", "kind", "nonce", "pairing", "remaining", "sealing",
-                "sequence",
-            ]
-        case .stored, .outcomeAck: ["app", "channel", "kind", "pairing", "sequence"]
-        case .gap, .outcome: ["app", "channel", "code", "kind", "name", "pairing", "sequence"]
-        case .control, .result: ["body", "code", "command", "id", "kind", "name"]
-        case .hello: ["body", "kind", "pairing"]
-        case .ping, .pong: ["id", "kind"]
-        case .submit:
-            ["after", "app", "body", "channel", "id", "key", "kind", "name", "pairing", "remaining", "topic"]
-        case .chunk, .fetch: ["app", "body", "channel", "id", "kind", "offset", "pairing"]
-        case .delivery: ["app", "attempt", "body", "channel", "id", "kind", "pairing", "revision", "topic"]
-        default: ["app", "body", "kind"]
-        }
+        let row = ReferenceEnvelope.kinds[kind.rawValue] ?? ([], [])
+        let sealing = row.required.contains("body") ? ["sealing"] : []
+        return (["kind"] + row.required + (row.optional + sealing).filter { _ in !one(in: 3) }).sorted()
     }
 
     private mutating func value(_ key: String, _ kind: FrameKind) -> [UInt8] {

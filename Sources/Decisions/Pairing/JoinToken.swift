@@ -352,8 +352,6 @@ package enum JoinLinkError: Error, Sendable, Equatable, CustomStringConvertible 
     case parameter(String)
     /// Something follows the last known parameter.
     case surplus
-    /// The link's time is over.
-    case expired(at: WallTime)
 
     package var description: String {
         switch self {
@@ -363,7 +361,6 @@ package enum JoinLinkError: Error, Sendable, Equatable, CustomStringConvertible 
         case .parameter(let name):
             "the join link's parameter '\(name)' is missing, misplaced or not valid; copy the whole line"
         case .surplus: "the join link has something after its last parameter; copy exactly the line that was printed"
-        case .expired(let time): "the join link expired at \(time); run 'tandem pair' again on the primary"
         }
     }
 }

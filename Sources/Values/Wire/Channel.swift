@@ -2,9 +2,10 @@
 
 package import TandemBase
 
-/// A durable channel; its raw value is the word on the wire, and of the ``Capability`` that opens it. To add one: a
-/// case, its row in ``properties``, and the capability that the row names; for items that apps submit also the case
-/// that the compiler asks for in `Channel.content` and `Transfer.Kind`, and an API in PairedSession.
+/// A durable channel; its raw value is the word on the wire, and of the ``Capability`` that opens it between two ends
+/// that both have it (SES-3). To add one: a case, its row in ``properties``, and the capability of its name; for items
+/// that apps submit also the case that the compiler asks for in `Channel.content` and `Transfer.Kind`, and an API in
+/// PairedSession.
 package enum Channel: String, Sendable, Hashable, CaseIterable {
     case configuration
     case context
@@ -15,8 +16,6 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
 
     /// Rules of a channel for its items.
     package struct Properties: Sendable {
-        /// Opens the channel between two ends that both have it (SES-3).
-        package let capability: Capability
         /// The largest body that an app may submit (LIM-2); nil: daemons use the channel, and apps do not.
         package var bodyLimit: Int?
         /// A newer item supersedes all before it, and the last one stays (DEL-19).
@@ -29,12 +28,12 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
 
     package var properties: Properties {
         switch self {
-        case .configuration: Properties(capability: .configuration)
-        case .context: Properties(capability: .context, bodyLimit: Limits.contextBody, isLatestWins: true)
-        case .userInfo: Properties(capability: .userInfo, bodyLimit: Limits.userInfoBody)
-        case .urgent: Properties(capability: .urgent, bodyLimit: Limits.userInfoBody, overflow: .userInfo)
-        case .file: Properties(capability: .file, bodyLimit: Limits.userInfoBody, hasFile: true)
-        case .settings: Properties(capability: .settings, bodyLimit: Limits.contextBody, isLatestWins: true)
+        case .configuration: Properties()
+        case .context: Properties(bodyLimit: Limits.contextBody, isLatestWins: true)
+        case .userInfo: Properties(bodyLimit: Limits.userInfoBody)
+        case .urgent: Properties(bodyLimit: Limits.userInfoBody, overflow: .userInfo)
+        case .file: Properties(bodyLimit: Limits.userInfoBody, hasFile: true)
+        case .settings: Properties(bodyLimit: Limits.contextBody, isLatestWins: true)
         }
     }
 
@@ -62,7 +61,8 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
 
 extension Capability {
     /// The durable channel that the capability opens; nil for another one.
-    package var channel: Channel? { Channel.allCases.first { $0.properties.capability == self } }
+    package var channel: Channel? { Channel(rawValue: rawValue) }
+
 }
 
 /// One direction of one durable channel of an application in a pairing: the items in it are in order, and in nothing

@@ -4,7 +4,7 @@ package import TandemBase
 package import TandemPropertyList
 
 /// The commands of CTL-3; the raw value is the `command` of `control`.
-package enum ControlName: String, EnvelopeWord {
+package enum ControlName: String, EnvelopeWord, CaseIterable {
     case status, pair, join
     case trustDevice = "trust-device"
     case trustedDevices = "trusted-devices"

@@ -6,15 +6,14 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemTestSupport
+import TandemWire
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct CommandTests {
     private let nodes: TwoNodes
-    private static let operatorCommands = [
-        "health", "drain", "dead-letters", "dead-letter-retry", "dead-letter-drop", "trace", "pair", "join",
-        "trust-device", "unpair", "switch", "trust-add", "trust-list", "apply", "identifier-accept", "allow-version",
-        "apps", "app-remove", "app-assign", "trust-remove", "trust-replace", "trusted-devices", "untrust-device",
-        "identifier-clear",
+    /// The exceptions of CTL-2.
+    private static let everyonesCommands: Set<ControlName> = [
+        .status, .settingsGet, .settingsSet, .settingsReset, .settingsPress, .settingsSchema, .settingsPage,
     ]
 
     init() throws { nodes = try TwoNodes() }
@@ -30,7 +29,8 @@ import Testing
 
     @Test func `CTL-2: another user gets not-allowed for everything but status`() {
         defer { nodes.stop() }
-        for command in Self.operatorCommands + ["no-such-command"] {
+        let commands = Set(ControlName.allCases).subtracting(Self.everyonesCommands)
+        for command in commands.map(\.rawValue) + ["no-such-command"] {
             let request = nodes.request(command, user: 1001, isPrivileged: false)
             #expect(answer(request)?.name == "not-allowed", "\(command)")
         }

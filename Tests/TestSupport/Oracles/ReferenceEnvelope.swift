@@ -6,7 +6,7 @@ package import TandemPropertyList
 /// A second check of envelopes.
 package enum ReferenceEnvelope {
     /// Kind: required keys, then optional ones; `kind` itself and `sealing` beside `body` left out, as in FRM-10.
-    private static let kinds: [String: (required: [String], optional: [String])] = [
+    package static let kinds: [String: (required: [String], optional: [String])] = [
         "hello": (["body"], ["pairing"]), "refusal": (["name"], ["body"]),
         "ping": ([], ["id"]), "pong": ([], ["id"]), "bye": ([], ["name"]),
         "register": (["app", "body"], []), "registered": (["app", "body"], []), "state": (["app", "body"], []),
@@ -40,7 +40,7 @@ package enum ReferenceEnvelope {
         "finishedAck": (["app", "pairing", "id", "channel"], []),
         "context": (["app", "pairing", "name", "revision", "body"], []),
         "query": (["app", "id", "command"], ["pairing", "channel", "body"]),
-        "answer": (["app", "id", "command"], ["code", "name", "body"]),
+        "answer": (["app", "id", "command"], ["pairing", "code", "name", "body"]),
         "join": (["body"], []), "joined": (["body"], []),
     ]
     private static let channels = ["configuration", "context", "userInfo", "urgent", "file", "settings"]
