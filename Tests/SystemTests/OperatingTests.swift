@@ -72,7 +72,7 @@ import Testing
         let steps = try events(trace.output).map { "\($0["device"] ?? "") \($0["step"] ?? "")" }
         #expect(steps == ["kiosk sent", "hub delivered", "hub answered", "kiosk answered"], "\(trace)")
         let unknown = try await tandem(["trace", UUID().uuidString] + both, in: devices.workspace)
-        #expect(unknown.status == 1 && unknown.errors.contains("nothing is known of"))
+        #expect(unknown.status == 1 && unknown.errors.contains("no record of"))
         #expect(receiver.isRunning)
     }
 

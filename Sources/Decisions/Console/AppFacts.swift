@@ -23,7 +23,7 @@ struct AppFacts {
         let named = [app.text("name"), app.text("version")].filter { !$0.isEmpty }.joined(separator: " ")
         var lines: [Markup] = named.isEmpty ? [] : [.tag("p", foreign: named)]
         if !app.text("connected").isEmpty, app.body["connected"] != true {
-            lines.append(.tag("p", text: "The app does not run; it has its edits at its next start."))
+            lines.append(.tag("p", text: "The app is not running; edits apply at its next start."))
         }
         if !app.digest("anchor").isEmpty {
             lines.append(.tag("p", foreign: "Configuration key \(app.digest("anchor"))"))

@@ -504,7 +504,7 @@ extension ConfigurationSlot {
         }
         transition.add(.trial(nil))
         let text =
-            "the app did not live \(ConfigurationLimits.trial.components.seconds) s with it, \(Self.attempts) times in a row"
+            "the app stopped within \(ConfigurationLimits.trial.components.seconds) s of loading it, \(Self.attempts) times in a row"
         if let delivery = trial.delivery {
             transition.add(.report(report(.failed, of: tried, by: delivery, text: text)))
         }

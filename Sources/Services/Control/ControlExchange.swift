@@ -126,7 +126,7 @@ extension ControlExchange: FrameChannelDelegate {
 
     package func channel(_ channel: FrameChannel, didReceive frame: Frame) {
         do { try received(Envelope(reading: frame)) } catch {
-            fail("what answers there is no Tandem daemon: \(error)")
+            fail("the process that listens there is not a Tandem daemon: \(error)")
         }
     }
 

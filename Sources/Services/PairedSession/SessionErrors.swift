@@ -133,8 +133,8 @@ extension SessionError {
         SessionError(
             .genericError, .endUnknown,
             reason:
-                "the item has ended, and this device does not know any more how: another connection of this app heard it, or too many "
-                + "ends were not heard", messageID: id)
+                "the item has ended, but its outcome is no longer known: another connection of this app acknowledged it, "
+                + "or too many outcomes were not acknowledged", messageID: id)
     }
 
     /// The error for a fault of this app's file.

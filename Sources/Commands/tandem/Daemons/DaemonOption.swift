@@ -65,7 +65,7 @@ struct DaemonOption: Sendable {
         "allowInvalidSignatures", .boolean, nil, "the daemon's half of accepting invalidly signed configuration",
         usual: "no")
     static let log = DaemonOption(
-        "log", .string, "LEVEL", "the lightest events to log", usual: "info",
+        "log", .string, "LEVEL", "the lowest level of events to log", usual: "info",
         words: LogLevel.allCases.reversed().map(\.name), atRuntime: true)
 
     static let all = [

@@ -65,6 +65,11 @@ extension Option {
     static let device = Option.valued(
         "device", "primary|secondary|PATH", "which running daemon to ask (default: the only one)")
     static let application = Option.valued("app", "APP", "application identifier")
+    /// The side of a pairing whose app a configuration or a key is for.
+    static let side = Option.valued("role", "primary|secondary", "for which side's app")
+    /// The other device's side of a pairing.
+    static let peerRole = Option.valued("role", "primary|secondary", "the other device's part in the pairing")
+    static let out = Option.valued("out", "FILE", "where to write; an existing file is never overwritten")
     /// Agrees to what a command ends (CTL-29).
     static let yes = Option.flag("yes", "do it without asking")
     static let help = Option.flag("help", "show this help")

@@ -32,9 +32,9 @@ extension Subcommand {
     }
 
     static let transfersCancel = Subcommand(
-        path: ["transfers", "cancel"], summary: "take an item back that no handler has seen",
+        path: ["transfers", "cancel"], summary: "cancel an item that no handler has received",
         operands: [.required("UUID")], options: [.device, .application.required],
-        notes: "Exit code 1 if it is too late, or if the other device's word is not here yet.",
+        notes: "Exit code 1 if the item has already ended, or if the other device has not answered yet.",
         examples: ["transfers cancel --app org.example.lamp 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
         let id = try UniqueIdentifier(

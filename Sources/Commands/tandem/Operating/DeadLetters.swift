@@ -22,7 +22,7 @@ extension Subcommand {
     }
 
     static let deadLettersRetry = settling(
-        "retry", command: .deadLetterRetry, summary: "give items that failed too often to their handlers again",
+        "retry", command: .deadLetterRetry, summary: "deliver items that failed too often once more",
         done: "to be tried again")
 
     static let deadLettersDrop = settling(

@@ -14,8 +14,8 @@ extension Subcommand {
         summary: "say whether a running daemon is healthy: exit code 0, or 1 with one line for each reason",
         options: [.device, .json],
         notes: """
-            Exit code 3 means that no daemon answers. A link counts as lost when it was away for 5 s more than it was
-            there: a blink is no news, and neither is a short recovery.
+            Exit code 3 means that no daemon answers. A link is reported as lost once it has been down for 5 s more than it
+            has been up since the change began: short interruptions and short recoveries are not reported.
             """,
         examples: ["health", "health --device secondary --json"]
     ) { arguments, console in

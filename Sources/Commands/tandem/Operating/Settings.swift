@@ -73,10 +73,10 @@ extension Subcommand {
     }
 
     static let settingsReset = Subcommand(
-        path: ["settings", "reset"], summary: "take edits of an app's properties back",
+        path: ["settings", "reset"], summary: "undo edits of an app's properties",
         operands: [.several("KEY")],
         options: [.device, .secondary, .application.required, .flag("all", "all edits"), .json],
-        notes: "What the app has stored, or its default, shows again.",
+        notes: "The value that the app has stored applies again, or else its default.",
         examples: ["settings reset --app org.example.lamp volume", "settings reset --app org.example.lamp --all"]
     ) { arguments, console in
         guard arguments.operands.isEmpty == arguments.has("all") else {
@@ -93,8 +93,8 @@ extension Subcommand {
         path: ["settings", "watch"], summary: "print an app's properties as edits change them; ends with Ctrl-C",
         options: [.device, .secondary, .application.required, .json],
         notes: """
-            It prints nothing at first, and then one line for each property that has changed. Through a primary it ends when
-            the secondary has no link.
+            Prints one line for each property that changes, and nothing until then. Through a primary it ends when the link
+            to the secondary does.
             """,
         examples: ["settings watch --app org.example.lamp", "settings watch --app org.example.lamp --json"]
     ) { arguments, console in
@@ -163,7 +163,7 @@ extension Subcommand {
         path: ["settings", "schema"], summary: "write the schema of an app's properties to a file",
         options: [
             .device, .secondary, .application.required,
-            .valued("out", "FILE", "where to write; an existing file is never overwritten").required,
+            .out.required,
         ],
         notes: "'tandem sign --check FILE' refuses to sign values that the schema refuses.",
         examples: ["settings schema --app org.example.lamp --out lamp.schema"]
@@ -181,7 +181,8 @@ extension Subcommand {
     static let settingsPress = Subcommand(
         path: ["settings", "press"], summary: "press a button of a running app's pages",
         operands: [.required("KEY")], options: [.device, .application.required, .json],
-        notes: "'settings pages' shows the buttons that can be pressed, with their keys. The app says what came of it.",
+        notes:
+            "'settings pages' shows the buttons that can be pressed, with their keys. The command prints the app's answer.",
         examples: ["settings press --app org.example.lamp test"]
     ) { arguments, console in
         let key = PropertyListValue.string(arguments.operands[0])

@@ -9,7 +9,7 @@ import TandemWire
 
 extension Subcommand {
     static let trace = Subcommand(
-        path: ["trace"], summary: "show the way of one message or item, or of all as they pass",
+        path: ["trace"], summary: "trace one message or item, or follow all of them live",
         operands: [.optional("UUID")],
         options: [
             Option.valued("device", "primary|secondary|PATH", "which running daemons to ask").repeated,
@@ -33,7 +33,9 @@ extension Subcommand {
         guard let text = arguments.operands.first else { throw CommandFailure.usage("UUID or --follow is missing") }
         let id = try UniqueIdentifier(argument: text, "is no UUID")
         let events = try paths.flatMap { try TraceAnswer(path: $0, ["id": .data(id.bytes)]).events }
-        if events.isEmpty { throw CommandFailure.no(["nothing is known of \(id), here or any more"]) }
+        if events.isEmpty {
+            throw CommandFailure.no(["no record of \(id): it has not passed this device, or not lately"])
+        }
         for event in events.sorted(by: TraceAnswer.isEarlier) { printer.print(event) }
     }
 

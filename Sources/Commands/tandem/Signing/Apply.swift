@@ -25,10 +25,11 @@ extension Subcommand {
             FILE holds the configuration or a text with its link, such as the output of 'tandem sign --link'; '-' is
             standard input. Exit code 0: every secondary reported 'applied'. It is the desired configuration from then
             on, also after Ctrl-C: each secondary that lacks it gets it when it can; see 'tandem configuration show' and
-            'withdraw'. With --first or --only the others get it once the apps of the first have run with it for a while,
-            and not if one of these rejects it; applied again without these options, it goes to all.
-            A key set or a revocation ('tandem keyset rotate' and 'revoke') counts on this device at once and for good,
-            and reaches each secondary before any configuration. What the new keys do not accept is no longer desired.
+            'withdraw'. With --first or --only the other secondaries get it after the apps of the first have run with it
+            for 30 s without a rejection or a crash; applied again without these options, it goes to all.
+            A key set or a revocation ('tandem keyset rotate' and 'revoke') takes effect on this device at once and for
+            good, and reaches each secondary before any configuration. A configuration that the new keys do not verify is
+            no longer desired.
             """,
         examples: [
             "apply --app org.example.lamp night.config", "apply --app org.example.lamp --wait 2m night.config",

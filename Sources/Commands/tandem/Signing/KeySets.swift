@@ -17,9 +17,6 @@ extension Option {
     fileprivate static let signers = Option.valued(
         "key", "FILE", "private key that signs, of mode 0600"
     ).required.repeated
-    fileprivate static let out = Option.valued(
-        "out", "FILE", "where to write; an existing file is never overwritten"
-    ).required
     fileprivate static let incomplete = Option.flag(
         "incomplete", "write it although signatures are missing, for 'tandem cosign'")
 
@@ -35,10 +32,10 @@ extension Option {
 extension Subcommand {
     static let keySetInit = Subcommand(
         path: ["keyset", "init"], summary: "make the first key set for an app: the anchor that it compiles in",
-        options: [.application.required, .valued("role", "primary|secondary", "for which side's app").required]
+        options: [.application.required, .side.required]
             + Option.roles + [
                 .valued("expires", "TIME", "from now; refuse everything new under it later"), .signers,
-                .passphraseDescriptor, .passphraseFile, .incomplete, .out,
+                .passphraseDescriptor, .passphraseFile, .incomplete, .out.required,
             ],
         notes: """
             The root keys sign key sets and stay offline; the revoker takes back stolen keys and is kept at hand. A --key that
@@ -64,7 +61,7 @@ extension Subcommand {
             .flag("withdraw", "also end what is active by the keys of --revoke alone"),
             Option.valued("minimum", "TARGET=VERSION", "the lowest configuration version for a target").repeated,
             .valued("expires", "TIME", "from now; refuse everything new under it later"), .signers,
-            .passphraseDescriptor, .passphraseFile, .incomplete, .out,
+            .passphraseDescriptor, .passphraseFile, .incomplete, .out.required,
         ],
         notes: """
             A role that is not named keeps its keys, without those that were revoked, and its threshold. What was signed
@@ -89,7 +86,7 @@ extension Subcommand {
         options: [
             .chain, Option.valued("revoke", "FILE|KEYID", "a key that never counts again").required.repeated,
             .flag("withdraw", "also end what is active by these keys alone"), .signers, .passphraseDescriptor,
-            .passphraseFile, .incomplete, .out,
+            .passphraseFile, .incomplete, .out.required,
         ],
         notes: "A revocation is for ever. What is active stays, marked, unless withdrawn: do that for a stolen key.",
         examples: [
@@ -147,7 +144,7 @@ extension Subcommand {
         options: [
             .valued("from", "FILE", "the key sets before it, as for 'keyset rotate'").repeated,
             .valued("key", "FILE", "private key that signs, of mode 0600; without one, FILE is shown only").repeated,
-            .passphraseDescriptor, .passphraseFile, .valued("out", "FILE", "where to write; never overwritten"),
+            .passphraseDescriptor, .passphraseFile, .out,
         ],
         notes: """
             For thresholds whose keys are on several machines. What FILE states is printed before it is signed. A key set

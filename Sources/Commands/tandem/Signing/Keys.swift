@@ -10,7 +10,7 @@ extension Subcommand {
     static let keysNew = Subcommand(
         path: ["keys", "new"], summary: "make a signing key: FILE (private, mode 0600) and FILE.pub",
         options: [
-            .valued("out", "FILE", "where to write; existing files are never overwritten").required,
+            .out.required,
             .valued("type", "TYPE", "ed25519 (default), p256 or rsa"),
             .flag("encrypt", "protect the private key with a passphrase (PKCS#8); the options below imply it"),
             .passphraseDescriptor, .passphraseFile,

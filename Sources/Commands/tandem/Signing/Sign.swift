@@ -17,10 +17,10 @@ extension Subcommand {
                 .required
                 .repeated,
             .passphraseDescriptor, .passphraseFile, .application.required,
-            .valued("role", "primary|secondary", "for which side's app").required,
+            .side.required,
             .valued("target", "vendor:UUID|custom:TEXT", "paired identifier of the devices it is for").required,
             .valued("version", "N", "from 1, higher than every one before").required,
-            .valued("out", "FILE", "where to write; an existing file is never overwritten").required,
+            .out.required,
             Option.valued("set", "KEY=VALUE", "a value: true, 7, 1.5, or text; \"7\" is text").repeated,
             .valued("values", "FILE", "values from a file with one JSON object"),
             Option.valued("only", "UUID", "only this secondary (its vendor identifier)").repeated,

@@ -13,7 +13,7 @@ extension Subcommand {
         path: ["trust", "add"], summary: "tell a daemon the public key that signs an app's configuration",
         options: [
             .device, .application.required,
-            .valued("role", "primary|secondary", "for which side's app the configuration is").required,
+            .side.required,
             .valued("key", "FILE", "public key (PEM) or key set").required,
         ],
         notes: """
@@ -45,15 +45,15 @@ extension Subcommand {
     }
 
     static let trustRemove = Subcommand(
-        path: ["trust", "remove"], summary: "trust no key for an app's configuration any longer",
+        path: ["trust", "remove"], summary: "stop trusting an app's configuration key",
         options: [
             .device, .application.required,
-            .valued("role", "primary|secondary", "for which side's app the configuration is").required, .yes, .json,
+            .side.required, .yes, .json,
         ],
         notes: """
-            It says first what was verified with the key and ends with it, and asks. Versions that were applied stay refused.
-            Revocations that followed the key are forgotten. The app's own key is trusted again when it registers the next
-            time.
+            Lists the configurations that depend on the key, which end with it, and asks for confirmation. Versions that
+            were applied stay refused. Revocations that followed the key are forgotten. The app's own key is trusted again
+            when the app registers the next time.
             """,
         examples: ["trust remove --app org.example.lamp --role secondary"]
     ) { arguments, console in
@@ -70,22 +70,23 @@ extension Subcommand {
     }
 
     static let trustReplace = Subcommand(
-        path: ["trust", "replace"], summary: "trust another public key for an app's configuration than before",
+        path: ["trust", "replace"], summary: "replace an app's trusted configuration key",
         options: [
             .device, .application.required,
-            .valued("role", "primary|secondary", "for which side's app the configuration is").required,
-            .valued("key", "FILE", "public key (PEM)").required, .yes, .json,
+            .side.required,
+            .valued("key", "FILE", "public key (PEM) or key set").required, .yes, .json,
         ],
         notes: """
-            As 'trust remove' and 'trust add' in one step. It says first what was verified with the former key and ends with
-            it, and asks.
+            As 'trust remove' and 'trust add' in one step. Lists the configurations that depend on the former key, which end
+            with it, and asks for confirmation.
             """,
         examples: ["trust replace --app org.example.lamp --role secondary --key new.key.pub"]
     ) { arguments, console in
         let app = try arguments.application()
-        let key = try KeyFile(path: try arguments.required("key")).publicHalf()
+        let anchor = try AnchorFile(path: try arguments.required("key"))
         let body: PropertyListDictionary = [
-            "app": .string(app.description), "role": .string(try arguments.role().rawValue), "key": .string(key.pem),
+            "app": .string(app.description), "role": .string(try arguments.role().rawValue),
+            "key": .string(anchor.text),
         ]
         let answer = try arguments.askTwice(.trustReplace, body, console) { fact in
             let first =

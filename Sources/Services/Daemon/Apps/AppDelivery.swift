@@ -364,7 +364,7 @@ extension SessionError {
 
     fileprivate static var draining: SessionError {
         SessionError(
-            .genericError, .draining, reason: "an operator lets this device's queues run empty",
+            .genericError, .draining, reason: "this device is draining and accepts no new items",
             isRetryable: true)
     }
 

@@ -441,8 +441,8 @@ extension ControlFailure {
                 text: "version \(version) is desired with other bytes; sign a higher version")
         case .full:
             self.init(
-                .full, "as many configurations are desired as a primary keeps; 'tandem configuration withdraw' ends one"
-            )
+                .full,
+                "the limit of desired configurations is reached; 'tandem configuration withdraw' removes one")
         }
     }
 

@@ -72,7 +72,7 @@ extension SubmitFailure: CustomStringConvertible {
         switch self {
         case .full(let items, let bytes, let itemLimit, let byteLimit):
             "queue full: \(items) of \(itemLimit) items and \(bytes) of \(byteLimit) bytes wait; "
-                + "try again when the other device was connected"
+                + "try again after the other device has connected"
         case .store(let error): error.description
         case .lost: "a write to the store failed"
         case .unpaired: "the pairing has ended; pair the devices again"

@@ -60,8 +60,8 @@ extension JoinFailure: CustomStringConvertible {
         case .answer(let error): "\(error)"
         case .malformed(let text): "the primary's answer cannot be read: \(text)"
         case .wouldReplace(let contents):
-            "the primary has ended the pairing of before, and a new one drops what waits in it here: \(contents); to drop "
-                + "it, join with the same link and --replace"
+            "the primary has removed the previous pairing; joining discards what is queued for it here: \(contents). To "
+                + "discard that, join with the same link and --replace"
         case .notStored(let text): "the pairing could not be stored: \(text)"
         }
     }

@@ -56,7 +56,7 @@ final class RequestTable {
     ) {
         let deadline = scheduler.now + Limits.standardDeadline
         let counts = counts
-        let laterFailure = laterFailure ?? { _ in counts.countUnheardFailure() }
+        let laterFailure = laterFailure ?? { _ in counts.countUnobservedFailure() }
         let waiter: Completion<[UInt8]> = { if case .failure(let error) = $0 { laterFailure(error) } }
         _ = notes.open(id, to: pairing, deadline: deadline, token: waiter)
         watch(deadline)
@@ -139,24 +139,24 @@ final class DeadlineTimer {
 /// Counts of one session since it was opened, of events that would otherwise leave no trace (SES-9). A
 /// developer sees from them that a deadline is too short before users do.
 public struct SessionStatistics: Sendable, Equatable {
-    /// Replies and failures that came for a request that had ended: by its deadline, by a switch, or given up.
+    /// Replies and failures that arrived after their message had ended: by its deadline, by a switch, or given up.
     public let lateReplies: UInt64
     /// Failures of messages without reply whose sender gave no handler for them.
-    public let unheardFailures: UInt64
+    public let unobservedFailures: UInt64
 }
 
 /// The counters behind ``SessionStatistics``; usable from any thread.
 final class SessionCounts: Sendable {
     private let lateReplies = Atomic<UInt64>(0)
-    private let unheardFailures = Atomic<UInt64>(0)
+    private let unobservedFailures = Atomic<UInt64>(0)
 
     func countLateReply() { lateReplies.wrappingAdd(1, ordering: .relaxed) }
 
-    func countUnheardFailure() { unheardFailures.wrappingAdd(1, ordering: .relaxed) }
+    func countUnobservedFailure() { unobservedFailures.wrappingAdd(1, ordering: .relaxed) }
 
     var statistics: SessionStatistics {
         SessionStatistics(
-            lateReplies: lateReplies.load(ordering: .relaxed), unheardFailures: unheardFailures.load(ordering: .relaxed)
+            lateReplies: lateReplies.load(ordering: .relaxed), unobservedFailures: unobservedFailures.load(ordering: .relaxed)
         )
     }
 }

@@ -56,7 +56,7 @@ struct PlainApp {
         print(session.activationState == .activated, session.reachability.level, session.hasContentPending)
         print(session.role ?? .primary, session.deviceIdentifier?.description ?? "-", session.directory ?? "-")
         print(session.pairedDevice?.name ?? "no counterpart", PairedSession.standardTimeout, session.isSupported)
-        print(session.statistics.lateReplies, session.statistics.unheardFailures)
+        print(session.statistics.lateReplies, session.statistics.unobservedFailures)
     }
 
     /// Every option.

@@ -86,8 +86,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .tooLarge(let actual, let limit): "name and metadata take \(actual) bytes of \(limit)"
         case .queueFull(let actual, let limit): "\(actual) files of \(limit) wait for their turn"
         case .overDescribed(let actual, let limit):
-            "the descriptions of this user's waiting files take \(actual) bytes, \(limit) may be"
-        case .overBudget(let actual, let limit): "files of \(actual) bytes are kept already, \(limit) may be"
+            "the descriptions of this user's waiting files would take \(actual) bytes; the limit is \(limit)"
+        case .overBudget(let actual, let limit): "files of \(actual) bytes wait already; the limit is \(limit)"
         case .noSpace(let needed, let available): "the file needs \(needed) bytes, \(available) are free"
         case .neverFits(let needed, let capacity):
             "the file needs \(needed) bytes, the file system has \(capacity) in all"
