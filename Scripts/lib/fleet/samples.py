@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from apps import App, Refused
 from case import Case
-from daemons import CaseFailure, join, link_of, require, until
+from daemons import CaseFailure, Daemon, join, link_of, require, until
 from frames import ProtocolError, encode
-from host import APP, DIES, GOOD, Configuration, active_file
+from host import APP, DIES, GOOD, Configuration, Signer, active_file
 from keychains import REVOKE, ROTATE, WITHDRAW, Keys, disagreement, known, require_whole
 from kills import Shell
 from recovery import Stopwatch, agreed
@@ -371,6 +371,30 @@ def at_random_points(world):
             f"{sorted(recoveries)[int(count * 0.95)].seconds:.2f} s in 95 of 100")
 
 
+class LampSigner(Signer):
+    values = Lamps.values
+
+
+def waives_nothing(world):
+    """A daemon that allows invalid signatures meets an app whose release build does not (CFG-22): nothing is waived."""
+    hub = world.hub()
+    kiosk = Daemon(world, "kiosk", "secondary", "--allow-invalid-signatures").start()
+    require(any("invalid signatures are allowed" in line for line in kiosk.lines()), "the daemon's half is not on")
+    join(kiosk, link_of(hub))
+    signer, stranger = LampSigner(world, hub), LampSigner(world, hub, "stranger")
+    app = Sample(world, kiosk, signer.key.with_suffix(".pub")).until_registered()
+    first, foreign = signer.sign(1), stranger.sign(2)
+    hub.done("apply", "--app", APP, first)
+    good = Configuration(first.read_bytes())
+    until(lambda: app.shows(good), 20, "the first values in the app")
+    code, output = hub.command("apply", "--app", APP, foreign)
+    require(code == 1 and "threshold" in output, f"a stranger's signature ended with {code}: {output.strip()}")
+    require(active_file(app.directory).envelope == good.envelope and app.shows(good), "the app's values have changed")
+    require(not pathlib.Path(app.directory, "waived.plist").exists(), "a waived configuration was stored")
+    return "refused as threshold; the signed version 1 stays"
+
+
 CASES = (
     Case("1e", "killed with the shipped library in the apps", at_random_points),
+    Case("6a", "a stranger's signature, and an app in a release build", waives_nothing),
 )
