@@ -155,10 +155,10 @@ package final class AppDelivery {
     private func obstacle(to frame: SubmitFrame, _ connection: HostAppConnection) -> SessionError? {
         let queue = frame.item.queue
         let seen = endpoint.relay.reachability(of: queue.app, pairing: queue.pairing, on: endpoint.side)
+        let isOwned = endpoint.owner(of: queue.app) != nil
         // Without an owner here, an item for an app that is not known there either would be left behind (SES-75).
         let isForNobody =
-            endpoint.owner(of: queue.app) == nil
-            && !endpoint.relay.isInstalled(queue.app, at: queue.pairing, of: endpoint.side)
+            !isOwned && !endpoint.relay.isInstalled(queue.app, at: queue.pairing, of: endpoint.side)
         let check = SendCheck(
             activation: .activated,
             counterpart: seen.map { seen in
@@ -169,7 +169,7 @@ package final class AppDelivery {
             bodyLimit: queue.channel.properties.bodyLimit ?? 0,
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
-        guard endpoint.mayUseQueues(connection, of: queue.app) else { return .nobodysQueue }
+        guard isOwned || endpoint.mayUseQueues(connection, of: queue.app) else { return .nobodysQueue }
         // An accepted item continues (CTL-14), also if its app has missed the acceptance.
         return isDraining && !delivery.submissions.hasAccepted(frame.item.id, in: queue) ? .draining : nil
     }

@@ -21,6 +21,9 @@ final class AppOutcomes {
             (pairing, app) = (queue.pairing, queue.app)
             self.id = id
         }
+
+        /// Equal identifiers are rare, and as few as the queues of one user.
+        func hash(into hasher: inout Hasher) { hasher.combine(id) }
     }
 
     /// Outcomes of former items, sent to the app's receiving connection page by page: the next page follows when this

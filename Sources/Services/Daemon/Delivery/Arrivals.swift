@@ -76,19 +76,19 @@ package final class Arrivals {
     /// The handler has taken a received item.
     package func handled(_ ordinal: UInt64, in key: QueueKey) {
         let reading = reading
-        ledgers[key]?.perform { $0.handled(ordinal, at: reading) }
+        table[key]?.perform { $0.handled(ordinal, at: reading) }
     }
 
     /// The handler has rejected a received item for good.
     package func rejected(_ ordinal: UInt64, code: Int64, in key: QueueKey) {
         let reading = reading
-        ledgers[key]?.perform { $0.rejected(ordinal, code: code, at: reading) }
+        table[key]?.perform { $0.rejected(ordinal, code: code, at: reading) }
     }
 
     /// The handler could not take a received item: it comes again after a pause.
     package func failed(_ ordinal: UInt64, in key: QueueKey) {
         let reading = reading
-        ledgers[key]?.perform { $0.failed(ordinal, at: reading) }
+        table[key]?.perform { $0.failed(ordinal, at: reading) }
     }
 
     // MARK: frames
@@ -116,7 +116,7 @@ package final class Arrivals {
     /// The sender has made an outcome durable.
     func outcomeAcknowledged(_ sequence: UInt64, in key: QueueKey) {
         let reading = reading
-        ledgers[key]?.perform({ $0.outcomeAcknowledged(sequence, at: reading) }, repeats: true)
+        table[key]?.perform({ $0.outcomeAcknowledged(sequence, at: reading) }, repeats: true)
     }
 
     /// Whether an item of this sequence and size would be stored now (DEL-3).
@@ -130,7 +130,7 @@ package final class Arrivals {
     /// The received items whose files must stay, once everything that has happened so far is durable; nil if it could
     /// not be made so.
     func keptFiles(of key: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
-        guard let ledger = ledgers[key] else { return done([]) }
+        guard let ledger = table[key] else { return done([]) }
         var kept: Set<UniqueIdentifier> = []
         ledger.perform(
             { ledger in
@@ -153,13 +153,13 @@ package final class Arrivals {
         switch effect {
         case .acknowledge(let sequence):
             // Not above the ledger's own: an acknowledgement from before a new epoch may still be under way.
-            committed[key] = min(max(committed[key] ?? 0, sequence), ledgers[key]?.machine.received ?? 0)
+            committed[key] = min(max(committed[key] ?? 0, sequence), table[key]?.machine.received ?? 0)
             full.remove(key)
         case .report: break
         case .deliver(let item): environment.report(.received(item))
         case .deliverStored(let item): return deliverStored(item, done)
         case .counted(let ordinals):
-            ledgers[key]?.perform { ledger in
+            table[key]?.perform { ledger in
                 ledger.attemptsAreDurable(ordinals)
                 return InboundTransition()
             }
@@ -218,7 +218,7 @@ package final class Arrivals {
 
     /// The ledger of this key, made at its first use; nil if there are too many, or the pairing is gone.
     private func ledger(_ key: QueueKey) -> Ledger? {
-        if let ledger = ledgers[key] { return ledger }
+        if let ledger = table[key] { return ledger }
         guard let epoch = environment.epoch(of: key.pairing), hasRoom(for: key) else { return nil }
         let ledger = table.make(key, epoch: epoch)
         startHandler(of: key)
@@ -227,7 +227,7 @@ package final class Arrivals {
 
     private func startHandler(of key: QueueKey) {
         let reading = reading
-        if hasConsumer(key) { ledgers[key]?.perform { $0.consumerArrived(at: reading) } }
+        if hasConsumer(key) { table[key]?.perform { $0.consumerArrived(at: reading) } }
     }
 
     /// A peer may name any application. On each channel it gets as many ledgers as a device has apps (LIM-11).

@@ -367,6 +367,9 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     private let environment: DeliveryEnvironment
     private(set) var queues: [QueueKey: Queue] = [:]
+    /// The queue that was looked up last: each item asks for its queue several times, and hashing its names costs more
+    /// than comparing them.
+    private var last: (key: QueueKey, queue: Queue)?
     private var owner: Owner?
 
     init(in environment: DeliveryEnvironment) {
@@ -380,7 +383,12 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     /// Connects the owner; before the first queue.
     func connect(_ owner: Owner) { self.owner = owner }
 
-    subscript(key: QueueKey) -> Queue? { queues[key] }
+    subscript(key: QueueKey) -> Queue? {
+        if let last, last.key == key { return last.queue }
+        guard let queue = queues[key] else { return nil }
+        last = (key, queue)
+        return queue
+    }
 
     func queues(of pairing: UniqueIdentifier) -> [Queue] { queues.filter { $0.key.pairing == pairing }.map(\.value) }
 
@@ -470,6 +478,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     }
 
     func removePairing(_ pairing: UniqueIdentifier) {
+        last = nil
         for key in Array(queues.keys) where key.pairing == pairing { queues.removeValue(forKey: key)?.end() }
     }
 
@@ -477,13 +486,13 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     func retryDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
         let reading = environment.reading
-        guard let queue = queues[key] else { return completion(false) }
+        guard let queue = self[key] else { return completion(false) }
         queue.attempt({ $0.retryDeadLetter(ordinal, at: reading) }, then: completion)
     }
 
     func dropDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
         let reading = environment.reading
-        guard let queue = queues[key] else { return completion(false) }
+        guard let queue = self[key] else { return completion(false) }
         queue.attempt({ $0.dropDeadLetter(ordinal, at: reading) }, then: completion)
     }
 }

@@ -31,11 +31,11 @@ final class OutboundQueues {
     private var reading: ClockReading { environment.reading }
 
     /// The queue of this key, if it was ever used.
-    subscript(key: QueueKey) -> Queue? { queues[key] }
+    subscript(key: QueueKey) -> Queue? { table[key] }
 
     /// The queue of this key, made at its first use; the pairing exists.
     func queue(_ key: QueueKey) -> Queue {
-        if let queue = queues[key] { return queue }
+        if let queue = table[key] { return queue }
         guard let epoch = environment.epoch(of: key.pairing) else {
             preconditionFailure("a queue of a pairing that does not exist")
         }
@@ -48,7 +48,7 @@ final class OutboundQueues {
     private func wasReadBack(_ key: QueueKey) {
         let reading = reading
         if environment.isOpen(key) {
-            queues[key]?.perform { $0.linkOpened(received: $0.lastStored, at: reading) }
+            table[key]?.perform { $0.linkOpened(received: $0.lastStored, at: reading) }
         }
         reconsiderBarriers(of: key.app, in: key.pairing)
     }
@@ -95,7 +95,7 @@ final class OutboundQueues {
     }
 
     private func reportUnacknowledged(in key: QueueKey) {
-        for record in queues[key]?.machine.unacknowledged(limit: .max) ?? [] {
+        for record in table[key]?.machine.unacknowledged(limit: .max) ?? [] {
             guard case .finished(let outcome) = record.phase else { continue }
             finished(record.id, outcome, record.endingRefusal, in: key)
         }
@@ -144,14 +144,14 @@ final class OutboundQueues {
     /// The peer has stored the items up to this sequence. Nothing was ever sent from a queue that there is not
     /// (DEL-13).
     func stored(through sequence: UInt64, in key: QueueKey) {
-        guard let queue = queues[key] else { return environment.report(.violation(key.pairing)) }
+        guard let queue = table[key] else { return environment.report(.violation(key.pairing)) }
         let reading = reading
         queue.perform { $0.stored(through: sequence, at: reading) }
     }
 
     /// The peer reports how an item ended, once for each link.
     func ended(_ sequence: UInt64, _ outcome: Outcome, in key: QueueKey) {
-        guard let queue = queues[key] else { return environment.report(.violation(key.pairing)) }
+        guard let queue = table[key] else { return environment.report(.violation(key.pairing)) }
         let reading = reading
         queue.perform({ $0.ended(sequence, outcome, at: reading) }, repeats: true)
     }
@@ -159,12 +159,12 @@ final class OutboundQueues {
     /// This device cannot send the item now.
     func failed(_ id: UniqueIdentifier, _ refusal: ItemRefusal, in key: QueueKey) {
         let reading = reading
-        queues[key]?.perform { $0.refused(id, refusal, at: reading) }
+        table[key]?.perform { $0.refused(id, refusal, at: reading) }
     }
 
     /// Whether an item of this identifier was sent, is not stored by the peer, and is not being taken back.
     func isUnderWay(_ id: UniqueIdentifier, in key: QueueKey) -> Bool {
-        guard let record = queues[key]?.machine.record(of: id), case .sent = record.phase else { return false }
+        guard let record = table[key]?.machine.record(of: id), case .sent = record.phase else { return false }
         return record.withdrawal == nil
     }
 
@@ -188,7 +188,7 @@ final class OutboundQueues {
         environment.report(.ended(id, key, outcome, refusal))
         if !key.channel.isForApps {
             let reading = reading
-            queues[key]?.perform { $0.forget(id, at: reading) }
+            table[key]?.perform { $0.forget(id, at: reading) }
         }
         release(id, of: key.app, in: key.pairing)
     }
@@ -253,7 +253,7 @@ final class OutboundQueues {
     // releases its barrier.
 
     private func queues(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> [Queue] {
-        Channel.allCases.compactMap { queues[QueueKey(pairing: pairing, app: app, channel: $0)] }
+        Channel.allCases.compactMap { table[QueueKey(pairing: pairing, app: app, channel: $0)] }
     }
 
     /// Whether the item is known in any queue of the application and has not durably ended.
