@@ -179,6 +179,17 @@ extension Envelope {
         return keys
     }
 
+    /// The place of a key's value among the frame's values, if no other value could equal another one of its type but
+    /// the pairing; nil otherwise.
+    func position(ofExchangeable key: EnvelopeKey) -> Int? {
+        let others: EnvelopeKeys = [.app, .channel, .kind, .name, .pairing]
+        var allowed = others
+        allowed.insert(key)
+        let present = present
+        guard present.contains(key), allowed.isSuperset(of: present), extensions.isEmpty else { return nil }
+        return present.before(key).count
+    }
+
     private func checkFields() throws(WireError) {
         let (present, row) = (present, kind.row)
         guard row.allows(present) else {

@@ -18,6 +18,7 @@ package final class AppDelivery {
     private let outcomes: AppOutcomes
     private let queries: AppQueries
     private var offered = OfferedItems()
+    private var frames = ItemFrames()
     /// An operator lets the queues run empty: nothing new is taken (CTL-14).
     private(set) var isDraining = false
     /// Traces what apps submit, are given and have handled.
@@ -137,7 +138,11 @@ package final class AppDelivery {
         guard let connection = endpoint.connection(number) else { return }
         switch result {
         case .success(let receipt):
-            connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision))
+            if receipt == SubmitReceipt() {
+                connection.send { () throws(WireError) in try frames.accepted(item) }
+            } else {
+                connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision))
+            }
             if isKnown, !item.queue.channel.properties.isLatestWins {
                 outcomes.subscribe(to: [item.id], in: item.queue, connection) { _ in }
             }

@@ -43,6 +43,7 @@ final class AppOutcomes {
     /// all others.
     private var submitters: [Submitted: ConnectionNumber] = [:]
     private var missedOutcomes: [ApplicationIdentifier: MissedOutcomes] = [:]
+    private var frames = ItemFrames()
 
     init(of delivery: DurableDelivery, endpoint: LocalEndpoint) {
         submissions = delivery.submissions
@@ -117,7 +118,7 @@ final class AppOutcomes {
     }
 
     private func sendStored(_ id: UniqueIdentifier, _ queue: QueueKey, to connection: HostAppConnection) {
-        connection.send(ProgressFrame(ItemKey(queue, id), .stored))
+        connection.send { () throws(WireError) in try frames.stored(ItemKey(queue, id)) }
     }
 
     /// An item of an app has ended. Without a connection that takes the outcome, durable delivery keeps it.
@@ -153,6 +154,9 @@ final class AppOutcomes {
         _ id: UniqueIdentifier, _ queue: QueueKey, _ outcome: Outcome, _ refusal: ItemRefusal?,
         to connection: HostAppConnection
     ) {
+        if outcome == .handled, refusal == nil {
+            return connection.send { () throws(WireError) in try frames.handled(ItemKey(queue, id)) }
+        }
         let frame = FinishedFrame(ItemKey(queue, id), outcome, code: refusal?.code, refusal: refusal?.name)
         connection.send(frame)
     }

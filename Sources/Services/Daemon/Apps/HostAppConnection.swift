@@ -71,8 +71,11 @@ final class HostAppConnection {
     // MARK: sending and ending
 
     /// Sends a frame of this daemon's own.
-    func send(_ frame: some TypedFrame) {
-        do throws(WireError) { send(try frame.frame()) } catch {
+    func send(_ frame: some TypedFrame) { send { () throws(WireError) in try frame.frame() } }
+
+    /// The same with a frame that is written in its own way.
+    func send(_ frame: () throws(WireError) -> Frame) {
+        do throws(WireError) { send(try frame()) } catch {
             endpoint.log(LogEvent(.error, "frame not written", .text("error", "\(error)")))
             channel.close()
         }
