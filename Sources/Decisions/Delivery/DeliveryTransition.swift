@@ -54,6 +54,14 @@ package protocol DeliveryEffect: Sendable, Equatable {
 
     /// Whether it sends a frame to the peer, which may wait for room on the link. No other effect waits for that.
     var isFrame: Bool { get }
+
+    /// Whether its frame says all that the frame of an earlier effect says. Of such frames that rest on one commit only
+    /// the last is sent.
+    func covers(_ earlier: Self) -> Bool
+}
+
+extension DeliveryEffect {
+    package func covers(_ earlier: Self) -> Bool { false }
 }
 
 /// A queue or ledger as its owner uses it in either direction.
@@ -178,5 +186,11 @@ package enum InboundEffect: DeliveryEffect {
         case .acknowledge, .report: true
         default: false
         }
+    }
+
+    /// A watermark covers a lower one (DEL-4).
+    package func covers(_ earlier: InboundEffect) -> Bool {
+        guard case .acknowledge(let sequence) = self, case .acknowledge(let before) = earlier else { return false }
+        return before <= sequence
     }
 }

@@ -102,6 +102,15 @@ extension RowChange {
         }
     }
 
+    @Test("DEL-4: the items that one commit stores are acknowledged by one frame")
+    func oneAcknowledgement() throws {
+        let device = try Device()
+        device.arrive(1...30)
+        #expect(device.commits == 1)
+        let sequences: [UInt64?] = device.sent.filter { $0.kind == .stored }.map { $0[.sequence] }
+        #expect(sequences == [30])
+    }
+
     @Test("DEL-42, LIM-75: verdicts share a commit while the handler has the next item; the last one does not wait")
     func verdictsShareACommit() throws {
         let device = try Device()
@@ -129,7 +138,8 @@ extension RowChange {
         for sequence in 2...10 as ClosedRange<UInt64> { device.arrive(sequence...sequence) }
         #expect(device.commits == before && device.sent(.stored) == 1, "none is acknowledged before it is durable")
         device.scheduler.advance(by: .milliseconds(5))
-        #expect(device.commits == before + 1 && device.sent(.stored) == 10)
+        #expect(device.commits == before + 1 && device.sent(.stored) == 2, "one frame acknowledges all nine")
+        #expect(device.sent.last { $0.kind == .stored }?[.sequence] == 10 as UInt64)
     }
 
     @Test("DEL-42: a commit that a caller awaits takes along what waits")

@@ -55,6 +55,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         var changes: [[DeliveryChange]] = []
         var effects: [Effect] = []
         var frames: [OutgoingFrame<Effect>] = []
+        /// The place of a frame that a later one may cover.
+        var covered: Int?
         var completions: [Completion] = []
         var repeated: [Event] = []
         var room = CommitRoom.reserve
@@ -175,11 +177,25 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         for effect in answer.atOnce { surroundings.run(effect) {} }
     }
 
-    /// A frame is for the link of its event. There may be another when the commit is done.
     private func add(_ effects: [Effect]) {
+        guard !effects.isEmpty else { return }
         pending.effects += effects
-        guard effects.contains(where: { $0.isFrame }), let link = surroundings.link() else { return }
-        pending.frames += effects.lazy.filter { $0.isFrame }.map { OutgoingFrame(effect: $0, link: link) }
+        for effect in effects where effect.isFrame { add(frame: effect) }
+    }
+
+    /// A frame is for the link of its event. There may be another when the commit is done.
+    private func add(frame effect: Effect) {
+        guard let link = surroundings.link() else { return }
+        let frame = OutgoingFrame(effect: effect, link: link)
+        if let place = pending.covered, pending.frames[place].link === link,
+            effect.covers(pending.frames[place].effect)
+        {
+            // Both rest on the same commit, so the later one may take the earlier place.
+            pending.frames[place] = frame
+        } else {
+            if effect.covers(effect) { pending.covered = pending.frames.count }
+            pending.frames.append(frame)
+        }
     }
 
     /// As ``perform(_:size:repeats:room:then:)``; `completion` learns whether the event changed anything, durably.
