@@ -128,6 +128,17 @@ import Testing
         #expect(bodies == [1, 1 - excess, 0])
     }
 
+    @Test("LIM-45: a body that comes while there is a handler is at hand, also before its attempt is counted")
+    func bodyBeforeItsCount() throws {
+        var limits = DeliveryLimits()
+        limits.countedAhead = 1
+        var busy = try ledger(items: 4, limits)
+        for ordinal in 1...3 as ClosedRange<UInt64> {
+            let next = busy.ledger.handled(ordinal, at: reading(0))
+            #expect(deliveries(next.atOnce + next.effects).map(\.payload.count) == [3])
+        }
+    }
+
     @Test("DEL-11: a handler that leaves has tried one item; those that were counted keep their first attempt")
     func handlerLeaves() throws {
         var busy = try ledger(items: 2)

@@ -12,8 +12,9 @@ package struct DeliveryLimits: Sendable, Equatable {
     package var window = 64
     /// Attempts of a failing head before it becomes a dead letter (LIM-15).
     package var attempts = Limits.deliveryAttempts
-    /// Items whose next attempt is counted before it is made, so that one sync serves many (DEL-11, LIM-45).
-    package var countedAhead = 32
+    /// Items whose next attempt is counted before it is made, so that one sync serves many (DEL-11, LIM-45): as many as
+    /// a sender has under way, so that most are counted by the commit that stores them.
+    package var countedAhead = 64
     /// Items are sent again if the peer acknowledged nothing for this long (LIM-16): twice a dead link's time.
     package var resendAfter = Duration.seconds(30)
     /// Ended items whose submitter has not acknowledged that (LIM-24): an app that never returns must not fill the

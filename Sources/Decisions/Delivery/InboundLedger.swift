@@ -292,8 +292,8 @@ package struct InboundLedger: ~Copyable, Sendable {
         let limit = turn.countable(limits)
         guard limit > 0, count > turn.countedCount else { return }
         var ordinals: [UInt64] = []
-        for ordinal in records.ordinals.dropFirst(turn.countedCount).prefix(limits.countedAhead)
-        where ordinals.count < limit {
+        for ordinal in records.ordinals.dropFirst(turn.countedCount).prefix(limits.countedAhead) {
+            guard ordinals.count < limit else { break }
             guard var record = records[ordinal], record.phase == .waiting, record.attempts == 0 else { continue }
             record.attempts = 1
             put(record, &transition)
@@ -452,7 +452,8 @@ extension InboundLedger: DeliveryMachine {
 
 /// The handler of a ledger: whether there is one, the item it has, and when it may have the next one. An attempt counts
 /// only once it is durable (DEL-11); counted one by one, that is a sync for each item. So the attempts of some waiting
-/// items are counted together, and their bodies stay in memory: each is delivered the moment its predecessor has ended.
+/// items are counted together, and bodies that come while there is a handler stay in memory: each item is delivered the
+/// moment its predecessor has ended.
 private struct HandlerTurn: Sendable {
     /// Bytes of bodies in memory (LIM-45): a window of large items.
     private static var bodyLimit: Int { 256 << 10 }
@@ -472,7 +473,10 @@ private struct HandlerTurn: Sendable {
 
     mutating func handlerArrived() { hasHandler = true }
 
-    mutating func handlerLeft() { hasHandler = false }
+    mutating func handlerLeft() {
+        hasHandler = false
+        (bodies, bodyBytes) = ([:], 0)
+    }
 
     mutating func begin(_ ordinal: UInt64) { current = ordinal }
 
@@ -494,16 +498,16 @@ private struct HandlerTurn: Sendable {
 
     /// The items whose attempts are counted; none is any longer.
     mutating func takeCounted() -> [UInt64] {
-        defer { (counted, bodies, bodyBytes) = ([:], [:], 0) }
+        defer { counted = [:] }
         return counted.keys.sorted()
     }
 
     /// Their commit is done. Items that were delivered or have ended meanwhile are counted no longer.
     mutating func becameDurable(_ ordinals: [UInt64]) { for ordinal in ordinals { counted[ordinal]? = true } }
 
-    /// Keeps the body of a counted item for its turn, if there is room.
+    /// Keeps the body of a waiting item for its turn, if there is room: reading it back would wait for a commit.
     mutating func keep(_ body: [UInt8], of ordinal: UInt64) {
-        guard counted[ordinal] != nil, body.count <= Self.bodyLimit - bodyBytes else { return }
+        guard hasHandler, current != ordinal, body.count <= Self.bodyLimit - bodyBytes else { return }
         bodies[ordinal] = body
         bodyBytes += body.count
     }
@@ -511,9 +515,9 @@ private struct HandlerTurn: Sendable {
     /// The item is delivered now, or has ended.
     /// - Returns: whether its attempt is counted, and durably; its body if it is in memory.
     mutating func take(_ ordinal: UInt64) -> (isCounted: Bool, isDurable: Bool, body: [UInt8]?) {
-        guard let isDurable = counted.removeValue(forKey: ordinal) else { return (false, false, nil) }
         let body = bodies.removeValue(forKey: ordinal)
         bodyBytes -= body?.count ?? 0
+        guard let isDurable = counted.removeValue(forKey: ordinal) else { return (false, false, body) }
         return (true, isDurable, body)
     }
 }

@@ -238,8 +238,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     /// Frames that may wait for room on a link (LIM-42); all are repeated on the next one.
     private static var mostWaitingFrames: Int { 1 << 15 }
 
-    /// Events that may wait for one commit (LIM-75): half of the attempts that are counted ahead, so that the handler
-    /// has the other half meanwhile.
+    /// Events that may wait for one commit (LIM-75): a quarter of the attempts that are counted ahead, so that the
+    /// handler has the rest meanwhile.
     private static var mostPatientEvents: Int { 16 }
 
     // MARK: committing
