@@ -19,6 +19,20 @@ import Testing
         #expect(queue.count == 1 && queue.bytes == 3)
     }
 
+    @Test("DEL-4: a body's row goes once, when the peer has stored the item")
+    func bodyGoesOnce() throws {
+        var queue = try outbound()
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        _ = try queue.enqueue(item(1), at: reading(0))
+        _ = try queue.enqueue(item(2), at: reading(0))
+        func removals(_ transition: OutboundTransition) -> Int {
+            transition.changes.count { if case .remove(let key) = $0 { key.table == .outboundPayload } else { false } }
+        }
+        #expect(removals(queue.stored(through: 1, at: reading(0))) == 1)
+        #expect(removals(queue.ended(1, .handled, at: reading(0))) == 0)
+        #expect(removals(queue.ended(2, .handled, at: reading(0))) == 1, "its acknowledgement was lost")
+    }
+
     @Test func theSameIdentifierIsTheSameItem() throws {
         var queue = try outbound()
         _ = try queue.enqueue(item(1), at: reading(0))

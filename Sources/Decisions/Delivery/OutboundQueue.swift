@@ -482,7 +482,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         if record.withdrawal != .dead { ended.refusal = nil }
         records.unrelate(record)
         noteContext(record, outcome)
-        if !ended.isDeadLetter { transition.removePayload(of: record, in: key) }
+        if record.hasBody, !ended.isDeadLetter { transition.removePayload(of: record, in: key) }
         put(ended, &transition)
         while let oldest = records.table.excessLetter(over: limits) { drop(oldest, &transition) }
         guard !record.isAcknowledged else {

@@ -122,6 +122,16 @@ package struct OutboundRecord: Sendable, Equatable {
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
 
+    /// Whether its body's row is there: until the peer has stored it, or it is taken back. One that failed here keeps
+    /// it for an operator.
+    var hasBody: Bool {
+        if withdrawal == .dead { return isUnfinished || isDeadLetter }
+        return switch phase {
+        case .waiting, .sent: withdrawal == nil
+        case .stored, .finished: false
+        }
+    }
+
     /// Whether it has ended and its submitter has not acknowledged that.
     var isUnacknowledged: Bool { !isUnfinished && !isAcknowledged }
 
