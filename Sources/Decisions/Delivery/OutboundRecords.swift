@@ -238,6 +238,8 @@ struct OutboundRecords: Sendable {
     private var ended = OrdinalQueue()
     /// Ended items that their submitters have not acknowledged.
     private(set) var unacknowledged = 0
+    /// One has left these, and may be the first in their order.
+    private var hasLeftEnded = false
     /// Sent items whose withdrawal the peer has not answered.
     private(set) var withdrawing = 0
     private var acknowledged = AcknowledgedEnds()
@@ -250,7 +252,7 @@ struct OutboundRecords: Sendable {
             acknowledged.append(record)
         }
         for record in living.sorted(by: { $0.ordinal < $1.ordinal }) {
-            index(record.ordinal, from: nil, to: record)
+            index(record.ordinal, from: Entry(), to: Entry(record))
             ordinalByID[record.id] = record.ordinal
             if record.isUnfinished { relate(record) }
         }
@@ -276,13 +278,13 @@ struct OutboundRecords: Sendable {
     @discardableResult
     mutating func set(_ record: OutboundRecord) -> OutboundRecord? {
         let before = table.set(record)
-        index(record.ordinal, from: before, to: record)
+        index(record.ordinal, from: before.map { Entry($0) } ?? Entry(), to: Entry(record))
         return before
     }
 
     mutating func remove(_ record: OutboundRecord) {
         ordinalByID[record.id] = nil
-        index(record.ordinal, from: table.remove(record.ordinal), to: nil)
+        index(record.ordinal, from: table.remove(record.ordinal).map { Entry($0) } ?? Entry(), to: Entry())
     }
 
     /// The submitter knows how the item ended: only its identifier, its end and its row stay for a while.
@@ -300,32 +302,44 @@ struct OutboundRecords: Sendable {
         acknowledged.takeExcess(over: limit)
     }
 
-    private mutating func index(_ ordinal: UInt64, from before: OutboundRecord?, to after: OutboundRecord?) {
-        withdrawing += Self.change(before, after) { $0.sequence != nil && $0.withdrawal != nil }
-        let opened = Self.change(before, after, where: \.isUnfinished)
-        if opened > 0, after?.phase == .waiting { waiting.insert(ordinal) }
-        switch Self.change(before, after, where: \.isUnacknowledged) {
-        case 1:
+    private mutating func index(_ ordinal: UInt64, from before: Entry, to after: Entry) {
+        if before.isWithdrawing != after.isWithdrawing { withdrawing += after.isWithdrawing ? 1 : -1 }
+        let isOpened = after.isUnfinished && !before.isUnfinished
+        if isOpened, after.isWaiting { waiting.insert(ordinal) }
+        guard before.isUnacknowledged != after.isUnacknowledged else { return }
+        if after.isUnacknowledged {
             unacknowledged += 1
             ended.append(ordinal)
-        case -1:
+        } else {
             unacknowledged -= 1
+            hasLeftEnded = true
             // Its entry would come alive again with its next end.
-            if opened > 0 { ended.remove(ordinal) }
-        default: break
+            if isOpened { ended.remove(ordinal) }
         }
     }
 
-    /// 1 if the condition becomes true, -1 if it becomes false.
-    private static func change(
-        _ before: OutboundRecord?, _ after: OutboundRecord?, where condition: (OutboundRecord) -> Bool
-    ) -> Int {
-        (after.map(condition) == true ? 1 : 0) - (before.map(condition) == true ? 1 : 0)
+    /// The facts of a record that the indexes need; all false if there is none.
+    private struct Entry {
+        var isWithdrawing = false
+        var isUnfinished = false
+        var isWaiting = false
+        var isUnacknowledged = false
+
+        init() {}
+
+        init(_ record: borrowing OutboundRecord) {
+            isUnfinished = record.isUnfinished
+            isWaiting = record.phase == .waiting
+            isWithdrawing = record.withdrawal != nil && record.phase.sequence != nil
+            isUnacknowledged = !isUnfinished && !record.isAcknowledged
+        }
     }
 
     /// Drops stale entries of the orders.
     mutating func prune() {
         table.prune()
+        guard hasLeftEnded else { return }
+        hasLeftEnded = false
         let table = table
         ended.prune(living: unacknowledged) { table[$0]?.isUnacknowledged == true }
     }

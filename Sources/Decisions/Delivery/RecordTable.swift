@@ -40,6 +40,8 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     /// Unfinished items, and bytes of their bodies.
     private(set) var count = 0
     private(set) var bytes = 0
+    /// A record has left an order, whose entry of it may be the first: most events only add.
+    private var hasLeft = true
 
     init(_ stored: [Record]) {
         records.reserveCapacity(stored.count)
@@ -64,7 +66,7 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     @discardableResult
     mutating func set(_ record: Record) -> Record? {
         let before = records.updateValue(record, forKey: record.ordinal)
-        index(record.ordinal, record.size, from: before, to: record)
+        index(record.ordinal, record.size, from: before.map { Entry($0) } ?? Entry(), to: Entry(record))
         return before
     }
 
@@ -72,35 +74,59 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     @discardableResult
     mutating func remove(_ ordinal: UInt64) -> Record? {
         guard let before = records.removeValue(forKey: ordinal) else { return nil }
-        index(ordinal, before.size, from: before, to: nil)
+        index(ordinal, before.size, from: Entry(before), to: Entry())
         return before
     }
 
-    private mutating func index(_ ordinal: UInt64, _ size: Int, from before: Record?, to after: Record?) {
-        if before?.sequence != after?.sequence {
-            if let sequence = before?.sequence { ordinalBySequence[sequence] = nil }
-            if let sequence = after?.sequence { ordinalBySequence[sequence] = ordinal }
+    /// The facts of a record that the indexes need: copying a whole record for each counts many references.
+    private struct Entry {
+        var isThere = false
+        var sequence: UInt64?
+        var deadline: Int64?
+        var isUnfinished = false
+        var isDeadLetter = false
+
+        /// There is no record.
+        init() {}
+
+        init(_ record: borrowing Record) {
+            isThere = true
+            sequence = record.sequence
+            deadline = record.deadline
+            isUnfinished = record.isUnfinished
+            isDeadLetter = record.isDeadLetter
         }
-        if let deadline = after?.deadline, deadline != before?.deadline { expiry.add(ordinal, at: deadline) }
-        let (wasUnfinished, isUnfinished) = (before?.isUnfinished ?? false, after?.isUnfinished ?? false)
-        if wasUnfinished != isUnfinished {
-            count += isUnfinished ? 1 : -1
-            bytes += isUnfinished ? size : -size
-            if isUnfinished {
+    }
+
+    private mutating func index(_ ordinal: UInt64, _ size: Int, from before: Entry, to after: Entry) {
+        if before.sequence != after.sequence {
+            if let sequence = before.sequence { ordinalBySequence[sequence] = nil }
+            if let sequence = after.sequence { ordinalBySequence[sequence] = ordinal }
+        }
+        if before.deadline != after.deadline {
+            if let deadline = after.deadline { expiry.add(ordinal, at: deadline) }
+            if before.deadline != nil { hasLeft = true }
+        }
+        if before.isUnfinished != after.isUnfinished {
+            if before.isUnfinished { hasLeft = true }
+            count += after.isUnfinished ? 1 : -1
+            bytes += after.isUnfinished ? size : -size
+            if after.isUnfinished {
                 // A stale entry would come alive again beside the new one.
-                if before != nil { order.remove(ordinal) }
+                if before.isThere { order.remove(ordinal) }
                 order.insert(ordinal)
             }
         }
-        let (wasLetter, isLetter) = (before?.isDeadLetter ?? false, after?.isDeadLetter ?? false)
-        if wasLetter != isLetter {
-            if isLetter { letters.insert(ordinal) } else { letters.remove(ordinal) }
-            letterBytes += isLetter ? size : -size
+        if before.isDeadLetter != after.isDeadLetter {
+            if after.isDeadLetter { letters.insert(ordinal) } else { letters.remove(ordinal) }
+            letterBytes += after.isDeadLetter ? size : -size
         }
     }
 
     /// Drops stale entries of the orders.
     mutating func prune() {
+        guard hasLeft else { return }
+        hasLeft = false
         let records = records
         expiry.prune(living: count) { records[$0.ordinal]?.deadline == $0.time }
         order.prune(living: count) { records[$0]?.isUnfinished == true }
