@@ -15,13 +15,13 @@ extension [[DeliveryChange]] {
     /// The changes of the store's rows, without those that later ones undo: an item that was accepted and sent in one
     /// turn is written once. All of them are of one queue, which is written out once.
     var rowChanges: [RowChange] {
-        guard let queue = joined().first?.key.queue.bytes else { return [] }
+        guard let queue = first(where: { !$0.isEmpty })?.first?.key.queue.bytes else { return [] }
         let most = reduce(0) { $0 + $1.count }
-        var seen = Set<RowOfQueue>(minimumCapacity: most)
+        var seen = RowsOfQueue(capacity: most)
         var last: [RowChange] = []
         last.reserveCapacity(most)
         for changes in reversed() {
-            for change in changes.reversed() where seen.insert(RowOfQueue(change.key)).inserted {
+            for change in changes.reversed() where seen.insert(change.key) {
                 last.append(change.rowChange(in: queue))
             }
         }
@@ -40,14 +40,31 @@ extension DeliveryChange {
     }
 }
 
-/// A row among those of one queue: two numbers, because hashing the queue's names for each change would be felt.
-private struct RowOfQueue: Hashable {
-    let table: UInt8
-    let ordinal: UInt64
+/// A set of rows of one queue. Each is one number, its ordinal and its table: hashing the queue's names for each change
+/// would be felt. Ordinals are this device's own and rise, so that no stranger chooses numbers that collide.
+private struct RowsOfQueue {
+    /// 0 is a free place: each table has a number from 1.
+    private var places: [UInt64]
 
-    init(_ key: DeliveryRowKey) {
-        table = key.table.rawValue
-        ordinal = key.ordinal ?? 0
+    /// - Parameter capacity: rows that are inserted at most.
+    init(capacity: Int) {
+        var count = 8
+        while count < 2 * capacity { count *= 2 }
+        places = Array(repeating: 0, count: count)
+    }
+
+    /// - Returns: whether the row was not there yet.
+    mutating func insert(_ key: DeliveryRowKey) -> Bool {
+        // An ordinal is below the highest bit, and a table below 16.
+        let row = (key.ordinal ?? 0) &* 16 &+ UInt64(key.table.rawValue)
+        let mask = places.count - 1
+        var place = Int(truncatingIfNeeded: row &* 0x9E37_79B9_7F4A_7C15 >> 32) & mask
+        while places[place] != 0 {
+            if places[place] == row { return false }
+            place = (place + 1) & mask
+        }
+        places[place] = row
+        return true
     }
 }
 
