@@ -14,6 +14,11 @@ final class SerialQueue<Element> {
     private var entries: [Entry] = []
     private var done = 0
     private var isRunning = false
+    /// The element that began last is done, or is waited for.
+    private var isDone = false
+    private var isWaiting = false
+    /// One closure for all elements: most are done at once, and a closure for each would cost more than they do.
+    private lazy var finished: () -> Void = { [weak self] in self?.elementIsDone() }
 
     /// - Parameter run: runs one element, then calls back.
     init(run: @escaping (Element, @escaping () -> Void) -> Void) { self.run = run }
@@ -41,17 +46,12 @@ final class SerialQueue<Element> {
     private func runAll() {
         isRunning = true
         while done < entries.count {
-            var isDone = false
-            var isWaiting = false
-            let finished: () -> Void = { [weak self] in
-                isDone = true
-                if isWaiting { self?.runAll() }
-            }
+            isDone = false
             switch next() {
             case .element(let element): run(element, finished)
             case .marker(let marker):
                 marker()
-                finished()
+                isDone = true
             }
             guard isDone else {
                 isWaiting = true
@@ -60,6 +60,13 @@ final class SerialQueue<Element> {
         }
         removeAll()
         isRunning = false
+    }
+
+    private func elementIsDone() {
+        isDone = true
+        guard isWaiting else { return }
+        isWaiting = false
+        runAll()
     }
 
     /// Entries that are done are released when they are the greater part.
