@@ -17,7 +17,7 @@ final class TraceService {
     let log: TraceLog
     private let scheduler: any Scheduler
     /// Of durable items, by how far they came.
-    private let counters: [TraceEvent.Step: Counter]
+    private let counters: (accepted: Counter, sent: Counter, arrived: Counter, delivered: Counter, handled: Counter)
     private var followers: [(number: Int, resume: () -> Void)] = []
     private var lastNumber = 0
     private var isResuming = false
@@ -25,11 +25,10 @@ final class TraceService {
 
     init(_ scheduler: any Scheduler, counters: Counters) {
         self.scheduler = scheduler
-        self.counters = [
-            .accepted: counters.counter("items.accepted"), .sent: counters.counter("items.sent"),
-            .arrived: counters.counter("items.arrived"), .delivered: counters.counter("items.delivered"),
-            .handled: counters.counter("items.handled"),
-        ]
+        self.counters = (
+            counters.counter("items.accepted"), counters.counter("items.sent"), counters.counter("items.arrived"),
+            counters.counter("items.delivered"), counters.counter("items.handled")
+        )
         log = TraceLog(scheduler)
         log.onEvent = { [weak self] in self?.resumeFollowers() }
     }
@@ -37,7 +36,14 @@ final class TraceService {
     /// Notes a step of a durable item between an app and this device.
     func note(_ event: TraceEvent) {
         log.note(event)
-        counters[event.step]?.add()
+        switch event.step {
+        case .accepted: counters.accepted.add()
+        case .sent: counters.sent.add()
+        case .arrived: counters.arrived.add()
+        case .delivered: counters.delivered.add()
+        case .handled: counters.handled.add()
+        case .stored, .answered, .ended, .failed, .settled: break
+        }
     }
 
     /// Notes a frame of a durable channel that this device sent to the peer or received from it.
@@ -114,5 +120,7 @@ extension TraceEvent.Step {
 
 /// A caller's word in an answer: cut, because it is outside text.
 enum LogTextCut {
-    static func cut(_ text: String) -> String { String(text.unicodeScalars.prefix(64).map { Character($0) }) }
+    static func cut(_ text: String) -> String {
+        text.utf8.count <= 64 ? text : String(text.unicodeScalars.prefix(64).map { Character($0) })
+    }
 }
