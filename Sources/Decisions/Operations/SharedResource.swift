@@ -1,30 +1,31 @@
 // Accounts of a bounded resource that several owners share (LIM-47): connections, waiting bytes, application
 // identifiers. The rule is that of dbus-broker's quotas: an owner may use at most its part of what the others leave,
 // and the parts become smaller with the number of owners. One owner alone gets half, so that there is always room for
-// the next one.
+// the next one. `@inlinable`, because the daemon charges a user for each submission: a generic type of another room is
+// not specialised there otherwise.
 
 package import TandemBase
 import TandemWire
 
 /// Use of one resource by each owner, and how much more each may use.
-package struct SharedResource<Owner: Hashable & Sendable>: ~Copyable, Sendable {
-    package let total: Int
+@usableFromInline package struct SharedResource<Owner: Hashable & Sendable>: ~Copyable, Sendable {
+    @usableFromInline package let total: Int
     /// Owners whose part is all that the others leave: root, and the user that the daemon runs as.
-    private let privileged: Set<Owner>
-    private var amounts: [Owner: Int] = [:]
-    private var amountOfAll = 0
+    @usableFromInline let privileged: Set<Owner>
+    @usableFromInline var amounts: [Owner: Int] = [:]
+    @usableFromInline var amountOfAll = 0
 
     package init(total: Int, privileged: Set<Owner> = []) {
         self.total = total
         self.privileged = privileged
     }
 
-    package func used(by owner: Owner) -> Int { amounts[owner] ?? 0 }
+    @inlinable package func used(by owner: Owner) -> Int { amounts[owner] ?? 0 }
 
-    package var used: Int { amountOfAll }
+    @inlinable package var used: Int { amountOfAll }
 
     /// The most that an owner may use while the others use what they do.
-    package func limit(of owner: Owner) -> Int {
+    @inlinable package func limit(of owner: Owner) -> Int {
         let own = used(by: owner)
         let left = max(0, total - (amountOfAll - own))
         if privileged.contains(owner) { return left }
@@ -33,18 +34,18 @@ package struct SharedResource<Owner: Hashable & Sendable>: ~Copyable, Sendable {
     }
 
     /// Whether an owner uses no more than it may.
-    package func isWithinLimit(_ owner: Owner) -> Bool { used(by: owner) <= limit(of: owner) }
+    @inlinable package func isWithinLimit(_ owner: Owner) -> Bool { used(by: owner) <= limit(of: owner) }
 
     /// Charges an owner, unless that would exceed its limit.
     /// - Returns: whether the owner has been charged.
-    package mutating func charge(_ amount: Int, to owner: Owner) -> Bool {
+    @inlinable package mutating func charge(_ amount: Int, to owner: Owner) -> Bool {
         guard used(by: owner) + amount <= limit(of: owner) else { return false }
         record(amount, of: owner)
         return true
     }
 
     /// Records what an owner uses already, or no longer if it is negative, whatever the limit is.
-    package mutating func record(_ change: Int, of owner: Owner) {
+    @inlinable package mutating func record(_ change: Int, of owner: Owner) {
         let now = used(by: owner) + change
         precondition(now >= 0, "an owner releases what it was charged, once")
         amounts[owner] = now > 0 ? now : nil
@@ -52,7 +53,7 @@ package struct SharedResource<Owner: Hashable & Sendable>: ~Copyable, Sendable {
     }
 
     /// Releases a part or all of what an owner was charged.
-    package mutating func release(_ amount: Int, of owner: Owner) { record(-amount, of: owner) }
+    @inlinable package mutating func release(_ amount: Int, of owner: Owner) { record(-amount, of: owner) }
 }
 
 /// Room for what waits because a device does not read its link (LIM-49).
