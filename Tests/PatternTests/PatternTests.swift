@@ -57,6 +57,27 @@ import Testing
         }
     }
 
+    @Test(
+        "LIM-128: no escape, quotation, comment or callout hides an extended character",
+        arguments: [
+            #"\c\\X"#, #"\c\(?#)\X"#, #"(\c\\X)"#, #"\Q\c\E\X"#, #"\Q\\E\X"#, #"\Q\E\X"#, #"\E\X"#, #"(?#\)\X"#,
+            #"(?C)\X"#, #"(?x)(?C) \X"#, #"(?x)(?C) #\"# + "\n" + #"\X"#, #"(?x)#\"# + "\n" + #"\X*"#, #"(?C'\')\X"#,
+            #"\x{5c}\X"#, #"\o{134}\X"#, #"\N{U+5C}\X"#, #"\x\X"#, #"\p{L}\X"#, #"(a)\g{1}\X"#, #"(?<n>a)\k<n>\X"#,
+            #"(?(DEFINE)(?<n>\X))(?&n)"#, #"(?(?=a)\X|b)"#, #"(?:\c\\X){0}"#, #"\c\\c\\X"#, #"[\c\]\X"#,
+        ])
+    func hidden(source: String) {
+        #expect {
+            try Pattern(source)
+        } throws: { "\($0)".contains("\\X is not supported") }
+    }
+
+    @Test("LIM-128: a backslash before an X is an ordinary character where the dialect says so")
+    func ordinary() throws {
+        #expect(try Pattern(#"^C:\\X$"#).isFound(in: #"C:\X"#))
+        #expect(try Pattern(#"^\Q\X\E$"#).isFound(in: #"\X"#))
+        #expect(try Pattern(#"^\c\X$"#).isFound(in: "\u{1C}X"))
+    }
+
     @Test(arguments: [
         ("^(a+)+$", String(repeating: "a", count: 64) + "!"),
         ("^(a|aa)+$", String(repeating: "a", count: 4096) + "!"),

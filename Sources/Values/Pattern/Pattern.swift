@@ -100,18 +100,16 @@ extension Pattern: Equatable {
         zip(source.utf8, source.utf8.dropFirst()).contains { $0 == UInt8(ascii: "(") && $1 == UInt8(ascii: "*") }
     }
 
-    /// The place of `\X`, which looks at everything before it and takes no steps for that.
-    private static func extendedCharacter(in source: [UInt8]) -> Int? {
-        var place = 0
-        while place < source.count - 1 {
-            guard source[place] == UInt8(ascii: "\\") else {
-                place += 1
-                continue
-            }
-            if source[place + 1] == UInt8(ascii: "X") { return place }
-            place += 2
+    /// The place of an item with `\X`, which looks at everything before it and takes no steps for that.
+    ///
+    /// The compiled code says where each item stands, because there is a callout before it: another reader of the
+    /// dialect would lose its place behind `\c\` or a comment. An item has the comments behind it, too.
+    private static func extendedCharacter(in code: OpaquePointer, _ source: [UInt8]) -> Int? {
+        var search = ItemSearch(source)
+        unsafe withUnsafeMutablePointer(to: &search) { search in
+            _ = unsafe pcre2_callout_enumerate_8(code, lookAtItem, search)
         }
-        return nil
+        return search.place
     }
 
     /// The largest count of repetitions: an item that must occur so often passes as much before it fails.
@@ -120,6 +118,8 @@ extension Pattern: Equatable {
         for byte in source.utf8 {
             switch byte {
             case UInt8(ascii: "{"): count = 0
+            // PCRE2 10.43 takes blanks before the count.
+            case UInt8(ascii: " ") where count == 0, UInt8(ascii: "\t") where count == 0: break
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
                 count = count.map { min($0 * 10 + Int(byte - UInt8(ascii: "0")), PatternLimits.textLength) }
                 largest = max(largest, count ?? 0)
@@ -172,11 +172,12 @@ extension Pattern: Equatable {
         var failure: Int32 = 0
         var offset = 0
         let bytes = Array(source.utf8)
-        if let place = extendedCharacter(in: bytes) {
-            throw .invalid(reason: "\\X is not supported", offset: place)
-        }
         let code = unsafe pcre2_compile_8(bytes, bytes.count, options, &failure, &offset, context)
         guard let code = unsafe code else { throw .invalid(reason: message(for: failure), offset: offset) }
+        if let place = unsafe extendedCharacter(in: code, bytes) {
+            unsafe pcre2_code_free_8(code)
+            throw .invalid(reason: "\\X is not supported", offset: place)
+        }
         return unsafe code
     }
 
@@ -212,6 +213,32 @@ private func takeStep(_ block: UnsafeMutablePointer<pcre2_callout_block_8>?, _ w
     guard let block = unsafe block, let walk = unsafe walk else { return PCRE2_ERROR_CALLOUT }
     let place = unsafe block.pointee.current_position
     return unsafe walk.assumingMemoryBound(to: SearchWalk.self).pointee.step(to: place) ? 0 : PCRE2_ERROR_MATCHLIMIT
+}
+
+/// The search for `\X` among the items of compiled code.
+private struct ItemSearch {
+    private let source: [UInt8]
+    private(set) var place: Int?
+
+    init(_ source: [UInt8]) { self.source = source }
+
+    /// Looks at the item of a place; returns whether the search may go on.
+    mutating func look(at start: Int, count: Int) -> Bool {
+        let item = source.dropFirst(start).prefix(count)
+        if zip(item, item.dropFirst()).contains(where: { $0 == UInt8(ascii: "\\") && $1 == UInt8(ascii: "X") }) {
+            place = start
+        }
+        return place == nil
+    }
+}
+
+/// Called by PCRE2 for each callout of compiled code.
+private func lookAtItem(
+    _ block: UnsafeMutablePointer<pcre2_callout_enumerate_block_8>?, _ search: UnsafeMutableRawPointer?
+) -> CInt {
+    guard let block = unsafe block, let search = unsafe search else { return PCRE2_ERROR_CALLOUT }
+    let (start, count) = unsafe (Int(block.pointee.pattern_position), Int(block.pointee.next_item_length))
+    return unsafe search.assumingMemoryBound(to: ItemSearch.self).pointee.look(at: start, count: count) ? 0 : 1
 }
 
 // Errors of regular expressions. Both the pattern and the text may come from others, so both failures are ordinary
