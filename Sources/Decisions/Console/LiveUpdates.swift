@@ -51,9 +51,7 @@ package struct LiveUpdates: Sendable {
     private static func steady(_ value: PropertyListValue) -> PropertyListValue {
         switch value {
         case .dictionary(let pairs):
-            var steady: PropertyListDictionary = [:]
-            for (key, value) in pairs where !passing.contains(key) { steady[key] = Self.steady(value) }
-            return .dictionary(steady)
+            return .dictionary(pairs.compactMapValues { passing.contains($0) ? nil : Self.steady($1) })
         case .array(let values): return .array(values.map(Self.steady))
         default: return value
         }

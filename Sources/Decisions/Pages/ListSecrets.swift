@@ -140,12 +140,11 @@ package struct ListSecrets: Sendable {
         case .array(let values):
             return .array(values.enumerated().map { inner($1, "\(place)\u{0}\($0)", new) })
         case .dictionary(let pairs):
-            var result: PropertyListDictionary = [:]
-            for (key, value) in pairs {
-                let place = "\(place)\u{0}\(key)"
-                result[key] = keys.contains { $0.contains(key) } ? new(value, place) : inner(value, place, new)
-            }
-            return .dictionary(result)
+            return .dictionary(
+                pairs.compactMapValues { key, value in
+                    let place = "\(place)\u{0}\(key)"
+                    return keys.contains { $0.contains(key) } ? new(value, place) : inner(value, place, new)
+                })
         default: return value
         }
     }

@@ -105,12 +105,12 @@ package struct RunningPage: Sendable, Equatable {
     }
 
     package var body: PropertyListDictionary {
-        var all: PropertyListDictionary = [:]
-        for (key, list) in choices {
-            all[key] = .array(list.map { ["label": .string($0.label), "value": $0.value] })
+        let all = choices.map { key, list in
+            (key, PropertyListValue.array(list.map { ["label": .string($0.label), "value": $0.value] }))
         }
         return [
-            "hidden": .array(hidden.sorted().map { .string($0) }), "choices": .dictionary(all),
+            "hidden": .array(hidden.sorted().map { .string($0) }),
+            "choices": .dictionary(PropertyListDictionary(uniqueKeysWithValues: all)),
             "buttons": .array(buttons.sorted().map { .string($0) }),
         ]
     }

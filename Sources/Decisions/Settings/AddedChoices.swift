@@ -22,8 +22,8 @@ package struct AddedChoices: Sendable, Equatable {
     mutating func replace(
         _ changes: PropertyListDictionary, in schema: SettingsSchema, within steps: inout PatternSteps
     ) throws(SettingsPayloadError) {
-        var (next, errors) = (lists, [SettingError]())
-        for (key, list) in changes { next[key] = list.arrayValue?.isEmpty == true ? nil : list }
+        let next = lists.merging(changes).compactMapValues { $1.arrayValue?.isEmpty == true ? nil : $1 }
+        var errors: [SettingError] = []
         let count = next.reduce(0) { $0 + ($1.value.arrayValue?.count ?? 0) }
         for (key, list) in changes {
             do throws(SettingError) {

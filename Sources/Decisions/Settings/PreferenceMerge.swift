@@ -25,10 +25,7 @@ public struct PreferenceEdit: Sendable, Equatable {
 
     /// The entries after the edit.
     public func applied(to entries: PropertyListDictionary) -> PropertyListDictionary {
-        var result = entries
-        for key in removed { result[key] = nil }
-        for (key, value) in values { result[key] = value }
-        return result
+        entries.compactMapValues { removed.contains($0) ? nil : $1 }.merging(values)
     }
 }
 

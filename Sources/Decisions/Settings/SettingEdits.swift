@@ -49,12 +49,12 @@ package struct SettingEdits: Sendable, Equatable {
     package init?(_ dictionary: PropertyListDictionary) {
         guard dictionary["v"]?.integerValue == 1, let values = dictionary["values"]?.dictionaryValue else { return nil }
         self.values = values
-        for key in dictionary["nothing"]?.arrayValue?.compactMap(\.stringValue) ?? [] where values[key] == nil {
-            nothing[key] = true
-        }
+        let empty = Set(dictionary["nothing"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+        nothing = PropertyListDictionary(
+            uniqueKeysWithValues: empty.filter { values[$0] == nil }.map { ($0, true) })
         choices = AddedChoices(dictionary["choices"]?.dictionaryValue ?? [:])
-        for (key, author) in dictionary["by"]?.dictionaryValue ?? [:] where self[key] != nil {
-            authors[key] = author.pairing.map { .data($0.bytes) }
+        authors = (dictionary["by"]?.dictionaryValue ?? [:]).compactMapValues { [self] key, author in
+            self[key] == nil ? nil : author.pairing.map { .data($0.bytes) }
         }
     }
 
@@ -143,7 +143,11 @@ package struct SettingEdits: Sendable, Equatable {
 
     private mutating func remove(_ keys: [String]) -> [String] {
         let removed = keys.filter { self[$0] != nil }
-        for key in removed { (values[key], nothing[key], authors[key]) = (nil, nil, nil) }
+        let gone = Set(removed.map { Array($0.utf8) })
+        let keep = { (key: String, value: PropertyListValue) in gone.contains(Array(key.utf8)) ? nil : value }
+        values = values.compactMapValues(keep)
+        nothing = nothing.compactMapValues(keep)
+        authors = authors.compactMapValues(keep)
         return removed
     }
 

@@ -66,6 +66,35 @@ public struct PropertyListDictionary: Sendable {
         }
     }
 
+    /// The dictionary of the same keys with other values; nil leaves a key out. One pass, where setting key after key
+    /// would copy all pairs each time.
+    package func compactMapValues<Failure>(
+        _ newValue: (_ key: String, _ value: PropertyListValue) throws(Failure) -> PropertyListValue?
+    ) throws(Failure) -> Self {
+        var pairs: [Element] = []
+        for (key, value) in self {
+            if let new = try newValue(key, value) { pairs.append((key, new)) }
+        }
+        return PropertyListDictionary(sortedPairs: pairs)
+    }
+
+    /// The dictionary with all pairs of another one, whose values count where both have a key. One pass.
+    package func merging(_ other: Self) -> Self {
+        var pairs: [Element] = []
+        var (own, others) = (self[...], other[...])
+        while let next = others.first {
+            if let pair = own.first, Self.precedes(pair.key, next.key) {
+                pairs.append(pair)
+                own.removeFirst()
+            } else {
+                if let pair = own.first, !Self.precedes(next.key, pair.key) { own.removeFirst() }
+                pairs.append(next)
+                others.removeFirst()
+            }
+        }
+        return PropertyListDictionary(sortedPairs: pairs + own)
+    }
+
     /// The place of the first pair whose key is not before `key`, and whether it has that key.
     private static func place(of key: String, in pairs: Span<PropertyListPair>) -> (place: Int, isThere: Bool) {
         let key = key.utf8Span

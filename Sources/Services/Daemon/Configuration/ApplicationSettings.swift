@@ -243,9 +243,7 @@ final class ApplicationSettings {
             let document = try folder.document()
             var edits = try folder.edits()
             do throws(SettingsPayloadError) { _ = try edit(values, &edits, document) } catch { throw .refused(error) }
-            var asked: PropertyListDictionary = [:]
-            for key in values.keys { asked[key] = edits.values[key] }
-            return (asked, document.secrets)
+            return (values.compactMapValues { key, _ in edits.values[key] }, document.secrets)
         }
         do throws(PageQuestionFailure) {
             let answer = try await device.questions.ask(.validate(asked), of: app, for: editor.payer)

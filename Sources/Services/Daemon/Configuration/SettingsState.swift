@@ -143,11 +143,9 @@ struct SettingsState: Sendable {
         _ values: PropertyListDictionary, _ edits: SettingEdits, _ secrets: [String: ListSecrets],
         _ code: @escaping SecretMarks.Code
     ) throws(SettingsPayloadError) -> PropertyListDictionary {
-        var result = values
-        for (key, value) in values {
-            result[key] = try secrets[key]?.unmarked(value, stored: edits.values[key], of: .edit, code) ?? value
+        try values.compactMapValues { key, value throws(SettingsPayloadError) in
+            try secrets[key]?.unmarked(value, stored: edits.values[key], of: .edit, code) ?? value
         }
-        return result
     }
 
     // MARK: short rows (SES-78)
