@@ -263,20 +263,71 @@ import Testing
 
     // MARK: authors
 
-    @Test("SCH-13, SCH-14: an edit names the primary that made it, and one that is repeated stays its author's")
+    @Test(
+        "SCH-20, LIM-103, THR-135: the room of a primary depends on no edit of others, and on no guess that is right"
+    )
+    func rooms() throws {
+        let secret = String(repeating: "swordfish", count: 10_000)
+        let others: [String] = ["", secret, String(repeating: "x", count: 130_000)]
+        for guess in [secret, String(repeating: "guesswork", count: 10_000)] {
+            for other in others {
+                var before = SettingEdits()
+                _ = try before.set(["colour": .string(other)], by: .user, in: Self.schema)
+                var after = before
+                _ = try after.set(["name": .string(guess)], by: counterpart, in: Self.schema)
+                #expect(after.fit(counterpart, since: before) && after.fit(.user, since: before))
+                _ = try after.set(["name": .string(guess + secret)], by: counterpart, in: Self.schema)
+                #expect(!after.fit(counterpart, since: before) && after.fit(.user, since: before))
+                let bytes = try PropertyListWriter.write(before.dictionary, limits: SettingEdits.fileLimits)
+                #expect(bytes.count <= SettingEdits.byteLimit)
+            }
+        }
+        // The same value is the primary's, too: else the next edit would say so.
+        var edits = SettingEdits()
+        _ = try edits.set(["colour": .string(secret)], by: .user, in: Self.schema)
+        _ = try edits.set(["colour": .string(secret)], by: counterpart, in: Self.schema)
+        let before = edits
+        _ = try edits.set(["name": "0123456789"], by: counterpart, in: Self.schema)
+        #expect(edits.fit(counterpart, since: before) && edits["colour"]?.author == counterpart)
+    }
+
+    @Test("SCH-20, LIM-103: three primaries have edits at a time, and what one has already may grow less")
+    func primaries() throws {
+        var edits = SettingEdits(["v": 1, "values": ["a": 1, "b": 2, "c": 3], "by": [:]]) ?? SettingEdits()
+        let names = ["name", "colour", "volume", "logging"]
+        var schema: [SettingDeclaration] = names.map { name in
+            SettingDeclaration(
+                name: name, type: .string, editor: .edit, summary: "", access: .counterpart, initialValue: .string(""))
+        }
+        schema.append(
+            SettingDeclaration(name: "own", type: .string, editor: .edit, summary: "", initialValue: .string("")))
+        for (index, name) in names.enumerated() {
+            let (before, author) = (edits, SettingAuthor.primary(.random()))
+            _ = try edits.set([name: "x"], by: author, in: SettingsSchema(schema))
+            #expect(edits.fit(author, since: before) == (index < 3))
+            if index == 3 { edits = before }
+        }
+        let long = PropertyListValue.string(String(repeating: "x", count: 140_000))
+        let legacy = try #require(SettingEdits(["v": 1, "values": ["own": long, "volume": "y"]]))
+        var fewer = legacy
+        _ = try fewer.reset(["volume"], by: .user, in: SettingsSchema(schema))
+        #expect(fewer.fit(.user, since: legacy) && !fewer.fit(.user, since: SettingEdits()))
+    }
+
+    @Test("SCH-13, SCH-14: an edit names the primary that made it last, also one of the same value")
     func authors() throws {
         var edits = SettingEdits()
         _ = try edits.set(["name": "hall", "colour": "blue"], by: counterpart, in: Self.schema)
         _ = try edits.set(["volume": 80, "colour": "green"], by: .user, in: Self.schema)
         _ = try edits.set(["colour": "green"], by: counterpart, in: Self.schema)
-        #expect(["name", "colour", "volume"].map { edits[$0]?.author } == [counterpart, .user, .user])
+        #expect(["name", "colour", "volume"].map { edits[$0]?.author } == [counterpart, counterpart, .user])
         #expect(
             edits.dictionary == [
                 "v": 1, "values": ["name": "hall", "colour": "green", "volume": 80],
-                "by": ["name": .data(primary.bytes)],
+                "by": ["name": .data(primary.bytes), "colour": .data(primary.bytes)],
             ])
         #expect(SettingEdits(edits.dictionary) == edits)
-        #expect(Self.schema.taken(edits).counterparts == [3])
+        #expect(Self.schema.taken(edits).counterparts == [3, 5])
         _ = try edits.set(["name": "hall"], by: .user, in: Self.schema)
         #expect(edits["name"]?.author == .user)
         let odd: PropertyListDictionary = ["v": 1, "values": ["name": "a"], "by": ["name": 7, "gone": .data([1])]]

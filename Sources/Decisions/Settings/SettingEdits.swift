@@ -28,8 +28,15 @@ package struct SettingEdit: Sendable, Equatable {
 
 /// The edited values of one app.
 package struct SettingEdits: Sendable, Equatable {
-    /// Bytes of the file (LIM-103): with the keys and texts of an answer they fit a frame.
-    package static let byteLimit = 131_072
+    /// The weight of the edits of a person on the device, and of those of one primary (LIM-103).
+    package static let (userRoom, primaryRoom) = (131_072, 98_304)
+    /// Primaries that have edits at a time (LIM-103).
+    package static let primaryLimit = 3
+    /// Bytes of the file, which no edits within these limits exceed: with the texts of an answer they fit a frame.
+    package static let byteLimit = userRoom + primaryLimit * primaryRoom + 4096
+    /// The budgets of the file: each object weighs 12 and more.
+    package static let fileLimits = PropertyListLimits(
+        depth: 64, objects: 65_536, values: 131_072, repeatedBytes: 16 << 20)
     /// The file in the app's directory.
     package static let fileName = "edits.plist"
 
@@ -105,6 +112,30 @@ package struct SettingEdits: Sendable, Equatable {
         return converted
     }
 
+    /// Whether a person's edits have their room (SCH-20), or weigh no more than before. It does not depend on what
+    /// others have edited: otherwise the room that is left would say how much that is, and the bytes of the file
+    /// whether a guess equals a secret in it.
+    package func fit(_ author: SettingAuthor, since before: SettingEdits) -> Bool {
+        let room = max(author == .user ? Self.userRoom : Self.primaryRoom, before.weight(of: author) ?? .max)
+        guard let weight = weight(of: author), weight <= room else { return false }
+        return author == .user || primaryCount <= max(Self.primaryLimit, before.primaryCount)
+    }
+
+    private var primaryCount: Int { Set(authors.compactMap { $0.value.pairing }).count }
+
+    /// The weight of a person's edits, each by itself; nil for one that no file can have.
+    private func weight(of author: SettingAuthor) -> Int? {
+        var weight = author == .user ? PropertyListValue.dictionary(choices.lists).weight(atMost: Self.byteLimit) : 0
+        for key in keys where (authors[key]?.pairing).map({ .primary($0) }) ?? .user == author {
+            guard let others = weight, let own = (values[key] ?? true).weight(atMost: Self.byteLimit) else {
+                return nil
+            }
+            // The key itself, its author, and references to both.
+            weight = others + own + key.utf8.count + 40
+        }
+        return weight
+    }
+
     /// Takes edits back, all of them for nil; those of keys that the schema no longer has, too.
     /// - Returns: the keys that had one.
     package mutating func reset(
@@ -152,8 +183,7 @@ package struct SettingEdits: Sendable, Equatable {
     }
 
     private mutating func put(_ value: PropertyListValue?, _ key: String, by author: SettingAuthor) {
-        // A primary that repeats an edit does not become its author; a person on this device does.
-        if let edit = self[key], edit.value == value, author != .user { return }
+        // Also of a value that is the same: otherwise the room of a primary would say that its guess is right.
         (values[key], nothing[key]) = (value, value == nil ? true : nil)
         authors[key] = author.pairing.map { .data($0.bytes) }
     }

@@ -66,7 +66,8 @@ final class EditedSettings: Sendable {
         guard let bytes = try folder.read(SettingEdits.fileName, limit: SettingEdits.byteLimit) else {
             return SettingEdits()
         }
-        guard let edits = SettingEdits(try PropertyListReader.readDictionary(bytes)) else { throw Damage() }
+        let file = try PropertyListReader.readDictionary(bytes, limits: SettingEdits.fileLimits)
+        guard let edits = SettingEdits(file) else { throw Damage() }
         return edits
     }
 }

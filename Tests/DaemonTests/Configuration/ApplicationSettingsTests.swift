@@ -1,6 +1,7 @@
 // Schemas and user's edits of apps in a whole daemon: the schema's way from the app, edits with and without the app,
 // the limits of one user, and what another user may not.
 
+import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDaemon
@@ -377,18 +378,33 @@ import Testing
         #expect(set(["volume": 9]).code == 0)
     }
 
-    @Test("LIM-103: edits of 131,072 bytes are kept, and beyond them none is taken")
+    @Test("LIM-103: a person's edits of 131,072 bytes are kept, and beyond them none is taken")
     func size() throws {
         defer { nodes.stop() }
         _ = try startApp()
-        let empty: PropertyListDictionary = [
-            "v": 1, "values": ["notes": .string(String(repeating: "x", count: 100_000))],
-        ]
-        let around = try PropertyListWriter.write(empty).count - 100_000
         let text = { (count: Int) in PropertyListValue.string(String(repeating: "x", count: count)) }
-        #expect(set(["notes": text(131_072 - around)]).code == 0)
-        #expect(set(["notes": text(131_073 - around)]).name == "full")
-        #expect(try folder().read("edits.plist", limit: 1 << 20)?.count == 131_072)
+        #expect(set(["notes": text(130_900)]).code == 0 && set(["notes": text(131_072)]).name == "full")
+        #expect(set(["notes": text(65_000), "token": text(65_000)]).code == 0)
+        #expect(set(["volume": 1, "token": text(66_200)]).name == "full" && set(["volume": 1]).code == 0)
+        let bytes = try folder().read("edits.plist", limit: 1 << 20) ?? []
+        #expect((65_000..<70_000).contains(bytes.count), "the file has equal values once")
+    }
+
+    @Test("PAG-23, THR-135: a secret is written also if it is the same, so that no time tells")
+    func sameSecret() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        func written() throws -> [Int] {
+            var facts = stat()
+            #expect(stat(nodes.directory.path("secondary-state/apps/\(nodes.app)/edits.plist"), &facts) == 0)
+            return [Int(facts.st_ctim.tv_sec), Int(facts.st_ctim.tv_nsec), Int(facts.st_ino)]
+        }
+        #expect(set(["token": "swordfish", "volume": 3]).code == 0)
+        let first = try written()
+        #expect(set(["volume": 3]).code == 0)
+        #expect(try written() == first)
+        #expect(set(["token": "swordfish"]).code == 0)
+        #expect(try written() != first)
     }
 
     // MARK: signed configuration

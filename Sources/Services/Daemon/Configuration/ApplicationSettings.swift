@@ -194,10 +194,10 @@ final class ApplicationSettings {
     /// Edits values as a whole. A running app with checks of its own is asked about what its schema takes (PAG-26).
     /// - Parameters:
     ///   - choices: the added values of editable lists, by key, in place of those before.
-    ///   - isStillAllowed: whether the editor may edit, asked again after the app's answer.
+    ///   - isStillAllowed: whether the editor may edit, asked again after the app's answer and before the storing.
     func set(
         _ new: SettingsChange, choices: PropertyListDictionary = [:], of app: ApplicationIdentifier,
-        by editor: SettingsEditor, isStillAllowed: () -> Bool
+        by editor: SettingsEditor, isStillAllowed: @escaping () -> Bool
     ) async throws(SettingsFailure) -> SettingsOutcome {
         let edit: Edit = { [marks] values, edits, document throws(SettingsPayloadError) in
             let (secrets, code) = (document.listSecrets, marks.code(of: app))
@@ -210,14 +210,14 @@ final class ApplicationSettings {
         }
         var outcome = SettingsOutcome()
         let checked = try await check(new.values, of: app, by: editor, edit, isUnchecked: &outcome.isUnchecked)
-        guard isStillAllowed() else { throw .noSchema }
+        guard isStillAllowed() else { throw .notAllowed }
         let refusals = checked?.refusals ?? []
         guard refusals.isEmpty else { throw .unfit(refusals) }
         outcome.replaced = checked?.replacements.keys ?? []
         var values = new.values
         for (key, value) in checked?.replacements ?? [:] { values[key] = value }
         let keys = new.values.keys + new.nothing + choices.keys
-        outcome.converted = try await change(app, by: editor, "settings edited", keys) {
+        outcome.converted = try await change(app, by: editor, "settings edited", keys, isStillAllowed: isStillAllowed) {
             [marks, values] edits, document throws(SettingsPayloadError) in
             let (converted, hasSecrets) = try edit(values, &edits, document)
             if hasSecrets { marks.renew(app) }
@@ -289,9 +289,10 @@ final class ApplicationSettings {
 
     /// Takes edits back, all of them for nil; returns the keys that had one.
     func reset(
-        _ keys: [String]?, of app: ApplicationIdentifier, by editor: SettingsEditor
+        _ keys: [String]?, of app: ApplicationIdentifier, by editor: SettingsEditor,
+        isStillAllowed: @escaping () -> Bool
     ) async throws(SettingsFailure) -> [String] {
-        try await change(app, by: editor, "settings reset", keys ?? []) {
+        try await change(app, by: editor, "settings reset", keys ?? [], isStillAllowed: isStillAllowed) {
             edits, document throws(SettingsPayloadError) in
             try edits.reset(keys, by: editor.author, in: document.schema)
         }
@@ -301,8 +302,10 @@ final class ApplicationSettings {
         _ app: ApplicationIdentifier, by editor: SettingsEditor, _ message: StaticString, _ keys: [String],
         _ change: @escaping @Sendable (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> [String]
     ) async throws(SettingsFailure) -> [String] {
-        let (result, hasChanged) = try await read(app, for: editor.payer) { folder throws(SettingsFailure) in
-            try folder.change(keys, change)
+        let author = editor.author
+        let (result, hasChanged) = try await read(app, for: editor.payer, isStillAllowed: isStillAllowed) {
+            folder throws(SettingsFailure) in
+            try folder.change(keys, by: author, change)
         }
         guard hasChanged else { return result }
         let shown = LogField.outside("keys", keys.prefix(8).joined(separator: " "))
@@ -319,6 +322,7 @@ final class ApplicationSettings {
 
     /// One reading by the app at a time, and one more after it for all changes that came meanwhile: a primary that
     /// edits without pause does not fill the app's queue.
+        isStillAllowed: @escaping () -> Bool,
     private func reload(_ app: ApplicationIdentifier) {
         guard reloading[app] == nil else {
             reloading[app] = true
@@ -403,29 +407,33 @@ final class ApplicationSettings {
 
     /// Runs a job on the files of an app that has sent a schema.
     private func read<Value: Sendable>(
-        _ app: ApplicationIdentifier, for payer: SettingsPayer,
+        _ app: ApplicationIdentifier, for payer: SettingsPayer, isStillAllowed: @escaping () -> Bool = { true },
         _ job: @escaping @Sendable (SettingsFolder) throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
         let folder = try folder(of: app)
         guard let digest = folder.schema else { throw .noSchema }
         do throws(SettingsFailure) {
-            return try await perform(for: payer) { () throws(SettingsFailure) in try job(folder) }
+            return try await perform(for: payer, isStillAllowed: isStillAllowed) { () throws(SettingsFailure) in
+                try job(folder)
+            }
         } catch {
             switch error {
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
-            case .refused, .unfit, .tooLarge, .busy, .file, .notStored: break
+            case .refused, .unfit, .unanswered, .tooLarge, .busy, .file, .notStored, .notAllowed: break
             }
             throw error
         }
     }
 
     private func perform<Value: Sendable>(
-        for payer: SettingsPayer, _ job: @escaping @Sendable () throws(SettingsFailure) -> Value
+        for payer: SettingsPayer, isStillAllowed: @escaping () -> Bool = { true },
+        _ job: @escaping @Sendable () throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
         guard underWay[payer, default: 0] < Self.underWayLimit else { throw .busy }
         underWay[payer, default: 0] += 1
         // Unsafe, because a worker that closes calls back no more.
-        let result = await withUnsafeContinuation { continuation in
+        let result = await withUnsafeContinuation {
+            (continuation: UnsafeContinuation<Result<Value, SettingsFailure>, Never>) in
             let begin = { [worker] in
                 worker.perform({ () -> Result<Value, SettingsFailure> in
                     do throws(SettingsFailure) { return .success(try job()) } catch { return .failure(error) }
@@ -439,6 +447,7 @@ final class ApplicationSettings {
         return try result.get()
     }
 
+    /// - Parameter isStillAllowed: asked when the turn has come: the end of a pairing does not wait for turns.
     /// Waits for the disk; for tests that turn time by hand.
     func waitForDisk() {
         worker.waitUntilIdle()
@@ -447,126 +456,8 @@ final class ApplicationSettings {
 
     /// Ends the threads.
     func close() {
+                guard isStillAllowed() else { return continuation.resume(returning: .failure(.notAllowed)) }
         worker.close()
         judge.close()
-    }
-}
-
-/// The documents that were read last, so that a question about an app's settings compiles none again; any thread.
-private final class ReadDocuments: Sendable {
-    private let state = Mutex((exact: SchemaCache(), open: SchemaCache(), compiled: 0))
-
-    var compiled: Int { state.withLock(\.compiled) }
-
-    func document(_ bytes: [UInt8], _ digest: [UInt8]) throws(SchemaError) -> SchemaDocument {
-        if let known = state.withLock({ $0.exact.document(digest) }) { return known }
-        let document = try SchemaDocument(reading: bytes)
-        state.withLock { state in
-            state.exact.insert(document, digest)
-            state.compiled += 1
-        }
-        return document
-    }
-
-    /// The part of a document that the paired device may know.
-    func open(_ digest: [UInt8], of document: SchemaDocument) -> SchemaDocument? {
-        if let known = state.withLock({ $0.open.document(digest) }) { return known }
-        guard let open = document.forCounterpart else { return nil }
-        state.withLock { state in
-            state.open.insert(open, digest)
-            state.compiled += 1
-        }
-        return open
-    }
-}
-
-/// The files of one app. They lie in a directory that the app's user may change: what is read is judged again.
-private struct SettingsFolder: Sendable {
-    private static var schemaName: String { "schema.plist" }
-
-    let path: String
-    let owner: UInt32
-    /// SHA-256 of the schema that the app has sent.
-    let schema: [UInt8]?
-    let documents: ReadDocuments
-
-    /// The directory, which a registration makes.
-    private func directory() throws(FileError) -> OwnedDirectory { try OwnedDirectory(existing: path, owner: owner) }
-
-    private func read(_ name: String, limit: Int) throws(FileError) -> [UInt8]? {
-        do throws(FileError) {
-            return try directory().read(name, limit: limit)
-        } catch {
-            if case .missing = error { return nil }
-            throw error
-        }
-    }
-
-    private func write(_ name: String, _ bytes: [UInt8]) throws(SettingsFailure) {
-        do throws(FileError) {
-            try directory().replace(name, with: bytes, FileAttributes(mode: 0o600, owner: owner))
-        } catch { throw .file(error) }
-    }
-
-    func store(_ bytes: [UInt8]) throws(SettingsFailure) -> SchemaDigests {
-        let document: SchemaDocument
-        do throws(SchemaError) { document = try SchemaDocument(reading: bytes) } catch { throw .document(error) }
-        try write(Self.schemaName, bytes)
-        return SchemaDigests(
-            exact: SHA256.digest(bytes), open: document.forCounterpart.map { SHA256.digest($0.bytes) })
-    }
-
-    func document() throws(SettingsFailure) -> SchemaDocument {
-        let bytes: [UInt8]?
-        do throws(FileError) { bytes = try read(Self.schemaName, limit: SchemaDocument.byteLimit) } catch {
-            throw .file(error)
-        }
-        guard let bytes else { throw .noSchema }
-        let digest = SHA256.digest(bytes)
-        guard digest == schema else { throw .otherSchema }
-        do throws(SchemaError) { return try documents.document(bytes, digest) } catch { throw .document(error) }
-    }
-
-    /// The document as the paired device may know it; nil if the app has opened no property to it.
-    func open(of document: SchemaDocument) -> SchemaDocument? { schema.flatMap { documents.open($0, of: document) } }
-
-    /// The edits; a file that is none of ours has none.
-    func edits() throws(SettingsFailure) -> SettingEdits {
-        do throws(FileError) {
-            let bytes = try read(SettingEdits.fileName, limit: SettingEdits.byteLimit)
-            return bytes.flatMap { try? PropertyListReader.readDictionary($0) }.flatMap { SettingEdits($0) }
-                ?? SettingEdits()
-        } catch { throw .file(error) }
-    }
-
-    /// Changes the edits; returns the result of the change, and whether it has changed any. A secret counts as changed
-    /// whenever it is written: otherwise the silence after a guess would say that it is right.
-    /// - Parameter keys: those that are written.
-    func change<Value: Sendable>(
-        _ keys: [String], _ change: (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Value
-    ) throws(SettingsFailure) -> (Value, hasChanged: Bool) {
-        let document = try document()
-        let before = try edits()
-        var after = before
-        let result: Value
-        do throws(SettingsPayloadError) { result = try change(&after, document) } catch { throw .refused(error) }
-        guard after != before else { return (result, document.hides(anyOf: keys)) }
-        try write(after)
-        return (result, true)
-    }
-
-    /// Takes the edits of some primaries back; returns how many there were.
-    func takeBack(_ isMeant: (UniqueIdentifier) -> Bool) throws(SettingsFailure) -> Int {
-        var edits = try edits()
-        let count = edits.remove(ofPrimaries: isMeant).count
-        if count > 0 { try write(edits) }
-        return count
-    }
-
-    private func write(_ edits: SettingEdits) throws(SettingsFailure) {
-        guard let bytes = try? PropertyListWriter.write(edits.dictionary), bytes.count <= SettingEdits.byteLimit else {
-            throw .tooLarge
-        }
-        try write(SettingEdits.fileName, bytes)
     }
 }

@@ -269,7 +269,9 @@ final class RemoteSettings {
                 isStillAllowed: { [device] in device.role(query.pairing) == .secondary }
             ).body
         case .reset(let keys):
-            let done = try await settings.reset(keys, of: query.app, by: editor)
+            let done = try await settings.reset(
+                keys, of: query.app, by: editor,
+                isStillAllowed: { [device] in device.role(query.pairing) == .secondary })
             return ["keys": .array(done.map { .string($0) })]
         }
     }
@@ -332,7 +334,7 @@ extension ControlFailure {
     init(_ failure: SettingsFailure) {
         let text = failure.description
         switch failure {
-        case .noSchema: self.init(.notFound, text)
+        case .noSchema, .notAllowed: self.init(.notFound, text)
         case .refused: self.init(.schema, text)
         case .unfit(let refusals):
             self.init(.refused, text)
@@ -344,3 +346,4 @@ extension ControlFailure {
         }
     }
 }
+        case .unanswered: self.init(.noAnswer, text)

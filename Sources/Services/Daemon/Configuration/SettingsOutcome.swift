@@ -30,6 +30,8 @@ struct SettingsOutcome {
 enum SettingsFailure: Error {
     /// The app has sent no schema.
     case noSchema
+    /// The asker may not edit any more: the pairing has ended, or the app is another user's.
+    case notAllowed
     /// The file is not what the app has sent.
     case otherSchema
     /// The document that the app has sent is none.
@@ -38,7 +40,9 @@ enum SettingsFailure: Error {
     case refused(SettingsPayloadError)
     /// The app's own checks do not take them.
     case unfit([PageRefusal])
-    /// The edits would not fit their file.
+    /// The app runs, and its answer about its own checks is none.
+    case unanswered
+    /// The edits of the person would not have their room.
     case tooLarge
     /// The asker has as many changes under way as one may have.
     case busy
@@ -53,11 +57,15 @@ extension SettingsFailure: CustomStringConvertible {
         case .otherSchema:
             "the app's schema was changed in its directory; the app sends it again when it registers the next time"
         case .notStored: "the daemon's store takes nothing now"
+        case .notAllowed: "the pairing has ended, or the app has another user; nothing was changed"
         case .noSchema: "the app has sent no schema; an app does when it registers with its configuration installed"
         case .document(let error): "the app's schema: \(error)"
         case .refused(let error): error.description
         case .unfit(let refusals): refusals.prefix(8).map { "\($0.key): \($0.text)" }.joined(separator: "; ")
-        case .tooLarge: "the edits of an app may have \(SettingEdits.byteLimit) bytes"
+        case .unanswered: "the app's answer to its own checks of these values is none; nothing was stored"
+        case .tooLarge:
+            "one person's edits of an app have \(SettingEdits.userRoom) bytes, those of a primary "
+                + "\(SettingEdits.primaryRoom), of \(SettingEdits.primaryLimit) primaries"
         case .busy: "as many requests about settings are under way as one user or device may have"
         case .file(let error): "\(error)"
         }

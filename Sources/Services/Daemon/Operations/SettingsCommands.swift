@@ -136,7 +136,8 @@ struct SettingsResetCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let body: PropertyListDictionary = keys.map { ["keys": .array($0.map { .string($0) })] } ?? [:]
         return try await request.run(on: node, remote: (.settingsReset, body)) { settings throws(SettingsFailure) in
-            let keys = try await settings.reset(keys, of: request.app, by: request.editor)
+            let keys = try await settings.reset(
+                keys, of: request.app, by: request.editor, isStillAllowed: { request.isAllowed(on: node) })
             return ["keys": .array(keys.map { .string($0) })]
         }
     }

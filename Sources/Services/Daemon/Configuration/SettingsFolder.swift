@@ -1,0 +1,132 @@
+// Files of one app's settings: the schema that the app has sent, and the edits of people. Read and written on the thread
+// of the settings alone.
+
+import Synchronization
+import TandemBase
+import TandemCrypto
+import TandemFiles
+import TandemPropertyList
+import TandemSettings
+
+/// The documents that were read last, so that a question about an app's settings compiles none again; any thread.
+final class ReadDocuments: Sendable {
+    private let state = Mutex((exact: SchemaCache(), open: SchemaCache(), compiled: 0))
+
+    var compiled: Int { state.withLock(\.compiled) }
+
+    func document(_ bytes: [UInt8], _ digest: [UInt8]) throws(SchemaError) -> SchemaDocument {
+        if let known = state.withLock({ $0.exact.document(digest) }) { return known }
+        let document = try SchemaDocument(reading: bytes)
+        state.withLock { state in
+            state.exact.insert(document, digest)
+            state.compiled += 1
+        }
+        return document
+    }
+
+    /// The part of a document that the paired device may know.
+    func open(_ digest: [UInt8], of document: SchemaDocument) -> SchemaDocument? {
+        if let known = state.withLock({ $0.open.document(digest) }) { return known }
+        guard let open = document.forCounterpart else { return nil }
+        state.withLock { state in
+            state.open.insert(open, digest)
+            state.compiled += 1
+        }
+        return open
+    }
+}
+
+/// The files of one app. They lie in a directory that the app's user may change: what is read is judged again.
+struct SettingsFolder: Sendable {
+    private static var schemaName: String { "schema.plist" }
+
+    let path: String
+    let owner: UInt32
+    /// SHA-256 of the schema that the app has sent.
+    let schema: [UInt8]?
+    let documents: ReadDocuments
+
+    /// The directory, which a registration makes.
+    private func directory() throws(FileError) -> OwnedDirectory { try OwnedDirectory(existing: path, owner: owner) }
+
+    private func read(_ name: String, limit: Int) throws(FileError) -> [UInt8]? {
+        do throws(FileError) {
+            return try directory().read(name, limit: limit)
+        } catch {
+            if case .missing = error { return nil }
+            throw error
+        }
+    }
+
+    private func write(_ name: String, _ bytes: [UInt8]) throws(SettingsFailure) {
+        do throws(FileError) {
+            try directory().replace(name, with: bytes, FileAttributes(mode: 0o600, owner: owner))
+        } catch { throw .file(error) }
+    }
+
+    func store(_ bytes: [UInt8]) throws(SettingsFailure) -> SchemaDigests {
+        let document: SchemaDocument
+        do throws(SchemaError) { document = try SchemaDocument(reading: bytes) } catch { throw .document(error) }
+        try write(Self.schemaName, bytes)
+        return SchemaDigests(
+            exact: SHA256.digest(bytes), open: document.forCounterpart.map { SHA256.digest($0.bytes) })
+    }
+
+    func document() throws(SettingsFailure) -> SchemaDocument {
+        let bytes: [UInt8]?
+        do throws(FileError) { bytes = try read(Self.schemaName, limit: SchemaDocument.byteLimit) } catch {
+            throw .file(error)
+        }
+        guard let bytes else { throw .noSchema }
+        let digest = SHA256.digest(bytes)
+        guard digest == schema else { throw .otherSchema }
+        do throws(SchemaError) { return try documents.document(bytes, digest) } catch { throw .document(error) }
+    }
+
+    /// The document as the paired device may know it; nil if the app has opened no property to it.
+    func open(of document: SchemaDocument) -> SchemaDocument? { schema.flatMap { documents.open($0, of: document) } }
+
+    /// The edits; a file that is none of ours has none.
+    func edits() throws(SettingsFailure) -> SettingEdits {
+        do throws(FileError) {
+            let bytes = try read(SettingEdits.fileName, limit: SettingEdits.byteLimit)
+            let limits = SettingEdits.fileLimits
+            return bytes.flatMap { try? PropertyListReader.readDictionary($0, limits: limits) }
+                .flatMap { SettingEdits($0) } ?? SettingEdits()
+        } catch { throw .file(error) }
+    }
+
+    /// Changes the edits; returns the result of the change, and whether it has changed any. A secret counts as changed
+    /// whenever it is written: otherwise the silence after a guess would say that it is right.
+    /// - Parameter keys: those that are written.
+    func change<Value: Sendable>(
+        _ keys: [String], by author: SettingAuthor,
+        _ change: (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Value
+    ) throws(SettingsFailure) -> (Value, hasChanged: Bool) {
+        let document = try document()
+        let before = try edits()
+        var after = before
+        let result: Value
+        do throws(SettingsPayloadError) { result = try change(&after, document) } catch { throw .refused(error) }
+        guard after.fit(author, since: before) else { throw .tooLarge }
+        // The time must not say either.
+        guard after != before || document.hides(anyOf: keys) else { return (result, false) }
+        try write(after)
+        return (result, true)
+    }
+
+    /// Takes the edits of some primaries back; returns how many there were.
+    func takeBack(_ isMeant: (UniqueIdentifier) -> Bool) throws(SettingsFailure) -> Int {
+        var edits = try edits()
+        let count = edits.remove(ofPrimaries: isMeant).count
+        if count > 0 { try write(edits) }
+        return count
+    }
+
+    private func write(_ edits: SettingEdits) throws(SettingsFailure) {
+        guard let bytes = try? PropertyListWriter.write(edits.dictionary, limits: SettingEdits.fileLimits),
+            bytes.count <= SettingEdits.byteLimit
+        else { throw .tooLarge }
+        try write(SettingEdits.fileName, bytes)
+    }
+}
