@@ -41,7 +41,10 @@ import Testing
                 ],
             ]
         ]
-        document = try SchemaDocument(writing: [declaration], layout: layout)
+        let texts = SettingDeclaration(
+            name: "hosts", type: .strings, editor: .edit, summary: "", access: .counterpart,
+            initialValue: .strings(["a"]))
+        document = try SchemaDocument(writing: [declaration, texts], layout: layout)
     }
 
     /// The app on the secondary with its schema there, and a link.
@@ -142,12 +145,27 @@ import Testing
         #expect(set("d", on: first) == "schema" && set("d", on: .data([])) == nil)
     }
 
+    @Test("CTL-39, CTL-40: the edit of a list of texts has a tag, too, and is changed again and again")
+    func textTags() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        func tag() -> PropertyListValue? {
+            ask("settings-get", remotely: false).body["settings"]?.arrayValue?.last?.dictionaryValue?["tag"]
+        }
+        for items: PropertyListValue in [["a", "b"], ["b", "a"], ["b"], ["b", "c"]] {
+            let tags: PropertyListDictionary = ["hosts": tag() ?? .data([])]
+            let body: PropertyListDictionary = ["values": ["hosts": items], "tags": .dictionary(tags)]
+            #expect(ask("settings-set", body, remotely: false).code == 0, "\(items)")
+        }
+        #expect(tag() != nil)
+    }
+
     @Test("PAG-23, SCH-4: what the paired device reads of a schema has no default of a secret of an item")
     func schema() throws {
         defer { nodes.stop() }
         _ = try startApp()
         let schema = try #require(ask("settings-schema", remotely: true).body["schema"]?.dataValue)
         #expect(!schema.contains(Array("swordfish".utf8)))
-        #expect(try SchemaDocument(reading: schema).schema.declarations.map(\.name) == ["accounts"])
+        #expect(try SchemaDocument(reading: schema).schema.declarations.map(\.name) == ["accounts", "hosts"])
     }
 }

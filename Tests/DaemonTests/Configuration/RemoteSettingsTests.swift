@@ -225,6 +225,85 @@ import Testing
         #expect(names == ["unreachable", "unreachable"] && sent.count == 2)
     }
 
+    @Test("THR-135, LIM-103: no room that is left tells a primary whether its value is a secret of the user")
+    func guesses() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let secret = String(repeating: "swordfish", count: 9_000)
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "values": ["token": .string(secret)],
+        ]
+        #expect(nodes.ask(nodes.secondary, "settings-set", body).code == 0)
+        for guess in [secret, String(repeating: "guesswork", count: 9_000)] {
+            #expect(ask("settings-set", ["values": ["name": .string(guess)]]).name == nil)
+            #expect(ask("settings-set", ["values": ["name": .string(guess + secret)]]).name == "full")
+        }
+    }
+
+    @Test("CTL-40, THR-135: a tag tells a primary nothing of a property that is closed to it")
+    func closedTags() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["volume": 3]]
+        for isEdited in [false, true] {
+            if isEdited { #expect(nodes.ask(nodes.secondary, "settings-set", body).code == 0) }
+            let tags: PropertyListDictionary = ["volume": .data([]), "none": .data([])]
+            let edit: PropertyListDictionary = ["values": ["name": "hall"], "tags": .dictionary(tags)]
+            #expect(ask("settings-set", edit).code == 0, "\(isEdited)")
+            let closed: PropertyListDictionary = ["values": ["volume": 4], "tags": .dictionary(tags)]
+            #expect(
+                ask("settings-set", closed).body["text"] == "volume: the app does not let the paired device edit it")
+        }
+    }
+
+    @Test("SCH-15: an edit that waits for its turn is not stored once its pairing has ended")
+    func endedMeanwhile() throws {
+        let end = try OneEnd(as: .secondary, with: document)
+        let editor = SettingsEditor.primary(end.pairing, name: "peer")
+        let change = try SettingsChange(BodyFields(["values": ["name": "hall"]]))
+        // The pairing ends while the edit waits for its turn.
+        var asked = 0
+        var failures: [SettingsFailure] = []
+        end.scheduler.start { [settings = end.settings, app = end.app] in
+            do throws(SettingsFailure) {
+                _ = try await settings.set(change, of: app, by: editor) {
+                    asked += 1
+                    return asked == 1
+                }
+            } catch { failures.append(error) }
+        }
+        end.run()
+        #expect(failures.count == 1 && asked == 2)
+        var edited: PropertyListValue?
+        end.scheduler.start { [settings = end.settings, app = end.app] in
+            edited = try? await settings.state(of: app, for: .user(Linux.user)).declaredRows[1]["edited"]
+        }
+        end.run()
+        #expect(edited == nil)
+    }
+
+    @Test("LIM-118: a request about one app does not wait for that about another, and four are open at once")
+    func otherApps() throws {
+        let end = try OneEnd(as: .primary)
+        var sent: [Envelope] = []
+        var names: [String?] = []
+        end.remote.opened(end.pairing) { sent.append($0) }
+        for app in ["a", "a", "b", "c", "d", "e"] {
+            let app = try ApplicationIdentifier("org.example.\(app)")
+            end.scheduler.start { [remote = end.remote, pairing = end.pairing] in
+                do throws(ControlFailure) {
+                    _ = try await remote.perform(.settingsReset, [:], of: app, at: pairing)
+                } catch {
+                    names.append(error.name)
+                }
+            }
+        }
+        end.run()
+        #expect(sent.count == 4 && names == ["full", "full"])
+        end.remote.closed(end.pairing)
+        end.run()
+    }
+
     @Test("LIM-102: a request waits for one request of each other user or pairing, however many of theirs wait")
     func turns() throws {
         let end = try OneEnd(as: .secondary, with: document)

@@ -201,7 +201,11 @@ final class ApplicationSettings {
     ) async throws(SettingsFailure) -> SettingsOutcome {
         let edit: Edit = { [marks] values, edits, document throws(SettingsPayloadError) in
             let (secrets, code) = (document.listSecrets, marks.code(of: app))
-            try SettingsState.check(new.tags, edits, code)
+            // Of what the editor may not edit, a tag would say whether there is an edit.
+            let tags = new.tags.compactMapValues { key, tag in
+                values[key] != nil && document.opens(key, to: editor.author) ? tag : nil
+            }
+            try SettingsState.check(tags, edits, code)
             let values = try SettingsState.unmarked(values, edits, secrets, code)
             let converted = try edits.set(
                 values, empty: new.nothing, choices: choices, by: editor.author, isLoose: new.isLoose,

@@ -24,15 +24,32 @@ final class RemoteSettings {
     /// A link's request that waits for its answer.
     private struct Question {
         let id: UniqueIdentifier
-        let waits: Bool
+        let kind: RequestKind
         let answer: Expectation<SettingsAnswerFrame?>
     }
 
     private struct Path {
         let send: (Envelope) -> Void
         var questions: [Question] = []
-        /// The requests of the other device that are being answered, and whether they wait for a change.
-        var answering: [UniqueIdentifier: Bool] = [:]
+        /// The requests of the other device that are being answered.
+        var answering: [UniqueIdentifier: RequestKind] = [:]
+    }
+
+    private struct RequestKind {
+        let app: ApplicationIdentifier
+        /// Whether it waits for a change.
+        let waits: Bool
+
+        init(_ app: ApplicationIdentifier, _ body: PropertyListDictionary) {
+            (self.app, waits) = (app, body["wait"] != nil)
+        }
+
+        /// Whether there may be this one beside others (LIM-118): one about each app, so that an app that keeps its own
+        /// waiting keeps no other.
+        func hasRoom(beside open: some Sequence<RequestKind>) -> Bool {
+            let alike = open.filter { $0.waits == waits }
+            return alike.count < 4 && (waits || !alike.contains { $0.app == app })
+        }
     }
 
     /// A primary waits for an answer as long as this (LIM-105).
@@ -41,9 +58,6 @@ final class RemoteSettings {
     private static var answerLimit: Int { 500_000 }
     /// A request over a link waits for a change at most this long (LIM-118).
     private static var waitLimit: Duration { .seconds(20) }
-
-    /// Requests of a link that are open at once (LIM-118).
-    private static func limit(waits: Bool) -> Int { waits ? 4 : 1 }
 
     private let settings: ApplicationSettings
     private let device: Surroundings
@@ -142,11 +156,11 @@ final class RemoteSettings {
         guard let link = links[pairing] else {
             throw ControlFailure(.unreachable, "the device has no link now, or does not know requests about settings")
         }
-        let waits = body["wait"] != nil
-        guard link.questions.count(where: { $0.waits == waits }) < Self.limit(waits: waits) else {
+        let kind = RequestKind(app, body)
+        guard kind.hasRoom(beside: link.questions.map(\.kind)) else {
             throw ControlFailure(.full, "another request to the device is open")
         }
-        let question = Question(id: .random(), waits: waits, answer: Expectation(on: scheduler))
+        let question = Question(id: .random(), kind: kind, answer: Expectation(on: scheduler))
         let frame = SettingsQueryFrame(command, id: question.id, app: app, pairing: pairing, body: body)
         guard let envelope = try? frame.envelope, (try? envelope.frame()) != nil else {
             throw ControlFailure(.full, "the request does not fit a frame")
@@ -172,13 +186,11 @@ final class RemoteSettings {
     private func answer(_ query: SettingsQueryFrame) async {
         let pairing = query.pairing
         guard let link = links[pairing] else { return }
-        let waits = query.body["wait"] != nil
-        guard link.answering.values.count(where: { $0 == waits }) < Self.limit(waits: waits),
-            link.answering[query.id] == nil
-        else {
+        let kind = RequestKind(query.app, query.body)
+        guard kind.hasRoom(beside: link.answering.values), link.answering[query.id] == nil else {
             return send(.failure(ControlFailure(.full, "another request is open")), to: query, link.send)
         }
-        links[pairing]?.answering[query.id] = waits
+        links[pairing]?.answering[query.id] = kind
         let result: Result<PropertyListDictionary, ControlFailure>
         do throws(ControlFailure) { result = .success(try await carryOut(query)) } catch { result = .failure(error) }
         // The answer to a link that has ended is not for the next one.
@@ -341,9 +353,9 @@ extension ControlFailure {
             var checks: PropertyListDictionary = [:]
             for refusal in refusals { checks[refusal.key] = .dictionary(refusal.dictionary) }
             facts[SettingsOutcome.checks] = .dictionary(checks)
+        case .unanswered: self.init(.noAnswer, text)
         case .document, .otherSchema, .file, .notStored: self.init(.store, text)
         case .tooLarge, .busy: self.init(.full, text)
         }
     }
 }
-        case .unanswered: self.init(.noAnswer, text)

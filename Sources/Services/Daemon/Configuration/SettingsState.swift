@@ -110,7 +110,7 @@ struct SettingsState: Sendable {
             row["value"] = declaration.stored(declaration.initialValue).map { secrets?.leftOut(of: $0) ?? $0 }
         }
         row["edit"] = edited
-        if let value = edit?.value, declaration.type == .array {
+        if let value = edit?.value, declaration.type == .array || declaration.type == .strings {
             row["tag"] = .data(tag(of: value, declaration.name, code))
         }
         if declaration.editor == .editableChoice { row["choices"] = choices }
@@ -189,6 +189,11 @@ extension SchemaDocument {
         return keys.contains { key in
             lists[key] != nil || schema.place(of: key).map { schema.declarations[$0].isSecret } ?? false
         }
+    }
+
+    /// Whether a person may edit a key.
+    func opens(_ key: String, to author: SettingAuthor) -> Bool {
+        schema.place(of: key).map { schema.declarations[$0].access >= author.access } ?? false
     }
 
     /// The keys of secrets, and of lists with secrets in their items.
