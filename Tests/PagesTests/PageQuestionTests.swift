@@ -4,6 +4,7 @@
 import TandemPages
 import TandemPropertyList
 import TandemSettings
+import TandemTestSupport
 import Testing
 
 @Suite struct PageQuestionTests {
@@ -76,6 +77,51 @@ import Testing
             1, ["a": 1], ["a": [:]], ["a": ["result": "later"]], ["a": ["result": "replaced"]],
         ] { #expect(CheckedEdit(asked, ["results": results], secrets: []) == nil, "\(results)") }
         #expect(CheckedEdit(asked, [:], secrets: []) == nil)
+    }
+
+    @Test("PAG-26, LIM-129: an answer that is too long is sent with shorter texts, and what it refuses stays refused")
+    func fitting() throws {
+        func fitted(_ body: PropertyListDictionary) throws -> PropertyListDictionary {
+            let bytes = try PropertyListWriter.write(PageQuestion.reply(fitting: body))
+            return try #require(PageQuestion.answer(in: bytes))
+        }
+        let long = String(repeating: "é", count: 40_000)
+        #expect(try fitted(PressAnswer.done("short").body) == PressAnswer.done("short").body)
+        guard case .refused(let text) = PressAnswer(try fitted(PressAnswer.refused(long).body)) else {
+            Issue.record("the refusal is lost")
+            return
+        }
+        #expect(text.utf8.count <= 200 && long.hasPrefix(text))
+        let page = RunningPage(
+            hidden: ["a"], choices: ["b": [.init(label: long, value: 1)]], buttons: ["c"])
+        #expect(RunningPage(try fitted(page.body)) == RunningPage(hidden: ["a"], buttons: ["c"]))
+        func checked(_ results: [(String, PageValidation)]) throws -> CheckedEdit? {
+            let all = PropertyListDictionary(
+                uniqueKeysWithValues: results.map { ($0.0, PropertyListValue.dictionary($0.1.dictionary)) })
+            let asked = PropertyListDictionary(
+                uniqueKeysWithValues: results.map { ($0.0, PropertyListValue.integer(1)) })
+            return CheckedEdit(asked, try fitted(["results": .dictionary(all)]), secrets: [])
+        }
+        let key = { (number: Int) in String(repeating: "k", count: 250) + "\(number)" }
+        let fine = try checked((0..<900).map { (key($0), .ok) })
+        #expect(fine?.refusals.isEmpty == true && fine?.replacements.isEmpty == true)
+        let refused = try checked((0..<900).map { (key($0), .failed(long, replacement: .string(long))) })
+        #expect(refused?.refusals.isEmpty == false)
+        let replaced = try checked([("a", .replaced(.string(long))), ("b", .ok)])
+        #expect(replaced?.replacements.isEmpty == true && replaced?.refusals.map(\.key) == ["a"])
+    }
+
+    @Test("LIM-129: an answer that repeats its parts is none, and one with many keys is written at once")
+    func repeated() throws {
+        let text = PropertyListValue.string(String(repeating: "x", count: 8_000))
+        let hidden = PropertyListValue.array([PropertyListValue](repeating: text, count: 500))
+        let bytes = try PropertyListWriter.write(PageQuestion.reply(["hidden": hidden]))
+        #expect(bytes.count < 16_384 && PageQuestion.answer(in: bytes) == nil)
+        let many = (0..<16_000).map { ("\($0)", [RunningPage.Choice]()) }
+        let page = RunningPage(choices: Dictionary(uniqueKeysWithValues: many))
+        let begin = ThreadTime.now
+        #expect(page.body["choices"]?.dictionaryValue?.count == 16_000)
+        #expect(ThreadTime.now - begin < .seconds(2), "\(ThreadTime.now - begin)")
     }
 
     private static let page = [

@@ -75,9 +75,49 @@ package enum PageQuestion: Sendable, Equatable {
         return reply
     }
 
-    /// The answer in the bytes of a reply; nil if they are too many, or none.
+    /// The body of a reply with an answer that the daemon takes (LIM-129): of one that is too long a shorter one.
+    package static func reply(fitting body: PropertyListDictionary) -> PropertyListDictionary {
+        let whole = reply(body)
+        let fits = (try? PropertyListWriter.write(whole)).map { answer(in: $0) != nil } ?? false
+        return fits ? whole : reply(shortened(body))
+    }
+
+    /// An answer with its texts cut and without choices. Of a check the refusals remain: each of them refuses the whole
+    /// edit, and so does a replacement that cannot be sent.
+    private static func shortened(_ body: PropertyListDictionary) -> PropertyListDictionary {
+        body.compactMapValues { key, value in
+            switch key {
+            case "text": .string(cut(value.stringValue ?? ""))
+            case "choices": nil
+            case "results": .dictionary(refusals(in: value.dictionaryValue ?? [:]))
+            default: value
+            }
+        }
+    }
+
+    private static func refusals(in results: PropertyListDictionary) -> PropertyListDictionary {
+        let refusals = results.compactMapValues { _, form in
+            switch form.dictionaryValue.flatMap({ PageValidation($0) }) {
+            case .failed(let text, _): .dictionary(PageValidation.failed(cut(text), replacement: nil).dictionary)
+            case .failedWithShake(let text, _):
+                .dictionary(PageValidation.failedWithShake(cut(text), replacement: nil).dictionary)
+            case .replaced:
+                .dictionary(PageValidation.failed("The app's value is too long.", replacement: nil).dictionary)
+            case .ok, nil: nil
+            }
+        }
+        return PropertyListDictionary(uniqueKeysWithValues: refusals.prefix(48).map { ($0.key, $0.value) })
+    }
+
+    private static func cut(_ text: String) -> String { String(decoding: text.utf8.prefix(200), as: UTF8.self) }
+
+    /// The answer in the bytes of a reply; nil if they are too many, or none. A reply that refers to its parts again
+    /// and again is none either: it would make megabytes of a frame.
     package static func answer(in bytes: [UInt8]) -> PropertyListDictionary? {
-        guard bytes.count <= answerLimit, let reply = try? PropertyListReader.readDictionary(bytes) else { return nil }
+        let limits = PropertyListLimits(depth: 64, objects: 16_384, values: 65_536, repeatedBytes: 4 * answerLimit)
+        guard bytes.count <= answerLimit,
+            let reply = try? PropertyListReader.readDictionary(bytes, limits: limits)
+        else { return nil }
         return reply[answer]?.dictionaryValue
     }
 }
@@ -150,6 +190,9 @@ package enum PressAnswer: Sendable, Equatable {
     case done(String?)
     /// The app does not do it now, and why.
     case refused(String)
+
+    /// For the log.
+    package var word: String { if case .done = self { "done" } else { "refused" } }
 
     package var body: PropertyListDictionary {
         switch self {

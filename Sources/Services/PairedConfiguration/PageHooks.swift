@@ -121,7 +121,7 @@ final class PageHookRunner: Sendable {
         Task { [self] in
             let answer = await answer(question)
             underWay.withLock { $0 -= 1 }
-            do throws(SessionError) { try message.reply(PageQuestion.reply(answer)) } catch {
+            do throws(SessionError) { try message.reply(PageQuestion.reply(fitting: answer)) } catch {
                 message.fail(error.reason)
             }
         }

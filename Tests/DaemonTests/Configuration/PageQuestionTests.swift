@@ -192,6 +192,8 @@ import Testing
         let begin = nodes.clock.now
         #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
         #expect(nodes.clock.now.since(begin) >= .seconds(5) && nodes.clock.now.since(begin) < .seconds(6))
+        let line = nodes.notes.last { "\($0.message)" == "button pressed" }.map { "\($0)" }
+        #expect(line?.contains("no answer") == true && line?.contains("test") == true, "CTL-58")
         let answer = set(["volume": 9])
         #expect(answer.code == 0 && answer.body["unchecked"] == true && value("volume") == 9)
         let page = nodes.clock.now
@@ -217,7 +219,36 @@ import Testing
         #expect(ask("settings-press", ["key": "test"]).code == 0)
     }
 
-    @Test("LIM-129, PAG-25: too much, or nonsense, is no answer, and a late one is none")
+    @Test("PAG-26: an edit that lacked the time for its check because it had to wait is full, and is not stored")
+    func waited() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        app.answerQuestion = { question in
+            if case .validate = question { return Self.reply(["volume": .failed("Never.", replacement: nil)]) }
+            return nil
+        }
+        var answers: [ControlAnswer] = []
+        nodes.begin(nodes.secondary, "settings-press", body(["key": "test"])) { answers.append($0) }
+        nodes.begin(nodes.secondary, "settings-set", body(["values": ["volume": 9]])) { answers.append($0) }
+        nodes.run(until: { answers.count == 2 })
+        #expect(Set(answers.map(\.name)) == ["no-answer", "full"] && value("volume") == nil)
+    }
+
+    @Test("PAG-26: a running app that fails to answer, as one whose hooks hang, refuses an edit")
+    func failing() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        var answer: ControlAnswer?
+        nodes.begin(nodes.secondary, "settings-set", body(["values": ["volume": 9]])) { answer = $0 }
+        nodes.run(until: { !app.questions.isEmpty })
+        let frame = try #require(app.received(.configuration).last)
+        let failure = Envelope(.failure, app: frame.app, pairing: frame.pairing, id: frame.id, code: 7014)
+        try app.send(failure.with(body: ["text": "32 hooks have not returned"]))
+        nodes.run(until: { answer != nil })
+        #expect(answer?.name == "no-answer" && value("volume") == nil)
+    }
+
+    @Test("LIM-129, PAG-25, PAG-26: too much, or nonsense, is no answer and refuses an edit, and a late one is none")
     func wrong() throws {
         defer { nodes.stop() }
         let app = try startApp()
@@ -228,7 +259,7 @@ import Testing
         ] {
             app.answerQuestion = { _ in body }
             #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
-            #expect(set(["volume": 9]).body["unchecked"] == true)
+            #expect(set(["volume": 9]).name == "no-answer" && value("volume") == nil)
         }
         app.answerQuestion = { _ in nil }
         #expect(ask("settings-press", ["key": "test"]).name == "no-answer")

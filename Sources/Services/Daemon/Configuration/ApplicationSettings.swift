@@ -251,12 +251,16 @@ final class ApplicationSettings {
         }
         do throws(PageQuestionFailure) {
             let answer = try await device.questions.ask(.validate(asked), of: app, for: editor.payer)
-            guard let checked = CheckedEdit(asked, answer, secrets: secrets) else { throw .noAnswer }
+            guard let checked = CheckedEdit(asked, answer, secrets: secrets) else { throw .wrongAnswer }
             return checked
         } catch {
-            // An asker must not get around the checks by asking too much.
-            if error == .busy { throw .busy }
-            isUnchecked = error == .noAnswer
+            // Nobody gets around the checks by asking too much, or by values that the app fails to answer about.
+            switch error {
+            case .busy: throw .busy
+            case .wrongAnswer: throw .unanswered
+            case .noAnswer: isUnchecked = true
+            case .notRunning, .notAsked: break
+            }
             return nil
         }
     }
@@ -267,12 +271,24 @@ final class ApplicationSettings {
     func press(
         _ key: String, of app: ApplicationIdentifier, by editor: SettingsEditor
     ) async throws(PageQuestionFailure) -> PressAnswer? {
-        let answer = PressAnswer(try await device.questions.ask(.press(key), of: app, for: editor.payer))
-        device.log(
-            LogEvent(
-                .info, "button pressed", fields: [.text("app", "\(app)"), .outside("key", key)] + editor.fields),
-            editor.payer)
-        return answer
+        var outcome: String?
+        defer {
+            if let outcome {
+                let fields: [LogField] = [
+                    .text("app", "\(app)"), .outside("key", key), .text("outcome", outcome),
+                ]
+                device.log(LogEvent(.info, "button pressed", fields: fields + editor.fields), editor.payer)
+            }
+        }
+        do throws(PageQuestionFailure) {
+            let answer = PressAnswer(try await device.questions.ask(.press(key), of: app, for: editor.payer))
+            outcome = answer?.word ?? "no answer"
+            return answer
+        } catch {
+            // The others have not reached the app.
+            if error == .noAnswer || error == .wrongAnswer { outcome = "no answer" }
+            throw error
+        }
     }
 
     /// The app's decisions about its pages now, as far as it can be asked.
@@ -284,7 +300,7 @@ final class ApplicationSettings {
             switch error {
             case .notRunning: return .notRunning
             case .notAsked: return .withoutHooks
-            case .busy, .noAnswer: return .noAnswer
+            case .busy, .noAnswer, .wrongAnswer: return .noAnswer
             }
         }
     }
@@ -304,6 +320,7 @@ final class ApplicationSettings {
 
     private func change(
         _ app: ApplicationIdentifier, by editor: SettingsEditor, _ message: StaticString, _ keys: [String],
+        isStillAllowed: @escaping () -> Bool,
         _ change: @escaping @Sendable (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> [String]
     ) async throws(SettingsFailure) -> [String] {
         let author = editor.author
@@ -326,7 +343,6 @@ final class ApplicationSettings {
 
     /// One reading by the app at a time, and one more after it for all changes that came meanwhile: a primary that
     /// edits without pause does not fill the app's queue.
-        isStillAllowed: @escaping () -> Bool,
     private func reload(_ app: ApplicationIdentifier) {
         guard reloading[app] == nil else {
             reloading[app] = true
@@ -429,6 +445,7 @@ final class ApplicationSettings {
         }
     }
 
+    /// - Parameter isStillAllowed: asked when the turn has come: the end of a pairing does not wait for turns.
     private func perform<Value: Sendable>(
         for payer: SettingsPayer, isStillAllowed: @escaping () -> Bool = { true },
         _ job: @escaping @Sendable () throws(SettingsFailure) -> Value
@@ -439,6 +456,7 @@ final class ApplicationSettings {
         let result = await withUnsafeContinuation {
             (continuation: UnsafeContinuation<Result<Value, SettingsFailure>, Never>) in
             let begin = { [worker] in
+                guard isStillAllowed() else { return continuation.resume(returning: .failure(.notAllowed)) }
                 worker.perform({ () -> Result<Value, SettingsFailure> in
                     do throws(SettingsFailure) { return .success(try job()) } catch { return .failure(error) }
                 }) { continuation.resume(returning: $0) }
@@ -451,7 +469,6 @@ final class ApplicationSettings {
         return try result.get()
     }
 
-    /// - Parameter isStillAllowed: asked when the turn has come: the end of a pairing does not wait for turns.
     /// Waits for the disk; for tests that turn time by hand.
     func waitForDisk() {
         worker.waitUntilIdle()
@@ -460,7 +477,6 @@ final class ApplicationSettings {
 
     /// Ends the threads.
     func close() {
-                guard isStillAllowed() else { return continuation.resume(returning: .failure(.notAllowed)) }
         worker.close()
         judge.close()
     }

@@ -14,8 +14,10 @@ enum PageQuestionFailure: Error, Equatable {
     case notAsked
     /// The asker has as many questions under way as one may have.
     case busy
-    /// It has not answered in time, has ended, or has answered what is no answer.
+    /// It has not answered in time, or has ended.
     case noAnswer
+    /// It has answered what is no answer, or has failed to answer.
+    case wrongAnswer
 }
 
 /// The open questions of one daemon; confined to its loop.
@@ -72,12 +74,18 @@ final class PageQuestions {
         guard lanes[lane, default: []].count <= PageQuestion.waitingLimit else { throw .busy }
         lanes[lane, default: []].append(turn)
         defer { leave(lane, turn) }
-        if lanes[lane]?.first !== turn { _ = await turn.value(within: question.timeLimit) }
-        let rest = end.since(scheduler.now)
-        guard lanes[lane]?.first === turn, rest > .zero else { throw .noAnswer }
-        // It may have left meanwhile, and the operator may have given it to another user.
-        guard try self.owner(of: app, answering: question.kind) == owner else { throw .noAnswer }
-        return try await send(question, to: app, within: rest)
+        let hasWaited = lanes[lane]?.first !== turn
+        if hasWaited { _ = await turn.value(within: question.timeLimit) }
+        do throws(PageQuestionFailure) {
+            let rest = end.since(scheduler.now)
+            guard lanes[lane]?.first === turn, rest > .zero else { throw .noAnswer }
+            // It may have left meanwhile, and the operator may have given it to another user.
+            guard try self.owner(of: app, answering: question.kind) == owner else { throw .noAnswer }
+            return try await send(question, to: app, within: rest)
+        } catch {
+            // An asker must not get around the checks by questions that take their time (PAG-26).
+            throw hasWaited && question.kind == .validate && error == .noAnswer ? .busy : error
+        }
     }
 
     private func leave(_ lane: Lane, _ turn: Expectation<Void>) {
@@ -95,10 +103,11 @@ final class PageQuestions {
         }
         switch outcome {
         case .reply(let bytes):
-            guard let answer = PageQuestion.answer(in: bytes) else { throw .noAnswer }
+            guard let answer = PageQuestion.answer(in: bytes) else { throw .wrongAnswer }
             return answer
         case .notConnected: throw .notRunning
-        case .failed, .disconnected, .expired: throw .noAnswer
+        case .failed: throw .wrongAnswer
+        case .disconnected, .expired: throw .noAnswer
         }
     }
 }
@@ -110,6 +119,7 @@ extension PageQuestionFailure: CustomStringConvertible {
         case .notAsked: "the app takes no presses and has no checks of its own while it runs"
         case .busy: "as many questions to the app are under way as one user or device may have"
         case .noAnswer: "the app has not answered in time; whether it has done anything is not known"
+        case .wrongAnswer: "the app's answer is none; whether it has done anything is not known"
         }
     }
 }

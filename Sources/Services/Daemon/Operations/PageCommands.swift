@@ -31,7 +31,7 @@ struct SettingsPressCommand: ControlCommand {
         case .done(let text?): return [BodyKey.text: .string(text)]
         case .done(nil): return [:]
         case .refused(let text): throw ControlFailure(.refused, text.isEmpty ? "the app does not do it" : text)
-        case nil: throw ControlFailure(PageQuestionFailure.noAnswer)
+        case nil: throw ControlFailure(PageQuestionFailure.wrongAnswer)
         }
     }
 }
@@ -60,7 +60,7 @@ extension ControlFailure {
         case .notRunning: self.init(.notRunning, failure.description)
         case .notAsked: self.init(.notFound, failure.description)
         case .busy: self.init(.full, failure.description)
-        case .noAnswer: self.init(.noAnswer, failure.description)
+        case .noAnswer, .wrongAnswer: self.init(.noAnswer, failure.description)
         }
     }
 }
