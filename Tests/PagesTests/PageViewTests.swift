@@ -4,9 +4,14 @@
 import TandemPages
 import TandemPropertyList
 import TandemSettings
+import TandemTestSupport
 import Testing
 
 @Suite struct PageViewTests {
+    private func view(_ specifiers: [Specifier], _ declarations: [SettingDeclaration]) throws -> PageView {
+        try view(specifiers, PageRequest(), declarations)
+    }
+
     private func view(
         _ specifiers: [Specifier], _ request: PageRequest = PageRequest(), strings: StringsTables = StringsTables(),
         device: DeviceKind = .phone, _ declarations: [SettingDeclaration]? = nil
@@ -72,6 +77,59 @@ import Testing
         #expect(shown(PageView.search("sought", in: tree, schema, request).map(\.row)) == 16)
         let many = try view([pane] + Array(repeating: list, count: 20), request, [declaration]).rows
         #expect(shown(many) == 16)
+    }
+
+    private static func textBytes(_ view: PageView) -> Int {
+        view.groups.reduce(0) { bytes, group in
+            group.rows.reduce(bytes + (group.footer?.utf8.count ?? 0)) { bytes, row in
+                let texts = [row.title, row.subtitle, row.summary, row.input, row.shown, row.shownDefault]
+                let items = if case .list(let list) = row.kind { list.items.map(\.title) } else { [String]() }
+                return (texts + items).reduce(bytes) { $0 + ($1?.utf8.count ?? 0) }
+            }
+        }
+    }
+
+    @Test("LIM-92: a page shows 4 MiB of texts, however often its entries repeat one, and says what it leaves out")
+    func manyTexts() throws {
+        let long = String(repeating: "x", count: 200_000)
+        let field = Specifier(.textField, ["Key": "name"])
+        func declaration(_ type: SettingType, _ summary: String, _ value: SettingValue) -> SettingDeclaration {
+            SettingDeclaration(name: "name", type: type, editor: .edit, summary: summary, initialValue: value)
+        }
+        let summaries = try view(
+            [Specifier](repeating: field, count: 2048), [declaration(.string, long, .string("a"))])
+        #expect((3_000_000...4_194_304).contains(Self.textBytes(summaries)) && summaries.rows.count == 2048)
+        let last = try #require(summaries.rows.last)
+        #expect(last.kind == .unsupported("The page has too much text to show this.") && !last.isEditable)
+        let values = try view(
+            [Specifier](repeating: field, count: 2048), [declaration(.string, "", .string(long))])
+        #expect(Self.textBytes(values) <= 4_194_304)
+        var strings = StringsTables()
+        _ = strings.add(["T": long], table: "Root", language: "en")
+        let item: PropertyListValue = ["Type": "PSTitleValueSpecifier", "Values": [1], "Titles": ["T"]]
+        let list = Specifier(.listGroup, ["Key": "name", "ItemSpecifier": item])
+        let group = Specifier(.group, ["FooterText": "T"])
+        let items = PropertyListValue.array([PropertyListValue](repeating: 1, count: 1000))
+        for entries in [[list], [Specifier](repeating: group, count: 2048)] {
+            let shown = try view(
+                entries,
+                PageRequest(languages: ["en"], values: ["name": PageValue(value: items, layer: "user")]),
+                strings: strings, [declaration(.array, "", .array([]))])
+            #expect(Self.textBytes(shown) <= 4_194_304)
+        }
+    }
+
+    @Test("LIM-92: choices are counted before any of them is made")
+    func manyChoices() throws {
+        let choices = (0..<11_000).map { SettingChoice(label: "c", value: .integer(Int64($0))) }
+        let declaration = SettingDeclaration(
+            name: "name", type: .integer, editor: .choice, summary: "", choices: choices, initialValue: .integer(0))
+        let schema = SettingsSchema([declaration], isForeign: true)
+        let entries = [Specifier](repeating: Specifier(.multiValue, ["Key": "name"]), count: 2048)
+        let begin = ThreadTime.now
+        let view = try #require(PageView.make(pageTree(["Root": entries]), schema, PageRequest()))
+        #expect(view.rows.count { if case .choice = $0.kind { true } else { false } } == 1)
+        #expect(ThreadTime.now - begin < .seconds(5), "\(ThreadTime.now - begin)")
     }
 
     @Test("LIM-128: the rows of a page are judged as one set, however often they repeat a costly value")

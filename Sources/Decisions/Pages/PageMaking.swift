@@ -72,17 +72,26 @@ extension PageTree {
 private struct PageBudget {
     /// The steps that judging the values may still take.
     var steps = PatternSteps.ofSet
-    /// Items and choices that may still be drawn.
-    private var room = PageBudget.drawn
-    /// Items and choices of one answer (LIM-92).
-    private static let drawn = 16_384
+    /// Items and choices that may still be drawn, and bytes of texts (LIM-92).
+    private var (parts, bytes) = (16_384, PageBudget.textLimit)
+    static let textLimit = 4 << 20
 
-    /// Whether so many more may be drawn; they are counted.
+    /// Whether so many more items and choices may be drawn; they are counted before any of them is made.
     mutating func draws(_ count: Int) -> Bool {
-        guard count <= room else { return false }
-        room -= count
+        guard count <= parts else { return false }
+        parts -= count
         return true
     }
+
+    /// Whether texts of so many bytes more may be shown. After the first that may not there are none: to make a row
+    /// costs as much as to show it.
+    mutating func shows(_ count: Int) -> Bool {
+        bytes = count <= bytes ? bytes - count : 0
+        return hasTexts
+    }
+
+    /// Whether there may be another text.
+    var hasTexts: Bool { bytes > 0 }
 }
 
 /// The making of one page.
@@ -125,21 +134,34 @@ private struct PageMaking {
     }
 
     private mutating func section(_ specifier: Specifier, _ place: Int) -> PageView.Group {
-        PageView.Group(
-            key: specifier.key, title: specifier.title.map(text), footer: specifier.text(.footer).map(text),
+        let (title, footer) = (specifier.title.map(text), specifier.text(.footer).map(text))
+        let isShown = budget.shows((title?.utf8.count ?? 0) + (footer?.utf8.count ?? 0))
+        return PageView.Group(
+            key: specifier.key, title: isShown ? title : nil, footer: isShown ? footer : nil,
             rows: specifier.kind == .group ? [] : [row(specifier, place)])
     }
 
     // MARK: rows
 
     private mutating func row(_ specifier: Specifier, _ place: Int) -> PageView.Row {
+        if budget.hasTexts {
+            let row = wholeRow(specifier, place)
+            if budget.shows(row.textBytes) { return row }
+        }
+        return PageView.Row(place: place, kind: .unsupported("The page has too much text to show this."))
+    }
+
+    private mutating func wholeRow(_ specifier: Specifier, _ place: Int) -> PageView.Row {
         let declaration = specifier.key.flatMap { schema.place(of: $0) }.map { schema.declarations[$0] }
         let known = specifier.key.flatMap { request.values[$0] }
         let isSecret = declaration?.isSecret ?? false || specifier.isSecure
         let initial = declaration.flatMap { $0.stored($0.initialValue) }
         // Nothing of a view depends on a secret's value.
         let value = isSecret ? nil : known.map(\.value) ?? initial
-        let kind = drawn(kind(specifier, declaration, value))
+        let kind =
+            budget.draws(parts(of: specifier, declaration, value))
+            ? kind(specifier, declaration, value)
+            : .unsupported("The page has too many choices and items to show these.")
         let name = title(specifier, kind, value)
         let lock = lock(kind, declaration, known, value)
         return PageView.Row(
@@ -186,14 +208,19 @@ private struct PageMaking {
         return error.description
     }
 
-    private mutating func drawn(_ kind: PageView.Kind) -> PageView.Kind {
-        let count =
-            switch kind {
-            case .choice(let choices), .radio(let choices): choices.options.count
-            case .list(let list): list.items.count
-            default: 0
-            }
-        return budget.draws(count) ? kind : .unsupported("The page has too many choices and items to show these.")
+    /// The choices and items that an entry makes at most, as options or as labels of its value.
+    private func parts(
+        of specifier: Specifier, _ declaration: SettingDeclaration?, _ value: PropertyListValue?
+    ) -> Int {
+        let labels = specifier.labelCount
+        switch specifier.kind {
+        case .multiValue, .radioGroup:
+            return max(labels, declaration.map { (request.choices[$0.name] ?? $0.choices).count } ?? 0)
+        case .listGroup:
+            let items = min(value?.arrayValue?.count ?? 0, ListDraft.itemLimit)
+            return max(items, labels, specifier.specifier(.item)?.labelCount ?? 0)
+        default: return labels
+        }
     }
 
     private func lock(
@@ -316,7 +343,7 @@ private struct PageMaking {
             (choices.isEmpty ? labels.values : labels.values.filter { names.place(of: $0) != nil })
             + allowed.map(\.1).filter { labels.place(of: $0) == nil }
         let allowsOthers = declaration.editor == .editableChoice
-        var options = values.enumerated().map { id, stored -> PageView.Option in
+        let options = values.enumerated().map { id, stored -> PageView.Option in
             let label = labels.place(of: stored)
             let own = names.place(of: stored).map { allowed[$0].0 }
             return PageView.Option(
@@ -326,9 +353,9 @@ private struct PageMaking {
                 image: label.flatMap { labels.image($0) },
                 value: stored)
         }
-        if specifier.flag(.isSorted) == true { options.sort { $0.precedes($1) } }
         return PageView.Choices(
-            options: options, selected: options.first { $0.value == value }?.id,
+            options: specifier.flag(.isSorted) == true ? options.byTitle : options,
+            selected: options.first { $0.value == value }?.id,
             allowsOthers: allowsOthers, footer: specifier.text(.footer).map(text),
             isQuick: specifier.flag(.isQuick) ?? false)
     }
@@ -393,6 +420,8 @@ private struct PageMaking {
             return option.map { $0.shortTitle ?? $0.title } ?? PageInput.text(value, declaration)
         case .date(let traits): return PageInput.text(value, traits)
         case .list(let list): return String(list.items.count)
+        // Perhaps because it has too many labels.
+        case .unsupported: return PageInput.text(value, declaration)
         default:
             let labels = specifier.labels
             return labels.place(of: value).flatMap { labels.title($0) }.map(text) ?? PageInput.text(value, declaration)
@@ -400,11 +429,13 @@ private struct PageMaking {
     }
 }
 
-extension PageView.Option {
-    /// The order by title: of equal titles the first comes first.
-    fileprivate func precedes(_ other: PageView.Option) -> Bool {
-        let (own, others) = (title.lowercased(), other.title.lowercased())
-        return own == others ? id < other.id : own < others
+extension [PageView.Option] {
+    /// In the order of their titles: of equal titles the first comes first. Titles that no row has room for stay as
+    /// they are.
+    fileprivate var byTitle: [PageView.Option] {
+        guard reduce(0, { $0 + $1.title.utf8.count }) <= PageBudget.textLimit else { return self }
+        let named = map { (option: $0, title: $0.title.lowercased()) }
+        return named.sorted { $0.title == $1.title ? $0.option.id < $1.option.id : $0.title < $1.title }.map(\.option)
     }
 }
 
@@ -446,4 +477,48 @@ private struct ChoiceLabels {
 
 extension Specifier {
     fileprivate var labels: ChoiceLabels { ChoiceLabels(self) }
+
+    /// The most values or texts of any of its lists.
+    fileprivate var labelCount: Int {
+        [SpecifierKey.values, .titles, .shortTitles, .icons].reduce(0) { max($0, self[$1]?.arrayValue?.count ?? 0) }
+    }
+}
+
+extension PageView.Row {
+    /// A row that shows nothing but that there is one.
+    fileprivate init(place: Int, kind: PageView.Kind) {
+        self.init(
+            place: place, key: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil, alignment: .natural,
+            adjustsFontSize: true, value: nil, shown: "", input: "", defaultValue: nil, shownDefault: "", layer: nil,
+            isEdited: false, author: nil, tag: [], allowsNothing: false, lock: .noValue, needsRestart: false,
+            isSecret: false, error: nil, press: nil)
+    }
+
+    /// Bytes of its texts, each as often as a renderer repeats it.
+    fileprivate var textBytes: Int {
+        let own = [key, title, title, subtitle, summary, shown, input, input, shownDefault, author, error]
+        return own.reduce(kind.textBytes) { $0 + ($1?.utf8.count ?? 0) }
+    }
+}
+
+extension PageView.Kind {
+    fileprivate var textBytes: Int {
+        switch self {
+        case .text(let traits), .secureText(let traits), .multilineText(let traits):
+            traits.placeholder?.utf8.count ?? 0
+        case .choice(let choices), .radio(let choices):
+            choices.options.reduce(choices.footer?.utf8.count ?? 0) {
+                $0 + $1.input.utf8.count + $1.title.utf8.count + ($1.shortTitle?.utf8.count ?? 0)
+            }
+        // The title of an item is that of its buttons, too.
+        case .list(let list): list.items.reduce(list.addTitle?.utf8.count ?? 0) { $0 + 4 * $1.title.utf8.count }
+        case .link(let url): url.utf8.count
+        case .mail(let mail):
+            ([mail.subject, mail.body] + mail.to + mail.copy + mail.blindCopy).reduce(0) { $0 + $1.utf8.count }
+        case .page(let name): name.utf8.count
+        case .custom(let page): page?.utf8.count ?? 0
+        case .unsupported(let reason): reason.utf8.count
+        case .toggle, .slider, .date, .titleValue, .button: 0
+        }
+    }
 }
