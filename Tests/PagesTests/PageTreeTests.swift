@@ -134,6 +134,10 @@ func pageTree(
             _ = crowded.add(largest, named: "0")
             #expect(PageView.make(crowded, SettingsSchema([]), PageRequest())?.images.keys.sorted() == names)
         }
+        let small = try #require(Self.image(16))
+        let rows = PropertyListDictionary(
+            uniqueKeysWithValues: (0..<300).map { ("\($0)", PropertyListValue.data(small.bytes)) })
+        #expect(PageTree(layout: ["images": .dictionary(rows)]).images.count == 256)
         let malformed = PageTree(layout: [
             "images": ["a": "x", "b": .data([1]), "c": .data(largest.bytes)], "pages": 1,
         ])

@@ -46,6 +46,7 @@ package struct PageTree: Sendable {
     package private(set) var strings: StringsTables
     /// The images that entries name, by their names.
     package private(set) var images: [String: PageImage] = [:]
+    private var imageBytes = 0
     package let device: DeviceKind
     private var faults = PageFaults()
 
@@ -106,11 +107,13 @@ package struct PageTree: Sendable {
         return ways
     }
 
-    /// Takes an image; false if all of them would have too many bytes.
+    /// Takes an image of a new name; false if there would be too many of them, or of their bytes (LIM-130).
     package mutating func add(_ image: PageImage, named name: String) -> Bool {
-        let size = images.values.reduce(image.bytes.count) { $0 + $1.bytes.count }
-        guard size <= PageImage.totalLimit else { return false }
+        guard images[name] == nil, images.count < PageImage.countLimit,
+            imageBytes + image.bytes.count <= PageImage.totalLimit
+        else { return false }
         images[name] = image
+        imageBytes += image.bytes.count
         return true
     }
 
@@ -265,7 +268,7 @@ extension PageTree {
     package init(layout: PropertyListDictionary) {
         self.init(device: DeviceKind(configured: layout["device"]?.stringValue))
         strings = StringsTables(layout["strings"]?.dictionaryValue ?? [:])
-        for (name, value) in layout["images"]?.dictionaryValue ?? [:] {
+        for (name, value) in (layout["images"]?.dictionaryValue ?? [:]).prefix(PageImage.countLimit) {
             if let image = value.dataValue.flatMap({ PageImage($0) }) { _ = add(image, named: name) }
         }
         var count = 0
@@ -325,7 +328,7 @@ extension PageTree {
         var kept = PageTree(device: device)
         kept.strings = strings
         // A layout of these pages has those that are named there.
-        kept.images = images
+        (kept.images, kept.imageBytes) = (images, imageBytes)
         for page in pages where useful.contains(page.name) || ofItems.contains(page.name) {
             let specifiers = page.specifiers.filter { specifier in
                 if ofItems.contains(page.name) || specifier.kind == .group { return true }
