@@ -141,6 +141,35 @@ import Testing
         #expect(refined[2].editor == .choice && refined[2].choices.map(\.label) == ["A", "B"])
     }
 
+    @Test("PAG-9, PAG-13: a property that any page shows as a secret is one, however it is declared")
+    func secure() throws {
+        var bundle = SettingsBundle(
+            PageTree { name throws(SettingsBundleProblem) in
+                let field: PropertyListValue = ["Type": "PSTextFieldSpecifier", "Key": "pin"]
+                return switch name {
+                case "Root":
+                    [
+                        "PreferenceSpecifiers": [
+                            field, ["Type": "PSTextFieldSpecifier", "Key": "pin", "IsSecure": true],
+                            ["Type": "PSTextFieldSpecifier", "Key": "name", "IsSecure": false],
+                            ["Type": "IASKListGroupSpecifier", "Key": "list", "IsSecure": true],
+                            ["Type": "IASKCustomViewSpecifier", "Key": "view", "File": "Own"],
+                        ]
+                    ]
+                case "Own":
+                    ["PreferenceSpecifiers": [["Type": "PSTextFieldSpecifier", "Key": "code", "IsSecure": true]]]
+                default: nil
+                }
+            })
+        let refined = bundle.refine(
+            ["pin", "name", "list", "code"].map { name in
+                SettingDeclaration(
+                    name: name, type: name == "list" ? .array : .string, editor: .edit, summary: "",
+                    initialValue: name == "list" ? .array([]) : .string("1234"))
+            })
+        #expect(refined.map(\.isSecret) == [true, false, false, true])
+    }
+
     @Test("LIM-119, LIM-121, PAG-4: 2,048 entries and 256 faults are taken, and the rest is told once")
     func limits() {
         let rows = [PropertyListValue](repeating: ["Type": "PSGroupSpecifier", "X": 1], count: 10_000)

@@ -37,11 +37,17 @@ package struct SettingsBundle: Sendable {
     /// The names of the properties that the pages show, in the order of the pages.
     package func names(in schema: SettingsSchema) -> [String] { keys.filter { schema.place(of: $0) != nil } }
 
-    /// The declarations with the pages' rules, where code declares none: a preference is edited as its page shows it.
+    /// The declarations with the pages' rules, where code declares none: a preference is edited as its page shows it. A
+    /// property that any page shows as a secret is one, however it is declared.
     package mutating func refine(_ declarations: [SettingDeclaration]) -> [SettingDeclaration] {
         var shown: [[UInt8]: [Specifier]] = [:]
         for (key, specifier) in tree.named { shown[Array(key.utf8), default: []].append(specifier) }
+        // A list with this flag hides its items (PAG-23).
+        let secure = tree.opened.flatMap(\.specifiers).filter { $0.isSecure && $0.kind != .listGroup }
+        let secrets = Set(secure.compactMap { $0.key.map { Array($0.utf8) } })
         return declarations.map { declaration in
+            var declaration = declaration
+            if secrets.contains(Array(declaration.name.utf8)) { declaration.isSecret = true }
             let specifiers = shown[Array(declaration.name.utf8)] ?? []
             guard let rule = specifiers.lazy.compactMap({ $0.declaration() }).first(where: { $0.editor != .preference })
             else { return declaration }
