@@ -238,6 +238,29 @@ import Testing
         #expect(state.verdict(on: first.entry.digest) == "threshold")
     }
 
+    @Test("CFG-75: a version of another key set, or one from before the secondary lost its state, overtakes nothing")
+    func otherKeySets() throws {
+        var fleet = try Fleet()
+        func ending(_ item: ConfigurationItem) throws -> ForwardedConfiguration.Ending? {
+            let desired = try DesiredConfiguration(envelope: item.envelope, accepted: fleet.now)
+            return fleet.desired.ending(of: desired, at: fleet.addressee(0))
+        }
+        let old = try fleet.delivered(try fleet.envelope(9))
+        _ = try fleet.report(0, old, .applied)
+        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        let first = try fleet.delivered(try fleet.envelope(1, keySet: 2))
+        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        #expect(try ending(first) == nil, "the secondary may still apply it")
+        let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
+        let row = try #require(state.dictionary)
+        #expect(try SecondaryState(row).dictionary == row)
+        let second = try fleet.delivered(try fleet.envelope(2, keySet: 2))
+        _ = try fleet.report(0, second, .applied)
+        #expect(try ending(first) == .superseded)
+        _ = fleet.desired.renewed(fleet.members[0].pairing)
+        #expect(try ending(first) == nil, "the secondary has lost what it applied")
+    }
+
     @Test("CFG-73, CFG-75: a version that the secondary had refused is superseded by a lower one for no caller")
     func aRefusedVersionIsNotSuperseded() throws {
         var fleet = try Fleet()

@@ -39,8 +39,11 @@ struct Fleet {
     }
 
     /// An envelope of this version, for all or for some members.
-    func envelope(_ version: UInt64, only: [Int]? = nil, lifetime: UInt64? = nil) throws -> [UInt8] {
+    func envelope(
+        _ version: UInt64, only: [Int]? = nil, lifetime: UInt64? = nil, keySet: UInt64 = 1
+    ) throws -> [UInt8] {
         try Fixture.envelope(version: version) { payload in
+            payload.keySetVersion = keySet
             payload.only = only.map { $0.map { members[$0].device } }
             payload.lifetime = lifetime
         }

@@ -69,7 +69,7 @@ package struct DesiredConfigurations: Sendable {
         guard state?.verdict(on: desired.digest) == nil else { return nil }
         let delivery = state?.delivery(of: desired.digest)
         // A version below the applied one can only be rejected, and that report may never leave (CFG-52).
-        guard delivery == nil || state?.hasApplied(above: desired.version) == true else { return delivery?.ending }
+        guard delivery == nil || state?.hasApplied(above: desired) == true else { return delivery?.ending }
         let slot = slots[desired.key] ?? DesiredSlot()
         guard slot.contains(desired.digest) else {
             let isReplaced = slot.desired(of: addressee).map { $0.version > desired.version } ?? false
@@ -355,7 +355,7 @@ package struct DesiredConfigurations: Sendable {
                     transition.changes.append(.forwarded(state.open[index]))
                 }
                 if let last = state.last { transition.changes.append(.forgotten(last)) }
-                (state.last, state.good, state.applied, state.refusals) = (nil, nil, nil, [])
+                (state.last, state.good, state.applied, state.refusals, state.history) = (nil, nil, nil, [], [])
             }
         }
         return transition
@@ -417,13 +417,7 @@ package struct DesiredConfigurations: Sendable {
             state.refusals.removeAll { $0.digest == entry.digest || slot?.contains($0.digest) != true }
             switch facts.verdict {
             case .applied:
-                let isNew = state.good?.digest != entry.digest || state.history.last?.version != entry.version
-                state.good = GoodConfiguration(version: entry.version, digest: entry.digest)
-                state.applied = entry.digest
-                if state.awaited == entry.digest { (state.awaited, state.awaitedSince) = (nil, nil) }
-                guard isNew else { return }
-                state.history.append(.init(version: entry.version, reported: entry.reported ?? entry.accepted))
-                state.history.removeFirst(max(0, state.history.count - ConfigurationLimits.history))
+                state.apply(entry)
             case let verdict:
                 state.good = facts.good
                 if verdict == .failed, state.applied == entry.digest { state.applied = nil }

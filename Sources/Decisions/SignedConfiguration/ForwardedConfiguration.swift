@@ -28,6 +28,8 @@ package struct ForwardedConfiguration: Sendable, Equatable {
     package let pairing: UniqueIdentifier
     package let key: ConfigurationSlotKey
     package let version: UInt64
+    /// The key set that the version counts in; nil in a row of an older daemon.
+    let keySet: UInt64?
     package let digest: [UInt8]
     package let accepted: WallTime
     /// The last reported verdict; nil while there is none.
@@ -42,7 +44,8 @@ package struct ForwardedConfiguration: Sendable, Equatable {
 
     init(_ desired: DesiredConfiguration, id: UniqueIdentifier, pairing: UniqueIdentifier, at now: WallTime) {
         (self.id, self.pairing, key) = (id, pairing, desired.key)
-        (version, digest, accepted) = (desired.version, desired.digest, now)
+        (version, keySet) = (desired.version, desired.payload.keySetVersion)
+        (digest, accepted) = (desired.digest, now)
     }
 
     /// Whether there is no result yet.
@@ -57,6 +60,7 @@ extension ForwardedConfiguration {
             "version": PropertyListValue(version), "digest": .data(digest), "accepted": .integer(accepted.milliseconds),
             "finished": .boolean(isFinished),
         ]
+        row["keyset"] = keySet.map { PropertyListValue($0) }
         row["verdict"] = verdict.map { .string($0) }
         row["text"] = text.map { .string($0) }
         row["reported"] = reported.map { .integer($0.milliseconds) }
@@ -74,6 +78,7 @@ extension ForwardedConfiguration {
                 role: try fields.required("role", "a role") { $0.roleValue },
                 target: try fields.required("target", "a paired identifier") { $0.targetValue })
             version = try fields.required("version", "an integer from 1") { $0.positiveValue }
+            keySet = try fields.optional("keyset", "an integer from 1") { $0.positiveValue }
             digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
             accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
             isFinished = try fields.required("finished", "a boolean") { $0.booleanValue }
@@ -94,6 +99,8 @@ package struct SecondaryState: Sendable, Equatable {
     /// A version that the secondary has applied.
     package struct Application: Sendable, Equatable {
         package let version: UInt64
+        /// As ``ForwardedConfiguration/keySet``.
+        let keySet: UInt64?
         package let reported: WallTime
     }
 
@@ -130,9 +137,23 @@ package struct SecondaryState: Sendable, Equatable {
 
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
 
-    /// Whether a higher version has been reported as applied.
-    func hasApplied(above version: UInt64) -> Bool {
-        history.contains { $0.version > version } || good.map { $0.version > version } ?? false
+    /// The secondary has reported an envelope as applied.
+    mutating func apply(_ entry: ForwardedConfiguration) {
+        let last = history.last
+        let isNew = good?.digest != entry.digest || last?.version != entry.version || last?.keySet != entry.keySet
+        good = GoodConfiguration(version: entry.version, digest: entry.digest)
+        applied = entry.digest
+        if awaited == entry.digest { (awaited, awaitedSince) = (nil, nil) }
+        guard isNew else { return }
+        history.append(
+            Application(version: entry.version, keySet: entry.keySet, reported: entry.reported ?? entry.accepted))
+        history.removeFirst(max(0, history.count - ConfigurationLimits.history))
+    }
+
+    /// Whether a higher version has been reported as applied. Each key set begins its own row of versions: those of
+    /// another one say nothing.
+    func hasApplied(above desired: DesiredConfiguration) -> Bool {
+        history.contains { $0.keySet == desired.payload.keySetVersion && $0.version > desired.version }
     }
 
     /// The verdict on an envelope, also on one whose delivery another one has replaced.
@@ -156,7 +177,13 @@ package struct SecondaryState: Sendable, Equatable {
         var fields: PropertyListDictionary = [
             "v": 1,
             "history": .array(
-                history.map { ["version": PropertyListValue($0.version), "time": .integer($0.reported.milliseconds)] }),
+                history.map { line in
+                    var row: PropertyListDictionary = [
+                        "version": PropertyListValue(line.version), "time": .integer(line.reported.milliseconds),
+                    ]
+                    row["keyset"] = line.keySet.map { PropertyListValue($0) }
+                    return .dictionary(row)
+                }),
             "refusals": .array(refusals.map { ["digest": .data($0.digest), "verdict": .string($0.verdict)] }),
         ]
         fields["goodVersion"] = good.map { PropertyListValue($0.version) }
@@ -199,7 +226,8 @@ package struct SecondaryState: Sendable, Equatable {
         guard let version = fields["version"]?.positiveValue, let time = fields["time"]?.integerValue else {
             return nil
         }
-        return Application(version: version, reported: WallTime(milliseconds: time))
+        return Application(
+            version: version, keySet: fields["keyset"]?.positiveValue, reported: WallTime(milliseconds: time))
     }
 
     private static func refusal(_ fields: PropertyListDictionary) -> Refusal? {
