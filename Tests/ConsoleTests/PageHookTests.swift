@@ -38,18 +38,43 @@ import Testing
         let button = "form=\"resets\" name=\"press\" value=\"te&amp;st\"><bdi>Te&lt;st</bdi></button>"
         #expect(page.contains(button) && !page.contains("in the app alone"))
         browser.pressed = .success(["text": "<b>Done</b>"])
-        let done = try #require(browser.post(Browser.page, "press=te%26st"))
+        let led = try #require(browser.post(Browser.page, "press=te%26st"))
+        #expect(led.status == 303 && led.location == ConsoleRoute(path: Browser.page))
+        let address = "\(Browser.page)?\(led.query ?? "")"
+        for _ in 0..<2 { #expect(browser.get(address)?.status == 200) }
+        #expect(
+            browser.commands.count { $0.command == .settingsPress } == 1, "a page that is loaded again presses nothing")
+        let done = try #require(browser.get(address))
         #expect(done.status == 200 && done.text.contains("<bdi>Te&lt;st: &lt;b&gt;Done&lt;/b&gt;</bdi>"))
         #expect(done.text.contains("role=\"status\"") && done.text.contains("id=\"values\""))
         let question = browser.commands.last { $0.command == .settingsPress }
         #expect(question?.body == ["app": .string(Browser.app), "key": "te&st"])
         browser.pressed = .failure(.refused(name: "refused", text: "Not <now>."))
-        let refused = try #require(browser.post(Browser.page, "press=te%26st"))
-        #expect(refused.status == 422 && refused.text.contains("role=\"alert\" class=\"mistake\""))
+        let leads = try #require(browser.post(Browser.page, "press=te%26st"))
+        let refused = try #require(browser.get("\(Browser.page)?\(leads.query ?? "")"))
+        #expect(
+            leads.status == 303 && refused.status == 200 && refused.text.contains("role=\"alert\" class=\"mistake\""))
         #expect(refused.text.contains("Te&lt;st: Not &lt;now&gt;."))
         browser.pressed = .failure(.unanswered("no daemon answers"))
-        #expect(browser.post(Browser.page, "press=te%26st")?.status == 422)
+        #expect(browser.post(Browser.page, "press=te%26st")?.query?.hasPrefix("refused=") == true)
         #expect(!browser.commands.contains { $0.command == .settingsSet })
+    }
+
+    @Test("CON-20, CON-5: no address puts a text on a page but the console's own, for one browser and page")
+    func spoken() throws {
+        let browser = browser(.running(RunningPage(buttons: ["te&st"])))
+        browser.pressed = .success(["text": .string("Done\u{0}" + String(repeating: "é", count: 40_000))])
+        let query = try #require(browser.post(Browser.page, "press=te%26st")?.query)
+        #expect(query.utf8.count < 8_192)
+        #expect(browser.get("\(Browser.page)?\(query)")?.text.contains("Te&lt;st: Done") == true)
+        let other = self.browser(.withoutHooks)
+        other.enter()
+        let forged = [
+            "\(Browser.page)?done=Done&code=00", "\(Browser.page)?done=Done", "\(Browser.page)?\(query)0",
+            "\(Browser.page)?" + query.replacing("done=", with: "refused="),
+        ]
+        for address in forged { #expect(browser.get(address)?.text.contains("Done") == false, "\(address.prefix(80))") }
+        #expect(other.get("\(Browser.page)?\(query)")?.text.contains("Te&lt;st: Done") == false, "another browser's")
     }
 
     @Test("CON-20: a press of what the app does not take now, or without the form's token, reaches nobody")

@@ -293,7 +293,11 @@ final class WebExchange {
         }
         var fields = [("Content-Type", answer.type)]
         if let location = answer.location {
-            fields.append(("Location", location.path + (answer.fragment.map { "#\($0)" } ?? "")))
+            fields.append(
+                (
+                    "Location",
+                    location.path + (answer.query.map { "?\($0)" } ?? "") + (answer.fragment.map { "#\($0)" } ?? "")
+                ))
         }
         if let cookie = answer.cookie { fields.append(("Set-Cookie", cookie)) }
         if answer.status == 405 { fields.append(("Allow", "GET, HEAD, POST")) }

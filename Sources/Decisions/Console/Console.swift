@@ -125,7 +125,10 @@ package struct Console: ~Copyable {
                 Self.settings(place, page, request.languages, replies, cookie) { settings, view in
                     let page = SettingsPage(
                         settings: settings, view: view, languages: request.languages, cookie: cookie,
-                        facts: Self.facts(place, replies[3]))
+                        facts: Self.facts(place, replies[3]),
+                        outcome: request.query.flatMap {
+                            PressOutcome($0, for: place.route(view.name), cookie: cookie)
+                        })
                     let sought = request.sought
                     return .answer(
                         Self.page(
@@ -228,7 +231,7 @@ package struct Console: ~Copyable {
             guard let row = view.rows.first(where: { $0.press == key }) else {
                 return refuse(nil, "The app does not take this press now.")
             }
-            return press(key, row.name, settings.place, view.name, languages, cookie)
+            return press(key, row.name, settings.place, from: route, cookie)
         }
         switch form.reset(on: view) {
         case .all: break
@@ -249,21 +252,15 @@ package struct Console: ~Copyable {
         }
     }
 
-    /// The step of a press: the page as it is afterwards, with what the app says.
+    /// The step of a press: the browser goes back to the page, which says how it ended.
     private static func press(
-        _ key: String, _ name: String, _ place: AppPlace, _ page: String, _ languages: [String], _ cookie: String
+        _ key: String, _ name: String, _ place: AppPlace, from route: ConsoleRoute, _ cookie: String
     ) -> ConsoleStep {
         var body = body(place)
         body["key"] = .string(key)
-        let all = [ConsoleQuestion(.settingsPress, body)] + questions(place) + [ConsoleQuestion(.status)]
-        return .ask(all) { replies in
-            settings(place, page, languages, Array(replies.dropFirst()), cookie) { settings, view in
-                let outcome = PressOutcome(replies[0], of: name)
-                let shown = SettingsPage(
-                    settings: settings, view: view, languages: languages, cookie: cookie,
-                    facts: facts(place, replies[4]), outcome: outcome)
-                return .answer(self.page(outcome.isDone ? 200 : 422, place, cookie, shown.content))
-            }
+        return .ask([ConsoleQuestion(.settingsPress, body)]) { replies in
+            let outcome = PressOutcome(replies[0], of: name)
+            return .answer(.seeOther(route, query: outcome.query(for: route, cookie: cookie)))
         }
     }
 

@@ -25,10 +25,12 @@ package struct WebRequest: Sendable, Equatable {
     /// The target without its query.
     package var path: String { String(target.prefix { $0 != "?" }) }
 
+    /// The fields of the query; nil if it has none that read.
+    var query: FormFields? { FormFields(Array(target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst())) }
+
     /// The text that the query seeks, at most 256 bytes of it; empty without one.
     package var sought: String {
-        let query = target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()
-        return FormFields(Array(query))?["q"].map { String(decoding: $0.utf8.prefix(256), as: UTF8.self) } ?? ""
+        query?["q"].map { String(decoding: $0.utf8.prefix(256), as: UTF8.self) } ?? ""
     }
 
     /// The languages of the person at the browser, preferred first, at most as many as a bundle has.
@@ -84,6 +86,8 @@ package struct WebAnswer: Sendable, Equatable {
     package let body: [UInt8]
     /// Where a browser goes from here.
     package private(set) var location: ConsoleRoute?
+    /// The query of that address.
+    package private(set) var query: String?
     /// The part of that page where it begins to read; nil for its top.
     package private(set) var fragment: String?
     /// A cookie to set, as the header field has it.
@@ -108,10 +112,10 @@ package struct WebAnswer: Sendable, Equatable {
 
     /// The answer to a form that was taken: the browser fetches a page.
     package static func seeOther(
-        _ route: ConsoleRoute, fragment: String? = nil, cookie: String? = nil
+        _ route: ConsoleRoute, query: String? = nil, fragment: String? = nil, cookie: String? = nil
     ) -> WebAnswer {
         var answer = WebAnswer(303, "go to \(route.path)\n")
-        (answer.location, answer.fragment, answer.cookie) = (route, fragment, cookie)
+        (answer.location, answer.query, answer.fragment, answer.cookie) = (route, query, fragment, cookie)
         return answer
     }
 
