@@ -86,7 +86,9 @@ let decisionRooms: [Target] = [
     room("Decisions", "Pairing", imports: values),
     room("Decisions", "SignedConfiguration", imports: values),
     room("Decisions", "Settings", imports: ["TandemBase", "TandemPropertyList", "TandemCrypto", "TandemPattern"]),
-    room("Decisions", "Pages", imports: ["TandemBase", "TandemPropertyList", "TandemPattern", "TandemSettings"]),
+    room(
+        "Decisions", "Pages",
+        imports: ["TandemBase", "TandemPropertyList", "TandemWire", "TandemPattern", "TandemSettings"]),
     room("Decisions", "Operations", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
     // Of the console's executable alone: the daemon is not to know it.
     room("Decisions", "Console", imports: values + ["TandemSettings", "TandemPages", "TandemOperations"]),

@@ -77,6 +77,18 @@ import Testing
         #expect(other.get("\(Browser.page)?\(query)")?.text.contains("Te&lt;st: Done") == false, "another browser's")
     }
 
+    @Test("CON-16, CON-20: a button of a secondary's app is pressed through the primary")
+    func secondary() throws {
+        let browser = browser(.running(RunningPage(buttons: ["te&st"])))
+        let path = "/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Browser.page)"
+        #expect(browser.get(path)?.text.contains("name=\"press\" value=\"te&amp;st\"") == true)
+        browser.pressed = .success(["text": "It sounds."])
+        let query = try #require(browser.post(path, "press=te%26st")?.query)
+        #expect(browser.get("\(path)?\(query)")?.text.contains("It sounds.") == true)
+        let question = browser.commands.last { $0.command == .settingsPress }
+        #expect(question?.body["key"] == "te&st" && question?.body["pairing"]?.dataValue?.first == 1)
+    }
+
     @Test("CON-20: a press of what the app does not take now, or without the form's token, reaches nobody")
     func forged() throws {
         let browser = browser(.running(RunningPage(buttons: ["other"])))
@@ -135,3 +147,4 @@ import Testing
         }
     }
 }
+            (.failure(.refused(name: "unreachable", text: "")), "The app does not answer"),

@@ -170,6 +170,42 @@ import Testing
         #expect(RunningState(["state": "running", "hidden": 1]) == .noAnswer && RunningState([:]) == .unknown)
     }
 
+    @Test("PAG-30: the paired device has of an answer what is open: entries, sections, buttons, and no secret")
+    func opened() throws {
+        let declarations = [
+            SettingDeclaration(
+                name: "name", type: .string, editor: .edit, summary: "", access: .counterpart,
+                initialValue: .string("")),
+            SettingDeclaration(
+                name: "pin", type: .string, editor: .edit, summary: "", access: .counterpart,
+                initialValue: .string("")),
+            SettingDeclaration(
+                name: "codes", type: .array, editor: .preference, summary: "", access: .counterpart,
+                initialValue: .array([])),
+        ]
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            let entries = [
+                Specifier(.group, ["Key": "group"]), Specifier(.textField, ["Key": "pin", "IsSecure": true]),
+                Specifier(.button, ["Key": "test"]),
+            ]
+            return name == PageTree.root
+                ? ["PreferenceSpecifiers": .array(entries.map { .dictionary($0.entries) })] : nil
+        }
+        let document = try SchemaDocument(
+            writing: declarations, layout: tree.layout(for: SettingsSchema(declarations)), buttons: ["test", "bare"])
+        let one = [RunningPage.Choice(label: "One", value: "1")]
+        let page = RunningPage(
+            hidden: ["group", "name", "test", "closed"],
+            choices: ["name": one, "pin": one, "codes": one, "group": one, "closed": one],
+            buttons: ["test", "bare", "erase"])
+        let open = RunningPage(hidden: ["group", "name", "test"], choices: ["name": one], buttons: ["test", "bare"])
+        #expect(page.opened(by: document, secrets: ["codes"]) == open)
+        #expect(RunningState.running(page).opened(by: document, secrets: ["codes"]) == .running(open))
+        #expect(RunningState.notRunning.opened(by: document, secrets: []) == .notRunning)
+        let states = ["not-here", "full", "unreachable", "unknown-command"].map { RunningState(refusedAs: $0) }
+        #expect(states == [.elsewhere, .noAnswer, .noAnswer, .unknown])
+    }
+
     @Test("PAG-4: a button's key need not be a property")
     func buttonKeys() throws {
         let tree = PageTree { name throws(SettingsBundleProblem) in

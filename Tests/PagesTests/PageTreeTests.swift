@@ -113,7 +113,7 @@ func pageTree(
         let read = PageTree(layout: layout)
         #expect(read.images.keys.sorted() == ["bulb", "i"] && read.layout(for: schema) == layout)
         #expect(PageView.make(read, schema, PageRequest())?.images["bulb"]?.kind == .png)
-        #expect(read.keeping { $0 == "l" }.layout(for: schema)["images"] == ["i": data])
+        #expect(read.keeping { $0.key == "l" }.layout(for: schema)["images"] == ["i": data])
     }
 
     @Test("PAG-29, LIM-130: an image is of four kinds by its first bytes, and within its bounds; anything else is none")
@@ -196,12 +196,13 @@ func pageTree(
     @Test("PAG-7: a paired device gets the entries that it may edit, with the pages that lead to them")
     func counterpart() {
         let tree = pageTree(Self.pages)
-        let open = tree.keeping { $0 == "volume" }
+        let open = tree.keeping { $0.key == "volume" }
         #expect(open.pages.map(\.name) == ["Root", "Deep"])
         #expect(open["Root"]?.specifiers.map(\.file) == ["Deep"] && open["Deep"]?.specifiers.map(\.key) == ["volume"])
-        let lists = tree.keeping { $0 == "accounts" }
+        let lists = tree.keeping { $0.key == "accounts" }
         #expect(lists.pages.map(\.name) == ["Root", "Account"] && lists.panes.count == 1)
         #expect(tree.keeping { _ in false }.isEmpty)
+        #expect(tree.keeping { $0.key == "volume" && $0.kind == .button }.isEmpty, "an entry of another type")
     }
 
     @Test("PAG-6: what is malformed in a layout is passed over, and no bytes of one trap")

@@ -4,6 +4,7 @@ import PairedConfiguration
 import PairedSession
 import Synchronization
 import TandemBase
+import TandemCrypto
 import TandemPages
 import TandemPropertyList
 import TandemReactor
@@ -19,7 +20,7 @@ private final class HookedConfiguration: Configuration, @unchecked Sendable {
     override var pageHooks: PageHooks {
         var hooks = PageHooks()
         hooks.onPress(of: "test") { [self] in volume > 0 ? .done("It sounds at \(volume).") : .refused("Volume 0.") }
-        hooks.onPress(of: "quiet") { .done() }
+        hooks.onPress(of: "quiet", access: .counterpart) { .done() }
         hooks.check("volume") { value in
             switch value {
             case .integer(1): .replaced(.integer(2))
@@ -128,6 +129,15 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         let page = try #require(RunningPage(body))
         #expect(page.hidden == ["colour"] && page.buttons == ["quiet", "test"])
         #expect(page.choices == ["colour": [.init(label: "Red", value: "#ff0000")]])
+    @Test("SCH-21, PAG-30: the schema that an app announces has the buttons that it opens, and no others")
+    func opens() throws {
+        #expect(HookedConfiguration().announcedSchema?.buttons == ["quiet"])
+        #expect(PlainConfiguration().announcedSchema?.buttons.isEmpty == true)
+        let digest = try #require(HookedConfiguration().announcedSchema.map { SHA256.digest($0.bytes) })
+        try start(HookedConfiguration())
+        #expect(fixture.daemon.registrations.last?.schema == digest)
+    }
+
     }
 
     @Test("LIM-129: of closures that never return 32 are at work, and what comes then, or is too long, has a failure")

@@ -68,6 +68,23 @@ import Testing
         #expect(try PropertyListReader.readDictionary(bytes) == expected)
     }
 
+    @Test("SCH-21: the keys of open buttons are read as they were written, and another form is refused")
+    func buttons() throws {
+        let written = try SchemaDocument(writing: [], buttons: ["b", "a"])
+        #expect(try SchemaDocument(reading: written.bytes).buttons == ["a", "b"])
+        #expect(try PropertyListReader.readDictionary(written.bytes)["buttons"] == ["a", "b"])
+        #expect(try SchemaDocument(writing: []).buttons.isEmpty)
+        for form: PropertyListValue in ["a", [1], [""], [.string(String(repeating: "k", count: 257))], [:]] {
+            #expect(throws: SchemaError.self, "\(form)") {
+                try Self.document(["v": 1, "properties": [], "buttons": form])
+            }
+        }
+        #expect(throws: SchemaError.self) { try SchemaDocument(writing: [], buttons: [""]) }
+        #expect(throws: SchemaError.self) {
+            try SchemaDocument(writing: [], buttons: Set((0...SchemaDocument.propertyLimit).map { "b\($0)" }))
+        }
+    }
+
     @Test("SCH-2: unknown keys and an unknown icon are passed over; an unknown word that judges values is refused")
     func unknown() throws {
         let known = try Self.document(of: Self.row(["icon": "sparkle", "later": ["a": 1]])).schema.declarations[0]

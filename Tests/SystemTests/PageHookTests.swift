@@ -20,9 +20,13 @@ import Testing
         try console.enter()
     }
 
-    private func settings(_ words: String..., at socket: String = "kiosk.sock", input: String = "") async throws
-        -> Program.Ending
-    {
+    private func settings(_ words: String..., input: String = "") async throws -> Program.Ending {
+        try await settings(words, input: input)
+    }
+
+    private func settings(
+        _ words: [String], at socket: String = "kiosk.sock", input: String = ""
+    ) async throws -> Program.Ending {
         try await tandem(
             ["settings"] + words + ["--app", TwoDevices.app, "--device", devices.workspace[socket]],
             in: devices.workspace, input: input)
@@ -55,10 +59,34 @@ import Testing
         #expect(sounded.status == 0 && sounded.output == "The alarm sounds at volume 7.\n", "\(sounded)")
         let typed = try await settings("edit", input: "6\nquit\n")
         #expect(typed.status == 0 && typed.output.contains("The alarm sounds at volume 7."), "\(typed)")
-        let far = try await tandem(
-            "settings", "edit", "--app", TwoDevices.app, "--device", devices.workspace["hub.sock"], "--secondary",
-            "kiosk", in: devices.workspace, input: "6\n")
-        #expect(far.status == 1, "\(far)")
+    }
+
+    @Test
+    func `SES-82, PAG-30: the button that the sample app opens is pressed from the hub, and no other`() async throws {
+        func far(_ words: String..., input: String = "") async throws -> Program.Ending {
+            try await settings(words + ["--secondary", "kiosk"], at: "hub.sock", input: input)
+        }
+        try await devices.pair()
+        /// The pages as the hub has them, as soon as they have the text, and else in the end.
+        func pages(with text: String) async throws -> String {
+            var pages = ""
+            for _ in 0..<200 where !pages.contains(text) { pages = try await far("pages").output }
+            return pages
+        }
+        let shown = try await pages(with: "Can be pressed.")
+        #expect(shown.contains("Can be pressed.") && !shown.contains("Message log"), "\(shown)")
+        let press = try await far("press", "alarm")
+        #expect(press.status == 0 && press.output == "The alarm sounds at volume 50.\n", "\(press)")
+        let line = devices.kiosk.errors.split(separator: "\n").last { $0.contains("button pressed") }
+        #expect(line?.contains("by=hub") == true && line?.contains("outcome=done") == true, "\(line ?? "")")
+        let typed = try await far("edit", input: "2\nquit\n")
+        #expect(typed.status == 0 && typed.output.contains("The alarm sounds at volume 50."), "\(typed)")
+        let other = try await far("press", "volume")
+        #expect(other.status == 1 && other.errors.contains("not-here"), "\(other)")
+        app.signal(SIGKILL)
+        _ = try await app.ending()
+        #expect(try await pages(with: "The app does not run").contains("The app does not run"))
+        #expect(try await far("press", "alarm").errors.contains("not-running"))
     }
 
     @Test

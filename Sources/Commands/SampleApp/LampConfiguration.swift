@@ -21,10 +21,11 @@ final class LampConfiguration: Configuration, @unchecked Sendable {
 
     override var syncedSettings: [any DeclaredProperty] { Launch.arguments.sync.isEmpty ? [] : [$volume, $colour] }
 
-    /// The button of the pages, and a check of the app's own: both work while the app runs.
+    /// The button of the pages, which the paired primary may press, too, and a check of the app's own: both work while
+    /// the app runs.
     override var pageHooks: PageHooks {
         var hooks = PageHooks()
-        hooks.onPress(of: "alarm") { [self] in
+        hooks.onPress(of: "alarm", access: .counterpart) { [self] in
             let volume = volume
             guard volume > 0 else { return .refused("The volume is 0.") }
             Output.show("alarm at volume \(volume)")

@@ -89,7 +89,7 @@ extension RunningState {
     fileprivate init(_ reply: ConsoleReply) {
         switch reply {
         case .success(let body): self.init(body)
-        case .failure(.refused(ControlFailureName.notHere.rawValue, _)): self = .elsewhere
+        case .failure(.refused(let name, _)): self.init(refusedAs: name)
         case .failure: self = .unknown
         }
     }

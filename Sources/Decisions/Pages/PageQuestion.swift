@@ -4,6 +4,7 @@
 
 package import TandemPropertyList
 package import TandemSettings
+import TandemWire
 
 /// A question to a running app.
 package enum PageQuestion: Sendable, Equatable {
@@ -170,6 +171,21 @@ package struct RunningPage: Sendable, Equatable {
         self.init(hidden: hidden, choices: all, buttons: buttons)
     }
 
+    /// The part that the paired device may know (PAG-30).
+    /// - Parameters:
+    ///   - document: what the app has opened to it.
+    ///   - secrets: the keys of which no value is shown.
+    package func opened(by document: SchemaDocument, secrets: Set<String>) -> RunningPage {
+        let entries = PageTree(document).pages.flatMap(\.specifiers)
+        let secrets = secrets.union(entries.compactMap { $0.isSecure ? $0.key : nil })
+        let properties = Set(document.schema.declarations.map(\.name))
+        let known = properties.union(entries.compactMap(\.key)).union(document.buttons)
+        return RunningPage(
+            hidden: hidden.intersection(known),
+            choices: choices.filter { properties.contains($0.key) && !secrets.contains($0.key) },
+            buttons: buttons.intersection(document.buttons))
+    }
+
     private static func texts(_ value: PropertyListValue?) -> Set<String>? {
         guard let value else { return [] }
         guard let entries = value.arrayValue else { return nil }
@@ -322,7 +338,7 @@ package enum RunningState: Sendable, Equatable {
     case notRunning
     /// It runs, and has not answered in time.
     case noAnswer
-    /// It is the app of another device.
+    /// It is the app of another device, whose daemon is not asked.
     case elsewhere
     /// The daemon does not know the question.
     case unknown
@@ -336,6 +352,21 @@ package enum RunningState: Sendable, Equatable {
         case "silent": self = .noAnswer
         default: self = .unknown
         }
+    }
+
+    /// Reads the name of the failure of a `settings-page`.
+    package init(refusedAs name: String) {
+        switch ControlFailureName(rawValue: name) {
+        case .notHere: self = .elsewhere
+        case .full, .unreachable: self = .noAnswer
+        default: self = .unknown
+        }
+    }
+
+    /// As ``RunningPage/opened(by:secrets:)``.
+    package func opened(by document: SchemaDocument, secrets: Set<String>) -> RunningState {
+        guard case .running(let page) = self else { return self }
+        return .running(page.opened(by: document, secrets: secrets))
     }
 
     package var body: PropertyListDictionary {

@@ -320,11 +320,12 @@ extension PageTree {
         return layout
     }
 
-    /// The pages as far as they show these keys: entries of other keys go, and child panes whose pages have none of the
-    /// keys left. Pages of the items of a list stay with the list.
-    package func keeping(_ isOpen: (String) -> Bool) -> PageTree {
+    /// The pages as far as a paired device may know them: other entries with a key go, and child panes whose pages have
+    /// no open entry left. Pages of the items of a list stay with the list.
+    /// - Parameter isOpen: whether the app opens an entry to the paired device.
+    package func keeping(_ isOpen: (Specifier) -> Bool) -> PageTree {
         let useful = usefulPages(isOpen)
-        let ofItems = itemPages(of: pages.flatMap(\.specifiers).filter { $0.key.map(isOpen) == true })
+        let ofItems = itemPages(of: pages.flatMap(\.specifiers).filter(isOpen))
         var kept = PageTree(device: device)
         kept.strings = strings
         // A layout of these pages has those that are named there.
@@ -332,7 +333,7 @@ extension PageTree {
         for page in pages where useful.contains(page.name) || ofItems.contains(page.name) {
             let specifiers = page.specifiers.filter { specifier in
                 if ofItems.contains(page.name) || specifier.kind == .group { return true }
-                if let key = specifier.key, specifier.kind != .childPane { return isOpen(key) }
+                if specifier.key != nil, specifier.kind != .childPane { return isOpen(specifier) }
                 return specifier.page.map { useful.contains($0) } ?? true
             }
             if (places[page.name] ?? 0) < paneCount { kept.paneCount += 1 }
@@ -342,15 +343,15 @@ extension PageTree {
         return kept
     }
 
-    /// The pages that have an open key, or lead to one that has.
-    private func usefulPages(_ isOpen: (String) -> Bool) -> Set<String> {
+    /// The pages that have an open entry, or lead to one that has.
+    private func usefulPages(_ isOpen: (Specifier) -> Bool) -> Set<String> {
         var useful: Set<String> = []
         var hasGrown = true
         while hasGrown {
             let more = pages.filter { page in
                 !useful.contains(page.name)
                     && page.specifiers.contains { specifier in
-                        specifier.key.map(isOpen) == true || specifier.page.map { useful.contains($0) } == true
+                        isOpen(specifier) || specifier.page.map { useful.contains($0) } == true
                     }
             }
             useful.formUnion(more.map(\.name))

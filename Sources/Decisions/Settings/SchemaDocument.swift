@@ -18,18 +18,24 @@ package struct SchemaDocument: Sendable {
     package let schema: SettingsSchema
     /// The pages that show them (Protocol/Pages.md); nil for an app without a bundle. It judges nothing.
     package let layout: PropertyListDictionary?
+    /// The keys of the buttons that a person on the paired primary may press (SCH-21).
+    package let buttons: Set<String>
 
     /// Writes the document of an app's declarations: equal declarations are equal bytes.
     /// - Parameters:
     ///   - layout: the pages; nil for none.
+    ///   - buttons: the keys of the buttons that the app opens to its paired primary.
     ///   - isForeign: the declarations are another program's, which alone judges its defaults and choices.
     package init(
-        writing declarations: [SettingDeclaration], layout: PropertyListDictionary? = nil, isForeign: Bool = false
+        writing declarations: [SettingDeclaration], layout: PropertyListDictionary? = nil, buttons: Set<String> = [],
+        isForeign: Bool = false
     ) throws(SchemaError) {
         guard declarations.count <= Self.propertyLimit else { throw SchemaError("", .tooMany(declarations.count)) }
         let rows = declarations.map { PropertyListValue.dictionary($0.schemaRow) }
         var root: PropertyListDictionary = ["v": 1, "properties": .array(rows)]
         root["layout"] = layout.map { .dictionary($0) }
+        if !buttons.isEmpty { root["buttons"] = .array(buttons.sorted().map { .string($0) }) }
+        self.buttons = try Self.buttons(root["buttons"])
         do {
             bytes = try PropertyListWriter.write(root)
         } catch {
@@ -53,6 +59,7 @@ package struct SchemaDocument: Sendable {
         guard root["v"]?.integerValue == 1 else { throw SchemaError("v", .expected("1")) }
         layout = root["layout"]?.dictionaryValue
         guard root["layout"] == nil || layout != nil else { throw SchemaError("layout", .expected("a dictionary")) }
+        buttons = try Self.buttons(root["buttons"])
         guard let rows = root["properties"]?.arrayValue else {
             throw SchemaError("properties", .expected("an array"))
         }
@@ -69,6 +76,15 @@ package struct SchemaDocument: Sendable {
         if let problem = schema.problems.first(where: \.endsJudgement) {
             throw SchemaError("properties", .problem(problem))
         }
+    }
+
+    private static func buttons(_ value: PropertyListValue?) throws(SchemaError) -> Set<String> {
+        guard let value else { return [] }
+        let keys = (value.arrayValue ?? []).compactMap(\.stringValue).filter { (1...256).contains($0.utf8.count) }
+        guard keys.count == value.arrayValue?.count, keys.count <= propertyLimit else {
+            throw SchemaError("buttons", .expected("an array of at most \(propertyLimit) keys of 1-256 bytes"))
+        }
+        return Set(keys)
     }
 }
 

@@ -163,9 +163,12 @@ extension Configuration {
 
     /// The schema for the daemon, with the defaults that `reset()` left; nil if it cannot be written, which is a
     /// mistake in the declaration.
-    package var announcedSchema: SchemaDocument? {
+    package var announcedSchema: SchemaDocument? { announcedSchema(opening: pageHooks.openButtons) }
+
+    /// - Parameter buttons: those that a person on the paired primary may press.
+    func announcedSchema(opening buttons: Set<String>) -> SchemaDocument? {
         do throws(SchemaError) {
-            return try carried(store.announced)
+            return try carried(store.announced, buttons)
         } catch {
             let problem = DeclarationProblem.notAnnounced(reason: error.description)
             problems.withLock { if !$0.contains(problem) { $0.append(problem) } }
@@ -176,20 +179,25 @@ extension Configuration {
     }
 
     /// The schema with the pages; without images, translations or pages where they do not fit, which is an event.
-    private func carried(_ declarations: [SettingDeclaration]) throws(SchemaError) -> SchemaDocument {
+    private func carried(
+        _ declarations: [SettingDeclaration], _ buttons: Set<String>
+    ) throws(SchemaError) -> SchemaDocument {
         let (tree, schema) = (pages.withLock(\.self), store.schema)
-        guard !tree.isEmpty else { return try SchemaDocument(writing: declarations) }
+        guard !tree.isEmpty else { return try SchemaDocument(writing: declarations, buttons: buttons) }
         let open = declarations.withoutSecrets(of: tree)
         // Parts that do not fit are left out: first the images, then the translations.
         for (hasStrings, hasImages) in [(true, true), (true, false), (false, false)] {
             let layout = tree.layout(for: schema, hasStrings: hasStrings, hasImages: hasImages)
-            guard let document = try? SchemaDocument(writing: open, layout: layout) else { continue }
+            guard let document = try? SchemaDocument(writing: open, layout: layout, buttons: buttons) else {
+                continue
+            }
             if !hasImages, !tree.images.isEmpty { report(.notCarried("images")) }
             if !hasStrings { report(.notCarried("translations")) }
             return document
         }
         report(.notCarried("pages"))
-        return try SchemaDocument(writing: declarations.withoutSecrets(of: tree, hasPages: false))
+        return try SchemaDocument(
+            writing: declarations.withoutSecrets(of: tree, hasPages: false), buttons: buttons)
     }
 
     private func report(_ problem: SettingsBundleProblem) {

@@ -57,10 +57,10 @@ extension Configuration {
             RememberedHome(application: application, daemon: session.core.settings.daemon, in: folder)
         }
         let mirror = mirror(on: session)
-        let schema = announcedSchema.map {
+        let hooks = pageHooks
+        let schema = announcedSchema(opening: hooks.openButtons).map {
             InstalledConfiguration.Schema(digest: SHA256.digest($0.bytes), document: $0.bytes)
         }
-        let hooks = pageHooks
         let runner = runner(hooks)
         try session.core.install(
             InstalledConfiguration(

@@ -53,7 +53,9 @@ public struct PageHooks: Sendable {
     /// - Parameters:
     ///   - key: the `Key` of the button's entry; it need not be a property.
     ///   - action: called once for each press.
-    public mutating func onPress(of key: String, _ action: @escaping @Sendable () async -> Press) {
+    public mutating func onPress(
+        of key: String, access: SettingAccess = .user, _ action: @escaping @Sendable () async -> Press
+    ) {
         presses[key] = action
     }
 
@@ -70,6 +72,8 @@ public struct PageHooks: Sendable {
     /// Offers choices of the moment in the place of the page's. The declaration still judges what is chosen, so the
     /// entry needs no `Values`, or all that can ever be offered. InAppSettingsKit's `valuesForSpecifier:` and
     /// `titlesForSpecifier:`.
+    /// The keys of the buttons that the paired primary may press, too.
+    private(set) var openButtons: Set<String> = []
     /// - Parameters:
     ///   - name: the name of the property.
     ///   - choices: called for each page that is made, whichever it is.
@@ -81,9 +85,12 @@ public struct PageHooks: Sendable {
     /// values alone decide, `TandemVisibleWhen` in the page says it also while the app does not run.
     /// - Parameter keys: called for each page that is made.
     public mutating func hiddenKeys(_ keys: @escaping @Sendable () async -> Set<String>) { hidden = keys }
+    ///   - access: ``SettingAccess/counterpart`` opens the button to a person on the paired primary, as it opens a
+    ///     property. Otherwise it is pressed on this device alone.
 
     /// The kinds of questions that the app registers.
     var questions: [String] {
+        if access == .counterpart { openButtons.insert(key) } else { openButtons.remove(key) }
         var kinds: [PageQuestion.Kind] = []
         if !presses.isEmpty || !choices.isEmpty || hidden != nil { kinds.append(.page) }
         if !presses.isEmpty { kinds.append(.press) }

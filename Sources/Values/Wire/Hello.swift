@@ -74,6 +74,8 @@ package enum Capability: String, Sendable, Hashable, CaseIterable {
     case chain
     /// Requests about settings are answered (SES-72).
     case edits
+    /// Questions to a running app about its pages are passed on (SES-82).
+    case pageQuestions
     /// Settings are mirrored (SES-76).
     case settings
 }

@@ -173,6 +173,13 @@ import Testing
             announced.reload = { [weak self] in self?.reloads.append($0) }
         }
 
+        /// The link is ready.
+        func link(
+            knowing capabilities: Set<Capability> = [.edits, .pageQuestions], _ send: @escaping (Envelope) -> Void
+        ) throws {
+            remote.opened(pairing, try #require(RemoteSettings.Scope(capabilities)), send: send)
+        }
+
         func run() {
             for _ in 0..<4 {
                 scheduler.run()
@@ -212,7 +219,7 @@ import Testing
     func silence() throws {
         let end = try OneEnd(as: .primary)
         var sent: [Envelope] = []
-        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.link { sent.append($0) }
         var names: [String?] = []
         end.ask { if case .failure(let failure) = $0 { names.append(failure.name) } }
         end.scheduler.advance(by: .milliseconds(29_999))
@@ -324,7 +331,7 @@ import Testing
         var sent: [Envelope] = []
         var results: [Result<PropertyListDictionary, ControlFailure>] = []
         #expect(!end.remote.receive(Envelope(.query), from: end.pairing), "no link")
-        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.link { sent.append($0) }
         end.ask { results.append($0) }
         let query = try SettingsQueryFrame(try #require(sent.first))
         let other = SettingsQueryFrame(.settingsGet, id: .random(), app: end.app, pairing: end.pairing, body: [:])
@@ -344,6 +351,37 @@ import Testing
         #expect(try SettingsAnswerFrame(try #require(sent.last)).name == "wrong-role")
     }
 
+    @Test("SES-82, CTL-58: a device that does not know questions about pages is not asked, and is answered none")
+    func older() throws {
+        let asking = try OneEnd(as: .primary)
+        let asked = try OneEnd(as: .secondary, with: document)
+        var sent: [Envelope] = []
+        var names: [String?] = []
+        try asking.link(knowing: [.edits]) { sent.append($0) }
+        for command in [ControlName.settingsPress, .settingsPage] {
+            asking.ask(command, ["key": "test"]) { if case .failure(let failure) = $0 { names.append(failure.name) } }
+        }
+        #expect(names == ["not-here", "not-here"] && sent.isEmpty)
+        try asked.link(knowing: [.edits]) { sent.append($0) }
+        for command in [ControlName.settingsPress, .settingsPage] { try asked.query(command, ["key": "test"]) }
+        #expect(try sent.map { try SettingsAnswerFrame($0).name } == ["unknown-command", "unknown-command"])
+        #expect(RemoteSettings.Scope([.pageQuestions]) == nil)
+    }
+
+    @Test("SES-82, LIM-118: four questions to apps are open on a link, beside another request, and the next is full")
+    func questions() throws {
+        let end = try OneEnd(as: .primary)
+        var sent: [Envelope] = []
+        var names: [String?] = []
+        try end.link { sent.append($0) }
+        for command in [ControlName.settingsPage, .settingsPress, .settingsPage, .settingsPress, .settingsPage] {
+            end.ask(command, ["key": "test"]) { if case .failure(let failure) = $0 { names.append(failure.name) } }
+        }
+        #expect(names == ["full"] && sent.count == 4)
+        end.ask { _ in }
+        #expect(names == ["full"] && sent.count == 5)
+    }
+
     // MARK: schemas that travel
 
     private var opened: SchemaDocument {
@@ -359,7 +397,7 @@ import Testing
         end.digest = digest
         var sent: [Envelope] = []
         var results: [PropertyListDictionary] = []
-        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.link { sent.append($0) }
         let commands = { try sent.map { try SettingsQueryFrame($0).command } }
         end.ask { results.append((try? $0.get()) ?? [:]) }
         #expect(try commands() == ["settings-schema"])
@@ -398,7 +436,7 @@ import Testing
         var sent: [Envelope] = []
         var names: [String?] = []
         end.digest = SHA256.digest([1])
-        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.link { sent.append($0) }
         for body: PropertyListDictionary in [["schema": .data([1])], ["schema": 7]] {
             end.ask { if case .failure(let failure) = $0 { names.append(failure.name) } }
             try end.answer(try #require(sent.last), body)
@@ -466,12 +504,12 @@ import Testing
     func pace() throws {
         let end = try OneEnd(as: .secondary, with: document)
         var sent: [Envelope] = []
-        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.link { sent.append($0) }
         for number in 0..<17 { try end.query(.settingsSet, ["values": ["name": .string("\(number)")]]) }
         #expect(sent.count == 16)
         // A new link begins no burst.
         end.remote.closed(end.pairing)
-        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.link { sent.append($0) }
         try end.query(.settingsReset, [:])
         try end.query(.settingsGet, [:])
         #expect(try sent.map { try SettingsAnswerFrame($0).name }.suffix(2) == [nil, "full"])
@@ -487,7 +525,7 @@ import Testing
     func malformed() throws {
         let end = try OneEnd(as: .secondary, with: document)
         var sent: [Envelope] = []
-        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.link { sent.append($0) }
         try end.query(.settingsSet, ["values": ["name": "hall"]])
         let bodies: [PropertyListDictionary] = [["keys": "name"], ["keys": ["name", 1]]]
         for body in bodies { try end.query(.settingsReset, body) }
@@ -502,7 +540,7 @@ import Testing
     @Test("SCH-15: of many edits the app reads its files once, and once more after that for all that came meanwhile")
     func reloads() throws {
         let end = try OneEnd(as: .secondary, with: document)
-        end.remote.opened(end.pairing) { _ in }
+        try end.link { _ in }
         for number in 0..<5 { try end.query(.settingsSet, ["values": ["name": .string("\(number)")]]) }
         #expect(end.reloads.count == 1)
         end.reloads[0]()
@@ -535,7 +573,7 @@ import Testing
     func waiters() throws {
         let end = try OneEnd(as: .secondary, with: document)
         var sent: [Envelope] = []
-        end.remote.opened(end.pairing) { sent.append($0) }
+        try end.link { sent.append($0) }
         for _ in 0..<5 { try end.query(.settingsGet, ["after": 1, "wait": 60_000]) }
         #expect(try sent.map { try SettingsAnswerFrame($0).name } == ["full"])
         end.scheduler.advance(by: .seconds(20))
@@ -544,7 +582,7 @@ import Testing
         let asking = try OneEnd(as: .primary)
         var asked: [Envelope] = []
         var names: [String?] = []
-        asking.remote.opened(asking.pairing) { asked.append($0) }
+        try asking.link { asked.append($0) }
         for _ in 0..<5 {
             asking.ask(.settingsGet, ["after": 1, "wait": 60_000]) {
                 if case .failure(let failure) = $0 { names.append(failure.name) }

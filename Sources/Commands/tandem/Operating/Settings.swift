@@ -180,10 +180,13 @@ extension Subcommand {
 
     static let settingsPress = Subcommand(
         path: ["settings", "press"], summary: "press a button of a running app's pages",
-        operands: [.required("KEY")], options: [.device, .application.required, .json],
+        operands: [.required("KEY")], options: [.device, .secondary, .application.required, .json],
         notes:
             "'settings pages' shows the buttons that can be pressed, with their keys. The command prints the app's answer.",
-        examples: ["settings press --app org.example.lamp test"]
+        examples: [
+            "settings press --app org.example.lamp test",
+            "settings press --app org.example.lamp --secondary kiosk test",
+        ]
     ) { arguments, console in
         let key = PropertyListValue.string(arguments.operands[0])
         let answer = try arguments.ask(.settingsPress, try arguments.settings(["key": key]))

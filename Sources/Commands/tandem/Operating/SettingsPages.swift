@@ -63,7 +63,7 @@ extension Arguments {
     /// The running app behind its pages, as far as the daemon can ask it.
     func runningState() throws -> RunningState {
         do { return RunningState(try ask(.settingsPage, try settings([:]))) } catch ControlError.refused(let name, _) {
-            return name == ControlFailureName.notHere.rawValue ? .elsewhere : .unknown
+            return RunningState(refusedAs: name)
         }
     }
 

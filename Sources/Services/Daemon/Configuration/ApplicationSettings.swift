@@ -12,6 +12,7 @@ import TandemPages
 import TandemPropertyList
 import TandemReactor
 import TandemSettings
+import TandemWire
 
 /// The one that a request about settings is counted for.
 enum SettingsPayer: Hashable, Sendable {
@@ -267,27 +268,26 @@ final class ApplicationSettings {
 
     // MARK: the running app
 
-    /// A person presses a button; nil if the app's answer is none.
+    /// A person presses a button; returns the body of the result (CTL-58).
     func press(
         _ key: String, of app: ApplicationIdentifier, by editor: SettingsEditor
-    ) async throws(PageQuestionFailure) -> PressAnswer? {
-        var outcome: String?
-        defer {
-            if let outcome {
-                let fields: [LogField] = [
-                    .text("app", "\(app)"), .outside("key", key), .text("outcome", outcome),
-                ]
-                device.log(LogEvent(.info, "button pressed", fields: fields + editor.fields), editor.payer)
-            }
-        }
+    ) async throws(ControlFailure) -> PropertyListDictionary {
+        let answer: PressAnswer?
         do throws(PageQuestionFailure) {
-            let answer = PressAnswer(try await device.questions.ask(.press(key), of: app, for: editor.payer))
-            outcome = answer?.word ?? "no answer"
-            return answer
+            answer = PressAnswer(try await device.questions.ask(.press(key), of: app, for: editor.payer))
         } catch {
-            // The others have not reached the app.
-            if error == .noAnswer || error == .wrongAnswer { outcome = "no answer" }
-            throw error
+            // Any other failure means that the question has not reached the app, which otherwise may have done it.
+            guard error == .noAnswer || error == .wrongAnswer else { throw ControlFailure(error) }
+            answer = nil
+        }
+        let outcome = answer?.word ?? ControlFailureName.noAnswer.rawValue
+        let fields: [LogField] = [.text("app", "\(app)"), .outside("key", key), .text("outcome", outcome)]
+        device.log(LogEvent(.info, "button pressed", fields: fields + editor.fields), editor.payer)
+        switch answer {
+        case .done(let text?): return [BodyKey.text: .string(text)]
+        case .done(nil): return [:]
+        case .refused(let text): throw ControlFailure(.refused, text.isEmpty ? "the app does not do it" : text)
+        case nil: throw ControlFailure(PageQuestionFailure.noAnswer)
         }
     }
 

@@ -6,6 +6,7 @@ import TandemBase
 import TandemPages
 import TandemPropertyList
 import TandemReactor
+import TandemWire
 
 /// Why an app has not answered a question.
 enum PageQuestionFailure: Error, Equatable {
@@ -108,6 +109,18 @@ final class PageQuestions {
         case .notConnected: throw .notRunning
         case .failed: throw .wrongAnswer
         case .disconnected, .expired: throw .noAnswer
+        }
+    }
+}
+
+extension ControlFailure {
+    /// The failure of a question to a running app.
+    init(_ failure: PageQuestionFailure) {
+        switch failure {
+        case .notRunning: self.init(.notRunning, failure.description)
+        case .notAsked: self.init(.notFound, failure.description)
+        case .busy: self.init(.full, failure.description)
+        case .noAnswer, .wrongAnswer: self.init(.noAnswer, failure.description)
         }
     }
 }

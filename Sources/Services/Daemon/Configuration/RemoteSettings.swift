@@ -1,6 +1,6 @@
 // Requests about the settings of apps on paired devices (SES-72): a primary asks over the link, and the secondary
 // answers for what its apps have opened to the paired device. A primary keeps the schemas by digest, so that an answer
-// has values only. Edits have a pace, and each link has few requests at a time in each direction.
+// has values only. Edits, presses and pages have a pace, and each link has few requests at a time in each direction.
 
 import TandemBase
 import TandemPages
@@ -21,6 +21,54 @@ final class RemoteSettings {
         let schema: (UniqueIdentifier, ApplicationIdentifier) -> [UInt8]?
     }
 
+    /// The requests that both ends of a link know.
+    struct Scope {
+        /// Whether a running app is asked about its pages, too (SES-82).
+        let hasPages: Bool
+
+        /// nil for none.
+        init?(_ capabilities: Set<Capability>) {
+            guard capabilities.contains(.edits) else { return nil }
+            hasPages = capabilities.contains(.pageQuestions)
+        }
+    }
+
+    /// A request by the places that it takes on a link.
+    private struct RequestKind {
+        enum Sort {
+            case prompt
+            /// Waits for a change.
+            case waiting
+            /// Asks the running app.
+            case question
+        }
+
+        let app: ApplicationIdentifier
+        let sort: Sort
+
+        init(_ app: ApplicationIdentifier, _ command: ControlName?, _ body: PropertyListDictionary) {
+            self.app = app
+            sort =
+                switch command {
+                case .settingsPress, .settingsPage: .question
+                default: body["wait"] == nil ? .prompt : .waiting
+                }
+        }
+
+        /// Whether there may be this one beside others (LIM-118). Of prompt ones there is one about each app, so that an
+        /// app that keeps its own waiting keeps no other.
+        func hasRoom(beside open: some Sequence<RequestKind>) -> Bool {
+            let alike = open.filter { $0.sort == sort }
+            return alike.count < 4 && (sort != .prompt || !alike.contains { $0.app == app })
+        }
+    }
+
+    /// The places of a primary's edits and presses, and of its looks at pages.
+    private struct Paces {
+        var edits = EditPace()
+        var pages = EditPace()
+    }
+
     /// A link's request that waits for its answer.
     private struct Question {
         let id: UniqueIdentifier
@@ -29,27 +77,11 @@ final class RemoteSettings {
     }
 
     private struct Path {
+        let scope: Scope
         let send: (Envelope) -> Void
         var questions: [Question] = []
         /// The requests of the other device that are being answered.
         var answering: [UniqueIdentifier: RequestKind] = [:]
-    }
-
-    private struct RequestKind {
-        let app: ApplicationIdentifier
-        /// Whether it waits for a change.
-        let waits: Bool
-
-        init(_ app: ApplicationIdentifier, _ body: PropertyListDictionary) {
-            (self.app, waits) = (app, body["wait"] != nil)
-        }
-
-        /// Whether there may be this one beside others (LIM-118): one about each app, so that an app that keeps its own
-        /// waiting keeps no other.
-        func hasRoom(beside open: some Sequence<RequestKind>) -> Bool {
-            let alike = open.filter { $0.waits == waits }
-            return alike.count < 4 && (waits || !alike.contains { $0.app == app })
-        }
     }
 
     /// A primary waits for an answer as long as this (LIM-105).
@@ -63,8 +95,8 @@ final class RemoteSettings {
     private let device: Surroundings
     private let scheduler: any Scheduler
     private var links: [UniqueIdentifier: Path] = [:]
-    /// Of the primaries that have edited. A link that is made again begins no burst.
-    private var paces: [UniqueIdentifier: EditPace] = [:]
+    /// Of the primaries that have edited, or looked at pages. A link that is made again begins no burst.
+    private var paces: [UniqueIdentifier: Paces] = [:]
     private var schemas = SchemaCache()
 
     init(_ settings: ApplicationSettings, device: Surroundings, scheduler: any Scheduler) {
@@ -76,9 +108,9 @@ final class RemoteSettings {
     // MARK: links
 
     /// A link of which both ends know these requests is ready.
-    func opened(_ pairing: UniqueIdentifier, send: @escaping (Envelope) -> Void) {
+    func opened(_ pairing: UniqueIdentifier, _ scope: Scope, send: @escaping (Envelope) -> Void) {
         closed(pairing)
-        links[pairing] = Path(send: send)
+        links[pairing] = Path(scope: scope, send: send)
     }
 
     /// The link is gone, if there was one.
@@ -156,7 +188,10 @@ final class RemoteSettings {
         guard let link = links[pairing] else {
             throw ControlFailure(.unreachable, "the device has no link now, or does not know requests about settings")
         }
-        let kind = RequestKind(app, body)
+        let kind = RequestKind(app, command, body)
+        guard kind.sort != .question || link.scope.hasPages else {
+            throw ControlFailure(.notHere, "the app runs on another device, whose daemon does not ask it for others")
+        }
         guard kind.hasRoom(beside: link.questions.map(\.kind)) else {
             throw ControlFailure(.full, "another request to the device is open")
         }
@@ -186,7 +221,7 @@ final class RemoteSettings {
     private func answer(_ query: SettingsQueryFrame) async {
         let pairing = query.pairing
         guard let link = links[pairing] else { return }
-        let kind = RequestKind(query.app, query.body)
+        let kind = RequestKind(query.app, ControlName(rawValue: query.command), query.body)
         guard kind.hasRoom(beside: link.answering.values), link.answering[query.id] == nil else {
             return send(.failure(ControlFailure(.full, "another request is open")), to: query, link.send)
         }
@@ -227,22 +262,18 @@ final class RemoteSettings {
             case .settingsSchema:
                 return try await settings.state(of: query.app, for: .pairing(query.pairing)).schemaBody
             case .settingsSet, .settingsReset:
-                guard let edit else { break }
-                try await awaitTurn(of: query.pairing)
-                // The link may have ended meanwhile, or the pairing, and its edits with it.
-                guard links[query.pairing]?.answering[query.id] != nil, device.role(query.pairing) == .secondary
-                else { break }
+                guard let edit, try await awaitTurn(\.edits, query) else { break }
                 return try await change(edit, query)
+            case .settingsPage where hasPages(query): return try await page(query)
             default: break
             }
-        } catch .file {
-            // Its text has paths of this device.
-            throw ControlFailure(.store, "the device cannot read or write the app's settings")
-        } catch {
-            throw ControlFailure(error)
-        }
+        } catch { throw ControlFailure(remote: error) }
+        if ControlName(rawValue: query.command) == .settingsPress, hasPages(query) { return try await press(query) }
         throw ControlFailure(.unknownCommand, "this device does not know the request")
     }
+
+    /// An end uses only what both ends know.
+    private func hasPages(_ query: SettingsQueryFrame) -> Bool { links[query.pairing]?.scope.hasPages == true }
 
     private func checkPrimary(_ pairing: UniqueIdentifier) throws(ControlFailure) {
         guard device.role(pairing) == .secondary else {
@@ -250,10 +281,48 @@ final class RemoteSettings {
         }
     }
 
-    /// An edit costs this device more than it costs the primary (LIM-116).
-    private func awaitTurn(of pairing: UniqueIdentifier) async throws(SettingsFailure) {
-        guard let wait = paces[pairing, default: EditPace()].wait(at: scheduler.now) else { throw .busy }
+    /// An edit, a press and a page cost this device more than they cost the primary (LIM-116).
+    /// - Returns: whether the request still counts: the link may have ended meanwhile, or the pairing, and its edits
+    ///   with it.
+    private func awaitTurn(
+        _ pace: WritableKeyPath<Paces, EditPace>, _ query: SettingsQueryFrame
+    ) async throws(SettingsFailure) -> Bool {
+        let now = scheduler.now
+        guard let wait = paces[query.pairing, default: Paces()][keyPath: pace].wait(at: now) else { throw .busy }
         if wait > .zero { await scheduler.sleep(for: wait) }
+        return links[query.pairing]?.answering[query.id] != nil && device.role(query.pairing) == .secondary
+    }
+
+    // MARK: the running app
+
+    /// The app's decisions about its pages, as far as it has opened them (PAG-30). An app that has opened nothing is
+    /// not asked.
+    private func page(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> PropertyListDictionary {
+        _ = try await awaitTurn(\.pages, query)
+        let payer = SettingsPayer.pairing(query.pairing)
+        let open = try await settings.state(of: query.app, for: payer)
+        let running = await settings.runningState(of: query.app, for: payer)
+        return running.opened(by: open.document, secrets: open.secrets).body
+    }
+
+    /// Presses a button that the app has opened. One that it has not, and one that is none, have the same answer.
+    private func press(_ query: SettingsQueryFrame) async throws(ControlFailure) -> PropertyListDictionary {
+        let key: String
+        do throws(WireError) { key = try BodyFields(query.body).buttonKey() } catch {
+            throw ControlFailure(.badRequest, error.description)
+        }
+        let isOpen: Bool
+        do throws(SettingsFailure) {
+            let isStill = try await awaitTurn(\.edits, query)
+            let document = try await settings.state(of: query.app, for: .pairing(query.pairing)).document
+            isOpen = isStill && document.buttons.contains(key)
+        } catch { throw ControlFailure(remote: error) }
+        guard isOpen else { throw ControlFailure(.notHere, "the app has opened no such button to its primary") }
+        return try await settings.press(key, of: query.app, by: editor(query))
+    }
+
+    private func editor(_ query: SettingsQueryFrame) -> SettingsEditor {
+        .primary(query.pairing, name: device.name(query.pairing))
     }
 
     private func rows(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> PropertyListDictionary {
@@ -272,7 +341,7 @@ final class RemoteSettings {
     private func change(_ edit: SettingsEdit, _ query: SettingsQueryFrame) async throws(SettingsFailure)
         -> PropertyListDictionary
     {
-        let editor = SettingsEditor.primary(query.pairing, name: device.name(query.pairing))
+        let editor = editor(query)
         switch edit {
         case .set(let change):
             // The edits of a pairing that has ended are taken back by then.
@@ -306,8 +375,15 @@ enum SettingsEdit {
             }
         } catch { throw ControlFailure(.badRequest, error.description) }
     }
+}
 
-    /// The values of a body, and the keys that it sets to nothing.
+extension BodyFields {
+    /// The key of a press (CTL-58).
+    func buttonKey() throws(WireError) -> String {
+        try required("key", "a key of 1-256 bytes") { value in
+            value.stringValue.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
+        }
+    }
 }
 
 /// The values of a `settings-set` (CTL-40).
@@ -342,6 +418,16 @@ struct SettingsChange {
 }
 
 extension ControlFailure {
+    /// The failure of a paired device's request.
+    fileprivate init(remote failure: SettingsFailure) {
+        if case .file = failure {
+            // Its text has paths of this device.
+            self.init(.store, "the device cannot read or write the app's settings")
+        } else {
+            self.init(failure)
+        }
+    }
+
     /// The failure of a request about settings.
     init(_ failure: SettingsFailure) {
         let text = failure.description

@@ -41,6 +41,8 @@ struct SettingsState: Sendable {
     let document: SchemaDocument
     let edits: SettingEdits
     let signed: PropertyListDictionary
+    /// The keys of secrets, and of lists with secrets in their items.
+    let secrets: Set<String>
     /// A row for each property, without the names of those who have edited. Made beside the loop, with its marks.
     let declaredRows: [PropertyListDictionary]
 
@@ -60,6 +62,7 @@ struct SettingsState: Sendable {
         _ code: @escaping SecretMarks.Code, _ secrets: [String: ListSecrets]
     ) {
         (self.document, self.edits, self.signed) = (document, edits, signed)
+        self.secrets = Set(document.schema.declarations.filter(\.isSecret).map(\.name)).union(secrets.keys)
         declaredRows = document.schema.declarations.map { declaration in
             let (name, list) = (declaration.name, secrets[declaration.name])
             return Self.row(declaration, signed[name], edits[name], edits.choices.lists[name], list, code)
@@ -201,14 +204,20 @@ extension SchemaDocument {
         Set(schema.declarations.filter(\.isSecret).map(\.name)).union(listSecrets.keys)
     }
 
-    /// The document as the paired device may know it: of the properties that it may edit; nil if there are none.
+    /// The document as the paired device may know it: of the properties that it may edit, and the buttons that it may
+    /// press; nil if there are none.
     var forCounterpart: SchemaDocument? {
         let open = schema.declarations.filter { $0.access == .counterpart }
-        guard !open.isEmpty else { return nil }
+        guard !open.isEmpty || !buttons.isEmpty else { return nil }
         let schema = SettingsSchema(open, isForeign: true)
-        guard let layout else { return try? SchemaDocument(writing: open, isForeign: true) }
+        guard let layout else { return try? SchemaDocument(writing: open, buttons: buttons, isForeign: true) }
         let tree = PageTree(layout: layout)
-        let pages = tree.keeping { schema.place(of: $0) != nil }.layout(for: schema)
-        return try? SchemaDocument(writing: open.withoutSecrets(of: tree), layout: pages, isForeign: true)
+        let pages = tree.keeping { specifier in
+            guard let key = specifier.key else { return false }
+            return schema.place(of: key) != nil || (specifier.kind == .button && buttons.contains(key))
+        }
+        return try? SchemaDocument(
+            writing: open.withoutSecrets(of: tree), layout: pages.layout(for: schema), buttons: buttons,
+            isForeign: true)
     }
 }

@@ -74,17 +74,17 @@ final class DeviceRouter {
     ///   - isSameRun: whether the same run of the peer's daemon had the last path.
     ///   - readsTrials: whether both ends know reports of the second form (CFG-67).
     ///   - carries: whether both ends know carriers (CFG-100).
-    ///   - asksSettings: whether both ends know requests about settings (SES-72).
+    ///   - scope: the requests about settings that both ends know (SES-72); nil for none.
     func open(
         _ pairing: UniqueIdentifier, over path: any PeerPath, port: RelayPort? = nil,
         received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] = [],
         channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false, readsTrials: Bool = true,
-        carries: Bool = false, asksSettings: Bool = false
+        carries: Bool = false, settings scope: RemoteSettings.Scope? = nil
     ) {
         peers[pairing] = Peer(path: path, port: port)
         delivery.linkOpened(pairing, received: received, channels: channels, isSameRun: isSameRun)
         configuration?.linked(pairing, readsTrials: readsTrials, carries: carries)
-        if asksSettings { settings?.opened(pairing) { path.send($0) } }
+        if let scope { settings?.opened(pairing, scope) { path.send($0) } }
     }
 
     /// The path is gone.

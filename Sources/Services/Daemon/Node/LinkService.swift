@@ -203,7 +203,7 @@ extension LinkService: LinkHost {
             isSameRun: peerRuns.updateValue(link.peer.instance, forKey: link.pairing) == link.peer.instance,
             readsTrials: link.agreement.capabilities.contains(.trial),
             carries: link.agreement.capabilities.contains(.chain),
-            asksSettings: link.agreement.capabilities.contains(.edits))
+            settings: RemoteSettings.Scope(link.agreement.capabilities))
     }
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {

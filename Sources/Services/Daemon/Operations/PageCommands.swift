@@ -1,5 +1,5 @@
-// The control commands that ask a running app about its pages (CTL-58, CTL-59). They are for apps of this device: an
-// app opens properties to its paired device, and no buttons.
+// The control commands that ask a running app about its pages (CTL-58, CTL-59): one of this device, or through a
+// primary one of a secondary, as far as the app has opened its pages.
 
 import TandemPages
 import TandemPropertyList
@@ -14,25 +14,13 @@ struct SettingsPressCommand: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         self.request = try SettingsRequest(request)
-        key = try request.fields.required("key", "a key of 1-256 bytes") { value in
-            value.stringValue.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
-        }
+        key = try request.fields.buttonKey()
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        try request.checkHere(on: node)
-        let answer: PressAnswer?
-        do throws(PageQuestionFailure) {
-            answer = try await node.settings.press(key, of: request.app, by: request.editor)
-        } catch {
-            throw ControlFailure(error)
-        }
-        switch answer {
-        case .done(let text?): return [BodyKey.text: .string(text)]
-        case .done(nil): return [:]
-        case .refused(let text): throw ControlFailure(.refused, text.isEmpty ? "the app does not do it" : text)
-        case nil: throw ControlFailure(PageQuestionFailure.wrongAnswer)
-        }
+        if let answer = try await request.forward(.settingsPress, ["key": .string(key)], on: node) { return answer }
+        try request.checkAllowed(on: node)
+        return try await node.settings.press(key, of: request.app, by: request.editor)
     }
 }
 
@@ -45,22 +33,11 @@ struct SettingsPageCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) { self.request = try SettingsRequest(request) }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        try request.checkHere(on: node)
+        if let answer = try await request.forward(.settingsPage, [:], on: node) { return answer }
+        try request.checkAllowed(on: node)
         let state = await node.settings.runningState(of: request.app, for: request.editor.payer)
         // The operator may have given the app to another user meanwhile.
-        try request.checkHere(on: node)
+        try request.checkAllowed(on: node)
         return state.body
-    }
-}
-
-extension ControlFailure {
-    /// The failure of a question to a running app.
-    init(_ failure: PageQuestionFailure) {
-        switch failure {
-        case .notRunning: self.init(.notRunning, failure.description)
-        case .notAsked: self.init(.notFound, failure.description)
-        case .busy: self.init(.full, failure.description)
-        case .noAnswer, .wrongAnswer: self.init(.noAnswer, failure.description)
-        }
     }
 }

@@ -28,14 +28,23 @@ struct SettingsRequest {
     /// Whether the caller may use the app's settings now.
     func isAllowed(on node: Node) -> Bool { isPrivileged || node.local.owner(of: app) == caller.user }
 
-    /// Only an app of this device can be asked itself, by those who may edit its settings.
-    func checkHere(on node: Node) throws(ControlFailure) {
-        guard !isRemote else {
-            throw ControlFailure(.notHere, "the app runs on another device, which this one does not ask for it")
-        }
+    func checkAllowed(on node: Node) throws(ControlFailure) {
         guard isAllowed(on: node) else {
             throw ControlFailure(.notAllowed, "the app is another user's, or nobody's")
         }
+    }
+
+    /// Asks the secondary that the request is for, which the operator alone may do.
+    /// - Returns: nil if the request is for an app of this device.
+    func forward(
+        _ command: ControlName, _ body: PropertyListDictionary, on node: Node
+    ) async throws(ControlFailure) -> PropertyListDictionary? {
+        guard isRemote else { return nil }
+        guard isPrivileged else {
+            throw ControlFailure(.notAllowed, "only the daemon's own user and root may ask a secondary")
+        }
+        let record = try secondary.record(in: node.pairings)
+        return try await node.remoteSettings.perform(command, body, of: app, at: record.pairing)
     }
 
     /// Runs the request for a user who may edit the app's settings; at a secondary for the operator alone.
@@ -44,16 +53,8 @@ struct SettingsRequest {
         on node: Node, remote: (command: ControlName, body: PropertyListDictionary),
         _ body: (ApplicationSettings) async throws(SettingsFailure) -> PropertyListDictionary
     ) async throws(ControlFailure) -> PropertyListDictionary {
-        if !secondary.isAbsent {
-            guard isPrivileged else {
-                throw ControlFailure(.notAllowed, "only the daemon's own user and root may ask a secondary")
-            }
-            let record = try secondary.record(in: node.pairings)
-            return try await node.remoteSettings.perform(remote.command, remote.body, of: app, at: record.pairing)
-        }
-        guard isAllowed(on: node) else {
-            throw ControlFailure(.notAllowed, "the app is another user's, or nobody's")
-        }
+        if let answer = try await forward(remote.command, remote.body, on: node) { return answer }
+        try checkAllowed(on: node)
         do throws(SettingsFailure) { return try await body(node.settings) } catch { throw ControlFailure(error) }
     }
 }

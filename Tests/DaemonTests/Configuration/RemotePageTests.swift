@@ -1,0 +1,208 @@
+// Pages of a running app on a secondary, through its primary: the buttons that the app has opened, and its decisions of
+// the moment as far as they are about what it has opened. Everything else is as if the app had no other.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPages
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSettings
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct RemotePageTests {
+    private let nodes: TwoNodes
+    private let document: SchemaDocument
+
+    private static let entries = [
+        Specifier(.group, ["Key": "night", "Title": "Night"]),
+        Specifier(.slider, ["Key": "volume", "Title": "Volume"]),
+        Specifier(.textField, ["Key": "closed", "Title": "Closed"]),
+        Specifier(.textField, ["Key": "pin", "Title": "PIN", "IsSecure": true]),
+        Specifier(.button, ["Key": "test", "Title": "Test"]), Specifier(.button, ["Key": "erase", "Title": "Erase"]),
+    ]
+
+    init() throws {
+        nodes = try TwoNodes()
+        let declarations = [
+            SettingDeclaration(
+                name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(0...100),
+                access: .counterpart, initialValue: .integer(7)),
+            SettingDeclaration(
+                name: "closed", type: .string, editor: .edit, summary: "", initialValue: .string("")),
+            SettingDeclaration(
+                name: "pin", type: .string, editor: .edit, summary: "", access: .counterpart,
+                initialValue: .string("")),
+            SettingDeclaration(
+                name: "token", type: .string, editor: .edit, summary: "", isSecret: true, access: .counterpart,
+                initialValue: .string("")),
+        ]
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            name == PageTree.root ? ["PreferenceSpecifiers": .array(Self.entries.map { .dictionary($0.entries) })] : nil
+        }
+        document = try SchemaDocument(
+            writing: declarations, layout: tree.layout(for: SettingsSchema(declarations)), buttons: ["test", "pin"])
+    }
+
+    /// The app on the secondary, with a link to the primary.
+    private func startApp(_ document: SchemaDocument? = nil) throws -> Client {
+        let document = document ?? self.document
+        try nodes.pair()
+        let questions = try #require(ProvidedNames(PageQuestion.Kind.allCases.map(\.rawValue)))
+        let app = try nodes.startApp(
+            at: .secondary, .init(schema: SHA256.digest(document.bytes), questions: questions))
+        try nodes.bring(document.bytes, from: app)
+        return app
+    }
+
+    private func body(_ more: PropertyListDictionary) -> PropertyListDictionary {
+        var body = more
+        body["app"] = .string(nodes.app.description)
+        body["who"] = "the secondary"
+        return body
+    }
+
+    private func ask(_ command: String, _ more: PropertyListDictionary = [:]) -> ControlAnswer {
+        nodes.ask(nodes.primary, command, body(more))
+    }
+
+    private var presses: [String] {
+        nodes.notes.filter { "\($0.message)" == "button pressed" }.map { "\($0)" }
+    }
+
+    // MARK: presses
+
+    @Test("SES-82, CTL-58, THR-151: a primary presses what the app has opened, and its name is in the secondary's log")
+    func press() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        var answer = PressAnswer.done("It sounds.")
+        app.answerQuestion = { _ in PageQuestion.reply(answer.body) }
+        #expect(ask("settings-press", ["key": "test"]) == .done(["text": "It sounds."]))
+        answer = .refused("Not at night.")
+        let refused = ask("settings-press", ["key": "test"])
+        #expect(refused.name == "refused" && refused.body["text"] == "Not at night.")
+        #expect(app.questions == [.press("test"), .press("test")] && presses.count == 2)
+        for (line, outcome) in zip(presses, ["done", "refused"]) {
+            #expect(line.contains("key=test") && line.contains("outcome=\(outcome)"))
+            #expect(line.contains("by=") && line.contains("the primary"))
+        }
+    }
+
+    @Test("CTL-58, PAG-30, THR-138: a button that the app has not opened is not-here, as one that it does not have")
+    func closed() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        app.answerQuestion = { _ in PageQuestion.reply(PressAnswer.done(nil).body) }
+        let answers = ["erase", "volume", "none"].map { ask("settings-press", ["key": .string($0)]) }
+        #expect(answers.allSatisfy { $0 == answers[0] } && answers[0].name == "not-here")
+        for bad: PropertyListValue in ["", 7, .string(String(repeating: "k", count: 257))] {
+            #expect(ask("settings-press", ["key": bad]).name == "bad-request")
+        }
+        let user = nodes.request("settings-press", body(["key": "test"]), isPrivileged: false)
+        var name: String?
+        nodes.primary.respond(to: user) { name = $0.name }
+        nodes.run(until: { name != nil })
+        #expect(name == "not-allowed" && app.questions.isEmpty && presses.isEmpty)
+        let here: PropertyListDictionary = ["app": .string(nodes.app.description), "key": "erase"]
+        #expect(nodes.ask(nodes.secondary, "settings-press", here).code == 0)
+    }
+
+    @Test("SCH-21, PAG-7: a primary knows the entries of open buttons, and of no others")
+    func layout() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let bytes = try #require(ask("settings-schema").body["schema"]?.dataValue)
+        let open = try SchemaDocument(reading: bytes)
+        #expect(open.buttons == ["test", "pin"])
+        #expect(PageTree(open)["Root"]?.specifiers.map(\.key) == ["night", "volume", "pin", "test"])
+    }
+
+    @Test("LIM-116, SES-82: a primary's presses have the pace of its edits, and its looks at pages one of their own")
+    func pace() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        app.answerQuestion = { question in
+            switch question {
+            case .press: PageQuestion.reply(PressAnswer.done(nil).body)
+            case .page: PageQuestion.reply(RunningPage().body)
+            case .validate: PageQuestion.reply(["results": [:]])
+            }
+        }
+        let begin = nodes.clock.now
+        for value in 0..<8 {
+            #expect(ask("settings-set", ["values": ["volume": .integer(Int64(value))]]).code == 0)
+            #expect(ask("settings-press", ["key": "test"]).code == 0)
+        }
+        let burst = nodes.clock.now.since(begin)
+        #expect(burst < .seconds(3))
+        for _ in 0..<4 { #expect(ask("settings-press", ["key": "test"]).code == 0) }
+        #expect(nodes.clock.now.since(begin) >= .seconds(4))
+        let page = nodes.clock.now
+        #expect(ask("settings-page").body["state"] == "running" && nodes.clock.now.since(page) < .milliseconds(500))
+    }
+
+    // MARK: pages
+
+    @Test(
+        "PAG-30, CTL-59: a primary has hidden rows, choices and buttons as far as the app has opened them, no secrets")
+    func page() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let choices = [RunningPage.Choice(label: "swordfish", value: "swordfish")]
+        app.answerQuestion = { _ in
+            PageQuestion.reply(
+                RunningPage(
+                    hidden: ["night", "volume", "closed", "erase", "other"],
+                    choices: [
+                        "volume": [.init(label: "Low", value: 1)], "closed": choices, "token": choices, "pin": choices,
+                        "test": choices,
+                    ], buttons: ["test", "erase"]
+                ).body)
+        }
+        let answer = ask("settings-page")
+        let open = RunningPage(
+            hidden: ["night", "volume"], choices: ["volume": [.init(label: "Low", value: 1)]], buttons: ["test"])
+        #expect(RunningState(answer.body) == .running(open) && !"\(answer.body)".contains("swordfish"))
+    }
+
+    @Test("PAG-28, CTL-58, CTL-59: a page whose app is stopped or silent says so, and a press of it has its deadline")
+    func absent() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let begin = nodes.clock.now
+        #expect(RunningState(ask("settings-page").body) == .noAnswer && nodes.clock.now.since(begin) < .seconds(2))
+        let press = nodes.clock.now
+        #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
+        #expect(nodes.clock.now.since(press) >= .seconds(5) && nodes.clock.now.since(press) < .seconds(6))
+        #expect(presses.count == 1 && presses[0].contains("outcome=no-answer"))
+        app.disconnect()
+        nodes.clock.run()
+        #expect(RunningState(ask("settings-page").body) == .notRunning)
+        #expect(ask("settings-press", ["key": "test"]).name == "not-running" && presses.count == 1)
+    }
+
+    @Test("SES-82: an app that has opened nothing is not asked for its primary")
+    func nothing() throws {
+        defer { nodes.stop() }
+        let app = try startApp(
+            SchemaDocument(writing: document.schema.declarations.filter { $0.access == .user }))
+        #expect(ask("settings-page").name == "not-found" && ask("settings-press", ["key": "test"]).name == "not-found")
+        #expect(app.questions.isEmpty)
+    }
+
+    @Test("SES-82: a link that ends while the app thinks ends the press at the primary")
+    func gone() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        var answer: ControlAnswer?
+        nodes.begin(nodes.primary, "settings-press", body(["key": "test"])) { answer = $0 }
+        nodes.run(until: { !app.questions.isEmpty })
+        nodes.stop(.secondary)
+        nodes.run(until: { answer != nil })
+        #expect(answer?.name == "unreachable")
+    }
+}
