@@ -130,12 +130,33 @@ import Testing
         #expect(browser.post(Browser.page, "b.tone=&v.tone=l")?.status == 303 && browser.changed == ["tone": "l"])
     }
 
+    @Test("CON-20, PAG-31: a mail's link has the app's parts, and a refused one is a row with its reason")
+    func mails() throws {
+        let browser = Browser()
+        browser.declarations = []
+        let entries = ["ask", "tell"].map { key in
+            Specifier(.mailCompose, ["Key": .string(key), "Title": "Mail", "IASKMailComposeToRecipents": ["a@b"]])
+        }
+        browser.layout = PageTree { name throws(SettingsBundleProblem) in
+            name == PageTree.root ? ["PreferenceSpecifiers": .array(entries.map { .dictionary($0.entries) })] : nil
+        }.layout(for: SettingsSchema([]))
+        let mail = PageView.Mail(to: ["c@d"], copy: [], blindCopy: ["e@f?cc=x"], subject: "a&bcc=y", body: "<b>\r\n")
+        let page = RunningPage(mails: ["ask": .compose(mail), "tell": .refused("No <account>.")])
+        browser.running = .success(RunningState.running(page).body)
+        browser.enter()
+        let text = try #require(browser.get(Browser.page)?.text)
+        #expect(
+            text.contains("href=\"mailto:c%40d?bcc=e%40f%3Fcc%3Dx&amp;subject=a%26bcc%3Dy&amp;body=%3Cb%3E%0D%0A\""))
+        #expect(text.contains("<p>No &lt;account&gt;.</p>") && !text.contains("a%40b"))
+    }
+
     @Test("CON-20, PAG-28: a page without its app is whole, and says what it lacks; so is one of an older daemon")
     func absent() throws {
         for (reply, note): (ConsoleReply, String?) in [
             (.success(RunningState.notRunning.body), "The app does not run"),
             (.success(RunningState.noAnswer.body), "The app does not answer"),
             (.failure(.refused(name: "not-here", text: "")), "on another device"),
+            (.failure(.refused(name: "unreachable", text: "")), "The app does not answer"),
             (.failure(.refused(name: "unknown-command", text: "")), nil), (.failure(.failed("x")), nil),
         ] {
             let browser = browser(.withoutHooks)
@@ -147,4 +168,3 @@ import Testing
         }
     }
 }
-            (.failure(.refused(name: "unreachable", text: "")), "The app does not answer"),

@@ -39,10 +39,17 @@ import Testing
         let page = RunningPage(
             hidden: ["a"], choices: ["b": [.init(label: "One", value: 1)]], buttons: ["c", "d"])
         #expect(RunningPage(page.body) == page && RunningPage([:]) == RunningPage())
+        let mail = PageView.Mail(to: ["a@b"], copy: ["c@d"], blindCopy: [], subject: "Hi", body: "")
+        let mails = RunningPage(mails: ["e": .compose(mail), "f": .refused("No account.")])
+        #expect(RunningPage(mails.body) == mails)
+        let empty = PageView.Mail(to: [], copy: [], blindCopy: [], subject: "", body: "")
+        #expect(RunningPage(["mails": ["e": [:]]]) == RunningPage(mails: ["e": .compose(empty)]))
         for body: PropertyListDictionary in [
             ["hidden": 1], ["hidden": [1]], ["choices": 1], ["buttons": ["a", 2]], ["choices": ["b": 1]],
             ["choices": ["b": [1]]],
-            ["choices": ["b": [["label": "x"]]]], ["choices": ["b": [["value": 1]]]],
+            ["choices": ["b": [["label": "x"]]]], ["choices": ["b": [["value": 1]]]], ["mails": 1],
+            ["mails": ["e": 1]], ["mails": ["e": ["to": "a@b"]]], ["mails": ["e": ["cc": [1]]]],
+            ["mails": ["e": ["subject": 1]]], ["mails": ["e": ["refused": 1]]],
         ] { #expect(RunningPage(body) == nil, "\(body)") }
         for answer: PressAnswer in [.done(nil), .done("It sounds."), .refused("No.")] {
             #expect(PressAnswer(answer.body) == answer)
@@ -156,6 +163,27 @@ import Testing
         #expect(try view(.running(RunningPage(hidden: ["group"]))).groups.map(\.title) == ["More"])
     }
 
+    @Test("PAG-31: a running app changes the parts of a mail, or refuses it with its reason; others stay as they are")
+    func mails() throws {
+        let page = [
+            Specifier(.mailCompose, ["Key": "ask", "Title": "Ask", "IASKMailComposeToRecipents": ["a@b"]]),
+            Specifier(.mailCompose, ["Key": "tell", "Title": "Tell", "IASKMailComposeToRecipents": ["a@b"]]),
+            Specifier(.mailCompose, ["Title": "Write", "IASKMailComposeToRecipents": ["a@b"]]),
+            Specifier(.mailCompose, ["Key": "wish", "Title": "Wish"]),
+        ]
+        let mail = PageView.Mail(to: ["c@d"], copy: ["e@f"], blindCopy: ["g@h"], subject: "Lamp 7", body: "It\nhums")
+        let running = RunningPage(mails: [
+            "ask": .compose(mail), "tell": .refused("No account."), "none": .compose(mail), "wish": .refused(""),
+        ])
+        let kinds = try view(.running(running), on: page).rows.map(\.kind)
+        let own = PageView.Mail(to: ["a@b"], copy: [], blindCopy: [], subject: "", body: "")
+        #expect(
+            kinds == [
+                .mail(mail), .unsupported("No account."), .mail(own), .unsupported("The app does not offer it now."),
+            ])
+        #expect(try view(.notRunning, on: page).rows.prefix(2).map(\.kind) == [.mail(own), .mail(own)])
+    }
+
     @Test("PAG-28: without an answer the page is whole, has no button to press, and says what it lacks")
     func absent() throws {
         for state: RunningState in [.notRunning, .noAnswer, .elsewhere] {
@@ -197,7 +225,7 @@ import Testing
         let page = RunningPage(
             hidden: ["group", "name", "test", "closed"],
             choices: ["name": one, "pin": one, "codes": one, "group": one, "closed": one],
-            buttons: ["test", "bare", "erase"])
+            buttons: ["test", "bare", "erase"], mails: ["test": .refused("No account.")])
         let open = RunningPage(hidden: ["group", "name", "test"], choices: ["name": one], buttons: ["test", "bare"])
         #expect(page.opened(by: document, secrets: ["codes"]) == open)
         #expect(RunningState.running(page).opened(by: document, secrets: ["codes"]) == .running(open))

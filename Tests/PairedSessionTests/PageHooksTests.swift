@@ -37,6 +37,30 @@ private final class HookedConfiguration: Configuration, @unchecked Sendable {
     }
 }
 
+/// The place of the bundle of the configuration with mails.
+private let bundlePath = Mutex<String?>(nil)
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
+private final class MailConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Volume", in: 0...100) var volume = 50
+
+    override var settingsBundle: String? { bundlePath.withLock(\.self) }
+
+    override var pageHooks: PageHooks {
+        var hooks = PageHooks()
+        hooks.mail(of: "ask") { [self] mail in
+            var mail = mail
+            mail.cc = ["e@f"]
+            mail.body = "Volume \(volume)"
+            return .compose(mail)
+        }
+        hooks.mail(of: "tell") { mail in mail == .init(to: ["a@b"]) ? .refused("No account.") : .compose(mail) }
+        hooks.mail(of: "none") { .compose($0) }
+        hooks.mail(of: "volume") { .compose($0) }
+        return hooks
+    }
+}
+
 /// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
 private final class SilentConfiguration: Configuration, @unchecked Sendable {
     @Slider("Volume", in: 0...100) var volume = 50
@@ -105,6 +129,15 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         #expect(plain.daemon.registrations.last?.questions.names == [])
     }
 
+    @Test("SCH-21, PAG-30: the schema that an app announces has the buttons that it opens, and no others")
+    func opens() throws {
+        #expect(HookedConfiguration().announcedSchema?.buttons == ["quiet"])
+        #expect(PlainConfiguration().announcedSchema?.buttons.isEmpty == true)
+        let digest = try #require(HookedConfiguration().announcedSchema.map { SHA256.digest($0.bytes) })
+        try start(HookedConfiguration())
+        #expect(fixture.daemon.registrations.last?.schema == digest)
+    }
+
     @Test(
         "PAG-24, PAG-25: presses, checks and pages are answered by the app's closures, in the types of its properties")
     func answers() async throws {
@@ -129,15 +162,25 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         let page = try #require(RunningPage(body))
         #expect(page.hidden == ["colour"] && page.buttons == ["quiet", "test"])
         #expect(page.choices == ["colour": [.init(label: "Red", value: "#ff0000")]])
-    @Test("SCH-21, PAG-30: the schema that an app announces has the buttons that it opens, and no others")
-    func opens() throws {
-        #expect(HookedConfiguration().announcedSchema?.buttons == ["quiet"])
-        #expect(PlainConfiguration().announcedSchema?.buttons.isEmpty == true)
-        let digest = try #require(HookedConfiguration().announcedSchema.map { SHA256.digest($0.bytes) })
-        try start(HookedConfiguration())
-        #expect(fixture.daemon.registrations.last?.schema == digest)
     }
 
+    @Test("PAG-31: an app's closure has the parts of a mail's entry, and changes them or refuses the mail")
+    func mails() async throws {
+        let place = TemporaryDirectory()
+        let entries = ["ask", "tell"].map { key in
+            "<dict><key>Type</key><string>IASKMailComposeSpecifier</string><key>Key</key><string>\(key)</string>"
+                + "<key>IASKMailComposeToRecipents</key><array><string>a@b</string></array></dict>"
+        }.joined()
+        let page =
+            "<plist version=\"1.0\"><dict><key>PreferenceSpecifiers</key><array>\(entries)</array></dict></plist>"
+        place.write(Array(page.utf8), to: "Root.plist")
+        bundlePath.withLock { $0 = place.path }
+        defer { bundlePath.withLock { $0 = nil } }
+        try start(MailConfiguration(preferences: MemoryPreferences()))
+        #expect(fixture.daemon.registrations.last?.questions.names == ["page"])
+        let mail = PageView.Mail(to: ["a@b"], copy: ["e@f"], blindCopy: [], subject: "", body: "Volume 50")
+        #expect(
+            RunningPage(try await answer(.page))?.mails == ["ask": .compose(mail), "tell": .refused("No account.")])
     }
 
     @Test("LIM-129: of closures that never return 32 are at work, and what comes then, or is too long, has a failure")

@@ -174,7 +174,7 @@ import Testing
         let button = try #require(list.firstMatch(of: /name="item-remove" value="([^"]+)"/)).1
         #expect(try console.post(scenes, "form=\(try console.formToken(scenes))&item-remove=\(button)").status == 303)
         #expect(try console.get(scenes).body.contains("No items."))
-        // The same in a terminal, and from the paired primary, to which the app has opened nothing.
+        // The same in a terminal, and from the paired primary, to which the app has opened no list.
         func typing(_ lines: String...) async throws -> Program.Ending {
             try await tandem(
                 "settings", "edit", "--app", TwoDevices.app, "--device", devices.workspace["kiosk.sock"],

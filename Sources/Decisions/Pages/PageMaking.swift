@@ -289,14 +289,23 @@ private struct PageMaking {
                 return .unsupported("The entry has no address.")
             }
             return .link(url: url.text)
-        case .mailCompose:
-            return .mail(
-                PageView.Mail(
-                    to: specifier.texts(.mailTo), copy: specifier.texts(.mailCopy),
-                    blindCopy: specifier.texts(.mailBlindCopy), subject: specifier.text(.mailSubject).map(text) ?? "",
-                    body: specifier.text(.mailBody).map(text) ?? ""))
+        case .mailCompose: return mail(specifier)
         default: return nil
         }
+    }
+
+    /// The app's parts are translated as the entry's are.
+    private func mail(_ specifier: Specifier) -> PageView.Kind {
+        let parts: PageView.Mail
+        switch specifier.key.flatMap({ request.mails[$0] }) {
+        case .refused(let reason)?: return .unsupported(reason.isEmpty ? "The app does not offer it now." : reason)
+        case .compose(let mail)?: parts = mail
+        case nil: parts = PageView.Mail(specifier)
+        }
+        return .mail(
+            PageView.Mail(
+                to: parts.to, copy: parts.copy, blindCopy: parts.blindCopy, subject: text(parts.subject),
+                body: text(parts.body)))
     }
 
     private func traits(_ specifier: Specifier, _ type: SettingType = .string) -> TextTraits {

@@ -134,32 +134,51 @@ package struct RunningPage: Sendable, Equatable {
         package init(label: String, value: PropertyListValue) { (self.label, self.value) = (label, value) }
     }
 
+    /// A running app's decision about a mail that an entry offers.
+    package enum MailDecision: Sendable, Equatable {
+        /// These parts stand in the place of the entry's.
+        case compose(PageView.Mail)
+        /// The mail is not written now, and why.
+        case refused(String)
+    }
+
     /// The keys of rows and sections that are not shown.
     package var hidden: Set<String>
     /// By key, in the place of the page's.
     package var choices: [String: [Choice]]
     /// The keys of the buttons that can be pressed.
     package var buttons: Set<String>
+    /// By the key of the entry.
+    package var mails: [String: MailDecision]
 
-    package init(hidden: Set<String> = [], choices: [String: [Choice]] = [:], buttons: Set<String> = []) {
-        (self.hidden, self.choices, self.buttons) = (hidden, choices, buttons)
+    package init(
+        hidden: Set<String> = [], choices: [String: [Choice]] = [:], buttons: Set<String> = [],
+        mails: [String: MailDecision] = [:]
+    ) {
+        (self.hidden, self.choices, self.buttons, self.mails) = (hidden, choices, buttons, mails)
     }
 
     package var body: PropertyListDictionary {
         let all = choices.map { key, list in
             (key, PropertyListValue.array(list.map { ["label": .string($0.label), "value": $0.value] }))
         }
-        return [
+        var body: PropertyListDictionary = [
             "hidden": .array(hidden.sorted().map { .string($0) }),
             "choices": .dictionary(PropertyListDictionary(uniqueKeysWithValues: all)),
             "buttons": .array(buttons.sorted().map { .string($0) }),
         ]
+        if !mails.isEmpty {
+            let decisions = mails.map { key, decision in (key, PropertyListValue.dictionary(decision.body)) }
+            body["mails"] = .dictionary(PropertyListDictionary(uniqueKeysWithValues: decisions))
+        }
+        return body
     }
 
     /// Reads an answer; nil for one of another form.
     package init?(_ body: PropertyListDictionary) {
         guard let hidden = Self.texts(body["hidden"]), let buttons = Self.texts(body["buttons"]),
-            let lists = (body["choices"] ?? .dictionary([:])).dictionaryValue
+            let lists = (body["choices"] ?? .dictionary([:])).dictionaryValue,
+            let forms = (body["mails"] ?? .dictionary([:])).dictionaryValue
         else { return nil }
         var all: [String: [Choice]] = [:]
         for (key, list) in lists {
@@ -168,10 +187,15 @@ package struct RunningPage: Sendable, Equatable {
             guard choices.count == entries.count else { return nil }
             all[key] = choices
         }
-        self.init(hidden: hidden, choices: all, buttons: buttons)
+        var mails: [String: MailDecision] = [:]
+        for (key, form) in forms {
+            guard let decision = form.dictionaryValue.flatMap({ MailDecision($0) }) else { return nil }
+            mails[key] = decision
+        }
+        self.init(hidden: hidden, choices: all, buttons: buttons, mails: mails)
     }
 
-    /// The part that the paired device may know (PAG-30).
+    /// The part that the paired device may know (PAG-30); mails are the own device's.
     /// - Parameters:
     ///   - document: what the app has opened to it.
     ///   - secrets: the keys of which no value is shown.
@@ -186,17 +210,51 @@ package struct RunningPage: Sendable, Equatable {
             buttons: buttons.intersection(document.buttons))
     }
 
-    private static func texts(_ value: PropertyListValue?) -> Set<String>? {
-        guard let value else { return [] }
-        guard let entries = value.arrayValue else { return nil }
-        let texts = entries.compactMap(\.stringValue)
-        return texts.count == entries.count ? Set(texts) : nil
-    }
+    private static func texts(_ value: PropertyListValue?) -> Set<String>? { value.texts.map { Set($0) } }
 
     private static func choice(_ entry: PropertyListValue) -> Choice? {
         guard let label = entry.dictionaryValue?["label"]?.stringValue, let value = entry.dictionaryValue?["value"]
         else { return nil }
         return Choice(label: label, value: value)
+    }
+}
+
+extension RunningPage.MailDecision {
+    private static let (refused, subject, text) = ("refused", "subject", "body")
+
+    fileprivate var body: PropertyListDictionary {
+        switch self {
+        case .refused(let reason): return [Self.refused: .string(reason)]
+        case .compose(let mail):
+            var body: PropertyListDictionary = [:]
+            for (key, addresses) in [("to", mail.to), ("cc", mail.copy), ("bcc", mail.blindCopy)] {
+                body[key] = .array(addresses.map { .string($0) })
+            }
+            (body[Self.subject], body[Self.text]) = (.string(mail.subject), .string(mail.body))
+            return body
+        }
+    }
+
+    /// Reads a decision; nil for one of another form.
+    fileprivate init?(_ body: PropertyListDictionary) {
+        if let reason = body[Self.refused] {
+            guard let reason = reason.stringValue else { return nil }
+            self = .refused(reason)
+            return
+        }
+        guard let to = body["to"].texts, let copy = body["cc"].texts, let blindCopy = body["bcc"].texts,
+            let subject = (body[Self.subject] ?? "").stringValue, let text = (body[Self.text] ?? "").stringValue
+        else { return nil }
+        self = .compose(PageView.Mail(to: to, copy: copy, blindCopy: blindCopy, subject: subject, body: text))
+    }
+}
+
+extension PropertyListValue? {
+    /// An array of texts, of which an absent one has none; nil for another form.
+    fileprivate var texts: [String]? {
+        guard let value = self else { return [] }
+        let texts = value.arrayValue?.compactMap(\.stringValue)
+        return texts?.count == value.arrayValue?.count ? texts : nil
     }
 }
 
@@ -398,7 +456,7 @@ extension PageRequest {
     /// Takes what the running app has decided, in the types of its properties; nothing of one that has not answered.
     package mutating func take(_ state: RunningState, _ schema: SettingsSchema) {
         let page = if case .running(let page) = state { page } else { RunningPage() }
-        (hidden, buttons) = (page.hidden, page.buttons)
+        (hidden, buttons, mails) = (page.hidden, page.buttons, page.mails)
         choices = page.choices.reduce(into: [:]) { all, list in
             guard let place = schema.place(of: list.key) else { return }
             let declaration = schema.declarations[place]

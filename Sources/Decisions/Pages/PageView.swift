@@ -58,6 +58,8 @@ package struct PageRequest: Sendable {
     package var choices: [String: [SettingChoice]]
     /// The keys of the buttons that the running app takes presses of.
     package var buttons: Set<String> = []
+    /// The running app's decisions about mails, by the keys of their entries.
+    package var mails: [String: RunningPage.MailDecision] = [:]
     /// Texts of refused input, by key, in the place of those of the values in force.
     package var errors: [String: String]
     /// Whether the page is that of an item, which leads to no other page and has no lists (PAG-21).
@@ -219,6 +221,19 @@ package struct PageView: Sendable, Equatable {
         package let blindCopy: [String]
         package let subject: String
         package let body: String
+
+        package init(to: [String], copy: [String], blindCopy: [String], subject: String, body: String) {
+            (self.to, self.copy, self.blindCopy) = (to, copy, blindCopy)
+            (self.subject, self.body) = (subject, body)
+        }
+
+        /// The parts that an entry has.
+        package init(_ specifier: Specifier) {
+            self.init(
+                to: specifier.texts(.mailTo), copy: specifier.texts(.mailCopy),
+                blindCopy: specifier.texts(.mailBlindCopy), subject: specifier.text(.mailSubject) ?? "",
+                body: specifier.text(.mailBody) ?? "")
+        }
     }
 
     /// Items whose number is the store's.

@@ -1,6 +1,6 @@
-// Hooks of an app's settings pages while it runs: presses of buttons, checks of typed values, choices and hidden keys
-// of the moment. InAppSettingsKit has them in its delegate. The daemon asks when a person is at a page, and waits for
-// some seconds; a page of an app that does not run, or does not answer, is shown without them.
+// Hooks of an app's settings pages while it runs: presses of buttons, checks of typed values, choices, hidden keys and
+// mails of the moment. InAppSettingsKit has them in its delegate. The daemon asks when a person is at a page, and waits
+// for some seconds; a page of an app that does not run, or does not answer, is shown without them.
 
 import PairedSession
 import Synchronization
@@ -41,10 +41,43 @@ public struct PageHooks: Sendable {
         case failedWithShake(String, replacement: SettingValue? = nil)
     }
 
+    /// The parts of a mail that a page offers to write.
+    public struct Mail: Sendable, Equatable {
+        /// Addresses.
+        public var to: [String]
+        /// Addresses of those who get a copy.
+        public var cc: [String]
+        /// Addresses of those whom the others do not see.
+        public var bcc: [String]
+        /// Translated as the texts of the page are, if its translations have it.
+        public var subject: String
+        /// Likewise. Plain text.
+        public var body: String
+
+        /// Makes a mail of its parts.
+        public init(
+            to: [String] = [], cc: [String] = [], bcc: [String] = [], subject: String = "", body: String = ""
+        ) {
+            (self.to, self.cc, self.bcc) = (to, cc, bcc)
+            (self.subject, self.body) = (subject, body)
+        }
+    }
+
+    /// The app's decision about a mail.
+    public enum MailDecision: Sendable, Equatable {
+        /// The page offers the mail with these parts.
+        case compose(Mail)
+        /// The page offers no mail; the text says why.
+        case refused(String)
+    }
+
     fileprivate var presses: [String: @Sendable () async -> Press] = [:]
+    /// The keys of the buttons that the paired primary may press, too.
+    private(set) var openButtons: Set<String> = []
     fileprivate var checks: [String: @Sendable (SettingValue) async -> Check] = [:]
     fileprivate var choices: [String: @Sendable () async -> [SettingChoice]] = [:]
     fileprivate var hidden: (@Sendable () async -> Set<String>)?
+    fileprivate var mails: [String: @Sendable (Mail) async -> MailDecision] = [:]
 
     /// No hooks: the daemon asks nothing.
     public init() {}
@@ -52,11 +85,14 @@ public struct PageHooks: Sendable {
     /// Takes the presses of a button. InAppSettingsKit's `settingsViewController:buttonTappedForSpecifier:`.
     /// - Parameters:
     ///   - key: the `Key` of the button's entry; it need not be a property.
+    ///   - access: ``SettingAccess/counterpart`` opens the button to a person on the paired primary, as it opens a
+    ///     property. Otherwise it is pressed on this device alone.
     ///   - action: called once for each press.
     public mutating func onPress(
         of key: String, access: SettingAccess = .user, _ action: @escaping @Sendable () async -> Press
     ) {
         presses[key] = action
+        if access == .counterpart { openButtons.insert(key) } else { openButtons.remove(key) }
     }
 
     /// Checks what a person wants to set, on this device or on the paired primary, after the rules of the declaration,
@@ -72,8 +108,6 @@ public struct PageHooks: Sendable {
     /// Offers choices of the moment in the place of the page's. The declaration still judges what is chosen, so the
     /// entry needs no `Values`, or all that can ever be offered. InAppSettingsKit's `valuesForSpecifier:` and
     /// `titlesForSpecifier:`.
-    /// The keys of the buttons that the paired primary may press, too.
-    private(set) var openButtons: Set<String> = []
     /// - Parameters:
     ///   - name: the name of the property.
     ///   - choices: called for each page that is made, whichever it is.
@@ -85,14 +119,21 @@ public struct PageHooks: Sendable {
     /// values alone decide, `TandemVisibleWhen` in the page says it also while the app does not run.
     /// - Parameter keys: called for each page that is made.
     public mutating func hiddenKeys(_ keys: @escaping @Sendable () async -> Set<String>) { hidden = keys }
-    ///   - access: ``SettingAccess/counterpart`` opens the button to a person on the paired primary, as it opens a
-    ///     property. Otherwise it is pressed on this device alone.
+
+    /// Changes the parts of a mail, or refuses it. A page in a browser has a link with the parts of the moment at which
+    /// it was made; a page on the paired primary has the entry's own. InAppSettingsKit's
+    /// `settingsViewController:shouldPresentMailComposeViewController:forSpecifier:`.
+    /// - Parameters:
+    ///   - key: the `Key` of an `IASKMailComposeSpecifier`; it need not be a property.
+    ///   - decide: called for each page that is made, whichever it is, with the parts that the entry has.
+    public mutating func mail(of key: String, _ decide: @escaping @Sendable (Mail) async -> MailDecision) {
+        mails[key] = decide
+    }
 
     /// The kinds of questions that the app registers.
     var questions: [String] {
-        if access == .counterpart { openButtons.insert(key) } else { openButtons.remove(key) }
         var kinds: [PageQuestion.Kind] = []
-        if !presses.isEmpty || !choices.isEmpty || hidden != nil { kinds.append(.page) }
+        if !presses.isEmpty || !choices.isEmpty || hidden != nil || !mails.isEmpty { kinds.append(.page) }
         if !presses.isEmpty { kinds.append(.press) }
         if !checks.isEmpty { kinds.append(.validate) }
         return kinds.map(\.rawValue)
@@ -106,9 +147,17 @@ final class PageHookRunner: Sendable {
 
     private let hooks: PageHooks
     private let schema: SettingsSchema
+    /// The mails of the app's pages, by the keys of their entries.
+    private let mails: [String: PageHooks.Mail]
     private let underWay = Mutex(0)
 
-    init(_ hooks: PageHooks, _ schema: SettingsSchema) { (self.hooks, self.schema) = (hooks, schema) }
+    init(_ hooks: PageHooks, _ schema: SettingsSchema, _ tree: PageTree) {
+        (self.hooks, self.schema) = (hooks, schema)
+        let entries = tree.pages.flatMap(\.specifiers).filter { $0.kind == .mailCompose }
+        mails = Dictionary(entries.compactMap { entry in entry.key.map { ($0, PageHooks.Mail(entry)) } }) { first, _ in
+            first
+        }
+    }
 
     /// Takes a question; false if the message is none. One that does not read is let go, which answers it.
     func take(_ message: ReceivedMessage) -> Bool {
@@ -153,6 +202,14 @@ final class PageHookRunner: Sendable {
                     declaration.stored(choice.value).map { RunningPage.Choice(label: choice.label, value: $0) }
                 }
             }
+            for (key, decide) in hooks.mails {
+                guard let mail = mails[key] else { continue }
+                page.mails[key] =
+                    switch await decide(mail) {
+                    case .compose(let mail): .compose(mail.ofPage)
+                    case .refused(let reason): .refused(reason)
+                    }
+            }
             return page
         }
     }
@@ -189,5 +246,17 @@ final class PageHookRunner: Sendable {
 
     private func declaration(_ name: String) -> SettingDeclaration? {
         schema.place(of: name).map { schema.declarations[$0] }
+    }
+}
+
+extension PageHooks.Mail {
+    /// The parts that an entry has.
+    fileprivate init(_ specifier: Specifier) {
+        let mail = PageView.Mail(specifier)
+        self.init(to: mail.to, cc: mail.copy, bcc: mail.blindCopy, subject: mail.subject, body: mail.body)
+    }
+
+    fileprivate var ofPage: PageView.Mail {
+        PageView.Mail(to: to, copy: cc, blindCopy: bcc, subject: subject, body: body)
     }
 }
