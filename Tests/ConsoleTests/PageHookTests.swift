@@ -150,6 +150,22 @@ import Testing
         #expect(text.contains("<p>No &lt;account&gt;.</p>") && !text.contains("a%40b"))
     }
 
+    @Test("CON-20, PAG-32: a date of the app's own making is a picker with the app's text, and what is picked is sent")
+    func dates() throws {
+        let nine = try #require(PropertyListDate(millisecondsSince1970: 9 * 3_600_000))
+        let browser = browser(.running(RunningPage(dates: ["at": .init(date: nine, shown: "ni<ne")])))
+        browser.declarations = browser.declarations.map { declaration in
+            guard declaration.name == "at" else { return declaration }
+            return SettingDeclaration(
+                name: "at", type: .integer, editor: .edit, summary: "", initialValue: .integer(540))
+        }
+        let page = try #require(browser.get(Browser.page)?.text)
+        #expect(page.contains("type=\"time\"") && page.contains("value=\"09:00\"") && page.contains("ni&lt;ne"))
+        let ten = try #require(PropertyListDate(millisecondsSince1970: 10 * 3_600_000))
+        #expect(browser.post(Browser.page, "b.at=09:00&v.at=10:00")?.status == 303)
+        #expect(browser.changed == ["at": .date(ten)])
+    }
+
     @Test("CON-20, PAG-28: a page without its app is whole, and says what it lacks; so is one of an older daemon")
     func absent() throws {
         for (reply, note): (ConsoleReply, String?) in [

@@ -44,7 +44,12 @@ import Testing
         #expect(RunningPage(mails.body) == mails)
         let empty = PageView.Mail(to: [], copy: [], blindCopy: [], subject: "", body: "")
         #expect(RunningPage(["mails": ["e": [:]]]) == RunningPage(mails: ["e": .compose(empty)]))
+        let dates = RunningPage(dates: [
+            "g": .init(date: PropertyListDate(millisecondsSince1970: 0), shown: "midnight"), "h": .init(date: nil),
+        ])
+        #expect(RunningPage(dates.body) == dates)
         for body: PropertyListDictionary in [
+            ["dates": 1], ["dates": ["g": 1]], ["dates": ["g": ["date": 1]]], ["dates": ["g": ["shown": 1]]],
             ["hidden": 1], ["hidden": [1]], ["choices": 1], ["buttons": ["a", 2]], ["choices": ["b": 1]],
             ["choices": ["b": [1]]],
             ["choices": ["b": [["label": "x"]]]], ["choices": ["b": [["value": 1]]]], ["mails": 1],
@@ -184,6 +189,49 @@ import Testing
         #expect(try view(.notRunning, on: page).rows.prefix(2).map(\.kind) == [.mail(own), .mail(own)])
     }
 
+    private static func hour(_ hour: Int64) throws -> PropertyListDate {
+        try #require(PropertyListDate(millisecondsSince1970: hour * 3_600_000))
+    }
+
+    @Test("PAG-32: a running app shows any property in a date picker, and what is picked is a date for the app")
+    func dates() throws {
+        let page = [
+            Specifier(.datePicker, ["Key": "wake", "DatePickerMode": "Time"]),
+            Specifier(.datePicker, ["Key": "sleep", "DatePickerMode": "Time"]),
+            Specifier(.datePicker, ["Key": "at", "DatePickerMode": "Time"]),
+        ]
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            name == PageTree.root ? ["PreferenceSpecifiers": .array(page.map { .dictionary($0.entries) })] : nil
+        }
+        let (seven, nine) = (try Self.hour(7), try Self.hour(9))
+        let schema = SettingsSchema([
+            SettingDeclaration(
+                name: "wake", type: .integer, editor: .edit, summary: "", bounds: .integer(0...1439),
+                initialValue: .integer(420)),
+            SettingDeclaration(
+                name: "sleep", type: .string, editor: .edit, summary: "", allowsNothing: true, initialValue: .nothing),
+            SettingDeclaration(name: "at", type: .date, editor: .edit, summary: "", initialValue: .date(nine)),
+        ])
+        func view(_ dates: [String: RunningPage.PickedDate]) throws -> PageView {
+            var request = PageRequest()
+            request.take(.running(RunningPage(dates: dates)), schema)
+            return try #require(PageView.make(tree, schema, request))
+        }
+        let shown = try view([
+            "wake": .init(date: seven, shown: "seven"), "sleep": .init(date: nil),
+            "at": .init(date: nine, shown: "nine"),
+        ])
+        #expect(shown.rows.map(\.shown) == ["seven", "", "nine"] && shown.rows.map(\.input) == ["07:00", "", "09:00"])
+        #expect(shown.rows.allSatisfy { $0.kind == .date(DateTraits(mode: .time)) && $0.isEditable })
+        #expect(shown.rows[0].value == 420 && shown.rows[0].shownDefault.isEmpty)
+        let input = PageInput(["wake": "08:00", "sleep": "09:00", "at": "09:00"], of: shown, schema)
+        #expect(input.values == ["wake": .date(try Self.hour(8)), "sleep": .date(nine)] && input.errors.isEmpty)
+        #expect(PageInput(["wake": "07:00", "sleep": ""], of: shown, schema).values == [:])
+        #expect(PageInput(["wake": "later"], of: shown, schema).errors["wake"]?.contains("date") == true)
+        let without = try view(["at": .init(date: seven, shown: "seven")])
+        #expect(without.rows.map(\.isEditable) == [false, false, true] && without.rows[2].shown == "09:00")
+    }
+
     @Test("PAG-28: without an answer the page is whole, has no button to press, and says what it lacks")
     func absent() throws {
         for state: RunningState in [.notRunning, .noAnswer, .elsewhere] {
@@ -225,8 +273,11 @@ import Testing
         let page = RunningPage(
             hidden: ["group", "name", "test", "closed"],
             choices: ["name": one, "pin": one, "codes": one, "group": one, "closed": one],
-            buttons: ["test", "bare", "erase"], mails: ["test": .refused("No account.")])
-        let open = RunningPage(hidden: ["group", "name", "test"], choices: ["name": one], buttons: ["test", "bare"])
+            buttons: ["test", "bare", "erase"], mails: ["test": .refused("No account.")],
+            dates: ["name": .init(date: nil), "pin": .init(date: nil), "closed": .init(date: nil)])
+        let open = RunningPage(
+            hidden: ["group", "name", "test"], choices: ["name": one], buttons: ["test", "bare"],
+            dates: ["name": .init(date: nil)])
         #expect(page.opened(by: document, secrets: ["codes"]) == open)
         #expect(RunningState.running(page).opened(by: document, secrets: ["codes"]) == .running(open))
         #expect(RunningState.notRunning.opened(by: document, secrets: []) == .notRunning)

@@ -37,6 +37,32 @@ private final class HookedConfiguration: Configuration, @unchecked Sendable {
     }
 }
 
+/// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
+private final class DateConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Hour", in: 0...23) var hour = 7
+    @Edit("Late") var late: String?
+    @Preference("Day") var day = PropertyListDate(millisecondsSinceReferenceDate: 0)
+    @Edit("Word") var word = ""
+
+    override var pageHooks: PageHooks {
+        var hooks = PageHooks()
+        hooks.date(
+            of: "hour",
+            from: { value in
+                guard case .integer(let hour) = value else { return nil }
+                return PropertyListDate(millisecondsSinceReferenceDate: Int64(hour) * 3_600_000)
+            },
+            to: { date in
+                date.millisecondsSinceReferenceDate < 0 ? nil : .integer(Int(date.secondsSinceReferenceDate) / 3600)
+            }, shown: { "at \(Int($0.secondsSinceReferenceDate) / 3600)" })
+        hooks.check("hour") { $0 == .integer(3) ? .failed("Too early.") : .ok }
+        hooks.date(of: "late", from: { _ in nil }, to: { _ in .string("late") })
+        hooks.date(of: "day", shown: { _ in "a day" })
+        hooks.date(of: "word", shown: { _ in "a word" })
+        return hooks
+    }
+}
+
 /// The place of the bundle of the configuration with mails.
 private let bundlePath = Mutex<String?>(nil)
 
@@ -181,6 +207,29 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         let mail = PageView.Mail(to: ["a@b"], copy: ["e@f"], blindCopy: [], subject: "", body: "Volume 50")
         #expect(
             RunningPage(try await answer(.page))?.mails == ["ask": .compose(mail), "tell": .refused("No account.")])
+    }
+
+    @Test("PAG-32: an app's closures make a date of a value, a value of a date, and the text of a date")
+    func dates() async throws {
+        try start(DateConfiguration())
+        #expect(fixture.daemon.registrations.last?.questions.names == ["page", "validate"])
+        func at(_ hour: Int64) -> PropertyListDate {
+            PropertyListDate(millisecondsSinceReferenceDate: hour * 3_600_000)
+        }
+        let dates = RunningPage(try await answer(.page))?.dates
+        #expect(
+            dates == [
+                "hour": .init(date: at(7), shown: "at 7"), "late": .init(date: nil),
+                "day": .init(date: at(0), shown: "a day"),
+            ])
+        func made(_ value: PropertyListValue) async throws -> PageValidation? {
+            let results = try await answer(.validate(["hour": value]))["results"]
+            return results?.dictionaryValue?["hour"]?.dictionaryValue.flatMap { PageValidation($0) }
+        }
+        #expect(try await made(.date(at(9))) == .replaced(9))
+        #expect(try await made(8) == .ok)
+        #expect(try await made(.date(at(3))) == .failed("Too early.", replacement: nil))
+        #expect(try await made(.date(at(-1))) == .failed("The app has no value for this date.", replacement: nil))
     }
 
     @Test("LIM-129: of closures that never return 32 are at work, and what comes then, or is too long, has a failure")

@@ -47,7 +47,7 @@ struct SettingControl {
         case .choice(let choices) where choices.allowsOthers: return suggesting(choices)
         case .choice(let choices): return menu(choices.options.map { ($0.title, $0.input) })
         case .radio(let choices): return radio(choices)
-        case .date(let traits): return date(traits)
+        case .date(let traits): return Markup([date(traits)] + dateText)
         case .titleValue: return .tag("output", .init("id", row.field), foreign: row.shown)
         case .button:
             if let key = row.press { return .ofOtherForm(SettingsInput.pressed, key, title) }
@@ -167,6 +167,11 @@ struct SettingControl {
                             .flag("checked", if: option.input == text), disabled)
                     ] + image(option.image) + [.tag("bdi", text: option.title)])
             })
+    }
+
+    /// The running app's own text for a date.
+    private var dateText: [Markup] {
+        row.shown == row.input || row.shown.isEmpty ? [] : [.tag("output", .init("for", row.field), foreign: row.shown)]
     }
 
     private func date(_ traits: DateTraits) -> Markup {

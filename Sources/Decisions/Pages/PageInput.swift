@@ -50,8 +50,11 @@ package struct PageInput: Sendable, Equatable {
             }
         }
         var edits = SettingEdits()
+        // The app makes values of these, which are judged then.
+        var judged = values
+        for key in schema.pickedDates(in: values).keys { judged[key] = nil }
         do throws(SettingsPayloadError) {
-            _ = try edits.set(values, empty: empty, by: author, in: schema)
+            _ = try edits.set(judged, empty: empty, by: author, in: schema)
         } catch {
             for error in error.errors {
                 // The page may hide what its property does not.
@@ -92,10 +95,12 @@ package struct PageInput: Sendable, Equatable {
         }
         guard let value = field.value(of: text) else {
             let shown = row.isSecret ? SettingError.redacted : OutsideText.quoted(text)
-            errors[key] = SettingError(property: key, value: shown, rule: .type(declaration.type)).description
+            let type = field.isDate ? .date : declaration.type
+            errors[key] = SettingError(property: key, value: shown, rule: .type(type)).description
             return
         }
-        if row.isSecret || value != row.value { values[key] = value }
+        let present = field.isDate ? row.date.map { .date($0) } : row.value
+        if row.isSecret || value != present { values[key] = value }
     }
 
     /// The text with LF at the ends of lines, which browsers send as CR LF. A `Character` may be both, so that scalars
@@ -127,9 +132,11 @@ package struct PageInput: Sendable, Equatable {
             }
         }
 
+        var isDate: Bool { if case .date = row.kind { true } else { false } }
+
         /// Whether the empty text is a value, and not none.
         var takesEmptyText: Bool {
-            guard declaration.type == .string else { return false }
+            guard declaration.type == .string, !isDate else { return false }
             if case .success = SettingsSchema([declaration]).judge(stored: "", at: 0) { return true }
             return false
         }
@@ -143,7 +150,7 @@ package struct PageInput: Sendable, Equatable {
             case .choice(let choices), .radio(let choices):
                 let option = choices.options.first { $0.input.utf8.elementsEqual(text.utf8) }
                 return option?.value ?? PageInput.value(of: text, declaration)
-            case .date(let traits): return PageInput.date(text, traits, row.value?.dateValue).map { .date($0) }
+            case .date(let traits): return PageInput.date(text, traits, row.date).map { .date($0) }
             case .text, .secureText, .multilineText, .slider: return PageInput.value(of: text, declaration)
             case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: return nil
             }

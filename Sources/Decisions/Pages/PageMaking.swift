@@ -158,10 +158,16 @@ private struct PageMaking {
         let initial = declaration.flatMap { $0.stored($0.initialValue) }
         // Nothing of a view depends on a secret's value.
         let value = isSecret ? nil : known.map(\.value) ?? initial
-        let kind =
-            budget.draws(parts(of: specifier, declaration, value))
-            ? kind(specifier, declaration, value)
-            : .unsupported("The page has too many choices and items to show these.")
+        let picked = isSecret ? nil : picked(specifier, declaration, value)
+        let dated: PropertyListValue? = if let picked { picked.date.map { .date($0) } } else { value }
+        let kind: PageView.Kind =
+            if !budget.draws(parts(of: specifier, declaration, value)) {
+                .unsupported("The page has too many choices and items to show these.")
+            } else if picked != nil {
+                .date(specifier.dateTraits)
+            } else {
+                kind(specifier, declaration, value)
+            }
         let name = title(specifier, kind, value)
         let lock = lock(kind, declaration, known, value)
         return PageView.Row(
@@ -169,15 +175,27 @@ private struct PageMaking {
             subtitle: subtitle(specifier, declaration, value),
             summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.text(.image),
             alignment: specifier.alignment, adjustsFontSize: specifier.flag(.adjustsFontSize) ?? true,
-            value: value, shown: isSecret ? "" : shown(value, kind, declaration, specifier),
-            input: isSecret ? "" : input(value, kind, declaration), defaultValue: isSecret ? nil : initial,
-            shownDefault: isSecret ? "" : shown(initial, kind, declaration, specifier),
+            value: value, shown: isSecret ? "" : picked?.shown ?? shown(dated, kind, declaration, specifier),
+            input: isSecret ? "" : input(dated, kind, declaration), date: dated?.dateValue,
+            defaultValue: isSecret ? nil : initial,
+            shownDefault: isSecret || picked != nil ? "" : shown(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false,
             author: known?.author, tag: known?.tag ?? [], allowsNothing: declaration?.allowsNothing ?? false,
             lock: lock,
             needsRestart: declaration?.needsRestart ?? false, isSecret: isSecret,
             error: specifier.key.flatMap { request.errors[$0] } ?? error(declaration, value),
             press: kind == .button ? specifier.key.flatMap { request.buttons.contains($0) ? $0 : nil } : nil)
+    }
+
+    /// The date of a picker as the running app has it: of any value; of one that is a date the text alone, and not that
+    /// of another date, which is of another moment.
+    private func picked(
+        _ specifier: Specifier, _ declaration: SettingDeclaration?, _ value: PropertyListValue?
+    ) -> RunningPage.PickedDate? {
+        guard specifier.kind == .datePicker, let declaration, let picked = request.dates[declaration.name] else {
+            return nil
+        }
+        return declaration.type != .date || picked.date == value?.dateValue ? picked : nil
     }
 
     /// A button's title is the value of its key, if it has one.

@@ -142,6 +142,16 @@ package struct RunningPage: Sendable, Equatable {
         case refused(String)
     }
 
+    /// A date picker's row, as the app has it (PAG-32).
+    package struct PickedDate: Sendable, Equatable {
+        /// Made of the value in force; nil for none.
+        package let date: PropertyListDate?
+        /// For people; nil: as any date is shown.
+        package let shown: String?
+
+        package init(date: PropertyListDate?, shown: String? = nil) { (self.date, self.shown) = (date, shown) }
+    }
+
     /// The keys of rows and sections that are not shown.
     package var hidden: Set<String>
     /// By key, in the place of the page's.
@@ -150,12 +160,15 @@ package struct RunningPage: Sendable, Equatable {
     package var buttons: Set<String>
     /// By the key of the entry.
     package var mails: [String: MailDecision]
+    /// By the name of the property.
+    package var dates: [String: PickedDate]
 
     package init(
         hidden: Set<String> = [], choices: [String: [Choice]] = [:], buttons: Set<String> = [],
-        mails: [String: MailDecision] = [:]
+        mails: [String: MailDecision] = [:], dates: [String: PickedDate] = [:]
     ) {
-        (self.hidden, self.choices, self.buttons, self.mails) = (hidden, choices, buttons, mails)
+        (self.hidden, self.choices, self.buttons) = (hidden, choices, buttons)
+        (self.mails, self.dates) = (mails, dates)
     }
 
     package var body: PropertyListDictionary {
@@ -171,6 +184,10 @@ package struct RunningPage: Sendable, Equatable {
             let decisions = mails.map { key, decision in (key, PropertyListValue.dictionary(decision.body)) }
             body["mails"] = .dictionary(PropertyListDictionary(uniqueKeysWithValues: decisions))
         }
+        if !dates.isEmpty {
+            let rows = dates.map { name, picked in (name, PropertyListValue.dictionary(picked.body)) }
+            body["dates"] = .dictionary(PropertyListDictionary(uniqueKeysWithValues: rows))
+        }
         return body
     }
 
@@ -178,7 +195,8 @@ package struct RunningPage: Sendable, Equatable {
     package init?(_ body: PropertyListDictionary) {
         guard let hidden = Self.texts(body["hidden"]), let buttons = Self.texts(body["buttons"]),
             let lists = (body["choices"] ?? .dictionary([:])).dictionaryValue,
-            let forms = (body["mails"] ?? .dictionary([:])).dictionaryValue
+            let forms = (body["mails"] ?? .dictionary([:])).dictionaryValue,
+            let rows = (body["dates"] ?? .dictionary([:])).dictionaryValue
         else { return nil }
         var all: [String: [Choice]] = [:]
         for (key, list) in lists {
@@ -192,7 +210,12 @@ package struct RunningPage: Sendable, Equatable {
             guard let decision = form.dictionaryValue.flatMap({ MailDecision($0) }) else { return nil }
             mails[key] = decision
         }
-        self.init(hidden: hidden, choices: all, buttons: buttons, mails: mails)
+        var dates: [String: PickedDate] = [:]
+        for (name, row) in rows {
+            guard let picked = row.dictionaryValue.flatMap({ PickedDate($0) }) else { return nil }
+            dates[name] = picked
+        }
+        self.init(hidden: hidden, choices: all, buttons: buttons, mails: mails, dates: dates)
     }
 
     /// The part that the paired device may know (PAG-30); mails are the own device's.
@@ -204,10 +227,10 @@ package struct RunningPage: Sendable, Equatable {
         let secrets = secrets.union(entries.compactMap { $0.isSecure ? $0.key : nil })
         let properties = Set(document.schema.declarations.map(\.name))
         let known = properties.union(entries.compactMap(\.key)).union(document.buttons)
+        let open = properties.subtracting(secrets)
         return RunningPage(
-            hidden: hidden.intersection(known),
-            choices: choices.filter { properties.contains($0.key) && !secrets.contains($0.key) },
-            buttons: buttons.intersection(document.buttons))
+            hidden: hidden.intersection(known), choices: choices.filter { open.contains($0.key) },
+            buttons: buttons.intersection(document.buttons), dates: dates.filter { open.contains($0.key) })
     }
 
     private static func texts(_ value: PropertyListValue?) -> Set<String>? { value.texts.map { Set($0) } }
@@ -246,6 +269,20 @@ extension RunningPage.MailDecision {
             let subject = (body[Self.subject] ?? "").stringValue, let text = (body[Self.text] ?? "").stringValue
         else { return nil }
         self = .compose(PageView.Mail(to: to, copy: copy, blindCopy: blindCopy, subject: subject, body: text))
+    }
+}
+
+extension RunningPage.PickedDate {
+    fileprivate var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [:]
+        (body["date"], body["shown"]) = (date.map { .date($0) }, shown.map { .string($0) })
+        return body
+    }
+
+    /// Reads a row; nil for one of another form.
+    fileprivate init?(_ body: PropertyListDictionary) {
+        self.init(date: body["date"]?.dateValue, shown: body["shown"]?.stringValue)
+        guard (body["date"] == nil) == (date == nil), (body["shown"] == nil) == (shown == nil) else { return nil }
     }
 }
 
@@ -385,6 +422,19 @@ package struct CheckedEdit: Sendable, Equatable {
     }
 }
 
+extension SettingsSchema {
+    /// Dates that a person has picked for properties of other types, which the app stores in a form of its own
+    /// (PAG-32).
+    package func pickedDates(in values: PropertyListDictionary) -> PropertyListDictionary {
+        var dates: PropertyListDictionary = [:]
+        for (name, value) in values where value.dateValue != nil {
+            guard let place = place(of: name), declarations[place].value(stored: value) == nil else { continue }
+            dates[name] = value
+        }
+        return dates
+    }
+}
+
 // MARK: - For renderers
 
 /// The app behind a page, as far as its daemon could ask it.
@@ -456,7 +506,7 @@ extension PageRequest {
     /// Takes what the running app has decided, in the types of its properties; nothing of one that has not answered.
     package mutating func take(_ state: RunningState, _ schema: SettingsSchema) {
         let page = if case .running(let page) = state { page } else { RunningPage() }
-        (hidden, buttons, mails) = (page.hidden, page.buttons, page.mails)
+        (hidden, buttons, mails, dates) = (page.hidden, page.buttons, page.mails, page.dates)
         choices = page.choices.reduce(into: [:]) { all, list in
             guard let place = schema.place(of: list.key) else { return }
             let declaration = schema.declarations[place]

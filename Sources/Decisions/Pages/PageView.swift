@@ -60,6 +60,8 @@ package struct PageRequest: Sendable {
     package var buttons: Set<String> = []
     /// The running app's decisions about mails, by the keys of their entries.
     package var mails: [String: RunningPage.MailDecision] = [:]
+    /// The running app's dates, by the names of their properties.
+    package var dates: [String: RunningPage.PickedDate] = [:]
     /// Texts of refused input, by key, in the place of those of the values in force.
     package var errors: [String: String]
     /// Whether the page is that of an item, which leads to no other page and has no lists (PAG-21).
@@ -125,6 +127,8 @@ package struct PageView: Sendable, Equatable {
         package let shown: String
         /// The text of a field with the value, which ``PageInput`` reads back; empty for none and for a secret.
         package let input: String
+        /// The date of a picker, which the running app may have made of the value.
+        let date: PropertyListDate?
         /// The stored form of the default, and for people.
         package let defaultValue: PropertyListValue?
         package let shownDefault: String

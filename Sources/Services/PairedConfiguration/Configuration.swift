@@ -345,7 +345,7 @@ extension Configuration {
 
     /// The answers to the daemon's questions about the pages.
     func runner(_ hooks: PageHooks) -> PageHookRunner {
-        PageHookRunner(hooks, store.schema, pages.withLock(\.self))
+        PageHookRunner(hooks, store.schema, pages.withLock(\.self)) { [store] in store.snapshot[$0] }
     }
 
     /// The mirror of the synced settings.

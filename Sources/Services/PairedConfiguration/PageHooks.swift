@@ -78,6 +78,13 @@ public struct PageHooks: Sendable {
     fileprivate var choices: [String: @Sendable () async -> [SettingChoice]] = [:]
     fileprivate var hidden: (@Sendable () async -> Set<String>)?
     fileprivate var mails: [String: @Sendable (Mail) async -> MailDecision] = [:]
+    fileprivate var dates: [String: DateHooks] = [:]
+
+    fileprivate struct DateHooks {
+        let make: (@Sendable (SettingValue) async -> PropertyListDate?)?
+        let store: (@Sendable (PropertyListDate) async -> SettingValue?)?
+        let show: (@Sendable (PropertyListDate) async -> String)?
+    }
 
     /// No hooks: the daemon asks nothing.
     public init() {}
@@ -130,12 +137,33 @@ public struct PageHooks: Sendable {
         mails[key] = decide
     }
 
+    /// Shows a property in a date picker, whatever it stores: an `IASKDatePickerSpecifier` with its name edits it then.
+    /// A property that stores dates needs none of this, and only `shown` counts for it. InAppSettingsKit's
+    /// `settingsViewController:dateForSpecifier:`, `setDate:forSpecifier:` and `datePickerTitleForSpecifier:`.
+    ///
+    ///     hooks.date(of: "wake", from: { Clock.date(of: $0) }, to: { .integer(Clock.minutes(of: $0)) })
+    ///
+    /// - Parameters:
+    ///   - name: the name of the property, which is no secret.
+    ///   - make: the date of the value in force, called for each page that is made; nil for a value without one.
+    ///   - store: the value that stands for a date that a person has picked; nil for a date that has none. The
+    ///     declaration and the app's check judge it. Without both of them the entry is not supported.
+    ///   - show: the text of the date for people.
+    public mutating func date(
+        of name: String, from make: (@Sendable (SettingValue) async -> PropertyListDate?)? = nil,
+        to store: (@Sendable (PropertyListDate) async -> SettingValue?)? = nil,
+        shown show: (@Sendable (PropertyListDate) async -> String)? = nil
+    ) {
+        dates[name] = DateHooks(make: make, store: store, show: show)
+    }
+
     /// The kinds of questions that the app registers.
     var questions: [String] {
         var kinds: [PageQuestion.Kind] = []
-        if !presses.isEmpty || !choices.isEmpty || hidden != nil || !mails.isEmpty { kinds.append(.page) }
+        let hasPage = hidden != nil || !presses.isEmpty || !choices.isEmpty || !mails.isEmpty || !dates.isEmpty
+        if hasPage { kinds.append(.page) }
         if !presses.isEmpty { kinds.append(.press) }
-        if !checks.isEmpty { kinds.append(.validate) }
+        if !checks.isEmpty || dates.values.contains(where: { $0.store != nil }) { kinds.append(.validate) }
         return kinds.map(\.rawValue)
     }
 }
@@ -149,10 +177,15 @@ final class PageHookRunner: Sendable {
     private let schema: SettingsSchema
     /// The mails of the app's pages, by the keys of their entries.
     private let mails: [String: PageHooks.Mail]
+    /// The value of a property at the moment.
+    private let value: @Sendable (String) -> SettingValue?
     private let underWay = Mutex(0)
 
-    init(_ hooks: PageHooks, _ schema: SettingsSchema, _ tree: PageTree) {
-        (self.hooks, self.schema) = (hooks, schema)
+    init(
+        _ hooks: PageHooks, _ schema: SettingsSchema, _ tree: PageTree,
+        value: @escaping @Sendable (String) -> SettingValue?
+    ) {
+        (self.hooks, self.schema, self.value) = (hooks, schema, value)
         let entries = tree.pages.flatMap(\.specifiers).filter { $0.kind == .mailCompose }
         mails = Dictionary(entries.compactMap { entry in entry.key.map { ($0, PageHooks.Mail(entry)) } }) { first, _ in
             first
@@ -210,8 +243,22 @@ final class PageHookRunner: Sendable {
                     case .refused(let reason): .refused(reason)
                     }
             }
+            for (name, hook) in hooks.dates { page.dates[name] = await picked(name, hook) }
             return page
         }
+    }
+
+    private func picked(_ name: String, _ hook: PageHooks.DateHooks) async -> RunningPage.PickedDate? {
+        guard let declaration = declaration(name), !declaration.isSecret, let value = value(name) else { return nil }
+        let date: PropertyListDate?
+        if declaration.type == .date {
+            date = if case .date(let date) = value { date } else { nil }
+        } else {
+            guard let make = hook.make, hook.store != nil else { return nil }
+            date = await make(value)
+        }
+        guard let date, let show = hook.show else { return RunningPage.PickedDate(date: date) }
+        return RunningPage.PickedDate(date: date, shown: await show(date))
     }
 
     private func press(_ key: String) async -> PressAnswer {
@@ -226,22 +273,41 @@ final class PageHookRunner: Sendable {
     private func results(of values: PropertyListDictionary) async -> PropertyListDictionary {
         var results: PropertyListDictionary = [:]
         for (name, stored) in values {
-            guard let check = hooks.checks[name], let declaration = declaration(name),
-                let value = declaration.value(stored: stored)
-            else { continue }
-            let result: PageValidation =
-                switch await check(value) {
-                case .ok: .ok
-                case .replaced(let other):
-                    declaration.stored(other).map { .replaced($0) }
-                        ?? .failed("The app's replacement is no value of the property.", replacement: nil)
-                case .failed(let text, let other): .failed(text, replacement: other.flatMap { declaration.stored($0) })
-                case .failedWithShake(let text, let other):
-                    .failedWithShake(text, replacement: other.flatMap { declaration.stored($0) })
-                }
-            results[name] = .dictionary(result.dictionary)
+            guard let declaration = declaration(name) else { continue }
+            if let value = declaration.value(stored: stored) {
+                results[name] = await checked(value, declaration).map { .dictionary($0.dictionary) }
+            } else if let date = stored.dateValue, let store = hooks.dates[name]?.store {
+                let value = await store(date)
+                results[name] = .dictionary(await taken(value, declaration).dictionary)
+            }
         }
         return results
+    }
+
+    /// The result of the app's check; nil without one.
+    private func checked(_ value: SettingValue, _ declaration: SettingDeclaration) async -> PageValidation? {
+        guard let check = hooks.checks[declaration.name] else { return nil }
+        switch await check(value) {
+        case .ok: return .ok
+        case .replaced(let other):
+            return declaration.stored(other).map { .replaced($0) }
+                ?? .failed("The app's replacement is no value of the property.", replacement: nil)
+        case .failed(let text, let other):
+            return .failed(text, replacement: other.flatMap { declaration.stored($0) })
+        case .failedWithShake(let text, let other):
+            return .failedWithShake(text, replacement: other.flatMap { declaration.stored($0) })
+        }
+    }
+
+    /// The value that the app has made of a picked date, if its check takes that.
+    private func taken(_ value: SettingValue?, _ declaration: SettingDeclaration) async -> PageValidation {
+        guard let value, let stored = declaration.stored(value) else {
+            return .failed("The app has no value for this date.", replacement: nil)
+        }
+        switch await checked(value, declaration) {
+        case nil, .ok: return .replaced(stored)
+        case let other?: return other
+        }
     }
 
     private func declaration(_ name: String) -> SettingDeclaration? {

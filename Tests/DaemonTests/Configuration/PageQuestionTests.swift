@@ -114,6 +114,27 @@ import Testing
         #expect(ask("settings-reset").code == 0 && app.questions.count == 5, "a reset is not checked")
     }
 
+    @Test("PAG-32: the app makes a value of a picked date, which the schema judges; without it the date is refused")
+    func dates() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let date = PropertyListValue.date(PropertyListDate(millisecondsSinceReferenceDate: 0))
+        var results: [String: PageValidation] = ["volume": .replaced(30)]
+        app.answerQuestion = { _ in Self.reply(results) }
+        #expect(set(["volume": date]).code == 0 && value("volume") == 30)
+        #expect(app.questions == [.validate(["volume": date])])
+        results = ["volume": .replaced(300)]
+        #expect(set(["volume": date]).name == "schema" && value("volume") == 30)
+        results = ["volume": .failed("Not on Sundays.", replacement: nil)]
+        #expect(set(["volume": date]).body["text"] == "volume: Not on Sundays.")
+        results = [:]
+        #expect(set(["volume": date]).name == "schema" && value("volume") == 30)
+        #expect(set(["volume": date, "none": 1]).name == "schema" && app.questions.count == 4, "the rest counts first")
+        app.disconnect()
+        nodes.clock.run()
+        #expect(set(["volume": date]).name == "schema")
+    }
+
     @Test("PAG-26: the app checks a primary's edit, too, and the primary has the reason")
     func remote() throws {
         defer { nodes.stop() }

@@ -247,8 +247,11 @@ final class ApplicationSettings {
             folder throws(SettingsFailure) -> (PropertyListDictionary, Set<String>) in
             let document = try folder.document()
             var edits = try folder.edits()
-            do throws(SettingsPayloadError) { _ = try edit(values, &edits, document) } catch { throw .refused(error) }
-            return (values.compactMapValues { key, _ in edits.values[key] }, document.secrets)
+            // The app makes values of picked dates, which its schema takes or refuses with all others.
+            let picked = document.schema.pickedDates(in: values)
+            let judged = values.compactMapValues { key, value in picked[key] == nil ? value : nil }
+            do throws(SettingsPayloadError) { _ = try edit(judged, &edits, document) } catch { throw .refused(error) }
+            return (values.compactMapValues { key, _ in picked[key] ?? edits.values[key] }, document.secrets)
         }
         do throws(PageQuestionFailure) {
             let answer = try await device.questions.ask(.validate(asked), of: app, for: editor.payer)
