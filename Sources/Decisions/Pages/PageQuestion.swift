@@ -426,12 +426,10 @@ extension SettingsSchema {
     /// Dates that a person has picked for properties of other types, which the app stores in a form of its own
     /// (PAG-32).
     package func pickedDates(in values: PropertyListDictionary) -> PropertyListDictionary {
-        var dates: PropertyListDictionary = [:]
-        for (name, value) in values where value.dateValue != nil {
-            guard let place = place(of: name), declarations[place].value(stored: value) == nil else { continue }
-            dates[name] = value
+        values.compactMapValues { name, value in
+            guard value.dateValue != nil, let place = place(of: name) else { return nil }
+            return declarations[place].value(stored: value) == nil ? value : nil
         }
-        return dates
     }
 }
 
