@@ -77,6 +77,7 @@ let valueRooms: [Target] = [
     room("Values", "PropertyListXML", imports: ["CTandemExpat", "TandemBase", "TandemPropertyList"]),
     room("Values", "Wire", imports: ["TandemBase", "TandemPropertyList"]),
     room("Values", "Pattern", imports: ["CTandemPCRE2"]),
+    room("Values", "QRCode", imports: ["CTandemQREncode"]),
     room("Values", "Crypto", imports: ["CTandemOpenSSL", "TandemBase"]),
 ]
 
@@ -91,7 +92,9 @@ let decisionRooms: [Target] = [
         imports: ["TandemBase", "TandemPropertyList", "TandemWire", "TandemPattern", "TandemSettings"]),
     room("Decisions", "Operations", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
     // Of the console's executable alone: the daemon is not to know it.
-    room("Decisions", "Console", imports: values + ["TandemSettings", "TandemPages", "TandemOperations"]),
+    room(
+        "Decisions", "Console",
+        imports: values + ["TandemQRCode", "TandemSettings", "TandemPages", "TandemOperations"]),
 ]
 
 let machineryRooms: [Target] = [
@@ -137,7 +140,7 @@ let commands: [Target] = [
     command(
         "tandem", folder: "tandem",
         imports: values + decisions + machinery + [
-            "CTandemQREncode", "TandemDaemon", "TandemControl", "PairedSession", "TandemPropertyListXML",
+            "TandemQRCode", "TandemDaemon", "TandemControl", "PairedSession", "TandemPropertyListXML",
         ]),
     command(
         "tandem-console", folder: "tandem-console",
@@ -181,13 +184,16 @@ let testTargets: [Target] = [
     tests("PropertyListXML", imports: ["TandemBase", "TandemPropertyList", "TandemPropertyListXML"]),
     tests("Wire", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
     tests("Pattern", imports: ["TandemPattern"]),
+    tests("QRCode", imports: ["TandemQRCode"]),
     tests("Crypto", imports: ["TandemBase", "TandemCrypto", "CTandemOpenSSL"]),
     tests("Session", imports: ["TandemSession"] + values),
     tests("Delivery", imports: ["TandemDelivery"] + values),
     tests("Pairing", imports: ["TandemPairing"] + values),
     tests("SignedConfiguration", imports: ["TandemSignedConfiguration"] + values),
     tests("Operations", imports: ["TandemOperations", "TandemBase", "TandemWire"]),
-    tests("Console", imports: ["TandemConsole", "TandemPages", "TandemSettings", "TandemOperations"] + values),
+    tests(
+        "Console",
+        imports: ["TandemConsole", "TandemQRCode", "TandemPages", "TandemSettings", "TandemOperations"] + values),
     tests("Settings", imports: ["TandemSettings", "TandemPattern"] + values),
     tests("Pages", imports: ["TandemPages", "TandemSettings"] + values),
     tests("Reactor", imports: ["TandemReactor"] + values),

@@ -19,7 +19,7 @@ DOORS = {
     "CTandemSQLite": {"Store"},
     "CTandemPCRE2": {"Pattern"},
     "CTandemExpat": {"PropertyListXML"},
-    "CTandemQREncode": {"tandem"},
+    "CTandemQREncode": {"QRCode"},
     "CTandemMicroHTTPD": {"tandem-console"},
     "CTandemLinux": {"Reactor"},
 }

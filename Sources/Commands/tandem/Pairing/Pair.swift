@@ -6,6 +6,7 @@ import TandemBase
 import TandemControl
 import TandemOperations
 import TandemPropertyList
+import TandemQRCode
 import TandemWire
 
 extension Subcommand {

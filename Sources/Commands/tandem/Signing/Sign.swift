@@ -5,6 +5,7 @@ import TandemBase
 import TandemControl
 import TandemCrypto
 import TandemPropertyList
+import TandemQRCode
 import TandemReactor
 import TandemSettings
 import TandemSignedConfiguration

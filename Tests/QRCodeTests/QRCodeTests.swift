@@ -1,9 +1,8 @@
 // Codes must be readable and exact: they carry join secrets and signed configuration. A reader of our own reads small
 // ones back; sizes and limits are the standard's.
 
+import TandemQRCode
 import Testing
-
-@testable import tandem
 
 @Suite struct QRCodeTests {
     @Test(arguments: ["tandem", "t", "0123456789ABCDEFG", "\u{e9}\u{20ac}"])

@@ -1,7 +1,7 @@
 // Reads a QR code of version 1 back (ISO 18004), independently of the library that made it: format bits, mask, zigzag,
 // byte mode. It repairs no error, because a drawn code has none.
 
-@testable import tandem
+import TandemQRCode
 
 struct QRReader {
     let code: QRCode

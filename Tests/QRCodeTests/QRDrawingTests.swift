@@ -1,8 +1,7 @@
 // The terminal drawing shows the modules of the code itself, with the quiet zone that readers need.
 
+import TandemQRCode
 import Testing
-
-@testable import tandem
 
 @Suite struct QRDrawingTests {
     let code: QRCode

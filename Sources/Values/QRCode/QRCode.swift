@@ -1,40 +1,41 @@
 // A QR code as a square of dark and light modules, made by libqrencode in byte mode, so that links survive exactly.
-// Content that does not fit is refused, never split. No type of the C library leaves this file.
+// Content that does not fit is refused, never split. No type of the C library leaves this file. A terminal and a page
+// draw the same modules.
 
 internal import CTandemQREncode
 
 /// A QR code: `width` x `width` modules, without its quiet zone.
-struct QRCode: Sendable, Equatable {
+package struct QRCode: Sendable, Equatable {
     /// Bytes that the largest code holds with the lowest level of correction. That level repairs about 7 %: right for
     /// screens, which do not get dirty.
-    static var capacity: Int { 2953 }
+    package static var capacity: Int { 2953 }
 
     /// The light modules that must surround a code on each side, or readers do not find it.
-    static var quietZone: Int { 4 }
+    package static var quietZone: Int { 4 }
 
     /// Modules on each side: 17 + 4 x version.
-    let width: Int
+    package let width: Int
     private let modules: [Bool]
 
     /// The smallest code that holds these bytes.
-    init(_ bytes: [UInt8]) throws(CodeError) {
+    package init(_ bytes: [UInt8]) throws(CodeError) {
         guard !bytes.isEmpty else { throw .empty }
         guard bytes.count <= Self.capacity, let count = Int32(exactly: bytes.count) else {
             throw .tooLong(count: bytes.count, limit: Self.capacity)
         }
-        guard let code = QRcode_encodeData(count, bytes, 0, QR_ECLEVEL_L) else { throw .outOfMemory }
-        defer { QRcode_free(code) }
-        let side = Int(code.pointee.width)
+        guard let code = unsafe QRcode_encodeData(count, bytes, 0, QR_ECLEVEL_L) else { throw .outOfMemory }
+        defer { unsafe QRcode_free(code) }
+        let side = unsafe Int(code.pointee.width)
         // The lowest bit of each module byte is its colour; the others say what the module is for.
-        modules = UnsafeBufferPointer(start: code.pointee.data, count: side * side).map { $0 & 1 == 1 }
+        modules = unsafe UnsafeBufferPointer(start: code.pointee.data, count: side * side).map { $0 & 1 == 1 }
         width = side
     }
 
     /// The code of a text's UTF-8 bytes.
-    init(_ text: String) throws(CodeError) { try self.init(Array(text.utf8)) }
+    package init(_ text: String) throws(CodeError) { try self.init(Array(text.utf8)) }
 
     /// Whether the module is dark; everything outside the square is light.
-    func isDark(column: Int, row: Int) -> Bool {
+    package func isDark(column: Int, row: Int) -> Bool {
         let side = 0..<width
         return side.contains(column) && side.contains(row) && modules[row * width + column]
     }
@@ -42,7 +43,7 @@ struct QRCode: Sendable, Equatable {
 
 extension QRCode {
     /// The code with its quiet zone, one line for two rows of modules, each ended by a newline.
-    func terminalText(inColour: Bool) -> String {
+    package func terminalText(inColour: Bool) -> String {
         let range = -Self.quietZone..<(width + Self.quietZone)
         return stride(from: range.lowerBound, to: range.upperBound, by: 2).map { row in
             let cells = range.map { column in
@@ -67,7 +68,7 @@ extension QRCode {
 }
 
 /// A content that could not become a code.
-enum CodeError: Error, Sendable, Equatable {
+package enum CodeError: Error, Sendable, Equatable {
     /// The content has `count` bytes; the largest code holds `limit`.
     case tooLong(count: Int, limit: Int)
     case empty
@@ -75,7 +76,7 @@ enum CodeError: Error, Sendable, Equatable {
 }
 
 extension CodeError: CustomStringConvertible {
-    var description: String {
+    package var description: String {
         switch self {
         case .tooLong(let count, let limit):
             "\(count) bytes do not fit a QR code, which holds at most \(limit); hand them over as a file instead"
