@@ -190,7 +190,7 @@ let testTargets: [Target] = [
     tests("Delivery", imports: ["TandemDelivery"] + values),
     tests("Pairing", imports: ["TandemPairing"] + values),
     tests("SignedConfiguration", imports: ["TandemSignedConfiguration"] + values),
-    tests("Operations", imports: ["TandemOperations", "TandemBase", "TandemWire"]),
+    tests("Operations", imports: ["TandemOperations", "TandemBase", "TandemPropertyList", "TandemWire"]),
     tests(
         "Console",
         imports: ["TandemConsole", "TandemQRCode", "TandemPages", "TandemSettings", "TandemOperations"] + values),

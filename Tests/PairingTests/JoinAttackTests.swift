@@ -54,6 +54,20 @@ struct JoinAttackTests {
         #expect(fixture.join(try fixture.request(), after: .milliseconds(899_999)).cause == nil)
     }
 
+    @Test("PAR-23, PAR-8a: a link that was taken back is unknown; one that was used is not taken back")
+    func takenBack() throws {
+        var fixture = try JoinFixture()
+        #expect(fixture.registry.cancel(fixture.link.token)?.count == 1)
+        #expect(fixture.join(try fixture.request()).cause == .unknownToken)
+        #expect(fixture.registry.cancel(fixture.link.token) == nil)
+        #expect(fixture.registry.tokens.current(now: fixture.start).isEmpty)
+        var used = try JoinFixture()
+        _ = try used.joinWell()
+        #expect(used.registry.cancel(used.link.token) == nil)
+        #expect(used.registry.tokens.current(now: used.start).map(\.identifier) == [used.link.token])
+        #expect(used.registry.tokens.current(now: used.link.expires).isEmpty)
+    }
+
     @Test("PAR-8a, LIM-10: five wrong proofs use the token up; the right proof is then refused as the sixth attempt")
     func sixthAttempt() throws {
         var fixture = try JoinFixture()

@@ -20,7 +20,7 @@ package struct StatusReport {
 
     /// Everything that has rows, in the order of interest.
     package var tables: [Table] {
-        [pairings, far, applications, counterparts, queues, contexts, configurations, desired]
+        [pairings, links, far, applications, counterparts, queues, contexts, configurations, desired]
     }
 
     /// The device itself.
@@ -47,6 +47,15 @@ package struct StatusReport {
                 pairing.text("level"), pairing.text("reason"), pairing.span("since"), pairing.text("waiting"),
                 Self.mark(pairing.body["active"]),
                 pairing.text("address"), pairing.text("pairing"))
+        }
+        return table
+    }
+
+    /// The join links that have not expired (CTL-61).
+    private var links: Table {
+        var table = Table("join links", ["link", "open for", "attempts left", "used by"])
+        for link in facts.list("links").map(JoinLinkReport.init) {
+            table.add(link.name, link.span, link.attempts, link.user ?? "")
         }
         return table
     }
@@ -123,6 +132,33 @@ package struct StatusReport {
     /// The peer's part, from this device's part in the pairing.
     private static func counterpart(_ role: String) -> String {
         role == "primary" ? "secondary" : role == "secondary" ? "primary" : role
+    }
+}
+
+/// A join link as text for people, without its secret.
+package struct JoinLinkReport: Sendable {
+    private let facts: Fact
+
+    /// - Parameter facts: a row of `links` in the answer to `status`.
+    package init(_ facts: Fact) { self.facts = facts }
+
+    /// The bytes that name it.
+    package var token: [UInt8] { facts.body["token"]?.dataValue ?? [] }
+
+    /// Its short name, for eyes and for a command line.
+    package var name: String { Hexadecimal.encode(token.prefix(4)) }
+
+    /// How long it may still be used; empty for one that was used.
+    package var span: String { user == nil ? facts.span("left") : "" }
+
+    /// Wrong proofs that it still survives; empty for one that was used.
+    package var attempts: String { user == nil ? facts.text("attempts") : "" }
+
+    /// The device that has used it; nil for one that is open.
+    package var user: String? {
+        guard facts.body["pairing"] != nil else { return nil }
+        let name = facts.text("name")
+        return name.isEmpty ? facts.text("pairing") : name
     }
 }
 

@@ -63,6 +63,21 @@ package struct TokenLedger: Sendable, Equatable {
 
     package subscript(identifier: JoinTokenIdentifier) -> JoinToken? { tokens[identifier] }
 
+    /// The tokens that have not expired, the first to expire first.
+    package func current(now: WallTime) -> [JoinToken] {
+        tokens.values.filter { now < $0.expires }.sorted {
+            $0.expires == $1.expires
+                ? $0.identifier.bytes.lexicographicallyPrecedes($1.identifier.bytes) : $0.expires < $1.expires
+        }
+    }
+
+    /// Takes an unused token back; returns whether there was one (PAR-23).
+    mutating func cancel(_ identifier: JoinTokenIdentifier) -> Bool {
+        guard let token = tokens[identifier], token.consumption == nil else { return false }
+        tokens[identifier] = nil
+        return true
+    }
+
     /// Adds a new token.
     mutating func issue(_ token: JoinToken) { tokens[token.identifier] = token }
 

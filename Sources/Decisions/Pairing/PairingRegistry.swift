@@ -138,6 +138,11 @@ extension PairingRegistry {
         return [.putToken(token)]
     }
 
+    /// Takes an unused link back; nil if there is none of this token (PAR-23).
+    package mutating func cancel(_ identifier: JoinTokenIdentifier) -> [PairingChange]? {
+        tokens.cancel(identifier) ? [.removeToken(identifier)] : nil
+    }
+
     /// Judges a `join` that arrived at this device, the primary.
     package mutating func join(
         _ request: JoinRequest, own: OwnDevice, at circumstances: JoinCircumstances
@@ -354,9 +359,7 @@ extension PairingRegistry {
     }
 
     /// A device has one pairing in a role: the new one, if its peer did not know the old one. Choice and claims move.
-    private mutating func supersede(
-        _ record: PairingRecord, _ changes: inout [PairingChange]
-    ) -> [UniqueIdentifier] {
+    private mutating func supersede(_ record: PairingRecord, _ changes: inout [PairingChange]) -> [UniqueIdentifier] {
         let older = replaced(by: record)
         for old in older {
             if choices[old.role] == old.pairing { choose(record, &changes) }
@@ -402,9 +405,7 @@ extension PairingRegistry {
     }
 
     /// Allows a version below the highest one seen; nil if there is no such pairing.
-    package mutating func allowVersion(
-        _ version: ProtocolVersion, for pairing: UniqueIdentifier
-    ) -> [PairingChange]? {
+    package mutating func allowVersion(_ version: ProtocolVersion, for pairing: UniqueIdentifier) -> [PairingChange]? {
         guard var record = records[pairing] else { return nil }
         record.highestVersion = version
         records[pairing] = record

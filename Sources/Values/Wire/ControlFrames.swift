@@ -5,7 +5,9 @@ package import TandemPropertyList
 
 /// The commands of CTL-3; the raw value is the `command` of `control`.
 package enum ControlName: String, EnvelopeWord, CaseIterable {
-    case status, pair, join
+    case status, pair
+    case pairCancel = "pair-cancel"
+    case join
     case trustDevice = "trust-device"
     case trustedDevices = "trusted-devices"
     case untrustDevice = "untrust-device"

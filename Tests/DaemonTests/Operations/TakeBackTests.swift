@@ -362,6 +362,29 @@ import Testing
         #expect(try nodes.rows("pairings", of: nodes.primary).count == 1)
     }
 
+    @Test func `CTL-61, PAR-23: status has the join links without their secrets, and an unused one is taken back`()
+        throws
+    {
+        defer { nodes.stop() }
+        let first = nodes.ask(nodes.primary, "pair", ["seconds": 60])
+        let token = try #require(first.body["token"])
+        var row = try #require(try nodes.rows("links", of: nodes.primary).first)
+        #expect(row["token"] == token && row["attempts"] == 5 && row["expires"] == first.body["expires"])
+        #expect((50_000...60_000).contains(row["left"]?.integerValue ?? 0))
+        #expect(Set(row.keys) == ["token", "attempts", "expires", "left"])
+        #expect(nodes.ask(nodes.primary, "pair-cancel", ["token": .data([1])]).name == "bad-request")
+        #expect(nodes.ask(nodes.primary, "pair-cancel", ["token": token]).code == 0)
+        #expect(nodes.ask(nodes.primary, "pair-cancel", ["token": token]).name == "not-found")
+        #expect(try nodes.rows("links", of: nodes.primary).isEmpty)
+        let link = try #require(first.body["link"])
+        #expect(nodes.ask(nodes.secondary, "join", ["link": link]).name == "join-refused")
+        try nodes.pair()
+        row = try #require(try nodes.rows("links", of: nodes.primary).first)
+        let pairing = try nodes.pairing(of: nodes.primary)
+        #expect(row["name"] == "the secondary" && row["pairing"] == pairing)
+        #expect(nodes.ask(nodes.primary, "pair-cancel", ["token": row["token"] ?? ""]).name == "not-found")
+    }
+
     @Test func `CTL-35, PAR-21: a custom identifier is taken back, and a secondary follows when its operator accepts`()
         throws
     {

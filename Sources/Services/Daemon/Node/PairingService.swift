@@ -382,6 +382,17 @@ final class PairingService {
         return link
     }
 
+    /// The join links that have not expired.
+    var links: [JoinToken] { registry.state.tokens.current(now: scheduler.wallNow) }
+
+    /// Takes an unused join link back; returns whether there was one.
+    func cancelLink(_ token: JoinTokenIdentifier) async throws(StoreError) -> Bool {
+        try await commit { next in
+            guard let changes = next.cancel(token) else { return ([], { false }) }
+            return (changes.map(\.rowChange), { true })
+        }
+    }
+
     /// Trusts a device by its fingerprint.
     func trust(_ device: TrustedDevice) async throws(StoreError) {
         try await commit { next in (next.trust(device).map(\.rowChange), {}) }

@@ -69,6 +69,7 @@ extension Node: ControlResponder {
         switch name {
         case .status: StatusCommand.self
         case .pair: PairCommand.self
+        case .pairCancel: PairCancelCommand.self
         case .join: JoinCommand.self
         case .trustDevice: TrustDeviceCommand.self
         case .trustedDevices: TrustedDevicesCommand.self

@@ -34,6 +34,7 @@ struct StatusCommand: ControlCommand {
         guard user == nil else { return status }
         for (key, value) in node.deviceStatus { status[key] = value }
         status["pairings"] = .array(node.pairings.all.map { .dictionary($0.status(on: node)) })
+        status["links"] = .array(node.joinLinks)
         status["queues"] = .array(node.waitingQueues)
         let desired = node.configuration.desired
         let (rows, more) = desired.rows(of: desired.keys(of: nil))

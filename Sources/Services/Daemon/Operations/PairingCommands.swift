@@ -31,7 +31,52 @@ struct PairCommand: ControlCommand {
         guard let link else {
             throw ControlFailure(.noAddress, "the address '\(address)' does not fit a join link")
         }
-        return ["link": .string(link.text), "expires": .integer(link.expires.milliseconds)]
+        return [
+            "link": .string(link.text), "token": .data(link.token.bytes),
+            "expires": .integer(link.expires.milliseconds),
+        ]
+    }
+}
+
+/// `pair-cancel`: takes an unused join link back (PAR-23).
+struct PairCancelCommand: ControlCommand {
+    private let token: JoinTokenIdentifier
+
+    init(_ request: ControlRequest) throws(WireError) {
+        token = try request.fields.required("token", "data of 16 bytes") { value in
+            value.dataValue.flatMap { JoinTokenIdentifier(bytes: $0) }
+        }
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let isKnown = try await ControlFailure.storing { () async throws(StoreError) in
+            try await node.pairings.cancelLink(token)
+        }
+        guard isKnown else {
+            throw ControlFailure(
+                .notFound,
+                "no such join link is open: it was used, has expired, or was taken back; "
+                    + "'tandem unpair' ends the pairing of one that was used")
+        }
+        return [:]
+    }
+}
+
+extension Node {
+    /// The join links of `status` (CTL-61), without their secrets.
+    var joinLinks: [PropertyListValue] {
+        pairings.links.map { token in
+            var body: PropertyListDictionary = [
+                "token": .data(token.identifier.bytes), "expires": .integer(token.expires.milliseconds),
+                "left": .integer(token.expires.since(loop.wallNow).saturatingMilliseconds),
+                "attempts": .integer(Int64(token.attemptsLeft)),
+            ]
+            if let pairing = token.consumption?.pairing {
+                body["pairing"] = .data(pairing.bytes)
+                body["name"] = pairings[pairing].map { .string($0.name) }
+            }
+            return .dictionary(body)
+        }
     }
 }
 
