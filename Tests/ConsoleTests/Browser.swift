@@ -14,6 +14,10 @@ final class Browser {
     /// Markup that would run if it was not escaped.
     static let markup = "</textarea><script>alert(\"'`&\")</script><img src=x onerror=a>"
 
+    /// A join link that the daemon makes, and the token that names it.
+    static let link = "tandem:join/1?at=127.0.0.1:4747&token=PyqRvAAAAAAAAAAAAAAAAA&secret=c2VjcmV0&name=hub"
+    static let token: [UInt8] = [0x3F, 0x2A, 0x91, 0xBC] + [UInt8](repeating: 0, count: 12)
+
     private(set) var console: Console
     private var cookie: String?
     var now = MonotonicTime(nanoseconds: 0)
@@ -24,6 +28,10 @@ final class Browser {
     /// The daemon's answers to `settings-page` and `settings-press`.
     var running: ConsoleReply = .success(["state": "without-hooks"])
     var pressed: ConsoleReply = .success([:])
+    /// The daemon's rows about join links, and the addresses that accept device links.
+    var links: [PropertyListDictionary] = []
+    var listening: [PropertyListValue] = ["127.0.0.1:4747"]
+    var role = "primary"
     /// The daemon's refusal of every change.
     var refusal: ControlError?
     /// The commands that the daemon got.
@@ -145,9 +153,15 @@ final class Browser {
         case .settingsPage: return running
         case .settingsPress: return pressed
         case .settingsSet, .settingsReset: return refusal.map { .failure($0) } ?? .success([:])
+        case .pair:
+            links.append(["token": .data(Self.token), "left": 899_000, "attempts": 5])
+            return refusal.map { .failure($0) }
+                ?? .success(["link": .string(Self.link), "token": .data(Self.token), "expires": 1_800_000_000_000])
+        case .pairCancel: return refusal.map { .failure($0) } ?? .success([:])
         case .status:
             return .success([
-                "name": .string(Self.markup), "role": "primary", "pairings": [["name": .string(Self.markup)]],
+                "name": .string(Self.markup), "role": .string(role), "pairings": [["name": .string(Self.markup)]],
+                "links": .array(links.map { .dictionary($0) }), "listening": .array(listening), "local": "/a/b.sock",
                 "applications": [["app": .string(Self.app), "name": "Lamp", "version": "1.2"]],
                 "configurations": .array(configurations.map { .dictionary($0) }),
             ])

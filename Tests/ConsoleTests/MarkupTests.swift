@@ -1,6 +1,8 @@
 // Text from outside in pages: whatever it is, it stays text.
 
+import TandemBase
 import TandemConsole
+import TandemPropertyList
 import TandemTestSupport
 import Testing
 
@@ -19,7 +21,8 @@ import Testing
     func pages() throws {
         let browser = Browser()
         browser.enter()
-        for path in ["/", "/apps", Browser.page, Browser.page + "/pages/More", "/secondaries/x"] {
+        browser.links = [["token": .data(Browser.token), "pairing": .data([1]), "name": .string(Browser.markup)]]
+        for path in ["/", "/apps", "/pair", Browser.page, Browser.page + "/pages/More", "/secondaries/x"] {
             let page = try #require(browser.get(path)).text
             #expect(!page.contains("<script>"), "\(path)")
             #expect(!page.contains("<img"), "\(path)")
@@ -38,7 +41,8 @@ import Testing
         let browser = Browser()
         browser.enter()
         for path in [
-            "/", "/enter", "/leave", "/apps", "/events", "/console.css", Browser.page, "\(Browser.page)/events",
+            "/", "/enter", "/leave", "/apps", "/pair", "/events", "/console.css", Browser.page,
+            "\(Browser.page)/events",
             "\(Browser.page)/pages/a%20b%2F..%2F%3Cx%3E",
             "/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Browser.page)",
         ] { #expect(ConsoleRoute(path: path)?.path == path, "\(path)") }

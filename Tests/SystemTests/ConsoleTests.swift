@@ -196,6 +196,53 @@ import Testing
         #expect(!paged.output.contains("101"))
     }
 
+    @Test func `CON-21, CON-22, PAR-23: a real secondary pairs with the link of the page, which says so everywhere`()
+        async throws
+    {
+        let hub = try await ConsoleProgram(
+            device: devices.workspace["hub.sock"], named: "hub-console", in: devices.workspace)
+        try hub.enter()
+        let form = try hub.formToken("/pair", of: "main")
+        func make(_ number: Int) throws -> String {
+            let made = try hub.post("/pair", "form=\(form)&make=\(number)")
+            try #require(made.status == 200, "\(made.text)")
+            #expect(made.field("Cache-Control") == "no-store" && made.field("Set-Cookie") == nil)
+            let link = try #require(made.body.firstMatch(of: /<code>(tandem:join[^<]+)<\/code>/)).1
+            return String(link).replacing("&amp;", with: "&")
+        }
+        func join(_ link: String) async throws -> Program.Ending {
+            try await tandem("join", "--device", devices.workspace["kiosk.sock"], in: devices.workspace, input: link)
+        }
+        let stream = try WebClient(port: hub.port)
+        stream.write("GET /events HTTP/1.1\r\nHost: 127.0.0.1:\(hub.port)\r\nCookie: \(hub.cookie)\r\n\r\n")
+        #expect(stream.read { $0.contains(":\n\n") }.status == 200)
+        let link = try make(0)
+        #expect(try hub.post("/pair", "form=\(form)&make=0").status == 409)
+        let joined = try await join(link)
+        #expect(joined.status == 0, "\(joined)")
+        #expect(stream.read { $0.contains("event: device") }.text.contains("data: changed"))
+        let isLinked = try await devices.isLinked()
+        #expect(isLinked)
+        let page = try hub.get("/pair").body
+        #expect(page.contains("was used by kiosk.") && !page.contains("tandem:join"), "\(page)")
+        let other = try make(1)
+        let token = try #require(try hub.get("/pair").body.firstMatch(of: /name="cancel" value="(\w+)"/)).1
+        #expect(try hub.post("/pair", "form=\(form)&cancel=\(token)").status == 303)
+        #expect(try hub.post("/pair", "form=\(form)&cancel=\(token)").status == 422)
+        let refused = try await join(other)
+        #expect(refused.status == 1 && refused.errors.contains("join-refused"), "\(refused)")
+        let short = try #require(
+            try await devices.run("hub", "status").output.firstMatch(of: /(\w{8}) +- +- +kiosk/)
+        ).1
+        let used = try await devices.run("hub", "pair-cancel", String(short))
+        #expect(used.status == 1 && used.errors.contains("tandem unpair"), "\(used)")
+        for secret in try [link, other].map({ try #require($0.firstMatch(of: /secret=([A-Za-z0-9_-]+)/)).1 }) {
+            for text in [hub.program.output, hub.program.errors, devices.hub.errors, devices.kiosk.errors] {
+                #expect(!text.contains(secret))
+            }
+        }
+    }
+
     @Test(.enabled(if: geteuid() == 0))
     func `CON-4: another user's connection is hung up, whichever socket it has, and takes no place`() async throws {
         try console.enter()

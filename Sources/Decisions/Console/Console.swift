@@ -120,6 +120,7 @@ package struct Console: ~Copyable {
                     WebAnswer(200, ConsoleFrame.page("Apps", cookie: cookie, try AppsPage.content(replies)))
                 }
             }
+        case .pair: return pairing(cookie).show()
         case .settings(let place, let page):
             return .ask(Self.questions(place) + [ConsoleQuestion(.status)]) { replies in
                 Self.settings(place, page, request.languages, replies, cookie) { settings, view in
@@ -153,6 +154,7 @@ package struct Console: ~Copyable {
         case .leave:
             sessions.leave(cookie)
             return .answer(.seeOther(.front, cookie: "\(cookieName)=; Max-Age=0\(cookieEnd)"))
+        case .pair: return pair(fields, cookie)
         case .settings(let place, let page):
             return .ask(Self.questions(place)) { replies in
                 Self.settings(place, page, languages, replies, cookie) { settings, view in
@@ -165,6 +167,20 @@ package struct Console: ~Copyable {
         case .front, .enter, .apps, .events, .style, .script:
             return .answer(WebAnswer(405, "this address takes no form\n"))
         }
+    }
+
+    /// The step of a form of the page of pairing. A form that makes a link counts once, whatever becomes of it: a
+    /// browser that loads the answer again sends the form again.
+    private mutating func pair(_ fields: FormFields, _ cookie: String) -> ConsoleStep {
+        if let token = fields["cancel"] { return pairing(cookie).cancel(token) }
+        guard sessions.takeLinkForm(fields["make"], of: cookie) else {
+            return pairing(cookie).show(409, refusal: "This form was sent before, and a link is shown once.")
+        }
+        return pairing(cookie).make()
+    }
+
+    private func pairing(_ cookie: String) -> PairingPage {
+        PairingPage(number: sessions.linkForm(of: cookie), cookie: cookie)
     }
 
     private static func questions(_ place: AppPlace) -> [ConsoleQuestion] {

@@ -16,7 +16,7 @@ package enum ConsoleFiles {
         main { max-inline-size: 64rem; margin-inline: auto; padding: 1rem; }
         header { display: flex; flex-wrap: wrap; gap: 1rem; justify-content: space-between; padding: .5rem 1rem;
           border-block-end: 1px solid var(--line); }
-        header nav { display: flex; gap: 1rem; align-items: center; }
+        header nav { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; }
         a { color: var(--link); }
         .skip { position: absolute; inset-inline-start: -100rem; }
         .skip:focus { position: static; }
@@ -58,6 +58,9 @@ package enum ConsoleFiles {
         input, select, textarea, button { font: inherit; min-block-size: 2.5rem; padding: .25rem .5rem;
           border: 1px solid var(--line); border-radius: .25rem; }
         input[type=range] { padding: 0; accent-color: var(--link); }
+        .secret { border: 1px solid var(--line); border-radius: .5rem; padding: 0 1rem; margin-block: 1rem; }
+        .secret code { user-select: all; }
+        .code { display: block; inline-size: min(100%, 20rem); block-size: auto; }
         .scroll { overflow-x: auto; margin-block: 1rem; }
         table { border-collapse: collapse; font-size: .875rem; }
         caption { text-align: start; font-weight: 600; }
@@ -123,7 +126,10 @@ package enum ConsoleFiles {
         async function refresh(part) {
           const next = (await load())?.getElementById(part.id);
           if (!next) return;
-          if (part.tagName === "FORM") take(part, next); else part.replaceChildren(...next.childNodes);
+          if (part.tagName === "FORM") return take(part, next);
+          const held = document.activeElement?.id;
+          part.replaceChildren(...next.childNodes);
+          if (held) document.getElementById(held)?.focus();
         }
         for (const part of document.querySelectorAll("[data-events]")) {
           if (!part.dataset.events) continue;

@@ -29,6 +29,8 @@ package enum ConsoleRoute: Sendable, Hashable {
     case enter
     case leave
     case apps
+    /// The page that makes join links.
+    case pair
     /// A page of an app's settings; the first one has no name.
     case settings(AppPlace, page: String?)
     /// The draft of an item of a list; nil for a new item.
@@ -49,6 +51,7 @@ package enum ConsoleRoute: Sendable, Hashable {
         switch segments {
         case [""]: self = .front
         case [AppPlace.word]: self = .apps
+        case ["pair"]: self = .pair
         case ["enter"]: self = .enter
         case ["leave"]: self = .leave
         case ["events"]: self = .events(nil)
@@ -96,6 +99,7 @@ package enum ConsoleRoute: Sendable, Hashable {
         case .enter: ["enter"]
         case .leave: ["leave"]
         case .apps: [AppPlace.word]
+        case .pair: ["pair"]
         case .settings(let place, nil): place.segments
         case .settings(let place, let page?): place.segments + ["pages", page]
         case .item(let place, let list, let number):

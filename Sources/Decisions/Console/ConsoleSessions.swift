@@ -16,6 +16,8 @@ package struct ConsoleSessions: ~Copyable {
     private struct Session {
         let secret: [UInt8]
         var lastSeen: MonotonicTime
+        /// Forms that make a join link and were sent.
+        var linkForms: UInt64 = 0
     }
 
     private let random: (Int) -> [UInt8]
@@ -55,6 +57,20 @@ package struct ConsoleSessions: ~Copyable {
             return false
         }
         sessions[place].lastSeen = now
+        return true
+    }
+
+    /// The number of the browser's next form that makes a join link.
+    package func linkForm(of cookie: String) -> UInt64 {
+        sessions.first { Self.isEqual(cookie, $0.secret) }?.linkForms ?? 0
+    }
+
+    /// Takes the browser's next form that makes a join link; false if the number is that of another one.
+    package mutating func takeLinkForm(_ number: String?, of cookie: String) -> Bool {
+        guard let place = sessions.firstIndex(where: { Self.isEqual(cookie, $0.secret) }),
+            number == "\(sessions[place].linkForms)"
+        else { return false }
+        sessions[place].linkForms += 1
         return true
     }
 

@@ -57,5 +57,5 @@ package struct LiveUpdates: Sendable {
         }
     }
 
-    private static let passing: Set<String> = ["uptime", "since", "oldest", "skew", "counters"]
+    private static let passing: Set<String> = ["uptime", "since", "oldest", "skew", "counters", "left"]
 }

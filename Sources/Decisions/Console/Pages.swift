@@ -42,6 +42,7 @@ package enum ConsoleFrame {
                     "nav", .init("aria-label", "Console"),
                     of: [
                         .tag("a", .link("href", .front), text: "Device"), .tag("a", .link("href", .apps), text: "Apps"),
+                        .tag("a", .link("href", .pair), text: "Pair"),
                     ]),
                 .tag(
                     "form", .init("method", "post"), .link("action", .leave),
