@@ -1,11 +1,17 @@
 """A walk over the pages of a running console in a real browser, for Scripts/browser.
 
-    browser.py ADDRESS APP KEY [FOLDER]     exits with 0 only if every step has happened
+    browser.py [--axe FILE] [--primary ADDRESS --join COMMAND] ADDRESS APP KEY [FOLDER]
+
+FILE is axe-core's script, which audits each kind of page. The page of pairing is that of a primary's console; COMMAND
+reads a join link and joins with it. Exit code 0: every step has happened.
 """
-import sys
+import argparse
+import shlex
+import subprocess
 import time
 from pathlib import Path
 
+from audit import VIEWS, Audit
 from chromium import ENTER, Driver
 
 
@@ -15,19 +21,46 @@ def check(condition, what):
         raise SystemExit(1)
 
 
-def walk(driver, address, app, key, folder):
-    origin = address.split("/#")[0]
-    page = f"{origin}/apps/{app}"
-    field = f'[name="v.{key}"]:not([type=hidden])'
-    driver.size(1024, 900)
+def judge(audit, name):
+    """The accessibility of the page that is shown."""
+    problems = audit.problems()
+    check(not problems, "\n".join([f"axe-core about the {name}: {len(problems)} problems", *problems]))
+
+
+def enter(driver, address):
     driver.go(address)
     check(driver.wait("document.querySelector('header nav') !== null"), "the address lets the browser in")
     check(driver.run("return location.hash") == "", "the token is gone from the address")
+    return address.split("/#")[0]
+
+
+def prove(driver, audit):
+    """A field without a name and a text that nobody can read, put into the page, are found in every view."""
+    if not audit.script:
+        return
+    driver.run("document.querySelector('main').insertAdjacentHTML('beforeend', '<input id=planted>');"
+               "document.querySelector('h1').style.color = '#888'; document.querySelector('h1').style.background = '#777'")
+    found = audit.problems()
+    check(all(sum(f"{view}: {rule}" in problem for problem in found) == 1
+              for view, _, _ in VIEWS for rule in ("label", "color-contrast")), "axe-core finds what is planted")
+
+
+def walk(driver, audit, address, app, key, folder):
+    driver.size(1024, 900)
+    driver.go(address.split("#")[0] + "apps")
+    judge(audit, "entry")
+    prove(driver, audit)
+    origin = enter(driver, address)
+    page = f"{origin}/apps/{app}"
+    field = f'[name="v.{key}"]:not([type=hidden])'
     driver.picture(folder, "front")
+    judge(audit, "front page")
     driver.go(f"{origin}/apps")
     driver.picture(folder, "apps")
+    judge(audit, "apps")
     driver.go(page)
     driver.picture(folder, "settings")
+    judge(audit, "settings page")
     driver.run("for (const part of document.querySelectorAll('details')) part.open = true")
     unnamed = [control for control in driver.all("input:not([type=hidden]), select, textarea, button, a, summary")
                if not driver.call("GET", f"/element/{control}/computedlabel")]
@@ -44,8 +77,9 @@ def walk(driver, address, app, key, folder):
     check("over the maximum" in driver.run("return document.querySelector('.notes .mistake').textContent"),
           "the text stands beside the field")
     driver.picture(folder, "mistake")
+    judge(audit, "form with a mistake")
     live(driver, page, field)
-    items(driver, page, folder)
+    items(driver, audit, page, folder)
     appearance(driver, origin, page, folder)
 
 
@@ -80,7 +114,7 @@ def live(driver, page, field):
     driver.call("POST", "/window", {"handle": first})
 
 
-def items(driver, page, folder):
+def items(driver, audit, page, folder):
     """Drafts of the first list that a page has, without scripts; nothing for an app without a list."""
     new = 'a[href*="/lists/"][href$="/new"]'
     places = [page] + driver.run("return [...document.querySelectorAll('a[href*=\"/pages/\"]')].map((a) => a.href)")
@@ -91,6 +125,10 @@ def items(driver, page, folder):
     else:
         print("-       no page of the app has a list")
         return
+    driver.click(new)
+    check(driver.wait("document.querySelector('#draft') !== null"), "a draft begins")
+    judge(audit, "draft")
+    driver.go(place)
     driver.scripts(False)
     rows = "document.querySelectorAll('.list li').length"
     before = driver.run(f"return {rows}")
@@ -118,6 +156,9 @@ def items(driver, page, folder):
     check(driver.wait(f"document.querySelector('.list') && !{last}"), "an item is moved")
     driver.picture(folder, "list")
     narrow(driver, folder, "list")
+    driver.scripts(True)
+    judge(audit, "list")
+    driver.scripts(False)
     for left in (before + 1, before):
         driver.click('.list li:last-child [name="item-remove"]')
         check(driver.wait(f"document.querySelector('.list') && {rows} === {left}"), "an item is deleted")
@@ -147,6 +188,34 @@ def narrow(driver, folder, name):
     driver.size(1024, 900)
 
 
+def pairing(driver, audit, address, join, folder):
+    """A link that a primary's page makes is used by a real secondary, and another one is taken back without scripts."""
+    origin = enter(driver, address)
+    driver.go(f"{origin}/pair")
+    judge(audit, "page of pairing")
+    driver.click("#make")
+    check(driver.wait("document.querySelector('.secret svg path') !== null"), "a join link is shown and drawn as a code")
+    check(driver.run("return location.href") == f"{origin}/pair", "the address has nothing of it")
+    judge(audit, "join link")
+    driver.picture(folder, "link")
+    narrow(driver, folder, "link")
+    driver.dark(True)
+    driver.picture(folder, "link-dark")
+    driver.dark(False)
+    link = driver.run("return document.querySelector('.secret code').textContent")
+    subprocess.run(shlex.split(join), input=link, text=True, check=True, stdout=subprocess.DEVNULL)
+    used = "document.querySelector('#live').textContent.includes('was used by')"
+    check(driver.wait(used), "the page says which device has used it")
+    driver.scripts(False)
+    driver.go(f"{origin}/pair")
+    driver.click("#make")
+    check(driver.wait("document.querySelectorAll('#live form').length === 1"), "another link is made without a script")
+    driver.picture(folder, "pairing")
+    driver.click("#live form button")
+    check(driver.wait("document.querySelector('#make') && !document.querySelector('#live form')"), "it is taken back")
+    driver.scripts(True)
+
+
 def appearance(driver, origin, page, folder):
     for name, path in (("front", origin + "/"), ("settings", page)):
         driver.go(path)
@@ -158,13 +227,21 @@ def appearance(driver, origin, page, folder):
         driver.picture(folder, f"{name}-rtl")
 
 
-def main(address, app, key, folder=None):
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("--axe", "--primary", "--join", "address", "app", "key"):
+        parser.add_argument(name)
+    parser.add_argument("folder", nargs="?", type=Path)
+    options = parser.parse_args()
     driver = Driver()
     try:
-        walk(driver, address, app, key, folder and Path(folder))
+        audit = Audit(driver, options.axe)
+        walk(driver, audit, options.address, options.app, options.key, options.folder)
+        if options.primary:
+            pairing(driver, audit, options.primary, options.join, options.folder)
     finally:
         driver.end()
     print("every step has happened")
 
 
-main(*sys.argv[1:])
+main()

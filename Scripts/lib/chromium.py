@@ -47,6 +47,10 @@ class Driver:
     def run(self, script, *values):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(values)})
 
+    def run_later(self, script, *values):
+        """As run; the script answers by calling its last argument."""
+        return self.call("POST", "/execute/async", {"script": script, "args": list(values)})
+
     def find(self, css):
         return self.call("POST", "/element", {"using": "css selector", "value": css})[ELEMENT]
 
