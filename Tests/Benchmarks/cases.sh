@@ -178,6 +178,7 @@ measure_codec() { table_of codec; }
 measure_verify() { table_of verify; }
 measure_tls() { table_of tls; }
 measure_files() { table_of files; }
+measure_console() { LOADS=$loads table_of console; }
 
 # What reading or refusing costs at worst.
 measure_hostile() {

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The console beside its daemon: memory at rest, the first byte of a page of 500 keys, an edit until another open page
+# hears of it, and what page loads leave in either process. Prints one line of JSON for each figure.
+#
+#     console.sh [--json]
+#
+# TANDEM=FILE measures that executable, with tandem-console beside it; without it release builds are made.
+# LOADS (10,000) says how many pages are loaded.
+set -euo pipefail
+# shellcheck source=measure.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
+
+tandem=$(executable tandem "${TANDEM-}")
+bin=$(dirname -- "$tandem")
+[[ ${TANDEM-} ]] || released tandem-console >/dev/null
+place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
+logs=$place/logs
+mkdir "$logs"
+# shellcheck source=../../Scripts/lib/processes.sh
+source "$root/Scripts/lib/processes.sh"
+trap 'stop_all; rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
+
+app=org.example.bench.console
+start daemon "$tandem" primary --state "$place/state" --local "$place/daemon.sock" --log error
+wait_for 20 test -S "$place/daemon.sock"
+start app python3 "$here/console.py" app "$place/daemon.sock" "$app"
+wait_for 20 grep -q registered "$logs/app.log"
+start console "$bin/tandem-console" --device "$place/daemon.sock" --address 127.0.0.1:0
+wait_for 20 grep -q '#' "$logs/console.log"
+# The browser is no part of a figure: it has the other core.
+taskset -c 0 python3 "$here/console.py" measure "$(tail -n 1 "$logs/console.log")" "$app" "${started[console]}" \
+    "${started[daemon]}" "${LOADS:-10000}"
