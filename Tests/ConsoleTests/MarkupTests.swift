@@ -15,6 +15,11 @@ import Testing
         #expect(Markup.tag("p", .init("title", text), text: text).html == "<p title=\"\(expected)\">\(expected)</p>")
         #expect(Markup.single("input", .flag("disabled", if: false), .flag("checked")).html == "<input checked>")
         #expect(Markup.tag("textarea", text: "\na").html == "<textarea>\n\na</textarea>")
+        // One character alone is as one among others.
+        for scalar in (0...0x2FF).compactMap({ UnicodeScalar($0) }) {
+            let (alone, within) = (String(scalar), "<\(scalar)")
+            #expect("&lt;" + Markup(alone).html == Markup(within).html, "\(scalar.value)")
+        }
     }
 
     @Test("CON-9: no page has markup that came in as text")

@@ -106,6 +106,8 @@ package struct Markup: Sendable, Equatable {
     /// The text with all characters that mean anything to a reader of HTML replaced; control characters, which HTML
     /// does not allow, become U+FFFD.
     fileprivate static func escaped(_ text: String) -> String {
+        // Nearly all texts stay as they are, and a page has thousands of them.
+        guard text.utf8.contains(where: mayMean) else { return text }
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {
@@ -123,5 +125,16 @@ package struct Markup: Sendable, Equatable {
             }
         }
         return escaped
+    }
+
+    /// Whether a byte may begin a character that is replaced: 0xC2 begins the control characters from U+0080.
+    private static func mayMean(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\n"), UInt8(ascii: "\t"): false
+        case UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "'"),
+            UInt8(ascii: "`"), 0...0x1F, 0x7F, 0xC2:
+            true
+        default: false
+        }
     }
 }
