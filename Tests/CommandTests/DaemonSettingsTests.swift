@@ -47,8 +47,8 @@ import Testing
         #expect(try DaemonSettings(Arguments(), Environment([:])).log == .info)
         #expect(
             DaemonOption.all.map(\.setting.name).map(settings.origin) == [
-                "default", "default", "default", "commandLine", "default", "commandLine", "environment", "default",
-                "file",
+                "default", "default", "default", "default", "commandLine", "default", "commandLine", "environment",
+                "default", "file",
             ])
     }
 
@@ -60,6 +60,23 @@ import Testing
             #expect(try options.options().state == FileManager.default.currentDirectoryPath + expected)
             #expect(try options.withoutSockets().state == FileManager.default.currentDirectoryPath + expected)
         }
+    }
+
+    @Test func `CTL-62: the other side's socket comes from each source, and is no second one at the first one's path`()
+        throws
+    {
+        func options(_ words: [String], _ variables: [String: String] = [:]) throws -> NodeOptions {
+            let line = try OptionParser(subcommand: .secondary).parse(["--state", "/s", "--local", "/k.sock"] + words)
+            let settings = try DaemonSettings(line, Environment(variables))
+            return try DaemonOptions(role: .secondary, settings: settings, environment: Environment([:])).options()
+        }
+        #expect(try options([]).localOther == nil)
+        let own = try options(["--local-other", "/o.sock"])
+        #expect(own.sockets.primary == "/o.sock" && own.sockets.secondary == "/k.sock")
+        #expect(try options([], ["TANDEM_LOCAL_OTHER": "/v.sock"]).localOther == "/v.sock")
+        let config = ["--config", try file(["localOther": "/f.sock"])]
+        #expect(try options(config).localOther == "/f.sock")
+        #expect(throws: NodeError.self) { try options(["--local-other", "/k.sock"]) }
     }
 
     @Test func `CTL-50: a switch of the file is taken back, and an empty variable is none`() throws {

@@ -12,18 +12,42 @@ struct ApplicationOwnersTests {
 
     @Test func `SES-6: an app belongs to the first user that registers it, root included`() {
         var owners = ApplicationOwners()
-        #expect(owners.claim(lamp, by: 1000) == .new)
-        #expect(owners.claim(lamp, by: 1000) == .owned)
-        #expect(owners.claim(lamp, by: 0) == .refused(.appOwned))
-        #expect(owners[lamp] == 1000)
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .new)
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .owned)
+        #expect(owners.claim(lamp, by: 0, on: .primary) == .refused(.appOwned))
+        #expect(owners[lamp] == ApplicationPlace(user: 1000, role: .primary))
     }
 
     @Test func `SES-6: the operator assigns an app to another user, and a claim that was not stored is withdrawn`() {
-        var owners = ApplicationOwners([lamp: 1000])
-        owners.assign(lamp, to: 1001)
-        #expect(owners.claim(lamp, by: 1000) == .refused(.appOwned))
+        var owners = ApplicationOwners([lamp: ApplicationPlace(user: 1000, role: .primary)])
+        owners.assign(lamp, to: ApplicationPlace(user: 1001, role: .primary))
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .refused(.appOwned))
         owners.withdraw(lamp)
-        #expect(owners.claim(lamp, by: 1000) == .new)
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .new)
+    }
+
+    @Test func `SES-83: an app is on the side on which it was claimed first, and another user is not told which`() {
+        var owners = ApplicationOwners()
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .new)
+        #expect(owners.claim(lamp, by: 1000, on: .secondary) == .refused(.appOtherSide))
+        #expect(owners.claim(lamp, by: 1001, on: .secondary) == .refused(.appOwned))
+        owners.withdraw(lamp)
+        #expect(owners.claim(lamp, by: 1000, on: .secondary) == .new)
+    }
+
+    @Test func `SES-83: an assigned app without a side gets it by its first claim, and loses it if that is not stored`()
+    {
+        let reserved = ApplicationPlace(user: 1000, role: nil)
+        var owners = ApplicationOwners([lamp: reserved])
+        let limit = owners.limit(of: 1001)
+        #expect(owners.claim(lamp, by: 1000, on: .secondary) == .new)
+        owners.revert(lamp, to: reserved)
+        #expect(owners[lamp] == reserved)
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .new)
+        #expect(owners.claim(lamp, by: 1000, on: .secondary) == .refused(.appOtherSide))
+        #expect(owners.limit(of: 1001) == limit, "it counts once")
+        owners.revert(lamp, to: nil)
+        #expect(owners[lamp] == nil)
     }
 
     @Test func `SES-75: an app that a user borrows stays nobody's, and counts until the last connection has ended`() {
@@ -32,7 +56,7 @@ struct ApplicationOwnersTests {
         let limit = owners.limit(of: 1001)
         #expect(owners.borrow(lamp, by: 1000) == nil && owners[lamp] == nil)
         #expect(owners.limit(of: 1001) == limit, "a second connection counts no more")
-        #expect(owners.claim(lamp, by: 1001) == .new, "it belongs to the first that receives")
+        #expect(owners.claim(lamp, by: 1001, on: .primary) == .new, "it belongs to the first that receives")
         owners.withdraw(lamp)
         owners.giveBack(lamp, by: 1000)
         #expect(owners.limit(of: 1001) == limit)
@@ -48,22 +72,24 @@ struct ApplicationOwnersTests {
             #expect(owners.borrow(try ApplicationIdentifier("org.example.a\(number)"), by: 1000) == nil)
         }
         #expect(owners.borrow(lamp, by: 1000) == .tooManyApplications)
-        #expect(owners.claim(lamp, by: 1000) == .refused(.tooManyApplications))
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .refused(.tooManyApplications))
     }
 
     @Test func `SES-6: a device has room for so many apps and refuses the next`() throws {
         var owners = ApplicationOwners(privileged: [1000])
         for number in 0..<Limits.applications {
-            #expect(owners.claim(try ApplicationIdentifier("org.example.a\(number)"), by: 1000) == .new)
+            #expect(owners.claim(try ApplicationIdentifier("org.example.a\(number)"), by: 1000, on: .primary) == .new)
         }
-        #expect(owners.claim(lamp, by: 1000) == .refused(.tooManyApplications))
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .refused(.tooManyApplications))
     }
 
     @Test func `LIM-11: a user other than the daemon's gets half of the identifiers, and others theirs`() throws {
         var owners = ApplicationOwners(privileged: [0, 1000])
         func claims(of user: UInt32) throws -> Int {
             var count = 0
-            while owners.claim(try ApplicationIdentifier("org.example.u\(user).a\(count)"), by: user) == .new {
+            while owners.claim(try ApplicationIdentifier("org.example.u\(user).a\(count)"), by: user, on: .primary)
+                == .new
+            {
                 count += 1
             }
             return count
@@ -71,8 +97,8 @@ struct ApplicationOwnersTests {
         #expect(try claims(of: 2000) == Limits.applications / 2)
         #expect(try claims(of: 2001) == Limits.applications / 6)
         #expect(try claims(of: 1000) == Limits.applications - Limits.applications / 2 - Limits.applications / 6)
-        #expect(owners.claim(lamp, by: 2000) == .refused(.tooManyApplications))
+        #expect(owners.claim(lamp, by: 2000, on: .primary) == .refused(.tooManyApplications))
         owners.withdraw(try ApplicationIdentifier("org.example.u2000.a0"))
-        #expect(owners.claim(lamp, by: 1000) == .new)
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .new)
     }
 }

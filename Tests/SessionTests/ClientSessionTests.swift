@@ -180,7 +180,7 @@ struct ClientSessionTests {
     @Test(
         "SES-6: a refusal that waiting cannot cure ends the attempts",
         arguments: [
-            RefusalName.appOwned, .appRemoved, .application, .alreadyReceiving, .version, .notAllowed,
+            RefusalName.appOwned, .appRemoved, .appOtherSide, .application, .alreadyReceiving, .version, .notAllowed,
             .tooManyApplications,
         ])
     func finalRefusal(name: RefusalName) {

@@ -1,16 +1,29 @@
-// Ownership of application identifiers by uid (SES-6): the first user that registers an identifier, or the one that the
-// operator assigned. A new claim counts only once the daemon has stored it. No user can take all identifiers (LIM-11).
+// Ownership of application identifiers by uid (SES-6) and side (SES-83): those of the first registration, or those that
+// the operator assigned. A new claim counts only once the daemon has stored it. No user can take all identifiers
+// (LIM-11).
 
 package import TandemBase
 package import TandemWire
 
-/// The owner of each installed app.
+/// The user and the side of a device that an app belongs to.
+package struct ApplicationPlace: Sendable, Equatable {
+    package let user: UInt32
+    /// Nil for an app that was only assigned: its first registration decides.
+    package var role: DeviceRole?
+
+    package init(user: UInt32, role: DeviceRole?) {
+        self.user = user
+        self.role = role
+    }
+}
+
+/// The owner of each installed app, and the side that it is on.
 package struct ApplicationOwners: ~Copyable, Sendable {
     /// The decision on a registration.
     package enum Claim: Sendable, Equatable {
-        /// The app already belongs to this user.
+        /// The app already belongs to this user, on this side.
         case owned
-        /// The app had no owner and belongs to this user, once the daemon has stored that.
+        /// The app had no owner or no side, and has these once the daemon has stored that.
         case new
         case refused(RefusalName)
     }
@@ -21,29 +34,45 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         let user: UInt32
     }
 
-    private var users: [ApplicationIdentifier: UInt32]
+    private var places: [ApplicationIdentifier: ApplicationPlace]
     private var identifiers: SharedResource<UInt32>
     /// The connections of each borrower; one identifier is charged for all of them.
     private var borrowers: [Borrower: Int] = [:]
 
     /// - Parameters:
-    ///   - users: the stored owners.
+    ///   - places: the stored owners and sides.
     ///   - privileged: users whose apps may take all identifiers that are left.
-    package init(_ users: [ApplicationIdentifier: UInt32] = [:], privileged: Set<UInt32> = []) {
-        self.users = users
+    package init(_ places: [ApplicationIdentifier: ApplicationPlace] = [:], privileged: Set<UInt32> = []) {
+        self.places = places
         identifiers = SharedResource(total: Limits.applications, privileged: privileged)
-        for user in users.values { identifiers.record(1, of: user) }
+        for place in places.values { identifiers.record(1, of: place.user) }
     }
 
-    /// The owner of an app.
-    package subscript(app: ApplicationIdentifier) -> UInt32? { users[app] }
+    /// The owner and the side of an app.
+    package subscript(app: ApplicationIdentifier) -> ApplicationPlace? { places[app] }
 
-    /// A user registers an app. The rule binds root, too: root acts as the operator through ``assign(_:to:)``.
-    package mutating func claim(_ app: ApplicationIdentifier, by user: UInt32) -> Claim {
-        if let owner = users[app] { return owner == user ? .owned : .refused(.appOwned) }
-        guard identifiers.charge(1, to: user) else { return .refused(.tooManyApplications) }
-        users[app] = user
+    /// Why a user may not use an app on a side; nil if nothing is against it. The owner is judged first: no other user
+    /// learns the side.
+    package func refusal(of app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole) -> RefusalName? {
+        guard let place = places[app] else { return nil }
+        if place.user != user { return .appOwned }
+        return place.role == nil || place.role == role ? nil : .appOtherSide
+    }
+
+    /// A user registers an app on a side. The rule binds root, too: root acts as the operator through
+    /// ``assign(_:to:)``.
+    package mutating func claim(_ app: ApplicationIdentifier, by user: UInt32, on role: DeviceRole) -> Claim {
+        if let name = refusal(of: app, to: user, on: role) { return .refused(name) }
+        let place = ApplicationPlace(user: user, role: role)
+        if places[app] == place { return .owned }
+        guard places[app] != nil || identifiers.charge(1, to: user) else { return .refused(.tooManyApplications) }
+        places[app] = place
         return .new
+    }
+
+    /// A new claim could not be stored: the app has again what it had before it.
+    package mutating func revert(_ app: ApplicationIdentifier, to former: ApplicationPlace?) {
+        if let former { places[app] = former } else { withdraw(app) }
     }
 
     /// A user begins to send as an app that nobody owns (SES-75). The app stays nobody's, and counts among the user's
@@ -67,14 +96,14 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     package func limit(of user: UInt32) -> Int { identifiers.limit(of: user) }
 
     /// The operator assigns an app to a user.
-    package mutating func assign(_ app: ApplicationIdentifier, to user: UInt32) {
+    package mutating func assign(_ app: ApplicationIdentifier, to place: ApplicationPlace) {
         withdraw(app)
-        users[app] = user
-        identifiers.record(1, of: user)
+        places[app] = place
+        identifiers.record(1, of: place.user)
     }
 
     /// The app has no owner any longer: its claim could not be stored, or it was removed.
     package mutating func withdraw(_ app: ApplicationIdentifier) {
-        if let user = users.removeValue(forKey: app) { identifiers.release(1, of: user) }
+        if let place = places.removeValue(forKey: app) { identifiers.release(1, of: place.user) }
     }
 }

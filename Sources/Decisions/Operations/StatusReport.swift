@@ -32,7 +32,7 @@ package struct StatusReport {
             ("fingerprint", facts.text("fingerprint")),
             ("software", "\(facts.text("software")), up \(facts.span("uptime"))"),
             ("listening", listening.isEmpty ? "no" : listening.joined(separator: ", ")),
-            ("local", facts.text("local")),
+            ("local", ["local", "localOther"].map(facts.text).filter { !$0.isEmpty }.joined(separator: ", ")),
             ("state", facts.text("state")),
         ]
     }
@@ -74,11 +74,12 @@ package struct StatusReport {
     }
 
     private var applications: Table {
-        var table = Table("applications", ["app", "uid", "connected", "identifier", "anchor", "name", "version"])
+        var table = Table(
+            "applications", ["app", "uid", "side", "connected", "identifier", "anchor", "name", "version"])
         for app in facts.list("applications") {
             table.add(
-                app.text("app"), app.text("uid"), app.text("connected"), app.text("identifier"), app.digest("anchor"),
-                app.text("name"), app.text("version"))
+                app.text("app"), app.text("uid"), app.text("role"), app.text("connected"), app.text("identifier"),
+                app.digest("anchor"), app.text("name"), app.text("version"))
         }
         return table
     }

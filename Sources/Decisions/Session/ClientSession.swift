@@ -208,7 +208,9 @@ extension RefusalName {
     /// A retry cannot help before something has changed.
     package var isFinalForHostApp: Bool {
         switch self {
-        case .appOwned, .appRemoved, .application, .alreadyReceiving, .version, .notAllowed, .tooManyApplications: true
+        case .appOwned, .appRemoved, .appOtherSide, .application, .alreadyReceiving, .version, .notAllowed,
+            .tooManyApplications:
+            true
         default: false
         }
     }

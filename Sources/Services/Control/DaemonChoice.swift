@@ -42,7 +42,7 @@ package struct DaemonChoice {
         guard let first = found.first else { throw .unanswered(nothing(of: roles)) }
         guard found.count == 1 else {
             let list = found.map { "\($0.role.rawValue) (\($0.path))" }.joined(separator: " and ")
-            throw .usage("two daemons are running: \(list); name one with --device primary|secondary|PATH")
+            throw .usage("two sockets are served: \(list); name one with --device primary|secondary|PATH")
         }
         return first.path
     }

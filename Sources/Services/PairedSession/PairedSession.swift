@@ -54,8 +54,8 @@ public final class PairedSession: Sendable {
     /// by several callers. Without a daemon it keeps trying for as long as the caller waits, and goes on afterwards.
     /// - Parameter timeout: how long this caller waits; nil: as long as its task is not cancelled.
     /// - Throws: 7004 `no-daemon` after the timeout; 7002 `version` if app and daemon speak no common version; 7001
-    ///   `app-owned`, `app-removed`, `already-receiving`, `not-allowed`, `too-many-applications` if the daemon refuses
-    ///   the application; 7001 `cancelled`; 7004 `ended`.
+    ///   `app-owned`, `app-other-side`, `app-removed`, `already-receiving`, `not-allowed`, `too-many-applications` if
+    ///   the daemon refuses the application; 7001 `cancelled`; 7004 `ended`.
     public func activate(timeout: Duration? = nil) async throws(SessionError) {
         let number = UInt64.random(in: .min ... .max)
         try await core.result(cancel: { $0.stopWaiting(number, .cancelled(nil)) }) { core, completion in
@@ -77,7 +77,8 @@ public final class PairedSession: Sendable {
     public var isSupported: Bool { core.states.snapshot.isSupported }
 
     /// Why the daemon refuses this app, and only ``activate(timeout:)`` tries again: another user has it (`app-owned`),
-    /// or the operator has removed it (`app-removed`). nil unless it does; it changes with ``activationState``.
+    /// it belongs to the device's other side (`app-other-side`), or the operator has removed it (`app-removed`). nil
+    /// unless it does; it changes with ``activationState``.
     public var refusal: SessionError? { core.states.snapshot.refusal.map { SessionError(refused: $0, "") } }
 
     /// Where the session stands now. On a primary a switch to another secondary takes the default session through

@@ -57,6 +57,7 @@ package enum RefusalName: String, EnvelopeWord {
     case application
     case appOwned = "app-owned"
     case appRemoved = "app-removed"
+    case appOtherSide = "app-other-side"
     case alreadyReceiving = "already-receiving"
     case tooManyApplications = "too-many-applications"
     case tooManyConnections = "too-many-connections"

@@ -56,6 +56,22 @@ import Testing
         #expect(try device.app().refusal == nil)
     }
 
+    @Test func `SES-58, SES-83: the connections to both sockets of a device count together, and the reserve is one`()
+        throws
+    {
+        let device = device(connections: 2)
+        let other = LocalEndpoint(otherSideOf: device.endpoint)
+        let first = device.connect()
+        let second = Client(to: other, on: scheduler, user: Simulation.user)
+        #expect(first.refusal == nil && second.refusal == nil)
+        let reserved = (0..<16).map { _ in Client(to: other, on: scheduler, user: Simulation.user) }
+        #expect(reserved.allSatisfy { $0.refusal == nil })
+        #expect(try isAnswered(device.connect()) || reserved[0].isClosed)
+        #expect(
+            reserved[0].refusal == "too-many-connections", "the oldest in the reserve made room, at the other socket")
+        #expect(Client(to: other, on: scheduler, user: 2000).refusal == "too-many-connections")
+    }
+
     @Test func `LIM-5, SES-58: in the reserve the oldest connection without an open request makes room`() throws {
         let device = device(connections: 1)
         let responder = SilentResponder()

@@ -3,6 +3,7 @@
 
 import Glibc
 import TandemBase
+import TandemOperations
 import TandemReactor
 import TandemTestSupport
 import Testing
@@ -14,6 +15,7 @@ import Testing
     private final class Daemon {
         var waiting: Set<ApplicationIdentifier> = []
         var owner: UInt32? = Linux.user
+        var role = DeviceRole.secondary
         var notes: [LogEvent] = []
     }
 
@@ -34,8 +36,9 @@ import Testing
             Array("echo started >>\(directory.path("starts"))\n\(script)\n".utf8), to: "script", mode: 0o755)
         let commands = try WakeCommands(text: "\(app) /bin/sh \(directory.path("script"))", path: "wake")
         return AppStarter(
-            commands, socket: "/run/kiosk.sock", loop: loop, log: { [daemon] in daemon.notes.append($0) },
-            waiting: { [daemon] in daemon.waiting }, owner: { [daemon] _ in daemon.owner })
+            commands, sockets: PerRole(primary: nil, secondary: "/run/kiosk.sock"), loop: loop,
+            log: { [daemon] in daemon.notes.append($0) }, waiting: { [daemon] in daemon.waiting },
+            place: { [daemon] _ in daemon.owner.map { ApplicationPlace(user: $0, role: daemon.role) } })
     }
 
     private func lines(_ name: String) -> [Substring] {
@@ -48,6 +51,15 @@ import Testing
         var isOver = false
         loop.schedule(after: time) { isOver = true }
         loop.run(until: { isOver })
+    }
+
+    @Test func `SES-83, CTL-22: an app of a side without a socket is not started, and the log says why`() throws {
+        daemon.role = .primary
+        let starter = try starter("true")
+        starter.itemsMayWait()
+        loop.run(until: { count("items wait, app not started") == 1 })
+        #expect(lines("starts").isEmpty)
+        #expect(daemon.notes.contains { "\($0)".contains("--local-other") })
     }
 
     @Test func `CTL-22: an absent app is started once, with the hook's environment and nothing of the daemon's`() throws

@@ -29,6 +29,8 @@ final class TwoNodes {
     var linkName = "link.sock"
     /// The secondaries that have secondaries of their own, from their next starts on.
     var carriers: Set<Place> = []
+    /// The devices with a socket for their other side, too, from their next starts on.
+    var twoSided: Set<Place> = []
     /// The daemons' half of that decision, from their next starts on.
     var allowsInvalidSignatures = false
     /// State directories elsewhere.
@@ -52,6 +54,7 @@ final class TwoNodes {
             role: role(place), name: "the \(place)", state: states[place] ?? directory.path("\(place)-state"),
             local: directory.path("\(place).sock"))
         options.allowsInvalidSignatures = allowsInvalidSignatures
+        if twoSided.contains(place) { options.localOther = directory.path("\(place)-other.sock") }
         if options.role == .primary || carriers.contains(place) {
             options.listen = [.unix(path: directory.path(place == .primary ? linkName : "\(place)-link.sock"))]
         }
@@ -210,10 +213,11 @@ final class TwoNodes {
 
     /// An app that trusts the signer and judges what it is offered by all steps.
     func startApp(
-        at place: Place = .secondary, _ registration: TandemSession.Registration? = nil
+        at place: Place = .secondary, _ registration: TandemSession.Registration? = nil, on side: DeviceRole? = nil
     ) throws -> Client {
-        try connect(to: place, registration ?? .init(anchor: signer.publicKey.key.pem)) { [app, signer, clock] client in
-            client.judgeOffers(to: app, as: role(place), trusting: signer, on: clock)
+        let registration = registration ?? .init(anchor: signer.publicKey.key.pem)
+        return try connect(to: place, registration, on: side) { [app, signer, clock] client in
+            client.judgeOffers(to: app, as: side ?? role(place), trusting: signer, on: clock)
         }
     }
 
@@ -228,11 +232,13 @@ final class TwoNodes {
     }
 
     /// A host app's connection; it may be refused.
+    /// - Parameter side: the socket of that side; nil for the one that the daemon was started for.
     func connect(
         to place: Place, _ registration: TandemSession.Registration = .init(), as other: ApplicationIdentifier? = nil,
-        user: UInt32 = Linux.user, prepare: (Client) -> Void = { _ in }
+        on side: DeviceRole? = nil, user: UInt32 = Linux.user, prepare: (Client) -> Void = { _ in }
     ) throws -> Client {
-        let client = try network.client(at: options(place).local, user: user)
+        let path = try #require(options(place).sockets[side ?? role(place)])
+        let client = try network.client(at: path, user: user)
         prepare(client)
         try client.hello()
         run(until: { !client.received(.hello).isEmpty })

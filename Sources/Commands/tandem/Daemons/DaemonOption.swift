@@ -49,8 +49,11 @@ struct DaemonOption: Sendable {
     static let local = DaemonOption(
         "local", .string, "PATH", "Unix socket for host apps and commands",
         usual: "XDG_RUNTIME_DIR/tandem/ROLE.sock, /run/tandem/ROLE.sock for root", form: .socketPath)
+    static let localOther = DaemonOption(
+        "localOther", .string, "PATH", "Unix socket for host apps of the device's other side (SES-83)",
+        form: .socketPath)
     static let localGroup = DaemonOption(
-        "localGroup", .string, "GROUP", "let this group use the local socket too", form: .text(bytes: 1...256))
+        "localGroup", .string, "GROUP", "let this group use the local sockets too", form: .text(bytes: 1...256))
     static let listen = DaemonOption(
         "listen", .strings, "ADDRESS", "accept device links: HOST:PORT, HOST or unix:PATH",
         usual: "a primary's 127.0.0.1:\(DaemonOptions.port), and 0.0.0.0 with advertise", form: .address)
@@ -69,7 +72,7 @@ struct DaemonOption: Sendable {
         words: LogLevel.allCases.reversed().map(\.name), atRuntime: true)
 
     static let all = [
-        state, local, localGroup, listen, advertise, name, wake, allowInvalidSignatures, log,
+        state, local, localOther, localGroup, listen, advertise, name, wake, allowInvalidSignatures, log,
     ]
 
     /// The most addresses of `listen` (LIM-106).

@@ -24,16 +24,15 @@ struct DaemonOptions {
     func options() throws -> NodeOptions {
         var options = NodeOptions(
             role: role, name: name, state: try Self.absolute(try state(), "state"), local: try local())
+        options.localOther = settings.text(.localOther)
         options.localGroup = settings.text(.localGroup)
         options.advertise = try settings.text(.advertise).map(Self.address)
         options.listen = try listen(advertises: options.advertise != nil)
         options.wake = try settings.text(.wake).map { try WakeCommands(path: $0) }
         // Programs that it starts do not run in this directory.
         if options.wake != nil {
-            options.local = try Self.absolute(options.local, "local")
-            do { _ = try SocketAddress.unix(checking: options.local) } catch {
-                throw CommandFailure.usage("--local: \(error)")
-            }
+            options.local = try Self.absoluteSocket(options.local, .local)
+            options.localOther = try options.localOther.map { try Self.absoluteSocket($0, .localOther) }
         }
         options.allowsInvalidSignatures = settings.isOn(.allowInvalidSignatures)
         try options.check()
@@ -67,6 +66,14 @@ struct DaemonOptions {
         guard let directory = getcwd(nil, 0) else { throw .usage("--\(option) must be an absolute path here") }
         defer { free(directory) }
         return String(cString: directory) + "/" + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
+    }
+
+    private static func absoluteSocket(_ path: String, _ option: DaemonOption) throws(CommandFailure) -> String {
+        let path = try absolute(path, option.optionName)
+        do { _ = try SocketAddress.unix(checking: path) } catch {
+            throw .usage("--\(option.optionName): \(error)")
+        }
+        return path
     }
 
     private func listen(advertises: Bool) throws -> [SocketAddress] {

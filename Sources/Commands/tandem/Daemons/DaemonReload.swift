@@ -11,8 +11,8 @@ import TandemSettings
 final class DaemonReload {
     private let node: Node
     private let role: DeviceRole
-    /// The absolute path of the local socket in use.
-    private let socket: String
+    /// The absolute paths of the local sockets in use.
+    private let sockets: PerRole<String?>
     /// The settings of the start: those of an option that needs a restart stay in effect.
     private let started: DaemonSettings
     private var settings: DaemonSettings
@@ -21,7 +21,11 @@ final class DaemonReload {
     init(of node: Node, _ options: NodeOptions, _ settings: DaemonSettings, _ log: LogSink) throws(CommandFailure) {
         self.node = node
         role = options.role
-        socket = try DaemonOptions.absolute(options.local, "local")
+        var sockets = options.sockets
+        for role in DeviceRole.allCases {
+            if let path = sockets[role] { sockets[role] = try DaemonOptions.absolute(path, "local") }
+        }
+        self.sockets = sockets
         started = settings
         self.settings = settings
         self.log = log
@@ -34,7 +38,7 @@ final class DaemonReload {
             let changes = try next.reread()
             // Judges the options together, and reads the wake-up commands, before anything changes.
             let options = try DaemonOptions(role: role, settings: next).options()
-            node.follow(options.wake, socket: socket)
+            node.follow(options.wake, sockets: sockets)
             settings = next
             log.setThreshold(next.log)
             tell(changes)

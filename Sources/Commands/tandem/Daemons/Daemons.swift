@@ -1,5 +1,5 @@
-// `primary` and `secondary`: one node each. They differ in the side that the local socket serves, and in listening and
-// dialling.
+// `primary` and `secondary`: one node each. They differ in the side that the local socket serves (--local-other serves
+// the other one), and in listening and dialling.
 
 import TandemBase
 import TandemControl
@@ -26,13 +26,15 @@ extension Subcommand {
             It keeps working without its primary and connects again by itself. Ctrl-C or SIGTERM lets it finish what it
             has accepted; a second one ends it at once.
             With --listen it may have secondaries of its own ('tandem pair --device secondary'): it then carries their
-            configurations from its primary, and their reports back; its socket serves its part as a secondary.
+            configurations from its primary, and their reports back; its socket serves its part as a secondary, and that
+            of --local-other its own apps as the primary of those.
             \(sources)
             \(wake)
             """,
         examples: [
             "secondary", "secondary --state kiosk --local ./kiosk.sock --name kiosk",
             "secondary --listen 127.0.0.1:4748 --name gateway",
+            "secondary --listen 127.0.0.1:4748 --local ./gateway.sock --local-other ./gateway-primary.sock",
         ])
 
     private static let sources = """
@@ -62,9 +64,10 @@ extension Subcommand {
                 try node.start()
                 let listening = node.listening.map(\.description).joined(separator: ", ")
                 let links = listening.isEmpty ? "" : ", device links at \(listening)"
+                let others = options.localOther.map { " and \($0)" } ?? ""
                 let reload = try DaemonReload(of: node, options, settings, log)
                 return Service(
-                    readiness: "ready: host apps at \(options.local)\(links)", stop: node.stop(completion:),
+                    readiness: "ready: host apps at \(options.local)\(others)\(links)", stop: node.stop(completion:),
                     reload: reload.run)
             }
         }

@@ -12,8 +12,9 @@ extension Subcommand {
         path: ["apps", "list"], summary: "show a device's apps with their owners and what waits for them",
         options: [.device, .json],
         notes: """
-            An app belongs to the user that registered it first, or that 'tandem apps assign' has named. An app
-            without an owner is listed because items wait for it, or were sent under its identifier.
+            An app belongs to the user that registered it first, or that 'tandem apps assign' has named, and to one side of
+            the device: that of the socket at which it registered. An app without an owner is listed because items wait
+            for it, or were sent under its identifier.
             """,
         examples: ["apps list", "apps list --device secondary --json"]
     ) { arguments, console in
@@ -23,11 +24,15 @@ extension Subcommand {
         }
         var table = Table(
             "apps",
-            ["app", "owner", "connected", "receiving", "items", "files", "letters", "configuration", "identifier"])
+            [
+                "app", "owner", "side", "connected", "receiving", "items", "files", "letters", "configuration",
+                "identifier",
+            ])
         for app in apps {
             table.add(
-                app.text("app"), app.owner("uid"), app.text("connected"), app.text("receiving"), app.text("items"),
-                app.text("files"), app.text("letters"), app.text("configuration"), app.text("identifier"))
+                app.text("app"), app.owner("uid"), app.text("role"), app.text("connected"), app.text("receiving"),
+                app.text("items"), app.text("files"), app.text("letters"), app.text("configuration"),
+                app.text("identifier"))
         }
         for line in table.lines.isEmpty ? ["no apps"] : table.lines { console.print(line) }
     }
@@ -51,16 +56,24 @@ extension Subcommand {
 
     static let appsAssign = Subcommand(
         path: ["apps", "assign"], summary: "transfer an app to another user, or reserve its identifier for one",
-        operands: [.required("APP"), .required("USER")], options: [.device, .yes, .json],
+        operands: [.required("APP"), .required("USER")],
+        options: [
+            .device, .valued("role", "primary|secondary", "the side of an app that is not installed yet"), .yes, .json,
+        ],
         notes: """
             USER is a name or a number. Lists what changes for the former owner and asks for confirmation. Items that
-            wait for the app stay, and go to the new owner.
+            wait for the app stay, and go to the new owner. With --role the app, which must not be installed, is for that
+            side of the device; else for the side of the socket at which it registers first.
             """,
-        examples: ["apps assign org.example.lamp lampd", "apps assign --yes org.example.lamp 1001"]
+        examples: [
+            "apps assign org.example.lamp lampd", "apps assign --role primary org.example.lamp lampd",
+            "apps assign --yes org.example.lamp 1001",
+        ]
     ) { arguments, console in
         let app = try ApplicationIdentifier(arguments.operands[0])
         let user = try arguments.user(arguments.operands[1])
-        let body: PropertyListDictionary = ["app": .string(app.description), "uid": .integer(Int64(user))]
+        var body: PropertyListDictionary = ["app": .string(app.description), "uid": .integer(Int64(user))]
+        if arguments.has("role") { body["role"] = .string(try arguments.role().rawValue) }
         let answer = try arguments.askTwice(.appAssign, body, console) { Consequences.assignment($0) }
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
         let hasChanged = answer.body["done"]?.booleanValue ?? false

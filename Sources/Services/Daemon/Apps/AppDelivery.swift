@@ -11,7 +11,8 @@ import TandemSession
 import TandemStore
 package import TandemWire
 
-/// Connects host apps with the durable delivery of their device; confined to its loop. The endpoint owns it.
+/// Connects the host apps of one side with the durable delivery of their device; confined to its loop. The endpoint
+/// owns it.
 package final class AppDelivery {
     private let delivery: DurableDelivery
     private unowned let endpoint: LocalEndpoint
@@ -19,8 +20,6 @@ package final class AppDelivery {
     private let queries: AppQueries
     private var offered = OfferedItems()
     private var frames = ItemFrames()
-    /// An operator lets the queues run empty: nothing new is taken (CTL-14).
-    private(set) var isDraining = false
     /// Traces what apps submit, are given and have handled.
     private var trace: (TraceEvent) -> Void = { _ in }
 
@@ -29,12 +28,12 @@ package final class AppDelivery {
         self.endpoint = endpoint
         outcomes = AppOutcomes(of: delivery, endpoint: endpoint)
         queries = AppQueries(to: delivery, outcomes: outcomes, endpoint: endpoint)
-        delivery.files?.connect { [weak self] in self?.notify($0, $1, $2) }
     }
 
     package func onTrace(_ trace: @escaping (TraceEvent) -> Void) { self.trace = trace }
 
-    package func setDraining(_ isDraining: Bool) { self.isDraining = isDraining }
+    /// Whether a pairing is one of this side's.
+    func serves(_ pairing: UniqueIdentifier) -> Bool { endpoint.serves(pairing) }
 
     /// Takes `submit`, `chunk`, `verdict`, `finishedAck` or `query` from a registered connection.
     /// - Returns: the refusal that the connection has earned; nil if all is well.
@@ -82,7 +81,9 @@ package final class AppDelivery {
         }
         guard receives, !channels.isEmpty else { return }
         outcomes.receiverArrived(app)
-        delivery.arrivals.consumerArrived(app, channels: channels)
+        delivery.arrivals.consumerArrived(app, channels: channels) { [weak endpoint] in
+            endpoint?.serves($0) ?? false
+        }
     }
 
     /// A connection is gone: what its app had as the receiver comes again.
@@ -96,9 +97,11 @@ package final class AppDelivery {
     }
 
     /// Sends a frame to a connection; if that is nil or gone, to the receiving connection of the app.
-    private func notify(_ envelope: Envelope, _ number: ConnectionNumber?, _ app: ApplicationIdentifier?) {
-        if let number, let connection = endpoint.connection(number) { return connection.send(envelope) }
-        if let app { receiver(of: app)?.send(envelope) }
+    /// - Returns: false if neither is on this side.
+    func notify(_ envelope: Envelope, _ number: ConnectionNumber?, _ app: ApplicationIdentifier?) -> Bool {
+        guard let connection = number.flatMap(endpoint.connection) ?? app.flatMap(receiver) else { return false }
+        connection.send(envelope)
+        return true
     }
 
     private func receiver(of app: ApplicationIdentifier) -> HostAppConnection? {
@@ -176,7 +179,8 @@ package final class AppDelivery {
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
         guard isOwned || endpoint.mayUseQueues(connection, of: queue.app) else { return .nobodysQueue }
         // An accepted item continues (CTL-14), also if its app has missed the acceptance.
-        return isDraining && !delivery.submissions.hasAccepted(frame.item.id, in: queue) ? .draining : nil
+        return delivery.submissions.isDraining && !delivery.submissions.hasAccepted(frame.item.id, in: queue)
+            ? .draining : nil
     }
 
     private static func badArgument(_ frame: SubmitFrame) -> BadArgument? {
@@ -290,6 +294,18 @@ package final class AppDelivery {
             return nil
         }
         return try? FailureFrame(of: ItemFrame(item).item, error).envelope
+    }
+
+    /// The answer to an item of a peer that its app cannot get: one that no app could read, or for an app that is not
+    /// installed on the side of its pairing (SES-83); nil for any other.
+    func refusal(of item: Envelope) -> Envelope? {
+        if let fault = Self.fault(of: item) { return fault }
+        guard let app: ApplicationIdentifier = item[.app], let channel: Channel = item[.channel], channel.isForApps,
+            endpoint.isElsewhere(app)
+        else { return nil }
+        return try? FailureFrame(
+            of: ItemFrame(item).item, SessionError(.notInstalled(on: endpoint.options.role), messageID: item[.id])
+        ).envelope
     }
 
     private func judged(_ frame: VerdictFrame, _ connection: HostAppConnection) {

@@ -165,7 +165,9 @@ final class AppOutcomes {
 
     /// The app has a receiving connection, which gets what the app has not confirmed.
     func receiverArrived(_ app: ApplicationIdentifier) {
-        missedOutcomes[app] = MissedOutcomes(queues: submissions.queuesWithEnds(of: app).reversed())
+        // An operator may have sent items as this app on the other side, before it was anybody's.
+        let queues = submissions.queuesWithEnds(of: app).filter { endpoint.serves($0.pairing) }
+        missedOutcomes[app] = MissedOutcomes(queues: queues.reversed())
         sendMissed(of: app)
     }
 

@@ -216,7 +216,8 @@ final class AppQueries {
         let number = connection.number
         behindContexts[number] = []
         delivery.contexts.read(
-            of: app, endpoint.accounts.readTurns(of: connection.credentials.user),
+            of: app, in: { [unowned endpoint] in endpoint.serves($0) },
+            endpoint.accounts.readTurns(of: connection.credentials.user),
             each: { [weak self] context, next in
                 guard let self, let connection = endpoint.connection(number) else {
                     return self?.contextsSent(to: number) ?? ()

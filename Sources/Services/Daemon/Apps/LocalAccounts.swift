@@ -1,4 +1,4 @@
-// Accounts of the users of local sockets (SES-58 to SES-60): their connections to each socket, and over all sockets of
+// Accounts of the users of local sockets (SES-58 to SES-60): their connections to each device, and over all sockets of
 // the process the bytes that wait because their apps do not read, their unfinished frames, the lists that are made for
 // them, and the warnings that they cause. Each user gets a part of what the others leave (LIM-47), so that one user's
 // apps cannot keep out another user's, nor the operator.
@@ -9,7 +9,7 @@ import TandemReactor
 import TandemTransport
 import TandemWire
 
-/// Places of one local socket's connections; confined to its loop.
+/// Places of the connections to one device's local sockets; confined to its loop.
 final class LocalPlaces {
     /// The kind of place that a connection occupies.
     enum Place: UInt8 {
@@ -20,7 +20,7 @@ final class LocalPlaces {
         case reserved
     }
 
-    /// Connections for control requests beyond all others (LIM-5): `tandem status` gets an answer on a full socket.
+    /// Connections for control requests beyond all others (LIM-5): `tandem status` gets an answer where all are taken.
     static var reserve: Int { 16 }
 
     private let privileged: Set<UInt32>

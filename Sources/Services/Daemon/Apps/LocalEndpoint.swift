@@ -1,9 +1,9 @@
-// Local endpoint: the local socket of one side of a device. It takes connections, knows the owner of each app and the
-// connection that takes its messages, and offers configurations to apps. It listens, but stores nothing and decides
-// nothing about pairings.
+// Local endpoint: the local socket of one side of a device. It takes connections, admits them to their apps, knows the
+// connection that takes an app's messages, and offers configurations to apps. It listens, but stores nothing and
+// decides nothing about pairings.
 
 package import TandemBase
-import TandemOperations
+package import TandemOperations
 package import TandemReactor
 package import TandemSession
 package import TandemTransport
@@ -42,6 +42,12 @@ package final class LocalEndpoint {
             self.device = device
             self.software = software
             self.daemonUser = daemonUser
+        }
+
+        fileprivate var ofOtherSide: Options {
+            var options = self
+            options.role = role.counterpart
+            return options
         }
 
         /// Root and the daemon's user: they may use control commands, and get all that other users leave.
@@ -98,12 +104,10 @@ package final class LocalEndpoint {
     let pendingOffers: PendingOffers
     let accounts: LocalAccounts
     let places: LocalPlaces
+    private let registrations: ApplicationRegistrations
+    /// The socket of the device's other side; it shares owners and places with this one.
+    private weak var partner: LocalEndpoint?
     private var outlets: Outlets?
-    private var owners: ApplicationOwners
-    /// Apps whose new owner is being stored, and the other registrations that wait for it.
-    private var storing: [ApplicationIdentifier: [UnsafeContinuation<Bool, Never>]] = [:]
-    /// Apps that the operator removes or assigns, and the registrations that wait for that.
-    private var changing: [ApplicationIdentifier: [UnsafeContinuation<Void, Never>]] = [:]
     /// The connection that takes, or is about to take, an app's messages.
     private(set) var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
     private var connections = ConnectionTable<HostAppConnection>()
@@ -113,22 +117,42 @@ package final class LocalEndpoint {
 
     /// - Parameters:
     ///   - side: the relay's side that the socket serves; by default that of the role.
-    ///   - owners: the users of the apps that were registered before.
+    ///   - owners: the users and sides of the apps that were registered before.
     ///   - sibling: an endpoint of the same process, which has the users' accounts already.
     package init(
-        options: Options, relay: Relay, side: RoleContext? = nil, owners: [ApplicationIdentifier: UInt32] = [:],
-        sibling: LocalEndpoint? = nil, log: @escaping LogHandler = { _ in }
+        options: Options, relay: Relay, side: RoleContext? = nil,
+        owners: [ApplicationIdentifier: ApplicationPlace] = [:], sibling: LocalEndpoint? = nil,
+        log: @escaping LogHandler = { _ in }
     ) {
         self.options = options
         self.relay = relay
         self.side = side ?? relay.side(options.role)
-        self.owners = ApplicationOwners(owners, privileged: options.privilegedUsers)
         self.log = log
         scheduler = relay.scheduler
         pendingOffers = PendingOffers(scheduler: relay.scheduler)
         accounts = sibling?.accounts ?? LocalAccounts(scheduler: relay.scheduler, log: log)
+        registrations = ApplicationRegistrations(owners, privileged: options.privilegedUsers)
         places = LocalPlaces(connections: options.connectionLimit, privileged: options.privilegedUsers)
     }
+
+    /// The endpoint of the other side of a device (SES-83): an app is on one of the two, and a user's share is that of
+    /// the device.
+    package init(otherSideOf partner: LocalEndpoint) {
+        options = partner.options.ofOtherSide
+        relay = partner.relay
+        side = partner.relay.side(options.role)
+        log = partner.log
+        scheduler = partner.scheduler
+        pendingOffers = PendingOffers(scheduler: partner.scheduler)
+        accounts = partner.accounts
+        registrations = partner.registrations
+        places = partner.places
+        self.partner = partner
+        partner.partner = self
+    }
+
+    /// Whether a pairing is one of this side's; the only socket of a device serves them all.
+    func serves(_ pairing: UniqueIdentifier) -> Bool { partner == nil || side.pairings[pairing] != nil }
 
     /// Connects the device around the endpoint. Without it ownership lasts as long as the endpoint.
     package func connect(_ outlets: Outlets) { self.outlets = outlets }
@@ -173,11 +197,13 @@ package final class LocalEndpoint {
 
     /// The oldest connection in the reserve (LIM-5) without an open request gives up its place.
     private func makeRoomInReserve() -> Bool {
-        guard let oldest = connections.all.first(where: { $0.place == .reserved && !$0.hasOpenRequest }) else {
-            return false
-        }
-        oldest.cedePlace()
-        return true
+        let oldest = [oldestInReserve, partner?.oldestInReserve].compactMap(\.self).min { $0.number < $1.number }
+        oldest?.cedePlace()
+        return oldest != nil
+    }
+
+    private var oldestInReserve: HostAppConnection? {
+        connections.all.first { $0.place == .reserved && !$0.hasOpenRequest }
     }
 
     /// The open connection with this number.
@@ -204,63 +230,63 @@ package final class LocalEndpoint {
     // MARK: registration
 
     /// The user that an app belongs to.
-    package func owner(of app: ApplicationIdentifier) -> UInt32? { owners[app] }
+    package func owner(of app: ApplicationIdentifier) -> UInt32? { registrations[app]?.user }
 
     /// Whether a connection may use the queues of its app (SES-75): they are the owner's, and the operator's while
     /// nobody owns the app.
     func mayUseQueues(_ connection: HostAppConnection, of app: ApplicationIdentifier) -> Bool {
-        owners[app] != nil || options.privilegedUsers.contains(connection.credentials.user)
+        registrations[app] != nil || options.privilegedUsers.contains(connection.credentials.user)
+    }
+
+    /// Whether an app is installed on the other side of the device (SES-83).
+    func isElsewhere(_ app: ApplicationIdentifier) -> Bool {
+        registrations[app]?.role.map { $0 != options.role } ?? false
     }
 
     // MARK: the operator's changes
 
-    /// The operator has assigned an app to a user (SES-74): other users' connections of it end.
-    package func assign(_ app: ApplicationIdentifier, to user: UInt32) {
-        owners.assign(app, to: user)
-        endConnections(of: app, besides: user)
+    /// The operator has assigned an app (SES-74): the connections of other users, and of its other side, end.
+    package func assign(_ app: ApplicationIdentifier, to place: ApplicationPlace) {
+        registrations.assign(app, to: place)
+        endOtherConnections(of: app)
     }
 
-    private func endConnections(of app: ApplicationIdentifier, besides user: UInt32) {
-        for connection in connections(of: app) where connection.credentials.user != user {
-            connection.refuse(.otherOwner(of: app))
+    /// Ends the connections, on both sides, that the app's owner and side do not admit.
+    private func endOtherConnections(of app: ApplicationIdentifier) {
+        for endpoint in [self, partner].compactMap(\.self) {
+            for connection in endpoint.connections(of: app) {
+                guard let refusal = endpoint.refusal(of: app, to: connection.credentials.user) else { continue }
+                connection.refuse(refusal)
+            }
         }
     }
 
     /// Registrations of the app wait from now on, until ``endChange(of:)``; false if they do already.
-    package func beginChange(of app: ApplicationIdentifier) -> Bool {
-        guard changing[app] == nil else { return false }
-        changing[app] = []
-        return true
-    }
+    package func beginChange(of app: ApplicationIdentifier) -> Bool { registrations.beginChange(of: app) }
 
     /// Returns when no change of the app is under way.
-    package func waitForChange(of app: ApplicationIdentifier) async {
-        while changing[app] != nil {
-            // Unsafe, because a scheduler that stops drops the change, and with it these.
-            await withUnsafeContinuation { changing[app]?.append($0) }
-        }
-    }
+    package func waitForChange(of app: ApplicationIdentifier) async { await registrations.waitForChange(of: app) }
 
     /// The operator has removed an app (SES-73): it has no owner, and its connections end.
     package func remove(_ app: ApplicationIdentifier) {
-        owners.withdraw(app)
-        for connection in connections(of: app) {
-            connection.refuse(.appRemoved, "the operator has removed \(app) from this device")
+        registrations.withdraw(app)
+        for endpoint in [self, partner].compactMap(\.self) {
+            for connection in endpoint.connections(of: app) {
+                connection.refuse(.appRemoved, "the operator has removed \(app) from this device")
+            }
+            relay.uninstall(app, on: endpoint.side)
         }
-        relay.uninstall(app, on: side)
     }
 
     /// Nothing of the former app or owner is left; the app may register.
-    package func endChange(of app: ApplicationIdentifier) {
-        for waiting in changing.removeValue(forKey: app) ?? [] { waiting.resume() }
-    }
+    package func endChange(of app: ApplicationIdentifier) { registrations.endChange(of: app) }
 
     // MARK: admission
 
     /// The answer to a connection that asks for an app.
     enum Admission {
         case refused(Refusal)
-        /// The app is its user's, and that is stored.
+        /// The app is its user's and on this side, and that is stored.
         case owned
         /// Nobody owns the app, and the connection only sends.
         case borrowed
@@ -271,35 +297,48 @@ package final class LocalEndpoint {
     /// Admits a connection to an app, and makes it the app's receiver if it is to be one. The owner is judged first: no
     /// other user learns whether the app is connected (SES-6).
     func admit(_ connection: HostAppConnection, to app: ApplicationIdentifier, receives: Bool) -> Admission {
-        let user = connection.credentials.user
-        if let owner = owners[app], owner != user { return .refused(.otherOwner(of: app)) }
+        if let refusal = refusal(of: app, to: connection.credentials.user) { return .refused(refusal) }
         if receives {
             guard receivers[app] == nil else {
                 return .refused(Refusal(.alreadyReceiving, "another connection takes the messages of \(app)"))
             }
             receivers[app] = connection
         }
-        guard storing[app] == nil, changing[app] == nil else { return .unclaimed }
-        if owners[app] == user { return .owned }
-        if receives { return .unclaimed }
-        return borrow(app, for: connection).map { Admission.refused($0) } ?? .borrowed
+        guard registrations.isSettled(app) else { return .unclaimed }
+        guard let place = registrations[app] else {
+            return receives ? .unclaimed : borrow(app, for: connection).map { .refused($0) } ?? .borrowed
+        }
+        return place.role == nil ? .unclaimed : .owned
+    }
+
+    /// Why a user may not use an app on this side; nil if nothing is against it.
+    private func refusal(of app: ApplicationIdentifier, to user: UInt32) -> Refusal? {
+        registrations.refusal(of: app, to: user, on: options.role).map { refusal($0, of: app, to: user) }
+    }
+
+    private func refusal(_ name: RefusalName, of app: ApplicationIdentifier, to user: UInt32) -> Refusal {
+        switch name {
+        case .appOwned: .otherOwner(of: app)
+        case .appOtherSide: .otherSide(of: app, than: options.role)
+        default: tooMany(name, user)
+        }
     }
 
     /// Lets a connection send as an app that nobody owns (SES-75).
     private func borrow(_ app: ApplicationIdentifier, for connection: HostAppConnection) -> Refusal? {
         let user = connection.credentials.user
-        if let name = owners.borrow(app, by: user) { return tooMany(name, user) }
+        if let name = registrations.borrow(app, by: user) { return tooMany(name, user) }
         connection.borrow()
         return nil
     }
 
     /// The connection sends as the app no longer.
     func giveBack(_ app: ApplicationIdentifier, from connection: HostAppConnection) {
-        if connection.giveBack() { owners.giveBack(app, by: connection.credentials.user) }
+        if connection.giveBack() { registrations.giveBack(app, by: connection.credentials.user) }
     }
 
     private func tooMany(_ name: RefusalName, _ user: UInt32) -> Refusal {
-        let limit = owners.limit(of: user)
+        let limit = registrations.limit(of: user)
         return Refusal(
             name,
             "user \(user) may register \(limit) of \(Limits.applications) apps; 'tandem apps list' shows all, and "
@@ -311,31 +350,16 @@ package final class LocalEndpoint {
     /// - Returns: nil once the app is this user's for good, or borrowed.
     func claim(_ app: ApplicationIdentifier, for connection: HostAppConnection, receives: Bool) async -> Refusal? {
         await waitForChange(of: app)
-        if !receives, owners[app] == nil { return borrow(app, for: connection) }
+        if !receives, registrations[app] == nil { return borrow(app, for: connection) }
         let user = connection.credentials.user
-        let refusal = await claim(app, by: user)
-        // The operator may have removed or assigned it meanwhile.
-        guard refusal == nil, owners[app] != user else { return refusal }
-        return owners[app] == nil ? .notStored : .otherOwner(of: app)
-    }
-
-    private func claim(_ app: ApplicationIdentifier, by user: UInt32) async -> Refusal? {
-        switch owners.claim(app, by: user) {
-        case .refused(.appOwned): return .otherOwner(of: app)
-        case .refused(let name): return tooMany(name, user)
-        case .owned:
-            guard storing[app] != nil else { return nil }
-            let isStored = await withUnsafeContinuation { storing[app]?.append($0) }
-            return isStored ? nil : .notStored
-        case .new:
-            guard let outlets else { return nil }
-            storing[app] = []
-            let isStored = await outlets.store(app, user)
-            if !isStored, owners[app] == user { owners.withdraw(app) }
-            if isStored { endConnections(of: app, besides: user) }
-            for waiting in storing.removeValue(forKey: app) ?? [] { waiting.resume(returning: isStored) }
-            return isStored ? nil : .notStored
+        switch await registrations.claim(app, by: user, on: options.role, storing: outlets?.store) {
+        case .refused(let name): return refusal(name, of: app, to: user)
+        case .notStored: return .notStored
+        case .new: endOtherConnections(of: app)
+        case .owned: break
         }
+        // The operator may have removed or assigned it meanwhile.
+        return registrations[app] == nil ? .notStored : refusal(of: app, to: user)
     }
 
     /// The connection takes the app's messages no more.
@@ -366,7 +390,7 @@ package final class LocalEndpoint {
     }
 
     /// The app's own directory; one that nobody owns has none.
-    func directory(of app: ApplicationIdentifier) -> String? { owners[app] == nil ? nil : outlets?.directory(app) }
+    func directory(of app: ApplicationIdentifier) -> String? { owner(of: app) == nil ? nil : outlets?.directory(app) }
 
     /// A connection has got `registered`.
     func entered(_ application: ConnectedApplication) {
@@ -439,8 +463,7 @@ package final class LocalEndpoint {
     /// be answered; ``close(completion:)`` ends them.
     package func stop() {
         isStopping = true
-        listener?.close()
-        listener = nil
+        stopListening()
         for connection in connections.all { connection.send(ByeFrame(.stopping)) }
     }
 
@@ -449,6 +472,12 @@ package final class LocalEndpoint {
         whenClosed = completion
         for connection in connections.all { connection.finish() }
         reportClosed()
+    }
+
+    /// Listens no longer, because the daemon does not start.
+    func stopListening() {
+        listener?.close()
+        listener = nil
     }
 
     private func reportClosed() {
@@ -461,6 +490,13 @@ package final class LocalEndpoint {
 extension Refusal {
     fileprivate static func otherOwner(of app: ApplicationIdentifier) -> Refusal {
         Refusal(.appOwned, "\(app) belongs to another user; 'tandem apps assign \(app) USER' makes it another's")
+    }
+
+    fileprivate static func otherSide(of app: ApplicationIdentifier, than role: DeviceRole) -> Refusal {
+        Refusal(
+            .appOtherSide,
+            "\(app) is on this device's \(role.counterpart) side and registers at the socket of that; after "
+                + "'tandem apps remove \(app)' it may register here")
     }
 
     static var daemonStops: Refusal { Refusal(.stopping, "this daemon is stopping") }

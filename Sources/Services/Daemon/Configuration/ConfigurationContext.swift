@@ -81,10 +81,26 @@ final class ConfigurationContext {
 
     var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
 
+    // MARK: apps
+
+    /// The side that an app is on; of one that never registered the side that the daemon was started for.
+    func side(of app: ApplicationIdentifier) -> DeviceRole { device.side(app) ?? options.role }
+
+    /// An app of this device, on its side.
+    func subject(of app: ApplicationIdentifier) -> KeySubject { KeySubject(application: app, role: side(of: app)) }
+
+    /// Whether the app is on the side that is meant. For the other one it is an app that is not installed (SES-83):
+    /// nothing of that side is shown to it or judged by it.
+    func isHere(_ subject: KeySubject) -> Bool { side(of: subject.application) == subject.role }
+
     /// The slot whose files the app sees now; nil if nothing pairs this device on the app's side.
     func shownKey(of app: ApplicationIdentifier, as role: DeviceRole) -> ConfigurationSlotKey? {
-        device.target(app, role).map { ConfigurationSlotKey(application: app, role: role, target: $0) }
+        guard side(of: app) == role else { return nil }
+        return device.target(app, role).map { ConfigurationSlotKey(application: app, role: role, target: $0) }
     }
+
+    /// Whether the app sees the files of a slot now.
+    func isShown(_ key: ConfigurationSlotKey) -> Bool { shownKey(of: key.application, as: key.role) == key }
 
     // MARK: peers
 

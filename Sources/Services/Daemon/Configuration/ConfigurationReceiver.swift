@@ -98,7 +98,7 @@ final class ConfigurationReceiver {
             anchor: state.anchors.anchor(of: KeySubject(application: key.application, role: key.role)),
             target: key.target, device: state.device, now: context.reading.wall, clockFloor: state.clockFloor,
             allowsInvalidSignatures: context.options.allowsInvalidSignatures
-                && waivingApplications.contains(key.application))
+                && waivingApplications.contains(key.application) && context.isHere(key.subject))
     }
 
     /// Whether an active configuration stands by the signatures of keys that were revoked since (CFG-23).
@@ -132,7 +132,7 @@ final class ConfigurationReceiver {
     private func schemaRefusal(
         of envelope: [UInt8], for key: ConfigurationSlotKey
     ) async -> (text: String, schema: [UInt8])? {
-        guard let judge = context.schemaJudge,
+        guard let judge = context.schemaJudge, context.isHere(key.subject),
             let payload = state[key].candidate(envelope, in: verification(of: key, in: state))
         else { return nil }
         return await judge(payload.values, Set(payload.optional ?? []), key.application)
@@ -458,7 +458,7 @@ final class ConfigurationReceiver {
         // Zero stands for a configuration that came through no pairing.
         let pairing = state.slots[key]?.staged?.delivery?.pairing ?? .zero
         guard let body = try? PropertyListWriter.write(message) else { return completion(.notConnected) }
-        device.offer(body, key.application, pairing, completion)
+        device.offer(body, key.subject, pairing, completion)
     }
 
     /// An offer has ended. A callback, because the slot must take this event before those of the app's next

@@ -20,7 +20,7 @@ final class ConfigurationService {
         let device: UniqueIdentifier
         /// This device's name, for results about its own app.
         let name: String
-        /// The side that the local socket serves.
+        /// The side that the daemon was started for.
         let role: DeviceRole
         let signer: ReportPrivateKey
         /// The daemon's half of the waiver (CFG-22).
@@ -42,12 +42,12 @@ final class ConfigurationService {
         let installed: (UniqueIdentifier) -> Set<ApplicationIdentifier>
         /// The user that an app belongs to; nil for one that never registered.
         let owner: (ApplicationIdentifier) -> UInt32?
+        /// The side that an app is on (SES-83); nil for one that never registered.
+        var side: (ApplicationIdentifier) -> DeviceRole? = { _ in nil }
         /// A key is trusted for the app's configuration from now on, or none any longer.
         let keyTrusted: (ApplicationIdentifier, DeviceRole, _ isTrusted: Bool) -> Void
-        /// Sends a body to the app's receiving connection; the outcome comes later, once.
-        let offer:
-            (_ body: [UInt8], ApplicationIdentifier, _ pairing: UniqueIdentifier, @escaping (OfferOutcome) -> Void)
-                -> Void
+        /// Sends a body to the receiving connection of the app on a side; the outcome comes later, once.
+        let offer: (_ body: [UInt8], KeySubject, _ pairing: UniqueIdentifier, @escaping (OfferOutcome) -> Void) -> Void
     }
 
     /// Lifetimes are counted, and configurations that wait for the clock are tried again, this often.
@@ -111,8 +111,8 @@ final class ConfigurationService {
     func start() {
         receiver.started()
         for app in configuredApplications { receiver.closeAbandonedSlots(of: app) }
-        let apps = Set(receiver.state.slots.keys.filter { $0.role == options.role }.map(\.application))
-        for app in apps.sorted() { receiver.reconcileFiles(of: app, as: options.role) }
+        let apps = Set(receiver.state.slots.keys.map(\.subject).filter(context.isHere).map(\.application))
+        for app in apps.sorted() { receiver.reconcileFiles(of: app, as: context.side(of: app)) }
         let followed = receiver.state.anchors.all.filter { !$0.steps.isEmpty }.map(\.key)
         for subject in followed where !apps.contains(subject.application) { receiver.writeChain(of: subject) }
         keys.started(followed)
@@ -277,10 +277,10 @@ final class ConfigurationService {
         device.keyTrusted(key.application, key.role, pem != nil)
     }
 
-    /// Ends everything of this side's app, which is removed: its configurations and its trusted key, in one commit with
-    /// the rows of another part (SES-73).
+    /// Ends everything of an app of this device, which is removed: its configurations and its trusted key, in one
+    /// commit with the rows of another part (SES-73).
     func remove(_ app: ApplicationIdentifier, with rows: [RowChange]) async throws(StoreError) {
-        let key = KeySubject(application: app, role: options.role)
+        let key = context.subject(of: app)
         try await receiver.end(key, with: rows) { next in next.untrust(key) }
     }
 
@@ -290,8 +290,8 @@ final class ConfigurationService {
     /// Whether a key is trusted for the app's configuration.
     func isTrusted(_ key: KeySubject) -> Bool { receiver.state.anchors[key] != nil }
 
-    /// Writes the files of this side's app for its new user.
-    func ownerChanged(of app: ApplicationIdentifier) { receiver.ownerChanged(of: app, as: options.role) }
+    /// Writes the files of an app of this device for its new user.
+    func ownerChanged(of app: ApplicationIdentifier) { receiver.ownerChanged(of: app, as: context.side(of: app)) }
 
     /// Applies or forwards the exact bytes of an envelope.
     /// - Parameters:
@@ -309,11 +309,13 @@ final class ConfigurationService {
         let payload: ConfigurationPayload
         do throws(VerificationFailure) {
             payload = try claimed(envelope, app: app)
-            if payload.role != options.role || isForSecondaries(payload) { try keys.check(envelope, payload) }
+            if payload.role != context.side(of: app) || isForSecondaries(payload) {
+                try keys.check(envelope, payload)
+            }
         } catch {
             return .failed(ControlFailure(name: error.rejection.rawValue, text: error.detail))
         }
-        switch (options.role, payload.role) {
+        switch (context.side(of: app), payload.role) {
         case _ where isForSecondaries(payload): return await forward(envelope, payload, wait, stage)
         case (.primary, .primary), (.secondary, .secondary):
             guard stage == nil else {
@@ -322,14 +324,14 @@ final class ConfigurationService {
             return await applyHere(envelope, payload, wait)
         case (.primary, .secondary): return await forward(envelope, payload, wait, stage)
         case (.secondary, .primary):
-            return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
+            return .failed(.noPrimaryApp)
         }
     }
 
-    /// Whether it is for the secondaries of a device whose socket serves a secondary's apps.
+    /// Whether it is for the secondaries of a device whose own app is a secondary's.
     private func isForSecondaries(_ payload: ConfigurationPayload) -> Bool {
         let app = payload.application
-        return (options.role, payload.role) == (.secondary, .secondary)
+        return (context.side(of: app), payload.role) == (.secondary, .secondary)
             && device.target(app, .secondary) != payload.target
             && context.receivers.contains { context.target(of: app, through: $0.pairing) == payload.target }
     }
@@ -350,12 +352,12 @@ final class ConfigurationService {
         return await forwarder.follow(desired, at: named, after: ordinal, wait: wait)
     }
 
-    /// Takes an envelope for this side's app that the app itself brings, as it got it by a link (CFG-60).
+    /// Takes an envelope for an app of this device that the app itself brings, as it got it by a link (CFG-60).
     func submit(_ envelope: [UInt8], app: ApplicationIdentifier) async -> ApplyAnswer {
         let payload: ConfigurationPayload
         do throws(VerificationFailure) {
             payload = try claimed(envelope, app: app)
-            guard payload.role == options.role else {
+            guard payload.role == context.side(of: app) else {
                 throw VerificationFailure(.wrongRole, "it is for the other side's app")
             }
         } catch {
@@ -465,9 +467,9 @@ final class ConfigurationService {
     /// The configurations of this device and those on their way to its secondaries.
     var status: ConfigurationStatus { ConfigurationStatus(of: receiver, forwarder, context) }
 
-    /// The values that are signed for this side's app and applied.
+    /// The values that are signed for an app of this device and applied.
     func signedValues(of app: ApplicationIdentifier) -> PropertyListDictionary {
-        let slot = context.shownKey(of: app, as: options.role).flatMap { receiver.state.slots[$0] }
+        let slot = context.shownKey(of: app, as: context.side(of: app)).flatMap { receiver.state.slots[$0] }
         return (slot?.waived ?? slot?.active)?.record.payload.values ?? [:]
     }
 
@@ -500,10 +502,8 @@ final class ConfigurationService {
         Set(receiver.state.slots.keys.map(\.application))
     }
 
-    /// The anchor that configuration of this side's app is verified with; nil if none is trusted.
-    func anchor(of app: ApplicationIdentifier) -> KnownAnchor? {
-        receiver.state.anchors[KeySubject(application: app, role: options.role)]
-    }
+    /// The anchor that configuration of an app of this device is verified with; nil if none is trusted.
+    func anchor(of app: ApplicationIdentifier) -> KnownAnchor? { receiver.state.anchors[context.subject(of: app)] }
 
     /// The app's own directory, made if it is missing; nil if it cannot be.
     func directory(of app: ApplicationIdentifier) -> String? {

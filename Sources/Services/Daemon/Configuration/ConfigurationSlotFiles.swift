@@ -63,8 +63,7 @@ final class ConfigurationSlotFiles {
         _ transition: ApplyTransition, of key: ConfigurationSlotKey, _ moment: Moment, in state: ReceiverState
     ) -> Bool {
         // Only the slot of the present target has files.
-        guard transition.changes.contains(where: \.hasFile), device.target(key.application, key.role) == key.target
-        else { return true }
+        guard transition.changes.contains(where: \.hasFile), context.isShown(key) else { return true }
         if moment == .beforeCommit, transition.stages, unwrittenChains.contains(key.subject),
             !writeChain(of: key.subject, in: state)
         {
@@ -90,8 +89,9 @@ final class ConfigurationSlotFiles {
         }
     }
 
-    /// Makes the files of an app those of the present target.
+    /// Makes the files of an app those of the present target; of an app of the other side there are none.
     func reconcile(_ app: ApplicationIdentifier, as role: DeviceRole, with state: ReceiverState) {
+        guard context.side(of: app) == role else { return }
         // Before what may rest on it.
         writeChain(of: KeySubject(application: app, role: role), in: state)
         let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
@@ -128,14 +128,14 @@ final class ConfigurationSlotFiles {
 
     /// A chain has grown: its file is written before anything is staged under it, and else when the caller says so.
     func chainHasGrown(_ subject: KeySubject) {
-        if subject.role == context.options.role { unwrittenChains.insert(subject) }
+        if context.isHere(subject) { unwrittenChains.insert(subject) }
     }
 
     /// Writes the chain of key sets that the library follows from its own anchor (CFG-93), or removes it if there is
     /// none; the files of the other side's app are not here. Returns whether it is as the state says.
     @discardableResult
     func writeChain(of subject: KeySubject, in state: ReceiverState) -> Bool {
-        guard subject.role == context.options.role else { return true }
+        guard context.isHere(subject) else { return true }
         unwrittenChains.insert(subject)
         do throws(FileError) {
             if let (directory, owner) = try place(of: subject.application) {
@@ -170,9 +170,7 @@ final class ConfigurationSlotFiles {
     /// The library's account of its starts, empty if it has written none, or none that reads; nil for a slot whose
     /// files the app does not see now.
     func attempts(of key: ConfigurationSlotKey) -> LoadAttempts? {
-        guard device.target(key.application, key.role) == key.target,
-            let (directory, _) = try? place(of: key.application)
-        else { return nil }
+        guard context.isShown(key), let (directory, _) = try? place(of: key.application) else { return nil }
         guard let bytes = try? directory.read(ConfigurationFile.attempts, limit: Self.limit),
             let fields = try? PropertyListReader.readDictionary(bytes)
         else { return LoadAttempts() }

@@ -49,9 +49,9 @@ struct ConfigurationStatus {
 
     // MARK: words
 
-    /// The state of this side's app's configuration in a word or two; nil if it has none.
+    /// The state of the configuration of an app of this device in a word or two; nil if it has none.
     func stateName(of app: ApplicationIdentifier) -> String? {
-        context.shownKey(of: app, as: context.options.role).flatMap { receiver.state.slots[$0]?.stateName }
+        context.shownKey(of: app, as: context.side(of: app)).flatMap { receiver.state.slots[$0]?.stateName }
     }
 
     /// The configurations of these apps (nil: all), for `status`.

@@ -31,7 +31,7 @@ final class KeyChanges {
 
     /// A start, after which chains may refuse what is desired.
     func started(_ followed: [KeySubject]) {
-        if options.role == .primary { unended.formUnion(followed) }
+        unended.formUnion(followed.filter { context.side(of: $0.application) == .primary })
         endAll()
     }
 
@@ -69,9 +69,8 @@ final class KeyChanges {
             return .failed(
                 ControlFailure(name: Rejection.wrongApplication.rawValue, text: "it is for '\(subject.application)'"))
         }
-        guard options.role == .primary || subject.role == .secondary else {
-            return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
-        }
+        let isPrimarys = context.side(of: app) == .primary
+        guard isPrimarys || subject.role == .secondary else { return .failed(.noPrimaryApp) }
         // From before it is in force: no link may bring it to a secondary ahead of the end of what it refuses.
         let isFirst = unended.insert(subject).inserted
         switch await receiver.follow(envelope, of: subject) {
@@ -84,7 +83,7 @@ final class KeyChanges {
             return .failed(ControlFailure(name: failure.rejection.rawValue, text: failure.detail + hint))
         case .success?: break
         }
-        guard options.role == .primary, subject.role == .secondary else {
+        guard isPrimarys, subject.role == .secondary else {
             unended.remove(subject)
             return .results([own(subject, envelope)], ordinal: nil)
         }
@@ -168,4 +167,11 @@ final class KeyChanges {
                 anchor: state.anchors.anchor(of: key), target: nil, device: nil,
                 now: time ?? context.scheduler.wallNow, clockFloor: state.clockFloor))
     }
+}
+
+extension ControlFailure {
+    /// A configuration or its keys are for a primary's app that this device does not have.
+    static let noPrimaryApp = ControlFailure(
+        .wrongRole,
+        "it is for the primary's app, which is not installed on this device's primary side; see 'tandem apps list'")
 }

@@ -19,6 +19,13 @@ final class RemoteSettings {
         let name: (UniqueIdentifier) -> String
         /// The digest of the schema that a secondary has announced for its app.
         let schema: (UniqueIdentifier, ApplicationIdentifier) -> [UInt8]?
+        /// The side that an app is on here: a primary asks for those of the secondary's (SES-83).
+        var side: (ApplicationIdentifier) -> DeviceRole = { _ in .secondary }
+
+        /// Whether the other device may still ask: the pairing, or the app on this side, may have gone meanwhile.
+        fileprivate func allows(_ query: SettingsQueryFrame) -> Bool {
+            role(query.pairing) == .secondary && side(query.app) == .secondary
+        }
     }
 
     /// The requests that both ends of a link know.
@@ -257,6 +264,7 @@ final class RemoteSettings {
         try checkPrimary(query.pairing)
         let edit = try SettingsEdit(query)
         do throws(SettingsFailure) {
+            try checkSide(of: query.app)
             switch ControlName(rawValue: query.command) {
             case .settingsGet: return try await rows(query)
             case .settingsSchema:
@@ -281,6 +289,11 @@ final class RemoteSettings {
         }
     }
 
+    /// A primary sees no more of this device's own primary's apps than of those that are not installed.
+    private func checkSide(of app: ApplicationIdentifier) throws(SettingsFailure) {
+        guard device.side(app) == .secondary else { throw .noSchema }
+    }
+
     /// An edit, a press and a page cost this device more than they cost the primary (LIM-116).
     /// - Returns: whether the request still counts: the link may have ended meanwhile, or the pairing, and its edits
     ///   with it.
@@ -290,7 +303,7 @@ final class RemoteSettings {
         let now = scheduler.now
         guard let wait = paces[query.pairing, default: Paces()][keyPath: pace].wait(at: now) else { throw .busy }
         if wait > .zero { await scheduler.sleep(for: wait) }
-        return links[query.pairing]?.answering[query.id] != nil && device.role(query.pairing) == .secondary
+        return links[query.pairing]?.answering[query.id] != nil && device.allows(query)
     }
 
     // MARK: the running app
@@ -330,6 +343,8 @@ final class RemoteSettings {
         let ordinal = try await settings.waitForChange(
             of: query.app, after: query.body[BodyKey.after]?.unsignedValue, atMost: min(wait, Self.waitLimit),
             for: .pairing(query.pairing))
+        // The operator may have removed the app meanwhile, and its user registered it on the other side.
+        try checkSide(of: query.app)
         let open = try await settings.state(of: query.app, for: .pairing(query.pairing))
         let isShort = query.body["digest"] == .data(open.digest)
         var body: PropertyListDictionary = ["digest": .data(open.digest), "ordinal": PropertyListValue(ordinal)]
@@ -347,12 +362,12 @@ final class RemoteSettings {
             // The edits of a pairing that has ended are taken back by then.
             return try await settings.set(
                 change, of: query.app, by: editor,
-                isStillAllowed: { [device] in device.role(query.pairing) == .secondary }
+                isStillAllowed: { [device] in device.allows(query) }
             ).body
         case .reset(let keys):
             let done = try await settings.reset(
                 keys, of: query.app, by: editor,
-                isStillAllowed: { [device] in device.role(query.pairing) == .secondary })
+                isStillAllowed: { [device] in device.allows(query) })
             return ["keys": .array(done.map { .string($0) })]
         }
     }

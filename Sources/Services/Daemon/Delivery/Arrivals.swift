@@ -11,12 +11,21 @@ package import TandemWire
 package final class Arrivals {
     typealias Ledger = JournaledQueue<InboundLedger>
 
+    /// The items that an application takes.
+    private struct Consumer {
+        let channels: Set<Channel>
+        /// The pairings of its side.
+        let serves: (UniqueIdentifier) -> Bool
+
+        func takes(_ key: QueueKey) -> Bool { channels.contains(key.channel) && serves(key.pairing) }
+    }
+
     let table: QueueTable<InboundLedger>
     private let environment: DeliveryEnvironment
     /// The highest sequence of each ledger whose commit is done: hello may announce no other.
     private var committed: [QueueKey: UInt64] = [:]
-    /// The applications that take items now, and from which channels.
-    private var consumers: [ApplicationIdentifier: Set<Channel>] = [:]
+    /// The applications that take items now.
+    private var consumers: [ApplicationIdentifier: Consumer] = [:]
     /// The ledgers that had no room for the item that came last.
     private var full: Set<QueueKey> = []
     /// Contexts that came and were not newer than the one before (DEL-20).
@@ -40,35 +49,39 @@ package final class Arrivals {
 
     // MARK: consumers
 
-    /// An application takes items of these channels from now on, of all pairings.
-    package func consumerArrived(_ app: ApplicationIdentifier, channels: Set<Channel>) {
-        let before = consumers[app] ?? []
-        consumers[app] = channels
+    /// An application takes items of these channels from now on.
+    /// - Parameter serves: whether a pairing is one of the application's side.
+    package func consumerArrived(
+        _ app: ApplicationIdentifier, channels: Set<Channel>,
+        of serves: @escaping (UniqueIdentifier) -> Bool = { _ in true }
+    ) {
+        replaceConsumer(of: app, with: Consumer(channels: channels, serves: serves))
+    }
+
+    /// The application is gone; the items that it had not handled come again.
+    package func consumerLeft(_ app: ApplicationIdentifier) { replaceConsumer(of: app, with: nil) }
+
+    private func replaceConsumer(of app: ApplicationIdentifier, with consumer: Consumer?) {
+        let before = consumers[app]
+        consumers[app] = consumer
         let reading = reading
         for (key, ledger) in ledgers where key.app == app && key.channel.isForApps {
-            if channels.contains(key.channel) {
+            if consumer?.takes(key) == true {
                 ledger.perform { $0.consumerArrived(at: reading) }
-            } else if before.contains(key.channel) {
+            } else if before?.takes(key) == true {
                 ledger.perform { $0.consumerLeft(at: reading) }
             }
         }
     }
 
-    /// The application is gone; the items that it had not handled come again.
-    package func consumerLeft(_ app: ApplicationIdentifier) { consumerArrived(app, channels: []) }
-
     /// Whether items of this queue have a handler. The daemon itself always takes configurations.
     private func hasConsumer(_ key: QueueKey) -> Bool {
-        !key.channel.isForApps || consumers[key.app]?.contains(key.channel) ?? false
+        !key.channel.isForApps || consumers[key.app]?.takes(key) ?? false
     }
 
-    /// The apps for which received items wait, here or with their handlers.
-    var applicationsWithItems: Set<ApplicationIdentifier> {
-        var apps: Set<ApplicationIdentifier> = []
-        for (key, ledger) in ledgers where key.channel.isForApps && ledger.machine.count > 0 {
-            apps.insert(key.app)
-        }
-        return apps
+    /// The queues in which received items wait for their apps, here or with their handlers.
+    var queuesWithItems: some Sequence<QueueKey> {
+        ledgers.lazy.filter { $0.key.channel.isForApps && $0.value.machine.count > 0 }.map(\.key)
     }
 
     // MARK: verdicts

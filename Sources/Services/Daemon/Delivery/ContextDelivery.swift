@@ -88,18 +88,20 @@ package final class ContextDelivery {
         return keys.sorted { ($0.app, $0.pairing) < ($1.app, $1.pairing) }.map { ($0, sent[$0], received[$0]) }
     }
 
-    /// Reads the contexts of an application in all pairings, one after the other; one that was never set is left out.
+    /// Reads the contexts of an application, one after the other; one that was never set is left out.
     /// - Parameters:
+    ///   - serves: whether a pairing is one of the application's side.
     ///   - turns: when each of them may be read.
     ///   - each: called later for each of them; the next one is read when it calls `next`.
     ///   - done: called after the last one.
     package func read(
-        of app: ApplicationIdentifier, _ turns: ReadTurns = .none,
+        of app: ApplicationIdentifier, in serves: (UniqueIdentifier) -> Bool = { _ in true },
+        _ turns: ReadTurns = .none,
         each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void,
         then done: @escaping () -> Void
     ) {
-        let sent = sentRevisions.keys.filter { $0.app == app }
-        let received = receivedRevisions.keys.filter { $0.app == app }
+        let sent = sentRevisions.keys.filter { $0.app == app && serves($0.pairing) }
+        let received = receivedRevisions.keys.filter { $0.app == app && serves($0.pairing) }
         let places =
             sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
         read(at: places.sorted { $0.queue.pairing < $1.queue.pairing }[...], turns, each, done)

@@ -119,13 +119,14 @@ package final class DurableDelivery {
 
     /// The applications for which items wait in either direction.
     var applications: Set<ApplicationIdentifier> {
-        arrivals.applicationsWithItems.union(outbound.applications)
+        Set(arrivals.queuesWithItems.map(\.app)).union(outbound.applications)
     }
 
     /// Ends everything of an application that is removed; returns whether that is durable. It may be repeated.
-    /// - Parameter code: the error that the senders of its items get.
-    func clear(_ app: ApplicationIdentifier, code: SessionError.Code) async -> Bool {
-        let code = Int64(code.rawValue)
+    /// - Parameter code: the error that the senders of its items get, by pairing.
+    func clear(
+        _ app: ApplicationIdentifier, code: (UniqueIdentifier) -> SessionError.Code
+    ) async -> Bool {
         let reading = environment.reading
         let ends = QueueEnds()
         // Unsafe, because a scheduler that stops drops the commits, and with them this.
@@ -133,6 +134,7 @@ package final class DurableDelivery {
             ends.whenAll { continuation.resume() }
             for queue in outbound.table.queues(of: app) { queue.perform({ $0.clear(at: reading) }, then: ends.one()) }
             for ledger in arrivals.table.queues(of: app) {
+                let code = Int64(code(ledger.machine.key.pairing).rawValue)
                 ledger.perform({ $0.clear(code: code, at: reading) }, then: ends.one())
             }
             ends.begun()
@@ -322,7 +324,10 @@ package final class DurableDelivery {
     package var queues: [WaitingItems] { outbound.waiting }
 
     /// The apps for which received items wait, here or with their handlers.
-    package var applicationsWithItems: Set<ApplicationIdentifier> { arrivals.applicationsWithItems }
+    /// - Parameter isCounted: whether items of the queue are for the app.
+    func applicationsWithItems(where isCounted: (QueueKey) -> Bool) -> Set<ApplicationIdentifier> {
+        Set(arrivals.queuesWithItems.filter(isCounted).map(\.app))
+    }
 
     /// All dead letters, by queue.
     package func deadLetters() -> [DeadLetter] {

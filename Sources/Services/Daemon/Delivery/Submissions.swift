@@ -21,6 +21,9 @@ package final class Submissions {
         self.environment = environment
     }
 
+    /// An operator lets the queues run empty: the apps' new items are refused (CTL-14).
+    package var isDraining = false
+
     private var reading: ClockReading { environment.reading }
 
     private func later(_ action: @escaping () -> Void) { environment.scheduler.schedule(after: .zero, action) }

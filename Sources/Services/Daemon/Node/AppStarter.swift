@@ -8,40 +8,43 @@ import TandemReactor
 
 /// The wake-up hook of one daemon; confined to its loop.
 final class AppStarter {
+    /// The absolute paths of a device's local sockets, by side; nil for a side without one.
+    typealias Sockets = PerRole<String?>
+
     private var commands: WakeCommands
-    private var socket: String
+    private var sockets: Sockets
     private let loop: EventLoop
     private let log: LogHandler
     private let waiting: () -> Set<ApplicationIdentifier>
-    private let owner: (ApplicationIdentifier) -> UInt32?
+    private let place: (ApplicationIdentifier) -> ApplicationPlace?
     private var schedule: WakeSchedule
     private var isLooking = false
     private var timer: TimerToken?
     private var isStopping = false
 
     /// - Parameters:
-    ///   - socket: where the app finds this daemon.
+    ///   - sockets: where the apps find this daemon.
     ///   - waiting: the apps for which durable items wait. Configuration does not count: the daemon itself takes it.
-    ///   - owner: the user that an installed app belongs to.
+    ///   - place: the user and the side that an installed app belongs to.
     init(
-        _ commands: WakeCommands, socket: String, loop: EventLoop, log: @escaping LogHandler,
+        _ commands: WakeCommands, sockets: Sockets, loop: EventLoop, log: @escaping LogHandler,
         waiting: @escaping () -> Set<ApplicationIdentifier>,
-        owner: @escaping (ApplicationIdentifier) -> UInt32?
+        place: @escaping (ApplicationIdentifier) -> ApplicationPlace?
     ) {
         self.commands = commands
-        self.socket = socket
+        self.sockets = sockets
         self.loop = loop
         self.log = log
         self.waiting = waiting
-        self.owner = owner
+        self.place = place
         schedule = WakeSchedule(commands.applications)
     }
 
     /// Follows other commands from now on.
     /// - Parameter isConnected: whether an app has a receiving connection.
-    func follow(_ next: WakeCommands, socket: String, isConnected: (ApplicationIdentifier) -> Bool) {
+    func follow(_ next: WakeCommands, sockets: Sockets, isConnected: (ApplicationIdentifier) -> Bool) {
         guard next != commands else { return }
-        (commands, self.socket) = (next, socket)
+        (commands, self.sockets) = (next, sockets)
         schedule.follow(next.applications, isConnected: isConnected)
         log(LogEvent(.info, "wake-up commands read again", .integer("apps", next.applications.count)))
         itemsMayWait()
@@ -124,7 +127,11 @@ final class AppStarter {
     }
 
     private func call(_ app: ApplicationIdentifier) throws -> ProgramCall {
-        guard let arguments = commands[app], let owner = owner(app) else { throw Obstacle.neverRegistered }
+        guard let arguments = commands[app], let place = place(app), let role = place.role else {
+            throw Obstacle.neverRegistered
+        }
+        guard let socket = sockets[role] else { throw Obstacle.noSocket(role) }
+        let owner = place.user
         guard owner == Linux.user || Linux.user == 0 else { throw Obstacle.otherUser(owner) }
         let user = try ProgramUser(owner)
         return ProgramCall(
@@ -139,10 +146,12 @@ final class AppStarter {
     private enum Obstacle: Error, CustomStringConvertible {
         case neverRegistered
         case otherUser(UInt32)
+        case noSocket(DeviceRole)
 
         var description: String {
             switch self {
             case .neverRegistered: "it has never registered here, so it has no user to run as"
+            case .noSocket(let role): "this daemon has no socket for its \(role) side; see --local-other"
             case .otherUser(let user):
                 "it belongs to user \(user), and only root's daemon can start another user's app; see 'tandem apps assign'"
             }

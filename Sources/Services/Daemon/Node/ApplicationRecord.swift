@@ -1,6 +1,8 @@
-// Records of the host apps that ever registered here: the owner, and the app's name for this device. One row each.
+// Records of the host apps that ever registered here: the owner, the side, and the app's name for this device. One row
+// each.
 
 import TandemBase
+import TandemOperations
 import TandemPropertyList
 import TandemStore
 import TandemWire
@@ -10,6 +12,8 @@ struct ApplicationRecord: Equatable {
     let app: ApplicationIdentifier
     /// The user that it belongs to.
     var user: UInt32
+    /// The side that it is on (SES-83); nil only for one that was assigned, and whose first registration decides.
+    var role: DeviceRole?
     /// The custom identifier that it declared last.
     var identifier: CustomIdentifier?
     /// The operator has taken the identifier back, and the app has declared none since (PAR-21).
@@ -19,13 +23,17 @@ struct ApplicationRecord: Equatable {
     /// Of the schema in the app's directory; nil if the daemon lacks one.
     var schema: SchemaDigests?
 
-    init(app: ApplicationIdentifier, user: UInt32) {
+    init(app: ApplicationIdentifier, user: UInt32, role: DeviceRole?) {
         self.app = app
         self.user = user
+        self.role = role
     }
+
+    var place: ApplicationPlace { ApplicationPlace(user: user, role: role) }
 
     var row: RowChange {
         var value: PropertyListDictionary = ["app": .string(app.description), "user": .integer(Int64(user))]
+        value["role"] = role.map { .string($0.rawValue) }
         value["identifier"] = identifier.map { .string($0.description) }
         if isIdentifierCleared { value["cleared"] = true }
         if isReserved { value["reserved"] = true }
@@ -44,7 +52,9 @@ struct ApplicationRecord: Equatable {
             let app = value["app"]?.stringValue.flatMap({ try? ApplicationIdentifier($0) }),
             let user = value["user"]?.integerValue.flatMap({ UInt32(exactly: $0) })
         else { return nil }
-        self.init(app: app, user: user)
+        let role = value["role"]?.stringValue.map { DeviceRole(rawValue: $0) }
+        if case .some(nil) = role { return nil }
+        self.init(app: app, user: user, role: role ?? nil)
         isIdentifierCleared = value["cleared"]?.booleanValue ?? false
         isReserved = value["reserved"]?.booleanValue ?? false
         schema = value["schema"]?.dataValue.map { SchemaDigests(exact: $0, open: value["openSchema"]?.dataValue) }
@@ -67,8 +77,12 @@ struct InstalledApplications {
 
     private(set) var records: [ApplicationIdentifier: ApplicationRecord] = [:]
     private(set) var leaving: [ApplicationIdentifier: Remainder] = [:]
+    /// Installed apps whose rows have no side yet.
+    private var unwritten: Set<ApplicationIdentifier> = []
 
-    init(rows: [Row], leaving: [Row], path: String) throws(NodeError) {
+    /// - Parameter role: the side of installed apps whose rows have none: releases before had one socket, of the side
+    ///   that the daemon was started for.
+    init(rows: [Row], leaving: [Row], path: String, role: DeviceRole) throws(NodeError) {
         for row in leaving {
             guard let name = String(validating: row.key, as: UTF8.self), let app = try? ApplicationIdentifier(name),
                 let remainder = row.value.first.flatMap({ Remainder(rawValue: $0) })
@@ -76,8 +90,12 @@ struct InstalledApplications {
             self.leaving[app] = remainder
         }
         for row in rows {
-            guard let record = ApplicationRecord(row: row) else {
+            guard var record = ApplicationRecord(row: row) else {
                 throw .row(path: path, reason: "an application's row")
+            }
+            if record.role == nil, !record.isReserved {
+                record.role = role
+                unwritten.insert(record.app)
             }
             records[record.app] = record
         }
@@ -85,12 +103,18 @@ struct InstalledApplications {
 
     subscript(app: ApplicationIdentifier) -> ApplicationRecord? { records[app] }
 
-    /// Writes the app down with its owner; what it declared before stays.
-    mutating func install(_ app: ApplicationIdentifier, user: UInt32) -> [RowChange] {
-        var record = records[app] ?? ApplicationRecord(app: app, user: user)
+    /// Writes down the sides that the rows lacked, so that a daemon that is started for the other side reads them.
+    mutating func writeSides() -> [RowChange] {
+        defer { unwritten = [] }
+        return unwritten.compactMap { records[$0]?.row }
+    }
+
+    /// Writes the app down with its owner and side; what it declared before stays.
+    mutating func install(_ app: ApplicationIdentifier, at place: ApplicationPlace) -> [RowChange] {
+        var record = records[app] ?? ApplicationRecord(app: app, user: place.user, role: place.role)
         // The schema is in the directory, which goes with the former user.
-        if record.user != user { record.schema = nil }
-        record.user = user
+        if record.user != place.user { record.schema = nil }
+        (record.user, record.role) = (place.user, place.role)
         return put(record)
     }
 
@@ -109,15 +133,19 @@ struct InstalledApplications {
         return [.delete(.application, key: Self.key(app)), leave(app, .all)]
     }
 
-    /// Assigns the app to a user; one that was never registered is only reserved. A directory of the former user
-    /// follows, until ``left(_:)``.
-    mutating func assign(_ app: ApplicationIdentifier, to user: UInt32) -> [RowChange] {
-        guard let record = records[app] else {
-            var reserved = ApplicationRecord(app: app, user: user)
+    /// Assigns the app to a user, and one that was never registered to a side; that one is only reserved. A directory
+    /// of the former user follows, until ``left(_:)``.
+    mutating func assign(_ app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole?) -> [RowChange] {
+        guard var record = records[app] else {
+            var reserved = ApplicationRecord(app: app, user: user, role: role)
             reserved.isReserved = true
             return put(reserved)
         }
-        return record.user == user ? [] : install(app, user: user) + [leave(app, .directory)]
+        let former = record.user
+        // The schema is in the directory.
+        if former != user { record.schema = nil }
+        (record.user, record.role) = (user, role ?? record.role)
+        return put(record) + (former == user ? [] : [leave(app, .directory)])
     }
 
     /// Nothing is left of the app.

@@ -28,8 +28,17 @@ final class ApplicationService {
         }
     }
 
+    /// The result of an assignment.
+    enum Assignment {
+        /// It was the user's already.
+        case unchanged
+        case done
+        /// The app is installed on the other side, and stays there.
+        case otherSide
+    }
+
     private let installed: CommittedState<InstalledApplications>
-    private let local: LocalEndpoint
+    private let local: LocalSides
     private let delivery: DurableDelivery
     private let configuration: ConfigurationService
     private let directories: PairingDirectories
@@ -38,7 +47,7 @@ final class ApplicationService {
     private var isStopping = false
 
     init(
-        _ installed: CommittedState<InstalledApplications>, at local: LocalEndpoint, delivery: DurableDelivery,
+        _ installed: CommittedState<InstalledApplications>, at local: LocalSides, delivery: DurableDelivery,
         configuration: ConfigurationService, directories: PairingDirectories, log: @escaping LogHandler
     ) {
         self.installed = installed
@@ -50,12 +59,11 @@ final class ApplicationService {
         self.log = log
     }
 
-    private var role: DeviceRole { local.options.role }
-
     /// Goes on with what an earlier run has left; once, before the first registration.
     func start() {
+        installed.perform(room: .reserve, { ($0.writeSides(), {}) }, failure: { [log] in log(.notStored($0)) })
         for (app, remainder) in installed.state.leaving {
-            guard local.beginChange(of: app) else { continue }
+            guard local.any.beginChange(of: app) else { continue }
             scheduler.start { [self] in
                 if remainder == .all { await clear(app) }
                 await removeDirectory(of: app)
@@ -76,9 +84,11 @@ final class ApplicationService {
     /// The state that the device keeps of an app; nil if there is none.
     func contents(of app: ApplicationIdentifier) -> Contents? {
         let contents = Contents(
-            record: installed.state[app], isConnected: !local.connections(of: app).isEmpty,
+            record: installed.state[app],
+            isConnected: DeviceRole.allCases.contains { !local[$0].connections(of: app).isEmpty },
             isReceiving: local.connected(app) != nil, delivery: delivery.contents(of: app),
-            configuration: configuration.status.contents(of: KeySubject(application: app, role: role)),
+            configuration: configuration.status.contents(
+                of: KeySubject(application: app, role: local.side(of: app))),
             configurationState: configuration.status.stateName(of: app))
         return contents.isEmpty ? nil : contents
     }
@@ -91,56 +101,62 @@ final class ApplicationService {
         await installed.hold()
         guard let contents = contents(of: app) else {
             installed.release()
-            local.endChange(of: app)
+            local.any.endChange(of: app)
             return nil
         }
         var next = installed.state
         let rows = next.remove(app)
         do throws(StoreError) { try await configuration.remove(app, with: rows) } catch {
             installed.release()
-            local.endChange(of: app)
+            local.any.endChange(of: app)
             throw error
         }
-        installed.release(next) { local.remove(app) }
+        installed.release(next) { local.any.remove(app) }
         log(LogEvent(.info, "app removed", .text("app", "\(app)")))
         await clear(app)
         scheduler.start { [self] in await removeDirectory(of: app) }
         return contents
     }
 
-    /// Assigns an app to a user (SES-74); returns whether it was another's or nobody's before.
-    func assign(_ app: ApplicationIdentifier, to user: UInt32) async throws(StoreError) -> Bool {
+    /// Assigns an app to a user (SES-74), and one that is not installed yet to a side (SES-83).
+    func assign(
+        _ app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole?
+    ) async throws(StoreError) -> Assignment {
         await beginChange(of: app)
-        let former = installed.state[app]?.user
+        let former = installed.state[app]
+        if let former, !former.isReserved, let role, former.role != role {
+            local.any.endChange(of: app)
+            return .otherSide
+        }
         let hasChanged: Bool
         do throws(StoreError) {
             hasChanged = try await installed.commit { [self] next in
-                let changes = next.assign(app, to: user)
-                guard !changes.isEmpty else { return (changes, { false }) }
+                let changes = next.assign(app, to: user, on: role)
+                guard let place = next[app]?.place, !changes.isEmpty else { return (changes, { false }) }
                 return (
                     changes,
                     { [self] in
-                        local.assign(app, to: user)
+                        local.any.assign(app, to: place)
                         // It is in the former user's directory.
-                        local.relay.describe(app, schema: nil, role: role)
+                        if former?.user != user { local.relay.describe(app, schema: nil, role: local.side(of: app)) }
                         delivery.reassign(app)
                         return true
                     }
                 )
             }
         } catch {
-            local.endChange(of: app)
+            local.any.endChange(of: app)
             throw error
         }
         if hasChanged {
             log(LogEvent(.info, "app assigned", .text("app", "\(app)"), .integer("uid", user)))
         }
-        if hasChanged, former != nil {
+        if hasChanged, let former, former.user != user {
             scheduler.start { [self] in await removeDirectory(of: app) }
         } else {
-            local.endChange(of: app)
+            local.any.endChange(of: app)
         }
-        return hasChanged
+        return hasChanged ? .done : .unchanged
     }
 
     /// Takes an app's custom identifier back (PAR-21); returns it, or nil if there is none.
@@ -151,6 +167,7 @@ final class ApplicationService {
                 next.clearIdentifier(of: app),
                 { [self] in
                     guard let identifier else { return nil }
+                    let role = local.side(of: app)
                     local.relay.clearIdentifier(of: app, role: role)
                     let isConnected = local.connected(app) != nil
                     configuration.targetChanged(of: app, as: role, isConnected: isConnected)
@@ -162,13 +179,15 @@ final class ApplicationService {
 
     /// One change of an app follows the other.
     private func beginChange(of app: ApplicationIdentifier) async {
-        while !local.beginChange(of: app) { await local.waitForChange(of: app) }
+        while !local.any.beginChange(of: app) { await local.any.waitForChange(of: app) }
     }
 
     // MARK: what follows
 
     private func clear(_ app: ApplicationIdentifier) async {
-        let code: SessionError.Code = role == .secondary ? .watchAppNotInstalled : .companionAppNotInstalled
+        let code = { [local] (pairing: UniqueIdentifier) -> SessionError.Code in
+            local[.secondary].serves(pairing) ? .watchAppNotInstalled : .companionAppNotInstalled
+        }
         while await !delivery.clear(app, code: code), !isStopping { await scheduler.sleep(for: .seconds(1)) }
     }
 
@@ -180,7 +199,7 @@ final class ApplicationService {
             await scheduler.sleep(for: .seconds(1))
         }
         if installed.state[app] != nil { configuration.ownerChanged(of: app) }
-        local.endChange(of: app)
+        local.any.endChange(of: app)
     }
 
     private func forget(_ app: ApplicationIdentifier) async -> Bool {

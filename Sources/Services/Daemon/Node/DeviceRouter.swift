@@ -4,6 +4,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemOperations
 import TandemReactor
 import TandemSession
 import TandemWire
@@ -41,7 +42,9 @@ final class DeviceRouter {
         let port: RelayPort?
     }
 
-    let apps: AppDelivery
+    private let apps: AppDelivery
+    /// The apps of the device's other side; nil for a device of one side.
+    private let otherApps: AppDelivery?
     private let delivery: DurableDelivery
     private let configuration: ConfigurationService?
     /// Requests about settings; nil if the device takes none.
@@ -49,12 +52,23 @@ final class DeviceRouter {
     private var peers: [UniqueIdentifier: Peer] = [:]
     private var outlets: Outlets?
 
-    /// - Parameter configuration: nil if the device takes no configuration.
-    init(endpoint: LocalEndpoint, delivery: DurableDelivery, configuration: ConfigurationService?) {
+    /// - Parameters:
+    ///   - other: the endpoint of the device's other side, if it has one.
+    ///   - configuration: nil if the device takes no configuration.
+    init(
+        endpoint: LocalEndpoint, other: LocalEndpoint? = nil, delivery: DurableDelivery,
+        configuration: ConfigurationService?
+    ) {
         self.delivery = delivery
         self.configuration = configuration
         apps = AppDelivery(delivery: delivery, endpoint: endpoint)
         endpoint.items = apps
+        otherApps = other.map { AppDelivery(delivery: delivery, endpoint: $0) }
+        other?.items = otherApps
+        delivery.files?.connect { [weak self] envelope, number, app in
+            guard let self, !apps.notify(envelope, number, app) else { return }
+            _ = otherApps?.notify(envelope, number, app)
+        }
         delivery.connect(
             send: { [weak self] in self?.send($0, over: $1) },
             queuedBytes: { [weak self] in self?.peers[$0]?.path.queuedBytes ?? 0 },
@@ -63,6 +77,17 @@ final class DeviceRouter {
 
     /// Connects the outlets; once, before the first frame.
     func connect(_ outlets: Outlets) { self.outlets = outlets }
+
+    /// Traces what the apps submit, are given and have handled.
+    func onTrace(_ trace: @escaping (TraceEvent) -> Void) {
+        apps.onTrace(trace)
+        otherApps?.onTrace(trace)
+    }
+
+    /// The apps on the side of a pairing: they alone get what comes over it (SES-83).
+    private func apps(of pairing: UniqueIdentifier) -> AppDelivery {
+        if let otherApps, otherApps.serves(pairing) { otherApps } else { apps }
+    }
 
     // MARK: paths
 
@@ -109,7 +134,7 @@ final class DeviceRouter {
         switch envelope.kind {
         case .item, .gap, .stored, .outcome, .outcomeAck, .chunk, .fetch:
             outlets?.frameMoved(envelope, false)
-            if envelope.kind == .item, let failure = AppDelivery.fault(of: envelope) {
+            if envelope.kind == .item, let failure = apps(of: pairing).refusal(of: envelope) {
                 peers[pairing]?.path.send(failure)
                 return nil
             }
@@ -151,7 +176,9 @@ final class DeviceRouter {
         case .ended(let id, let queue, let outcome, _) where queue.channel == .configuration:
             configuration?.ended(id, in: queue, outcome)
         case .stored(_, let queue) where queue.channel == .configuration: break
-        case .received, .stored, .ended, .contextChanged: apps.take(event)
+        case .received(let item): apps(of: item.queue.pairing).take(event)
+        case .stored(_, let queue), .ended(_, let queue, _, _): apps(of: queue.pairing).take(event)
+        case .contextChanged(let context): apps(of: context.pairing).take(event)
         case .fileReleased: break
         case .fileArrived: outlets?.itemsMayWait()
         case .needsEpoch(let pairing): outlets?.needsEpoch(pairing)

@@ -20,19 +20,17 @@ final class HealthService {
     private let pairings: PairingService
     private let links: LinkService
     private let delivery: DurableDelivery
-    private let items: AppDelivery
     private let store: LoopStore
     private let scheduler: any Scheduler
     private var isStopping = false
 
     init(
-        pairings: PairingService, links: LinkService, delivery: DurableDelivery, items: AppDelivery, store: LoopStore,
+        pairings: PairingService, links: LinkService, delivery: DurableDelivery, store: LoopStore,
         scheduler: any Scheduler
     ) {
         self.pairings = pairings
         self.links = links
         self.delivery = delivery
-        self.items = items
         self.store = store
         self.scheduler = scheduler
     }
@@ -60,7 +58,7 @@ final class HealthService {
         }
         if !delivery.deadLetters().isEmpty { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
-        if items.isDraining { problems.insert(HealthProblem(.draining)) }
+        if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
         return problems
     }
 
@@ -79,7 +77,7 @@ final class HealthService {
         var report: PropertyListDictionary = [
             "state": .string(standing.isEmpty ? "healthy" : "degraded"),
             "problems": .array(standing.map { .dictionary(describe($0)) }),
-            "ready": .boolean(!isStopping && !waitsForFirstLink), "draining": .boolean(items.isDraining),
+            "ready": .boolean(!isStopping && !waitsForFirstLink), "draining": .boolean(delivery.submissions.isDraining),
         ]
         if isStopping || waitsForFirstLink {
             report["reason"] = .string((isStopping ? ReachabilityReason.stopping : .noLink).rawValue)

@@ -1,4 +1,4 @@
-// Daemon, composed: state, relay, local endpoint, links, durable items and configuration on one loop. The node makes
+// Daemon, composed: state, relay, local endpoints, links, durable items and configuration on one loop. The node makes
 // the parts, introduces them to each other, starts them in the order in which they need each other, and stops them in
 // reverse. It has no rule and parses no frame.
 
@@ -11,6 +11,7 @@ import TandemPairing
 import TandemPropertyList
 package import TandemReactor
 import TandemSession
+import TandemSignedConfiguration
 import TandemStore
 package import TandemTransport
 import TandemWire
@@ -26,8 +27,7 @@ package final class Node {
     let links: LinkService
     let relay: Relay
     let delivery: DurableDelivery
-    let items: AppDelivery
-    let local: LocalEndpoint
+    let local: LocalSides
     let configuration: ConfigurationService
     let applications: ApplicationService
     let settings: ApplicationSettings
@@ -75,7 +75,8 @@ package final class Node {
         self.device = device
         store = LoopStore(device.store, on: loop)
         let applications = try InstalledApplications(
-            rows: try device.rows(in: .application), leaving: try device.rows(in: .leaving), path: device.store.path)
+            rows: try device.rows(in: .application), leaving: try device.rows(in: .leaving), path: device.store.path,
+            role: options.role)
         installed = CommittedState(applications, in: store)
         counterparts = Counterparts(
             CommittedState(
@@ -101,10 +102,10 @@ package final class Node {
             }, counters: counters, log: log)
         delivery = DurableDelivery(
             store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
-        local = LocalEndpoint(
-            options: LocalEndpoint.Options(
-                role: options.role, device: vendor, software: software, daemonUser: Linux.user),
-            relay: relay, owners: applications.records.mapValues(\.user), log: log)
+        local = LocalSides(
+            LocalEndpoint.Options(role: options.role, device: vendor, software: software, daemonUser: Linux.user),
+            relay: relay, owners: applications.records.mapValues(\.place),
+            installed: { [installed] in installed.state[$0]?.role }, log: log)
         configuration = try Self.configuration(
             options, device, delivery, store, pairings, installed, counterparts, local, relay, log)
         settings = Self.settings(of: local, configuration, installed, in: device.applications, log)
@@ -113,10 +114,12 @@ package final class Node {
             device: RemoteSettings.Surroundings(
                 role: { [pairings] in pairings[$0].flatMap { $0.state == .active ? $0.role : nil } },
                 name: { [pairings] in pairings[$0]?.name ?? "" },
-                schema: { [relay] in relay.announcement(of: $1, at: $0, role: .primary)?.schema }), scheduler: loop)
-        router = DeviceRouter(endpoint: local, delivery: delivery, configuration: configuration)
+                schema: { [relay] in relay.announcement(of: $1, at: $0, role: .primary)?.schema },
+                side: { [local] in local.side(of: $0) }), scheduler: loop)
+        router = DeviceRouter(
+            endpoint: local[options.role], other: local[options.role.counterpart], delivery: delivery,
+            configuration: configuration)
         router.settings = remoteSettings
-        items = router.apps
         directories = PairingDirectories(
             in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
             scheduler: loop, log: log)
@@ -132,12 +135,12 @@ package final class Node {
             context, own: own, pairings: pairings, relay: relay, delivery: delivery, router: router, network: network,
             random: random)
         health = HealthService(
-            pairings: pairings, links: links, delivery: delivery, items: items, store: store, scheduler: loop)
+            pairings: pairings, links: links, delivery: delivery, store: store, scheduler: loop)
         if let processes {
             starter = AppStarter(
-                options.wake ?? WakeCommands(), socket: options.local, loop: processes, log: log,
-                waiting: { [delivery] in delivery.applicationsWithItems },
-                owner: { [installed] in installed.state[$0]?.user })
+                options.wake ?? WakeCommands(), sockets: options.sockets, loop: processes, log: log,
+                waiting: { [delivery, local] in delivery.applicationsWithItems(where: local.isServed) },
+                place: { [installed] in installed.state[$0]?.place })
         } else {
             starter = nil
         }
@@ -148,9 +151,8 @@ package final class Node {
     private static func configuration(
         _ options: NodeOptions, _ device: DeviceState, _ delivery: DurableDelivery, _ store: LoopStore,
         _ pairings: PairingService, _ installed: CommittedState<InstalledApplications>, _ counterparts: Counterparts,
-        _ local: LocalEndpoint, _ relay: Relay, _ log: @escaping LogHandler
+        _ local: LocalSides, _ relay: Relay, _ log: @escaping LogHandler
     ) throws(NodeError) -> ConfigurationService {
-        let role = options.role
         let surroundings = ConfigurationService.Surroundings(
             target: { pairings.target(of: $0, as: $1) }, targetThrough: { pairings.target(of: $0, through: $1) },
             targets: { pairings.targets(of: $0) },
@@ -158,17 +160,18 @@ package final class Node {
                 pairings.all.filter { $0.role == .primary && $0.state == .active }.map { ConfigurationPeer($0) }
             },
             peer: { pairings[$0].map { ConfigurationPeer($0) } }, installed: { counterparts[$0] },
-            owner: { installed.state[$0]?.user },
-            keyTrusted: { app, of, isTrusted in
-                if of == role, installed.state[app] != nil { relay.install(app, role: role, isAnchored: isTrusted) }
+            owner: { installed.state[$0]?.user }, side: { installed.state[$0]?.role },
+            keyTrusted: { app, role, isTrusted in
+                guard let record = installed.state[app], record.role == role, !record.isReserved else { return }
+                relay.install(app, role: role, isAnchored: isTrusted)
             },
-            offer: { body, app, pairing, completion in
-                local.offer(body, to: app, pairing: pairing, completion: completion)
+            offer: { body, subject, pairing, completion in
+                local[subject.role].offer(body, to: subject.application, pairing: pairing, completion: completion)
             })
         do {
             return try ConfigurationService(
                 ConfigurationService.Options(
-                    device: device.keys.vendorIdentifier, name: options.name, role: role,
+                    device: device.keys.vendorIdentifier, name: options.name, role: options.role,
                     signer: device.keys.report, allowsInvalidSignatures: options.allowsInvalidSignatures),
                 in: surroundings, delivery: delivery, store: store, applications: device.applications,
                 scheduler: local.scheduler, rows: { try device.rows(in: $0) }, log: log)
@@ -178,17 +181,17 @@ package final class Node {
     }
 
     private static func settings(
-        of local: LocalEndpoint, _ configuration: ConfigurationService,
+        of local: LocalSides, _ configuration: ConfigurationService,
         _ installed: CommittedState<InstalledApplications>, in applications: OwnedDirectory, _ log: @escaping LogHandler
     ) -> ApplicationSettings {
-        let (relay, role, scheduler) = (local.relay, local.options.role, local.scheduler)
+        let (relay, scheduler) = (local.relay, local.scheduler)
         let change = {
             (app: ApplicationIdentifier, transition: @escaping (inout InstalledApplications) -> [RowChange]) in
             do throws(StoreError) {
                 try await installed.commit { next in
                     let changes = transition(&next)
                     let open = next[app]?.schema?.open
-                    return (changes, { relay.describe(app, schema: open, role: role) })
+                    return (changes, { relay.describe(app, schema: open, role: local.side(of: app)) })
                 }
                 return true
             } catch {
@@ -206,20 +209,19 @@ package final class Node {
                 }
             },
             signed: { [weak configuration] in configuration?.signedValues(of: $0) ?? [:] },
-            reload: { [unowned local] app, done in
-                local.offer(ConfigurationService.reloadBody, to: app, pairing: .zero) { _ in done() }
+            reload: { app, done in
+                local.endpoint(of: app).offer(ConfigurationService.reloadBody, to: app, pairing: .zero) { _ in done() }
             },
             questions: PageQuestions(
                 to: PageQuestions.Surroundings(
-                    connected: { [unowned local] in
-                        local.connected($0).map { ($0.user, $0.registration.questions.names) }
-                    },
-                    offer: { [unowned local] body, app, deadline, completion in
-                        local.offer(body, to: app, pairing: .zero, deadline: deadline, completion: completion)
+                    connected: { local.connected($0).map { ($0.user, $0.registration.questions.names) } },
+                    offer: { body, app, deadline, completion in
+                        local.endpoint(of: app).offer(
+                            body, to: app, pairing: .zero, deadline: deadline, completion: completion)
                     }), scheduler: scheduler),
-            log: { [unowned local] event, payer in
+            log: { event, payer in
                 switch payer {
-                case .user(let user): local.accounts.log(event, of: user)
+                case .user(let user): local.any.accounts.log(event, of: user)
                 case .pairing, .app: if let line = paces.admit(event, at: scheduler.now) { log(line) }
                 }
             })
@@ -249,8 +251,27 @@ package final class Node {
                     guard pairing.role == .secondary, announcement.declaresIdentifier else { return }
                     pairings.declared(announcement.identifier, for: app, pairing: pairing.pairing)
                 }))
+        for role in DeviceRole.allCases { connect(local[role], role) }
+        configuration.connect { [weak settings] in await settings?.refusal(of: $0, optional: $1, for: $2) }
+        pairings.connect(
+            configuredApplications: { [weak configuration] in configuration?.configuredApplications ?? [] },
+            contents: { [weak self] in self?.contents(of: $0, $1) ?? PairingContents() },
+            onEvent: { [weak self] in self?.follow($0) })
+        counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
+        links.whenChanged { [weak self] in self?.health.observe() }
+        router.onTrace { [weak self] in self?.note($0) }
+        router.connect(
+            DeviceRouter.Outlets(
+                needsEpoch: { [weak self] in self?.beginEpoch(of: $0) },
+                frameMoved: { [tracing] in tracing.note($0, isSent: $1) },
+                itemsMayWait: { [starter] in starter?.itemsMayWait() }))
+    }
+
+    private func connect(_ endpoint: LocalEndpoint, _ role: DeviceRole) {
         var outlets = LocalEndpoint.Outlets(
-            store: { [weak self] app, user in await self?.store(app, ownedBy: user) ?? false },
+            store: { [weak self] app, user in
+                await self?.store(app, at: ApplicationPlace(user: user, role: role)) ?? false
+            },
             directory: { [weak configuration] in configuration?.directory(of: $0) },
             connected: { [weak self, loop, starter] application in
                 starter?.connected(application.app)
@@ -265,21 +286,8 @@ package final class Node {
         }
         outlets.lacksSchema = { [weak settings] in settings?.lacksSchema(of: $0, digest: $1) ?? false }
         outlets.takeSchema = { [weak settings] in await settings?.take($1, of: $0, from: $2) }
-        local.connect(outlets)
-        local.controlResponder = self
-        configuration.connect { [weak settings] in await settings?.refusal(of: $0, optional: $1, for: $2) }
-        pairings.connect(
-            configuredApplications: { [weak configuration] in configuration?.configuredApplications ?? [] },
-            contents: { [weak self] in self?.contents(of: $0, $1) ?? PairingContents() },
-            onEvent: { [weak self] in self?.follow($0) })
-        counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
-        links.whenChanged { [weak self] in self?.health.observe() }
-        items.onTrace { [weak self] in self?.note($0) }
-        router.connect(
-            DeviceRouter.Outlets(
-                needsEpoch: { [weak self] in self?.beginEpoch(of: $0) },
-                frameMoved: { [tracing] in tracing.note($0, isSent: $1) },
-                itemsMayWait: { [starter] in starter?.itemsMayWait() }))
+        endpoint.connect(outlets)
+        endpoint.controlResponder = self
     }
 
     private func restore() throws(NodeError) {
@@ -294,11 +302,12 @@ package final class Node {
         counterparts.keepOnly(Set(known))
         settings.keepOnly(Set(known))
         for application in installed.state.records.values where !application.isReserved {
+            let role = local.side(of: application.app)
             relay.install(
-                application.app, role: options.role, identifier: application.identifier,
+                application.app, role: role, identifier: application.identifier,
                 isAnchored: configuration.anchor(of: application.app) != nil)
-            if application.isIdentifierCleared { relay.clearIdentifier(of: application.app, role: options.role) }
-            relay.describe(application.app, schema: application.schema?.open, role: options.role)
+            if application.isIdentifierCleared { relay.clearIdentifier(of: application.app, role: role) }
+            relay.describe(application.app, schema: application.schema?.open, role: role)
         }
         pairings.restore()
         for record in pairings.all {
@@ -323,7 +332,8 @@ package final class Node {
         case .chosen(let pairing, let role): relay.setActive(pairing, role: role)
         case .retargeted(let app):
             relay.refresh(app, role: .secondary)
-            configuration.targetChanged(of: app, as: .secondary, isConnected: local.connected(app) != nil)
+            let isConnected = local[.secondary].connected(app) != nil
+            configuration.targetChanged(of: app, as: .secondary, isConnected: isConnected)
         case .newEpoch(let record):
             delivery.setPairing(record.pairing, epoch: record.epoch)
             configuration.renewed(record.pairing)
@@ -385,13 +395,14 @@ package final class Node {
         delivery.resume()
         applications.start()
         starter?.itemsMayWait()
-        try makeSocketDirectory()
+        for path in socketPaths { try makeSocketDirectory(of: path) }
         try listen()
         links.start()
         pairings.start()
         log(
             LogEvent(
                 .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
+                .text("other", options.localOther ?? "none"),
                 .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
         if options.allowsInvalidSignatures {
             log(LogEvent(.warning, "invalid signatures are allowed to apps that allow them, too"))
@@ -400,21 +411,26 @@ package final class Node {
 
     /// The usual places of the local socket lie in a directory that the daemon creates: open to others if the socket
     /// is.
-    private func makeSocketDirectory() throws(NodeError) {
-        guard let slash = options.local.lastIndex(of: "/"), slash != options.local.startIndex else { return }
+    private func makeSocketDirectory(of path: String) throws(NodeError) {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
         do throws(FileError) {
-            try OwnedDirectory.makeMissing(
-                String(options.local[..<slash]), mode: options.localGroup == nil ? 0o700 : 0o755)
+            try OwnedDirectory.makeMissing(String(path[..<slash]), mode: options.localGroup == nil ? 0o700 : 0o755)
         } catch { throw .file(error) }
     }
+
+    private var socketPaths: [String] { [options.local, options.localOther].compactMap(\.self) }
 
     private func listen() throws(NodeError) {
         do throws(ListenError) {
             for address in options.listen { listening.append(try links.listen(at: address)) }
             let access = options.localGroup.map { SocketAccess.group($0) } ?? .owner
-            try network.listen(at: .unix(path: options.local), access: access, for: local)
+            for role in DeviceRole.allCases {
+                guard let path = options.sockets[role] else { continue }
+                try network.listen(at: .unix(path: path), access: access, for: local[role])
+            }
         } catch {
             links.stopListening()
+            for role in DeviceRole.allCases { local[role].stopListening() }
             throw .listen(error)
         }
     }
@@ -423,9 +439,9 @@ package final class Node {
     var advertised: SocketAddress? { options.advertise ?? listening.first { !$0.isWildcard } }
 
     /// Follows other wake-up commands from now on (CTL-57); nil starts no app.
-    /// - Parameter socket: the absolute path of the local socket.
-    package func follow(_ commands: WakeCommands?, socket: String) {
-        starter?.follow(commands ?? WakeCommands(), socket: socket) { [local] in local.connected($0) != nil }
+    /// - Parameter sockets: the absolute paths of the local sockets, by side.
+    package func follow(_ commands: WakeCommands?, sockets: PerRole<String?>) {
+        starter?.follow(commands ?? WakeCommands(), sockets: sockets) { [local] in local.connected($0) != nil }
     }
 
     /// Lets everything finish that was accepted, then calls back; the store is closed by then (SES-18).
@@ -495,9 +511,9 @@ package final class Node {
 
     // MARK: host apps
 
-    private func store(_ app: ApplicationIdentifier, ownedBy user: UInt32) async -> Bool {
+    private func store(_ app: ApplicationIdentifier, at place: ApplicationPlace) async -> Bool {
         do throws(StoreError) {
-            try await installed.commit { next in (next.install(app, user: user), {}) }
+            try await installed.commit { next in (next.install(app, at: place), {}) }
             return true
         } catch {
             log(.notStored(error))

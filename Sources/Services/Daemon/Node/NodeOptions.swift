@@ -10,7 +10,7 @@ package import TandemTransport
 
 /// The options of one daemon.
 package struct NodeOptions: Sendable {
-    /// The side that the local socket serves, and the part this device plays when it pairs.
+    /// The side that the local socket serves.
     package var role: DeviceRole
     /// The device's name for people, 1-64 bytes.
     package var name: String
@@ -18,7 +18,9 @@ package struct NodeOptions: Sendable {
     package var state: String
     /// The path of the host apps' Unix socket, at most 107 bytes.
     package var local: String
-    /// A group that may use the local socket too; nil keeps it to the daemon's own user.
+    /// The path of the socket for the host apps of the device's other side; nil for none.
+    package var localOther: String?
+    /// A group that may use the local sockets too; nil keeps them to the daemon's own user.
     package var localGroup: String?
     /// Where to accept device links.
     package var listen: [SocketAddress]
@@ -40,8 +42,16 @@ package struct NodeOptions: Sendable {
         allowsInvalidSignatures = false
     }
 
+    /// The local sockets by the sides that they serve.
+    package var sockets: PerRole<String?> {
+        var sockets = PerRole<String?>(localOther)
+        sockets[role] = local
+        return sockets
+    }
+
     /// Refuses options that exclude each other.
     package func check() throws(NodeError) {
+        if localOther == local { throw .oneSocketForTwo(path: local) }
         if advertise == nil, let wildcard = listen.first(where: \.isWildcard) { throw .needsAdvertise(wildcard) }
     }
 }
@@ -96,6 +106,8 @@ package enum NodeError: Error {
     case system(SystemError)
     /// Listening on every address says nothing about which one a peer should dial.
     case needsAdvertise(SocketAddress)
+    /// Both sides have the same socket.
+    case oneSocketForTwo(path: String)
     /// A line of the file with wake-up commands.
     case wake(path: String, line: Int, reason: String)
 }
@@ -115,6 +127,8 @@ extension NodeError: CustomStringConvertible {
         case .system(let error): error.description
         case .wake(let path, let line, let reason):
             "\(path), line \(line): \(reason); each line is an application identifier and a command with its arguments"
+        case .oneSocketForTwo(let path):
+            "--local and --local-other are both \(path); each side of a device needs a socket of its own"
         case .needsAdvertise(let address):
             "listening on \(address) needs --advertise HOST:PORT, the address that other devices dial"
         }

@@ -134,13 +134,19 @@ final class PairingService {
     private func target(
         of app: ApplicationIdentifier, through pairing: UniqueIdentifier, in registry: PairingRegistry
     ) -> PairedIdentifier? {
-        registry.target(of: pairing, app: app, own: vendor, ownClaim: installed.state[app]?.identifier)
+        registry.target(of: pairing, app: app, own: vendor, ownClaim: ownClaim(of: app))
+    }
+
+    /// The identifier that this device's app declares as a primary's.
+    private func ownClaim(of app: ApplicationIdentifier) -> CustomIdentifier? {
+        guard let record = installed.state[app], record.role == .primary else { return nil }
+        return record.identifier
     }
 
     /// The present target of an app's configuration; nil if this device has no primary.
     func target(of app: ApplicationIdentifier, as role: DeviceRole) -> PairedIdentifier? {
         switch role {
-        case .primary: installed.state[app]?.identifier.map { .custom($0) } ?? .vendor(vendor)
+        case .primary: ownClaim(of: app).map { .custom($0) } ?? .vendor(vendor)
         case .secondary: active(as: .secondary).flatMap { target(of: app, through: $0.pairing) }
         }
     }

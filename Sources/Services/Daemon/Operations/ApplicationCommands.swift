@@ -62,29 +62,44 @@ struct RemoveAppCommand: ControlCommand {
 struct AssignAppCommand: ControlCommand {
     private let change: ApplicationChange
     private let user: UInt32
+    /// The side for an app that is not installed yet; nil for that of its first registration.
+    private let role: DeviceRole?
 
     init(_ request: ControlRequest) throws(WireError) {
         change = try ApplicationChange(request.fields)
         user = try request.fields.required("uid", "a uid") { value in
             value.unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { $0 == .max ? nil : $0 }
         }
+        role = try request.fields.optional("role", "'primary' or 'secondary'") { value in
+            value.stringValue.flatMap { DeviceRole(rawValue: $0) }
+        }
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let contents = node.applications.contents(of: change.app)
+        if let role, let record = contents?.record, !record.isReserved, record.role != role { throw otherSide(role) }
         var body = contents?.body(of: change.app) ?? ["app": .string(change.app.description)]
         if let former = body["uid"], former != .integer(Int64(user)) { body["former"] = former }
         body["uid"] = .integer(Int64(user))
+        if let role { body["role"] = .string(role.rawValue) }
         body["directory"] = .string(node.directory(of: change.app))
         guard change.isAgreed else {
             body["done"] = false
             return body
         }
-        body["done"] = .boolean(
-            try await ControlFailure.storing { () async throws(StoreError) in
-                try await node.applications.assign(change.app, to: user)
-            })
+        let assignment = try await ControlFailure.storing { () async throws(StoreError) in
+            try await node.applications.assign(change.app, to: user, on: role)
+        }
+        if let role, assignment == .otherSide { throw otherSide(role) }
+        body["done"] = .boolean(assignment == .done)
         return body
+    }
+
+    private func otherSide(_ role: DeviceRole) -> ControlFailure {
+        ControlFailure(
+            .wrongRole,
+            "the app is installed on this device's \(role.counterpart) side, with what it has there; "
+                + "'tandem apps remove' ends that, and then it may be assigned to the \(role) side")
     }
 }
 
@@ -95,7 +110,7 @@ struct ClearIdentifierCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) { change = try ApplicationChange(request.fields) }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        guard node.options.role == .primary else {
+        guard node.local.side(of: change.app) == .primary else {
             throw ControlFailure(
                 .wrongRole, "a secondary has its primary's identifier; 'tandem identifier clear' on the primary ends it"
             )
@@ -132,6 +147,7 @@ extension ApplicationService.Contents {
             "configurations": .integer(Int64(configuration.configurations)),
         ]
         body["uid"] = record.map { .integer(Int64($0.user)) }
+        body["role"] = record?.role.map { .string($0.rawValue) }
         body["reserved"] = record.flatMap { $0.isReserved ? true : nil }
         body["identifier"] = record?.identifier.map { .string($0.description) }
         body["keyid"] = configuration.anchor?.identifier.map { .data($0.bytes) }

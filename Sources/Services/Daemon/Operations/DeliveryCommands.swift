@@ -21,16 +21,18 @@ struct DrainCommand: ControlCommand {
     }
 
     func run(on node: Node) async -> PropertyListDictionary {
-        node.items.setDraining(!isEnd)
+        node.delivery.submissions.isDraining = !isEnd
         var left = wait
-        while left > .zero, node.items.isDraining, node.delivery.queues.contains(where: { $0.count > 0 }) {
+        while left > .zero, node.delivery.submissions.isDraining, node.delivery.queues.contains(where: { $0.count > 0 })
+        {
             let pause = min(Self.interval, left)
             left = left - pause
             await node.loop.sleep(for: pause)
         }
         let queues = node.waitingQueues
         return [
-            "drained": .boolean(queues.isEmpty), "draining": .boolean(node.items.isDraining), "queues": .array(queues),
+            "drained": .boolean(queues.isEmpty), "draining": .boolean(node.delivery.submissions.isDraining),
+            "queues": .array(queues),
         ]
     }
 }

@@ -33,6 +33,7 @@ struct StatusCommand: ControlCommand {
         ]
         guard user == nil else { return status }
         for (key, value) in node.deviceStatus { status[key] = value }
+        status["localOther"] = node.options.localOther.map { .string($0) }
         status["pairings"] = .array(node.pairings.all.map { .dictionary($0.status(on: node)) })
         status["links"] = .array(node.joinLinks)
         status["queues"] = .array(node.waitingQueues)
@@ -136,7 +137,7 @@ extension Node {
             "device": .data(device.keys.vendorIdentifier.bytes), "name": .string(options.name),
             "role": .string(options.role.rawValue),
             "fingerprint": .string(device.keys.device.publicKey.identifier.fingerprint),
-            "software": .string(local.options.software),
+            "software": .string(local.any.options.software),
             "listening": .array(listening.map { .string($0.description) }), "local": .string(options.local),
             "state": .string(options.state), "uptime": .integer(loop.now.since(started).saturatingMilliseconds),
         ]
@@ -169,10 +170,11 @@ extension PairingRecord {
 
 extension ApplicationRecord {
     fileprivate func status(on node: Node) -> PropertyListDictionary {
-        let announcement = node.relay.side(node.options.role).applications[app]?.announcement
+        let announcement = node.relay.side(node.local.side(of: app)).applications[app]?.announcement
         var body = announcement?.features.identity.status ?? [:]
         body["app"] = .string(app.description)
         body["uid"] = .integer(Int64(user))
+        body["role"] = role.map { .string($0.rawValue) }
         body["connected"] = .boolean(node.local.connected(app) != nil)
         body["identifier"] = identifier.map { .string($0.description) }
         body["anchor"] = node.configuration.anchor(of: app)?.identifiers.first.map { .data($0.bytes) }

@@ -26,7 +26,7 @@ struct SettingsRequest {
     var isRemote: Bool { !secondary.isAbsent }
 
     /// Whether the caller may use the app's settings now.
-    func isAllowed(on node: Node) -> Bool { isPrivileged || node.local.owner(of: app) == caller.user }
+    func isAllowed(on node: Node) -> Bool { isPrivileged || node.local.any.owner(of: app) == caller.user }
 
     func checkAllowed(on node: Node) throws(ControlFailure) {
         guard isAllowed(on: node) else {

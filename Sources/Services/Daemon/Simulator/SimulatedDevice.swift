@@ -9,6 +9,7 @@ import TandemFiles
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemSignedConfiguration
 import TandemStore
 import TandemWire
 
@@ -195,9 +196,9 @@ private final class SimulatedPeers {
             peer: { [self] pairing in all.first { $0.pairing == pairing } }, installed: { _ in [] },
             owner: { _ in Linux.user },
             keyTrusted: { [self] app, of, isTrusted in if of == role { trusts(app, isTrusted) } },
-            offer: { [self] body, app, pairing, completion in
+            offer: { [self] body, subject, pairing, completion in
                 guard let endpoint else { return completion(.notConnected) }
-                endpoint.offer(body, to: app, pairing: pairing, completion: completion)
+                endpoint.offer(body, to: subject.application, pairing: pairing, completion: completion)
             })
         do {
             return try ConfigurationService(

@@ -1,0 +1,66 @@
+// Local sides of a daemon: one endpoint for the host apps of each role. An app is on one of them; the daemon's parts
+// ask here which, and reach the app there.
+
+import TandemBase
+import TandemOperations
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+
+/// The endpoints of one device; confined to its loop. Both exist, also where only one has a socket.
+struct LocalSides {
+    /// The side that the daemon was started for.
+    private let role: DeviceRole
+    private let endpoints: PerRole<LocalEndpoint>
+    /// The side of an installed app.
+    private let record: (ApplicationIdentifier) -> DeviceRole?
+
+    /// - Parameter installed: the side that an installed app is on.
+    init(
+        _ options: LocalEndpoint.Options, relay: Relay, owners: [ApplicationIdentifier: ApplicationPlace],
+        installed: @escaping (ApplicationIdentifier) -> DeviceRole?, log: @escaping LogHandler
+    ) {
+        role = options.role
+        record = installed
+        let main = LocalEndpoint(options: options, relay: relay, owners: owners, log: log)
+        var endpoints = PerRole(main)
+        endpoints[role.counterpart] = LocalEndpoint(otherSideOf: main)
+        self.endpoints = endpoints
+    }
+
+    subscript(role: DeviceRole) -> LocalEndpoint { endpoints[role] }
+
+    /// Either of them, for what is the device's: owners, changes of apps, accounts.
+    var any: LocalEndpoint { endpoints[role] }
+    var relay: Relay { any.relay }
+    var scheduler: any Scheduler { any.scheduler }
+
+    /// The side that an app is on; of one that is not installed the side that the daemon was started for.
+    func side(of app: ApplicationIdentifier) -> DeviceRole { record(app) ?? role }
+
+    /// The endpoint of an app's side.
+    func endpoint(of app: ApplicationIdentifier) -> LocalEndpoint { endpoints[side(of: app)] }
+
+    /// The app whose receiving connection is registered; nil if there is none.
+    func connected(_ app: ApplicationIdentifier) -> ConnectedApplication? { endpoint(of: app).connected(app) }
+
+    /// Whether items of a queue are for its app: they are those of its side's pairings.
+    func isServed(_ queue: QueueKey) -> Bool { endpoint(of: queue.app).serves(queue.pairing) }
+
+    // MARK: stopping
+
+    /// Takes no more connections (SES-18).
+    func stop() { for role in DeviceRole.allCases { endpoints[role].stop() } }
+
+    /// Ends all connections; `completion` once, when they are gone.
+    func close(completion: @escaping () -> Void) {
+        var open = DeviceRole.allCases.count
+        for role in DeviceRole.allCases {
+            endpoints[role].close {
+                open -= 1
+                if open == 0 { completion() }
+            }
+        }
+    }
+}
