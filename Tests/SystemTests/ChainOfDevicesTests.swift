@@ -12,10 +12,11 @@ import Testing
 
     init() async throws {
         let below = "127.0.0.1:\(try FreePort.find())"
-        devices = try await TwoDevices(kioskOptions: ["--listen", below, "--name", "gateway"])
+        let workspace = Workspace()
+        let options = ["--listen", below, "--name", "gateway", "--local-other", workspace["lower.sock"]]
+        devices = try await TwoDevices(in: workspace, kioskOptions: options)
         try await devices.pair()
-        panel = try await Self.startPanel(in: devices.workspace, "panel")
-        let workspace = devices.workspace
+        panel = try await Self.startPanel(in: workspace, "panel")
         let link = try await tandem("pair", "--device", workspace["kiosk.sock"], "--link-only", in: workspace)
         try #require(link.status == 0, "\(link)")
         let joined = try await tandem("join", "--device", workspace["panel.sock"], in: workspace, input: link.output)
@@ -109,5 +110,78 @@ import Testing
         #expect(isReported, "\(devices.hub.errors)")
         again.signal(SIGTERM)
         _ = try await again.ending()
+    }
+
+    /// A command against one of the sockets.
+    private func run(at socket: String, _ arguments: String...) async throws -> Program.Ending {
+        let words = arguments + ["--device", devices.workspace["\(socket).sock"]]
+        let call = "call-\(UInt32.random(in: 0 ... .max))"
+        return try await Program("tandem", words, named: call, in: devices.workspace).ending()
+    }
+
+    private func startReceiver(of app: String, at socket: String) throws -> Program {
+        try Program(
+            "tandem",
+            [
+                "receive", "--app", app, "--device", devices.workspace["\(socket).sock"], "--reply",
+                "{\"from\":\"\(socket)\"}",
+            ], named: "receiver-\(socket)-\(UInt32.random(in: 0 ... .max))", in: devices.workspace)
+    }
+
+    /// Whether a message is answered from a socket, now or soon.
+    private func isAnswered(of app: String, from sender: String, by receiver: String) async throws -> Bool {
+        try await eventually {
+            let sent = try await run(at: sender, "send", "--app", app, "--timeout", "2s", "{}")
+            return sent.status == 0 && sent.output.contains("\"\(receiver)\"")
+        }
+    }
+
+    @Test(
+        "SES-83, CTL-62, CFG-112: the gateway's apps talk up at one socket and down at the other, and it takes its own")
+    func twoSides() async throws {
+        let (up, down) = ("org.example.up", "org.example.down")
+        var upper = try startReceiver(of: up, at: "kiosk")
+        var lower = try startReceiver(of: down, at: "lower")
+        let room = try startReceiver(of: up, at: "hub")
+        let display = try startReceiver(of: down, at: "panel")
+        #expect(try await isAnswered(of: up, from: "hub", by: "kiosk"))
+        #expect(try await isAnswered(of: down, from: "panel", by: "lower"))
+        upper.signal(SIGTERM)
+        lower.signal(SIGTERM)
+        for program in [upper, lower] { _ = try await program.ending() }
+        #expect(try await isAnswered(of: up, from: "kiosk", by: "hub"))
+        #expect(try await isAnswered(of: down, from: "lower", by: "panel"))
+
+        // The identifiers are on their sides, also after the gateway was killed.
+        devices.kiosk.signal(SIGKILL)
+        _ = try await devices.kiosk.ending()
+        try await devices.restartKiosk()
+        let wrong = try await startReceiver(of: up, at: "lower").ending()
+        #expect(wrong.status != 0 && "\(wrong)".contains("tandem apps remove \(up)"), "\(wrong)")
+        upper = try startReceiver(of: up, at: "kiosk")
+        lower = try startReceiver(of: down, at: "lower")
+        #expect(try await isAnswered(of: up, from: "hub", by: "kiosk"))
+        #expect(try await isAnswered(of: down, from: "panel", by: "lower"))
+        for socket in ["kiosk", "lower"] {
+            let listed = try await run(at: socket, "apps", "list").output
+            #expect(
+                listed.contains(/org\.example\.up .* secondary/) && listed.contains(/org\.example\.down .* primary/))
+        }
+
+        // A configuration for the gateway's own app as the panels' primary.
+        let app = try Program(
+            "SampleApp",
+            ["--device", devices.workspace["lower.sock"], "--key", devices.workspace["signing.pub"]],
+            named: "lower-app", in: devices.workspace)
+        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        let signed = try await tandem(
+            "sign", "--key", "signing", "--app", TwoDevices.app, "--role", "primary", "--target", target, "--version",
+            "1", "--set", "volume=33", "--out", "own", in: devices.workspace)
+        #expect(signed.status == 0, "\(signed)")
+        let applied = try await devices.run("kiosk", "apply", "--app", TwoDevices.app, "--wait", "20s", "own")
+        #expect(applied.status == 0 && applied.output.contains("applied"), "\(applied)")
+        #expect(try await holds(within: .seconds(10)) { app.output.contains("value volume = 33") })
+        for program in [upper, lower, room, display, app] { program.signal(SIGTERM) }
+        for program in [upper, lower, room, display, app] { _ = try await program.ending() }
     }
 }
