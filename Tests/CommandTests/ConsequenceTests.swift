@@ -68,7 +68,9 @@ import Testing
 
     @Test("CTL-29, PAR-13: the end of a pairing says what is dropped, and nothing that is not there")
     func unpairing() {
-        let nothing = Fact(["name": "hub", "role": "secondary", "items": 0, "files": 0, "configurations": 0, "edits": 0])
+        let nothing = Fact([
+            "name": "hub", "role": "secondary", "items": 0, "files": 0, "configurations": 0, "edits": 0,
+        ])
         #expect(Consequences.unpairing(nothing) == ["the pairing with hub ends on both devices:"])
         var body: PropertyListDictionary = [
             "name": "hub", "role": "secondary", "items": 2, "files": 1, "configurations": 1, "edits": 3,

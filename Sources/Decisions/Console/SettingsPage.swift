@@ -125,7 +125,8 @@ struct SettingsPage {
                         .tag("summary", text: "Reset"),
                         .tag(
                             "p",
-                            text: "Resetting removes the edits: the values that the app has stored, or else the defaults, "
+                            text:
+                                "Resetting removes the edits: the values that the app has stored, or else the defaults, "
                                 + "apply again. A signed value stays until a newer signed configuration changes it."),
                         .ofOtherForm(ResetButton.page.rawValue, "yes", [Markup("Reset this page")]),
                         .ofOtherForm(ResetButton.all.rawValue, "yes", [Markup("Reset all settings of the app")]),

@@ -156,7 +156,8 @@ final class SessionCounts: Sendable {
 
     var statistics: SessionStatistics {
         SessionStatistics(
-            lateReplies: lateReplies.load(ordering: .relaxed), unobservedFailures: unobservedFailures.load(ordering: .relaxed)
+            lateReplies: lateReplies.load(ordering: .relaxed),
+            unobservedFailures: unobservedFailures.load(ordering: .relaxed)
         )
     }
 }
