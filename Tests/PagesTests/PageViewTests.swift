@@ -8,10 +8,6 @@ import TandemTestSupport
 import Testing
 
 @Suite struct PageViewTests {
-    private func view(_ specifiers: [Specifier], _ declarations: [SettingDeclaration]) throws -> PageView {
-        try view(specifiers, PageRequest(), declarations)
-    }
-
     private func view(
         _ specifiers: [Specifier], _ request: PageRequest = PageRequest(), strings: StringsTables = StringsTables(),
         device: DeviceKind = .phone, _ declarations: [SettingDeclaration]? = nil
@@ -121,7 +117,7 @@ import Testing
 
     @Test("LIM-92: choices are counted before any of them is made")
     func manyChoices() throws {
-        let choices = (0..<11_000).map { SettingChoice(label: "c", value: .integer(Int64($0))) }
+        let choices = (0..<11_000).map { SettingChoice(label: "c", value: .integer($0)) }
         let declaration = SettingDeclaration(
             name: "name", type: .integer, editor: .choice, summary: "", choices: choices, initialValue: .integer(0))
         let schema = SettingsSchema([declaration], isForeign: true)

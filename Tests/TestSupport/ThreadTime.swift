@@ -1,5 +1,5 @@
-// Processor time of the calling thread, for tests of what work costs: unlike time on a clock it does not grow when other
-// processes have the processor.
+// Processor time of the calling thread, for tests of what work costs: unlike time on a clock it does not grow when
+// other processes have the processor.
 
 import Glibc
 

@@ -22,6 +22,8 @@ package enum PageQuestion: Sendable, Equatable {
 
     /// Bytes of an answer (LIM-129).
     package static let answerLimit = 65_536
+    /// Bytes of what an answer repeats by reference (LIM-129).
+    private static let repeatedLimit = 262_144
     /// Questions of one asker to one app that wait while another one is open (LIM-129).
     package static let waitingLimit = 8
 
@@ -115,7 +117,7 @@ package enum PageQuestion: Sendable, Equatable {
     /// The answer in the bytes of a reply; nil if they are too many, or none. A reply that refers to its parts again
     /// and again is none either: it would make megabytes of a frame.
     package static func answer(in bytes: [UInt8]) -> PropertyListDictionary? {
-        let limits = PropertyListLimits(depth: 64, objects: 16_384, values: 65_536, repeatedBytes: 4 * answerLimit)
+        let limits = PropertyListLimits(depth: 64, objects: 16_384, values: 65_536, repeatedBytes: repeatedLimit)
         guard bytes.count <= answerLimit,
             let reply = try? PropertyListReader.readDictionary(bytes, limits: limits)
         else { return nil }
@@ -303,7 +305,7 @@ package enum PressAnswer: Sendable, Equatable {
     case refused(String)
 
     /// For the log.
-    package var word: String { if case .done = self { "done" } else { "refused" } }
+    package var word: String { if case .done = self { "done" } else { "not done" } }
 
     package var body: PropertyListDictionary {
         switch self {

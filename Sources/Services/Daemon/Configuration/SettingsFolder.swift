@@ -1,5 +1,5 @@
-// Files of one app's settings: the schema that the app has sent, and the edits of people. Read and written on the thread
-// of the settings alone.
+// Files of one app's settings: the schema that the app has sent, and the edits of people. The thread of the settings
+// alone reads and writes them.
 
 import Synchronization
 import TandemBase
