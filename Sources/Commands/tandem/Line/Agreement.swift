@@ -1,5 +1,5 @@
-// Agreement of an operator to the consequences of a command: the command prints them first and then requires --yes or an
-// answer on the terminal. A script that forgets --yes changes nothing.
+// Agreement of an operator to the consequences of a command: the command prints them first and then requires --yes or
+// an answer on the terminal. A script that forgets --yes changes nothing.
 
 import Glibc
 import TandemBase

@@ -62,8 +62,8 @@ final class RemoteSettings {
                 }
         }
 
-        /// Whether there may be this one beside others (LIM-118). Of prompt ones there is one about each app, so that an
-        /// app that keeps its own waiting keeps no other.
+        /// Whether there may be this one beside others (LIM-118). Of prompt ones there is one about each app, so that
+        /// an app that keeps its own waiting keeps no other.
         func hasRoom(beside open: some Sequence<RequestKind>) -> Bool {
             let alike = open.filter { $0.sort == sort }
             return alike.count < 4 && (sort != .prompt || !alike.contains { $0.app == app })
