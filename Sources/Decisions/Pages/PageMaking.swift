@@ -516,7 +516,8 @@ extension PageView.Row {
     fileprivate init(place: Int, kind: PageView.Kind) {
         self.init(
             place: place, key: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil, alignment: .natural,
-            adjustsFontSize: true, value: nil, shown: "", input: "", defaultValue: nil, shownDefault: "", layer: nil,
+            adjustsFontSize: true, value: nil, shown: "", input: "", date: nil, defaultValue: nil, shownDefault: "",
+            layer: nil,
             isEdited: false, author: nil, tag: [], allowsNothing: false, lock: .noValue, needsRestart: false,
             isSecret: false, error: nil, press: nil)
     }

@@ -288,7 +288,7 @@ import Testing
             try folder().replace("edits.plist", with: bytes)
             #expect(row("volume")?["layer"] == "default")
         }
-        try folder().replace("edits.plist", with: Array(repeating: 0, count: 131_073))
+        try folder().replace("edits.plist", with: Array(repeating: 0, count: 430_081))
         #expect(ask("settings-get").name == "store")
         try folder().remove("edits.plist")
         #expect(set(["volume": 80]).code == 0 && row("volume")?["value"] == 80)

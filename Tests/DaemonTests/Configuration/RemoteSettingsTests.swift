@@ -294,7 +294,7 @@ import Testing
         let end = try OneEnd(as: .primary)
         var sent: [Envelope] = []
         var names: [String?] = []
-        end.remote.opened(end.pairing) { sent.append($0) }
+        end.remote.opened(end.pairing, try #require(RemoteSettings.Scope([.edits]))) { sent.append($0) }
         for app in ["a", "a", "b", "c", "d", "e"] {
             let app = try ApplicationIdentifier("org.example.\(app)")
             end.scheduler.start { [remote = end.remote, pairing = end.pairing] in

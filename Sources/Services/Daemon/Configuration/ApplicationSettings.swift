@@ -14,41 +14,6 @@ import TandemReactor
 import TandemSettings
 import TandemWire
 
-/// The one that a request about settings is counted for.
-enum SettingsPayer: Hashable, Sendable {
-    case user(UInt32)
-    case pairing(UniqueIdentifier)
-    /// The daemon, for an app.
-    case app(ApplicationIdentifier)
-}
-
-/// A person who edits.
-enum SettingsEditor: Sendable {
-    case user(UInt32)
-    case primary(UniqueIdentifier, name: String)
-
-    var author: SettingAuthor {
-        switch self {
-        case .user: .user
-        case .primary(let pairing, _): .primary(pairing)
-        }
-    }
-
-    var payer: SettingsPayer {
-        switch self {
-        case .user(let user): .user(user)
-        case .primary(let pairing, _): .pairing(pairing)
-        }
-    }
-
-    fileprivate var fields: [LogField] {
-        switch self {
-        case .user(let user): [.integer("uid", user)]
-        case .primary(let pairing, let name): [.text("pairing", "\(pairing)"), .outside("by", name)]
-        }
-    }
-}
-
 /// The settings of one daemon's apps; confined to its loop.
 final class ApplicationSettings {
     /// The device around it.
@@ -306,6 +271,19 @@ final class ApplicationSettings {
             case .busy, .noAnswer, .wrongAnswer: return .noAnswer
             }
         }
+    }
+
+    /// Looks, beside the loop, at what an app has opened to a paired device.
+    func opened<Value: Sendable>(
+        by app: ApplicationIdentifier, for payer: SettingsPayer,
+        _ look: @escaping @Sendable (_ open: SchemaDocument, _ whole: SchemaDocument) -> Value
+    ) async throws(SettingsFailure) -> Value {
+        let value = try await read(app, for: payer) { folder throws(SettingsFailure) -> Value? in
+            let whole = try folder.document()
+            return folder.open(of: whole).map { look($0, whole) }
+        }
+        guard let value else { throw .noSchema }
+        return value
     }
 
     // MARK: changes

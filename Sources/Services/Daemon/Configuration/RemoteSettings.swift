@@ -311,11 +311,14 @@ final class RemoteSettings {
     /// The app's decisions about its pages, as far as it has opened them (PAG-30). An app that has opened nothing is
     /// not asked.
     private func page(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> PropertyListDictionary {
-        _ = try await awaitTurn(\.pages, query)
+        // The answer to a link that has ended is dropped.
+        guard try await awaitTurn(\.pages, query) else { return [:] }
         let payer = SettingsPayer.pairing(query.pairing)
-        let open = try await settings.state(of: query.app, for: payer)
+        try await settings.opened(by: query.app, for: payer) { _, _ in }
         let running = await settings.runningState(of: query.app, for: payer)
-        return running.opened(by: open.document, secrets: open.secrets).body
+        return try await settings.opened(by: query.app, for: payer) { open, whole in
+            running.opened(by: open, secrets: whole.secrets)
+        }.body
     }
 
     /// Presses a button that the app has opened. One that it has not, and one that is none, have the same answer.
@@ -327,8 +330,10 @@ final class RemoteSettings {
         let isOpen: Bool
         do throws(SettingsFailure) {
             let isStill = try await awaitTurn(\.edits, query)
-            let document = try await settings.state(of: query.app, for: .pairing(query.pairing)).document
-            isOpen = isStill && document.buttons.contains(key)
+            let isNamed = try await settings.opened(by: query.app, for: .pairing(query.pairing)) { open, _ in
+                open.buttons.contains(key)
+            }
+            isOpen = isStill && isNamed
         } catch { throw ControlFailure(remote: error) }
         guard isOpen else { throw ControlFailure(.notHere, "the app has opened no such button to its primary") }
         return try await settings.press(key, of: query.app, by: editor(query))

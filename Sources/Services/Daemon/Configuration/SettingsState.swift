@@ -41,8 +41,6 @@ struct SettingsState: Sendable {
     let document: SchemaDocument
     let edits: SettingEdits
     let signed: PropertyListDictionary
-    /// The keys of secrets, and of lists with secrets in their items.
-    let secrets: Set<String>
     /// A row for each property, without the names of those who have edited. Made beside the loop, with its marks.
     let declaredRows: [PropertyListDictionary]
 
@@ -62,7 +60,6 @@ struct SettingsState: Sendable {
         _ code: @escaping SecretMarks.Code, _ secrets: [String: ListSecrets]
     ) {
         (self.document, self.edits, self.signed) = (document, edits, signed)
-        self.secrets = Set(document.schema.declarations.filter(\.isSecret).map(\.name)).union(secrets.keys)
         declaredRows = document.schema.declarations.map { declaration in
             let (name, list) = (declaration.name, secrets[declaration.name])
             return Self.row(declaration, signed[name], edits[name], edits.choices.lists[name], list, code)
