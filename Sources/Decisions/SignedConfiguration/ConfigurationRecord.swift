@@ -48,7 +48,7 @@ package struct ConfigurationRecord: Sendable, Equatable {
             let fields = try? PropertyListReader.readDictionary(unverified.payload),
             let payload = try? ConfigurationPayload(fields)
         else { throw ConfigurationRecordError(description: "the recorded envelope cannot be read") }
-        return (payload, unverified.statementDigest)
+        return (payload, unverified.statement.digest)
     }
 
     package var version: UInt64 { payload.version }

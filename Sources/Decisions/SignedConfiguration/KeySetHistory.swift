@@ -50,7 +50,7 @@ package struct KeySetHistory: Sendable, Equatable {
         self.anchor = anchor
         anchorBytes = envelope?.bytes
         self.subject = subject
-        digests = envelope.map { [$0.statementDigest] } ?? []
+        digests = envelope.map { [$0.statement.digest] } ?? []
         sets = [anchor]
         revoked = anchor.revoked
         banned = anchor.revoked
@@ -94,7 +94,7 @@ package struct KeySetHistory: Sendable, Equatable {
 
     /// The place in ``steps`` of what the bytes state; nil if it is not among them.
     package func place(of bytes: [UInt8]) -> Int? {
-        guard let digest = try? UnverifiedEnvelope(bytes).statementDigest else { return nil }
+        guard let digest = try? UnverifiedEnvelope(bytes).statement.digest else { return nil }
         return chainSteps.firstIndex { $0.statement == digest }
     }
 
@@ -119,7 +119,7 @@ package struct KeySetHistory: Sendable, Equatable {
     /// Whether the bytes state what the anchor or one of the steps states, whatever their signatures.
     package func contains(_ bytes: [UInt8]) -> Bool {
         guard let envelope = try? UnverifiedEnvelope(bytes) else { return false }
-        return digests.contains(envelope.statementDigest)
+        return digests.contains(envelope.statement.digest)
     }
 
     /// An anchor that names an app is one for no other.
@@ -179,7 +179,7 @@ extension KeySetHistory {
     package mutating func take(_ bytes: [UInt8], isComplete: Bool = true) throws(VerificationFailure) -> Change {
         let envelope = try Self.envelope(bytes)
         // A known statement was verified when it came, under a set that may be out of force by now.
-        if digests.contains(envelope.statementDigest) { return .known }
+        if digests.contains(envelope.statement.digest) { return .known }
         switch envelope.claimedType {
         case .keySet: return try rotate(envelope, isComplete)
         case .revocation: return try revoke(envelope, isComplete)
@@ -308,21 +308,24 @@ extension KeySetHistory {
         }
         (revocations, rotationBytes, revocationBytes) = (count, rotated, revoked)
         let keys = current.keys.merging(added) { key, _ in key }
-        chainSteps.append(ChainStep(envelope.withoutSurplus(roles, keys), statement: envelope.statementDigest))
-        digests.insert(envelope.statementDigest)
+        let statement = envelope.statement
+        chainSteps.append(
+            ChainStep(envelope.withoutSurplus(roles, keys, over: statement), statement: statement.digest))
+        digests.insert(statement.digest)
     }
 }
 
 extension UnverifiedEnvelope {
     /// The bytes with no other signatures than good ones by keys of these roles, one by each: the exact bytes if there
     /// are no others. A carrier can add any number (CFG-84), which nobody should store.
-    fileprivate func withoutSurplus(_ roles: [KeyRole], _ keys: [KeyIdentifier: PublicKey]) -> [UInt8] {
+    fileprivate func withoutSurplus(
+        _ roles: [KeyRole], _ keys: [KeyIdentifier: PublicKey], over statement: SignedMessage
+    ) -> [UInt8] {
         let names = roles.reduce(into: Set<KeyIdentifier>()) { $0.formUnion($1.keyIdentifiers) }
-        let message = PreAuthenticationEncoding.bytes(type: payloadType, body: payload)
         var seen: Set<KeyIdentifier> = []
         let good = signatures.filter { signature in
             guard let name = KeyIdentifier(bytes: signature.keyIdentifier), names.contains(name), !seen.contains(name),
-                keys[name]?.isValid(signature.bytes, for: message) == true
+                keys[name]?.isValid(signature.bytes, for: statement) == true
             else { return false }
             seen.insert(name)
             return true

@@ -14,12 +14,14 @@ struct SignatureCount {
     private(set) var failure: VerificationFailure?
 
     /// - Parameters:
+    ///   - statement: the envelope's, if the caller needs it, too.
     ///   - keys: the trusted keys, those of the role among them.
     ///   - revoked: keys that do not count; they do if `countsRevoked`, and the result says so.
     ///   - refusesDuplicates: whether a second signature that names a key is a failure, good or not.
     init(
-        _ envelope: UnverifiedEnvelope, role: KeyRole, keys: [KeyIdentifier: PublicKey], revoked: Set<KeyIdentifier>,
-        countsRevoked: Bool = false, refusesDuplicates: Bool = false
+        _ envelope: UnverifiedEnvelope, over statement: SignedMessage? = nil, role: KeyRole,
+        keys: [KeyIdentifier: PublicKey], revoked: Set<KeyIdentifier>, countsRevoked: Bool = false,
+        refusesDuplicates: Bool = false
     ) {
         let candidates = envelope.signatures.compactMap { signature -> (key: PublicKey, signature: [UInt8])? in
             guard let identifier = KeyIdentifier(bytes: signature.keyIdentifier),
@@ -28,12 +30,14 @@ struct SignatureCount {
             else { return nil }
             return (key, signature.bytes)
         }
-        guard !refusesDuplicates || Set(candidates.map(\.key)).count == candidates.count else {
+        guard !refusesDuplicates || candidates.count < 2 || Set(candidates.map(\.key)).count == candidates.count else {
             failure = VerificationFailure(.duplicateKeyIdentifier, "one key is named by two signatures")
             return
         }
-        let message = PreAuthenticationEncoding.bytes(type: envelope.payloadType, body: envelope.payload)
-        signers = Set(candidates.filter { $0.key.isValid($0.signature, for: message) }.map(\.key.identifier))
+        let statement = statement ?? envelope.statement
+        for (key, signature) in candidates where key.isValid(signature, for: statement) {
+            signers.insert(key.identifier)
+        }
         needsRevoked = signers.count >= role.threshold && signers.subtracting(revoked).count < role.threshold
         if signers.count < role.threshold {
             failure = VerificationFailure(

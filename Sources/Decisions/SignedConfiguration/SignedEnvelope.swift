@@ -109,9 +109,9 @@ package struct UnverifiedEnvelope: Sendable {
     /// SHA-256 of the exact bytes: the configuration's digest.
     package var digest: [UInt8] { SHA256.digest(bytes) }
 
-    /// SHA-256 of what is signed: the same for every envelope around one statement, whatever its signatures.
-    var statementDigest: [UInt8] {
-        SHA256.digest(PreAuthenticationEncoding.bytes(type: payloadType, body: payload))
+    /// The signed bytes: the same for every envelope around one statement, whatever its signatures.
+    var statement: SignedMessage {
+        SignedMessage(PreAuthenticationEncoding.bytes(type: payloadType, body: payload))
     }
 
     /// The payload type; nil for an unknown one. It is not verified: use it only to choose a reader.

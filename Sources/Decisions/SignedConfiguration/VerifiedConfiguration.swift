@@ -25,16 +25,17 @@ package struct VerifiedConfiguration: Sendable {
     package init(_ envelope: UnverifiedEnvelope, in context: VerificationContext) throws(VerificationFailure) {
         let (history, keys) = try Self.keys(for: envelope, in: context)
         let isLoad = context.profile.countsRevoked
+        let signed = envelope.statement
         let count = SignatureCount(
-            envelope, role: keys.configuration, keys: keys.keys, revoked: history.revoked, countsRevoked: isLoad,
-            refusesDuplicates: !isLoad)
+            envelope, over: signed, role: keys.configuration, keys: keys.keys, revoked: history.revoked,
+            countsRevoked: isLoad, refusesDuplicates: !isLoad)
         if let failure = count.failure, !context.allowsInvalidSignatures { throw failure }
         guard envelope.payloadType == SignedPayloadType.configuration.rawValue else {
             throw VerificationFailure(.wrongType, "the payload type is not that of a configuration")
         }
         bytes = envelope.bytes
         digest = envelope.digest
-        statement = envelope.statementDigest
+        statement = signed.digest
         signers = count.signers
         waived = count.failure?.rejection
         isSignerRevoked = count.needsRevoked

@@ -14,8 +14,8 @@ package struct PublicKey: Sendable {
     /// SHA-256 of ``subjectPublicKeyInfo``.
     package let identifier: KeyIdentifier
     let reference: KeyReference
-    /// Nil for the other algorithms.
-    let rsa: RSAVerification?
+    /// Nil for Ed25519, which signs messages and no digests.
+    let digestVerification: DigestVerification?
 
     /// Reads a SubjectPublicKeyInfo in DER form.
     package init(subjectPublicKeyInfo bytes: [UInt8]) throws(KeyError) {
@@ -42,7 +42,7 @@ package struct PublicKey: Sendable {
         subjectPublicKeyInfo = reference.subjectPublicKeyInfo()
         identifier = KeyIdentifier(subjectPublicKeyInfo: subjectPublicKeyInfo)
         self.reference = reference
-        rsa = algorithm == .rsaPSS ? RSAVerification(reference) : nil
+        digestVerification = algorithm == .ed25519 ? nil : DigestVerification(reference, algorithm)
         try Self.checkPoint(subjectPublicKeyInfo, of: algorithm)
     }
 
@@ -241,17 +241,20 @@ enum Ed25519Encoding {
     }
 }
 
-/// A context for RSA-PSS with SHA-256, MGF1 with SHA-256 and a salt of 32 bytes; any thread. It is set up once for each
-/// key: doing so for each signature costs a third of the verification itself.
-@safe final class RSAVerification: Sendable {
-    /// A context may be used again and again, but not by two threads at once.
-    private let context: Mutex<OpaquePointer?>
-    /// The modulus's length in bytes, and so each signature's.
+/// A context for ECDSA or RSA-PSS (SHA-256, MGF1 with SHA-256, a salt of 32 bytes); any thread. It is set up once for
+/// each key: doing so for each signature costs a third of an RSA verification itself.
+@safe final class DigestVerification: Sendable {
+    /// Made for the first signature: most keys of peers verify none. It may be used again and again, but not by two
+    /// threads at once.
+    private let context = unsafe Mutex<OpaquePointer?>(nil)
+    private let key: KeyReference
+    private let algorithm: KeyAlgorithm
+    /// The longest signature in bytes: for RSA the modulus's length, which is each signature's.
     let signatureCount: Int
 
-    init(_ key: KeyReference) {
+    init(_ key: KeyReference, _ algorithm: KeyAlgorithm) {
+        (self.key, self.algorithm) = (key, algorithm)
         signatureCount = Int(key.withPointer { unsafe EVP_PKEY_get_size($0) })
-        unsafe context = unsafe Mutex(openSSL { key.withPointer { unsafe Self.context(for: $0) } }.value)
     }
 
     deinit { unsafe context.withLock { unsafe EVP_PKEY_CTX_free($0) } }
@@ -260,17 +263,16 @@ enum Ed25519Encoding {
     func isValid(_ signature: [UInt8], forDigest digest: [UInt8]) -> Bool {
         openSSL {
             unsafe context.withLock { context in
+                if unsafe context == nil { unsafe context = key.withPointer(makeContext) }
                 guard let context = unsafe context else { return false }
                 return unsafe EVP_PKEY_verify(context, signature, signature.count, digest, digest.count) == 1
             }
         }.value
     }
 
-    private static func context(for key: OpaquePointer) -> OpaquePointer? {
+    private func makeContext(for key: OpaquePointer) -> OpaquePointer? {
         let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
-        guard unsafe EVP_PKEY_verify_init(context) == 1,
-            unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING) == 1,
-            unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(context, Signing.saltCount) == 1,
+        guard unsafe EVP_PKEY_verify_init(context) == 1, unsafe Signing.setPadding(context, for: algorithm),
             unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1
         else {
             unsafe EVP_PKEY_CTX_free(context)

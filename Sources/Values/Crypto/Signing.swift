@@ -28,9 +28,20 @@ extension PublicKey {
     /// Whether the signature is this key's for exactly this message, in the one form that CFG-96 allows.
     package func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         guard hasForm(signature) else { return false }
-        if let rsa { return rsa.isValid(signature, forDigest: SHA256.digest(message)) }
-        return reference.withPointer { key in
-            openSSL { unsafe Signing.isValid(signature, for: message, key: key, algorithm: algorithm) }.value
+        guard let digestVerification else { return isValid(ed25519: signature, for: message) }
+        return digestVerification.isValid(signature, forDigest: SHA256.digest(message))
+    }
+
+    /// The same for a message whose digest is known.
+    package func isValid(_ signature: [UInt8], for message: SignedMessage) -> Bool {
+        guard hasForm(signature) else { return false }
+        guard let digestVerification else { return isValid(ed25519: signature, for: message.bytes) }
+        return digestVerification.isValid(signature, forDigest: message.digest)
+    }
+
+    private func isValid(ed25519 signature: [UInt8], for message: [UInt8]) -> Bool {
+        reference.withPointer { key in
+            openSSL { unsafe Signing.isValid(ed25519: signature, for: message, key: key) }.value
         }
     }
 
@@ -40,7 +51,7 @@ extension PublicKey {
             // OpenSSL requires S < L, and compares R as bytes: only a canonical one can be equal.
             signature.count == 64 && !Ed25519Point.isOfSmallOrder(signature[..<32])
         case .ecdsaP256: ECDSASignature(signature)?.isLow == true
-        case .rsaPSS: signature.count == rsa?.signatureCount
+        case .rsaPSS: signature.count == digestVerification?.signatureCount
         }
     }
 }
@@ -64,14 +75,10 @@ enum Signing {
         return signature
     }
 
-    static func isValid(_ signature: [UInt8], for message: [UInt8], key: OpaquePointer, algorithm: KeyAlgorithm)
-        -> Bool
-    {
+    static func isValid(ed25519 signature: [UInt8], for message: [UInt8], key: OpaquePointer) -> Bool {
         let context = unsafe EVP_MD_CTX_new()
         defer { unsafe EVP_MD_CTX_free(context) }
-        var parameters: OpaquePointer?
-        return unsafe EVP_DigestVerifyInit(context, &parameters, digest(for: algorithm), nil, key) == 1
-            && setPadding(parameters, for: algorithm)
+        return unsafe EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1
             && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
@@ -80,10 +87,23 @@ enum Signing {
     }
 
     /// MGF1's digest is the signature's by default; setting it again costs as much as hashing a kilobyte.
-    private static func setPadding(_ parameters: OpaquePointer?, for algorithm: KeyAlgorithm) -> Bool {
+    static func setPadding(_ parameters: OpaquePointer?, for algorithm: KeyAlgorithm) -> Bool {
         guard algorithm == .rsaPSS else { return true }
         return unsafe EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1
             && EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, saltCount) == 1
+    }
+}
+
+/// A message and its digest, for several signatures over it, each of which takes what its kind needs. The digest
+/// names the message, too.
+package struct SignedMessage: Sendable {
+    package let bytes: [UInt8]
+    /// SHA-256 of ``bytes``.
+    package let digest: [UInt8]
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        digest = SHA256.digest(bytes)
     }
 }
 
