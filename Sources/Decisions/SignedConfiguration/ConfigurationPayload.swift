@@ -75,33 +75,29 @@ extension ConfigurationPayload {
     package init(_ dictionary: PropertyListDictionary) throws(PayloadError) {
         do {
             var fields = FieldReader(dictionary)
-            _ = try fields.required("typ", "a string") { $0.stringValue }
             application = try fields.required("app", "an application identifier") { $0.applicationValue }
-            role = try fields.required("role", "'primary' or 'secondary'") { $0.roleValue }
-            target = try fields.required("target", "a paired identifier") { $0.targetValue }
-            version = try fields.required("ver", "an integer from 1") { $0.positiveValue }
-            keySetVersion = try fields.required("keyset", "an integer from 1") { $0.positiveValue }
-            transaction = try fields.required("txid", "16 bytes of data") { $0.identifierValue }
+            critical = try fields.optional("crit", "1 to 64 distinct field names", Self.names)
+            expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
+            floor = try fields.optional("floor", "an integer from 1") { $0.positiveValue }
             issued = try fields.required("iat", "seconds since 1970") { $0.unsignedValue }
-            values = try fields.required("values", "a dictionary") { $0.dictionaryValue }
+            keySetVersion = try fields.required("keyset", "an integer from 1") { $0.positiveValue }
+            lifetime = try fields.optional("lifetime", "seconds from 1") { $0.positiveValue }
+            notBefore = try fields.optional("nbf", "seconds since 1970") { $0.unsignedValue }
+            only = try fields.optional("only", "1 to 64 distinct vendor identifiers") { value in
+                value.distinct(1...ConfigurationLimits.list) { $0.identifierValue }
+            }
+            optional = try fields.optional("optional", "1 to 64 distinct keys of 'values'", Self.names)
+            role = try fields.required("role", "'primary' or 'secondary'") { $0.roleValue }
             specification = try fields.required("spec", "a string") { $0.stringValue }
-            try readOptionalFields(&fields)
+            target = try fields.required("target", "a paired identifier") { $0.targetValue }
+            transaction = try fields.required("txid", "16 bytes of data") { $0.identifierValue }
+            _ = try fields.required("typ", "a string") { $0.stringValue }
+            values = try fields.required("values", "a dictionary") { $0.dictionaryValue }
+            version = try fields.required("ver", "an integer from 1") { $0.positiveValue }
             try checkRules()
         } catch {
             throw PayloadError(detail: error.description)
         }
-    }
-
-    private mutating func readOptionalFields(_ fields: inout FieldReader) throws(FieldError) {
-        only = try fields.optional("only", "1 to 64 distinct vendor identifiers") { value in
-            value.distinct(1...ConfigurationLimits.list) { $0.identifierValue }
-        }
-        notBefore = try fields.optional("nbf", "seconds since 1970") { $0.unsignedValue }
-        expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
-        lifetime = try fields.optional("lifetime", "seconds from 1") { $0.positiveValue }
-        floor = try fields.optional("floor", "an integer from 1") { $0.positiveValue }
-        critical = try fields.optional("crit", "1 to 64 distinct field names", Self.names)
-        optional = try fields.optional("optional", "1 to 64 distinct keys of 'values'", Self.names)
     }
 
     private func checkRules() throws(FieldError) {

@@ -1,5 +1,6 @@
 // Strict reader of a dictionary: it names every field once with its type, and at the end refuses fields that it did not
-// name. The error names the first faulty field; nothing is defaulted from absence.
+// name. The error names the first faulty field; nothing is defaulted from absence. Fields in the order of the alphabet
+// are found fastest.
 
 import TandemBase
 import TandemPropertyList
@@ -16,6 +17,7 @@ struct FieldReader {
     private let dictionary: PropertyListDictionary
     /// Few, so that looking through them costs less than hashing them would.
     private var known: [String] = []
+    private var cursor = 0
 
     init(_ dictionary: PropertyListDictionary) {
         self.dictionary = dictionary
@@ -35,16 +37,16 @@ struct FieldReader {
         _ field: String, _ expected: String, _ read: (PropertyListValue) -> Value?
     ) throws(FieldError) -> Value? {
         known.append(field)
-        guard let value = dictionary[field] else { return nil }
+        guard let value = dictionary.value(of: field, from: &cursor) else { return nil }
         guard let read = read(value) else { throw FieldError(field: field, problem: "is not \(expected)") }
         return read
     }
 
-    /// The keys that were not asked for.
-    var unknownFields: [String] { dictionary.keys.filter { !known.contains($0) } }
-
     func refuseUnknownFields() throws(FieldError) {
-        if let field = unknownFields.first { throw FieldError(field: field, problem: "is not known") }
+        let unknown = dictionary.withPairs { pairs in
+            pairs.indices.first { !known.contains(pairs[$0].key) }.map { pairs[$0].key }
+        }
+        if let unknown { throw FieldError(field: unknown, problem: "is not known") }
     }
 }
 

@@ -95,10 +95,10 @@ package struct UnverifiedEnvelope: Sendable {
         let root = try Self.dictionary(bytes)
         do {
             var fields = FieldReader(root)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-            payloadType = try fields.required("payloadType", "a string") { $0.stringValue }
             payload = try fields.required("payload", "data") { $0.dataValue }
+            payloadType = try fields.required("payloadType", "a string") { $0.stringValue }
             signatures = try fields.required("signatures", "a list of at most 64 signatures", Self.signatures)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
             try fields.refuseUnknownFields()
         } catch {
             throw VerificationFailure(.shape, error.description)

@@ -44,6 +44,16 @@ public struct PropertyListDictionary: Sendable {
         set { self = replacing(key, newValue) }
     }
 
+    /// The value of a key, looked for at the cursor first, which is moved behind it. A reader that asks for keys in
+    /// their order needs one or two comparisons for each; in any other order the cursor is of no use, and no harm.
+    package func value(of key: String, from cursor: inout Int) -> PropertyListValue? {
+        withPairs { pairs in
+            let (place, isThere) = Self.place(of: key, in: pairs, near: cursor)
+            cursor = isThere ? place + 1 : place
+            return isThere ? pairs[place].value : nil
+        }
+    }
+
     /// Lends the pairs in their order, without a copy.
     package func withPairs<Result, Failure>(
         _ body: (Span<PropertyListPair>) throws(Failure) -> Result
@@ -96,15 +106,21 @@ public struct PropertyListDictionary: Sendable {
     }
 
     /// The place of the first pair whose key is not before `key`, and whether it has that key.
-    private static func place(of key: String, in pairs: Span<PropertyListPair>) -> (place: Int, isThere: Bool) {
+    /// - Parameter guess: a place to look at first, and the one before it second.
+    private static func place(
+        of key: String, in pairs: Span<PropertyListPair>, near guess: Int? = nil
+    ) -> (place: Int, isThere: Bool) {
         let key = key.utf8Span
         let bytes = key.span
         var (low, high) = (0, pairs.count)
+        var next = Swift.min(guess ?? high / 2, high - 1)
+        var isGuess = guess != nil
         while low < high {
-            let middle = (low + high) / 2
-            let order = compare(pairs[middle].key, bytes)
-            if order == 0 { return (middle, true) }
-            if order < 0 { low = middle + 1 } else { high = middle }
+            let order = compare(pairs[next].key, bytes)
+            if order == 0 { return (next, true) }
+            if order < 0 { low = next + 1 } else { high = next }
+            next = isGuess && order > 0 ? high - 1 : (low + high) / 2
+            isGuess = false
         }
         return (low, false)
     }
