@@ -1,18 +1,20 @@
 // Hash table from 32-bit hashes to small numbers, with linear probing and no tombstones; ``ForwardedRequests`` finds
-// its records by it. It stores no keys: the caller compares the candidates. It grows and never shrinks, and allocates
-// only when it grows. Peers choose the identifiers, so the hash is keyed with a secret: without it a peer cannot choose
-// identifiers that collide.
+// its records by it, and the relay its apps. It stores no keys: the caller compares the candidates. It grows and never
+// shrinks, and allocates only when it grows. Peers choose the identifiers and names that are looked for, so the hash is
+// keyed with a secret: without it a peer cannot choose any that collide.
 
 import TandemBase
 
-struct HashTable: ~Copyable, Sendable {
+package struct HashTable: ~Copyable, Sendable {
     /// Hash in the upper half, number + 1 in the lower one; 0 is a free place.
     private var places: [UInt64] = []
     private(set) var count = 0
 
+    package init() {}
+
     /// The number with this hash that is meant.
     @inline(__always)
-    func find(_ hash: UInt32, where isMeant: (Int) -> Bool) -> Int? {
+    package func find(_ hash: UInt32, where isMeant: (Int) -> Bool) -> Int? {
         guard !places.isEmpty else { return nil }
         var place = home(of: hash)
         while places[place] != 0 {
@@ -26,14 +28,14 @@ struct HashTable: ~Copyable, Sendable {
     }
 
     /// Enters a number below 2^32 - 1.
-    mutating func insert(_ number: Int, _ hash: UInt32) {
+    package mutating func insert(_ number: Int, _ hash: UInt32) {
         if 2 * (count + 1) > places.count { grow() }
         count += 1
         put(UInt64(hash) << 32 | UInt64(number + 1))
     }
 
     /// Takes out a number that is there.
-    mutating func remove(_ number: Int, _ hash: UInt32) {
+    package mutating func remove(_ number: Int, _ hash: UInt32) {
         let entry = UInt64(hash) << 32 | UInt64(number + 1)
         var place = home(of: hash)
         while places[place] != entry {
@@ -98,6 +100,23 @@ package struct HashSeed: Sendable {
     func hash(_ high: UInt64, _ low: UInt64, _ number: UInt64) -> UInt32 {
         let mixed = Self.fold(Self.fold(high ^ first, low ^ second) ^ number, third)
         return UInt32(truncatingIfNeeded: mixed ^ mixed >> 32)
+    }
+
+    /// The hash of bytes, eight in one step.
+    package func hash(_ bytes: RawSpan) -> UInt32 {
+        var (mixed, place) = (first ^ UInt64(truncatingIfNeeded: bytes.byteCount), 0)
+        while place + 8 <= bytes.byteCount {
+            // Any eight bytes are a UInt64; the bounds are checked.
+            let word = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self)
+            mixed = Self.fold(mixed ^ word, third)
+            place += 8
+        }
+        var rest: UInt64 = 0
+        while place < bytes.byteCount {
+            rest = unsafe rest << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self))
+            place += 1
+        }
+        return hash(mixed, rest, UInt64(truncatingIfNeeded: bytes.byteCount))
     }
 
     /// Both halves of the product, so that every bit of the factors counts.

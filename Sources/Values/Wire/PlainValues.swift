@@ -243,7 +243,19 @@ extension RawSpan {
 
 extension RawSpan {
     /// Whether the bytes are the same.
-    package func isEqual(to other: RawSpan) -> Bool { byteCount == other.byteCount && firstDifference(other) == nil }
+    package func isEqual(to other: RawSpan) -> Bool {
+        guard byteCount == other.byteCount, byteCount >= 8 else {
+            return byteCount == other.byteCount && firstDifference(other) == nil
+        }
+        // The last word may overlap the one before.
+        let last = byteCount - 8
+        var place = 0
+        while place < last {
+            guard word(at: place) == other.word(at: place) else { return false }
+            place += 8
+        }
+        return word(at: last) == other.word(at: last)
+    }
 
     /// Whether the bytes come first in the order of unsigned bytes, a prefix before what it begins.
     package func precedes(_ other: RawSpan) -> Bool {

@@ -177,6 +177,7 @@ package final class RelayPort: NumberedConnection {
             guard frame.withPayload({ application.isNamed($0.extracting(head.app)) }) else { return .notYours }
             return take(frame, header, of: application)
         }
+        let side = itsLink.side
         return takeFromLink(frame, header, of: frame.withPayload { side.application(named: $0.extracting(head.app)) })
     }
 

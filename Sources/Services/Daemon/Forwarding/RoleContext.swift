@@ -35,7 +35,8 @@ package final class RoleContext {
     package let device: UniqueIdentifier
     private(set) var pairings: [UniqueIdentifier: PairingEnd] = [:]
     private(set) var applications: [ApplicationIdentifier: LocalApplication] = [:]
-    private var names = ApplicationIndex()
+    // Unchecked, because no method of it calls out.
+    @exclusivity(unchecked) private var names = ApplicationIndex()
     /// The pairing that the default session is bound to.
     private(set) var active: UniqueIdentifier?
 
@@ -75,53 +76,38 @@ package final class RoleContext {
     func setActive(_ pairing: UniqueIdentifier?) { active = pairing }
 }
 
-/// Apps in the order of their names' bytes. A frame's app is found by comparing bytes in the frame: the search makes no
-/// String of a peer's bytes, and no peer chooses how long it takes.
-private struct ApplicationIndex {
-    /// In the order of their names.
-    private var applications: [LocalApplication] = []
-    /// The names, one behind the other, and the end of each: a search touches no app but the one that it finds.
-    private var bytes: [UInt8] = []
-    private var ends: [Int] = []
+/// Apps by the bytes of their names. A frame's app is found by comparing bytes in the frame: the search makes no String
+/// of a peer's bytes, and no peer chooses how long it takes.
+private struct ApplicationIndex: ~Copyable {
+    private var applications: [LocalApplication?] = []
+    /// Places of apps that were removed; the next apps get them.
+    private var free: [Int] = []
+    private var table = HashTable()
+    private let seed: HashSeed
+
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        seed = HashSeed(using: &generator)
+    }
 
     /// The app with this name.
-    func find(_ name: RawSpan) -> LocalApplication? {
-        let names = bytes.span.bytes
-        let place = place(of: name, in: names)
-        guard place < ends.count, names.extracting(range(place)).isEqual(to: name) else { return nil }
-        return applications[place]
-    }
+    func find(_ name: RawSpan) -> LocalApplication? { place(of: name).flatMap { applications[$0] } }
 
     /// Adds an app that is not there yet.
     mutating func add(_ application: LocalApplication) {
-        let name = Array(application.app.description.utf8)
-        let place = place(of: name.span.bytes, in: bytes.span.bytes)
-        let start = place > 0 ? ends[place - 1] : 0
-        applications.insert(application, at: place)
-        bytes.insert(contentsOf: name, at: start)
-        ends.insert(start, at: place)
-        for index in place..<ends.count { ends[index] += name.count }
+        let place = free.popLast() ?? applications.count
+        if place == applications.count { applications.append(application) } else { applications[place] = application }
+        table.insert(place, application.withName(seed.hash))
     }
 
     mutating func remove(_ application: LocalApplication) {
-        let name = Array(application.app.description.utf8)
-        let place = place(of: name.span.bytes, in: bytes.span.bytes)
-        guard place < applications.count, applications[place] === application else { return }
-        bytes.removeSubrange(range(place))
-        applications.remove(at: place)
-        ends.remove(at: place)
-        for index in place..<ends.count { ends[index] -= name.count }
+        guard let number = application.withName({ place(of: $0) }), applications[number] === application else { return }
+        table.remove(number, application.withName(seed.hash))
+        applications[number] = nil
+        free.append(number)
     }
 
-    /// Where the name is, or would be.
-    private func place(of name: RawSpan, in names: RawSpan) -> Int {
-        var (low, high) = (0, ends.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if names.extracting(range(middle)).precedes(name) { low = middle + 1 } else { high = middle }
-        }
-        return low
+    private func place(of name: RawSpan) -> Int? {
+        table.find(seed.hash(name)) { applications[$0]?.isNamed(name) == true }
     }
-
-    private func range(_ place: Int) -> Range<Int> { (place > 0 ? ends[place - 1] : 0)..<ends[place] }
 }
