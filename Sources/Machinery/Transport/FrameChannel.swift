@@ -26,8 +26,8 @@ package final class FrameChannel {
         case idle, opening, open, closed
     }
 
-    /// Kept alive until the channel has closed.
-    package var delegate: (any FrameChannelDelegate)?
+    /// Kept alive until the channel has closed. Unchecked, because it is only taken out and set.
+    @exclusivity(unchecked) package var delegate: (any FrameChannelDelegate)?
     package let stream: any ByteStream
     /// Nil without a filter.
     let filtering: Filtering?

@@ -5,7 +5,8 @@
 
 /// The bytes of one owner's streams; confined to their thread.
 package final class QueueAccount {
-    package private(set) var byteCount = 0
+    /// Unchecked, because it is one word.
+    @exclusivity(unchecked) package private(set) var byteCount = 0
     private var blocked: [ObjectIdentifier: any ByteStream] = [:]
     private var begun: [ObjectIdentifier: FrameChannel] = [:]
     /// Notes a change; false if the owner exceeds its part.

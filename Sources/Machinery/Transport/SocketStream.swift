@@ -24,7 +24,8 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         init(_ reason: CloseReason) { self.reason = reason }
     }
 
-    package var delegate: (any ByteStreamDelegate)?
+    // Unchecked, as more below, because nothing is called while it is touched.
+    @exclusivity(unchecked) package var delegate: (any ByteStreamDelegate)?
     let loop: EventLoop
     /// Unchecked, because nothing that it calls comes back to it.
     @exclusivity(unchecked) var queue = SendQueue()
@@ -41,7 +42,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     @exclusivity(unchecked) package internal(set) var isCongested = false
     private var isReadingPaused = false
     private var registration: Registration?
-    package internal(set) var isBlocked = false
+    @exclusivity(unchecked) package internal(set) var isBlocked = false
     var isFlushDue = false
     var isDrainAwaited = false
     var descriptor: OwnedDescriptor?

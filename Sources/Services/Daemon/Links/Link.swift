@@ -29,12 +29,13 @@ package final class Link {
     private let channel: SecuredChannel
     /// For the forwarder, which paces its sending by them. Frames sent after the end of the link are dropped.
     package let frames: FrameChannel
-    private var heartbeat: Heartbeat
+    // Unchecked, here and of the forwarder, because nothing is called while they are touched: each frame does.
+    @exclusivity(unchecked) private var heartbeat: Heartbeat
     private var heartbeatTimer: TimerToken?
     private var isOver = false
     private var onClose: ((LinkCloseReason) -> Void)?
     /// Forwards messages and their answers; set when the link becomes ready, released when it is over.
-    package var forwarder: (any LinkForwarder)?
+    @exclusivity(unchecked) package var forwarder: (any LinkForwarder)?
 
     init(
         record: PairingRecord, peer: PeerGreeting, agreement: HelloAgreement, channel: SecuredChannel,
