@@ -26,7 +26,7 @@ import Testing
         let server = try end(.server)
         #expect(ForeignTLSPeer(clientWithMaximum: version).run(against: server)?.name == name)
         #expect(!server.isEstablished)
-        #expect(server.peerKey == nil)
+        #expect(server.peerPin == nil)
         #expect(server.takePlaintext().isEmpty)
         #expect(throws: TLSError.notEstablished) { try server.channelBinding() }
     }

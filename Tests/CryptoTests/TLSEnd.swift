@@ -19,7 +19,7 @@ final class TLSEnd {
 
     var isEstablished: Bool { session.isEstablished }
     var isClosedByPeer: Bool { session.isClosedByPeer }
-    var peerKey: PublicKey? { session.peerKey }
+    var peerPin: KeyIdentifier? { session.peerPin }
 
     func start() throws(TLSError) { try session.start() }
     func receiveEnd() throws(TLSError) { try session.receiveEnd() }

@@ -22,8 +22,8 @@ import Testing
         pair.run()
         #expect(pair.clientError == nil && pair.serverError == nil)
         #expect(pair.client.isEstablished && pair.server.isEstablished)
-        #expect(pair.client.peerKey == TestKeys.key(server).publicKey)
-        #expect(pair.server.peerKey == TestKeys.other(client).publicKey)
+        #expect(pair.client.peerPin == TestKeys.key(server).publicKey.identifier)
+        #expect(pair.server.peerPin == TestKeys.other(client).publicKey.identifier)
     }
 
     @Test(arguments: [1, 2, 7, 1000])

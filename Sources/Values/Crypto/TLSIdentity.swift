@@ -117,7 +117,8 @@ package enum TLSPeerRule: Sendable, Equatable {
 /// building never runs, because there is no authority; TLS itself proves that the peer holds the private half.
 final class TLSPeerVerification {
     private let rule: TLSPeerRule
-    private(set) var peerKey: PublicKey?
+    /// Of the accepted key, and not the key itself: it would keep its OpenSSL object for as long as the connection.
+    private(set) var peerPin: KeyIdentifier?
     private(set) var refusal: TLSError?
 
     init(rule: TLSPeerRule) { self.rule = rule }
@@ -128,7 +129,7 @@ final class TLSPeerVerification {
             if case .pinned(let pin) = rule, pin != key.identifier {
                 refusal = .wrongPin(expected: pin, found: key.identifier)
             } else {
-                peerKey = key
+                peerPin = key.identifier
             }
         } catch {
             refusal = .unusableKey(error)

@@ -50,8 +50,8 @@ package import TandemBase
     /// Whether the handshake is done and neither side has closed.
     package var isEstablished: Bool { state == .established }
 
-    /// The peer's key once its certificate was accepted.
-    package var peerKey: PublicKey? { verification.peerKey }
+    /// The identifier of the peer's key once its certificate was accepted.
+    package var peerPin: KeyIdentifier? { verification.peerPin }
 
     /// - Throws: ``TLSError/failed(_:)`` if OpenSSL cannot make a connection.
     package init(

@@ -99,7 +99,7 @@ final class TLSFilter: StreamFilter {
     var isEstablished: Bool { session.isEstablished }
 
     /// The pin of the peer once TLS has proved it.
-    var peerPin: KeyIdentifier? { session.isEstablished ? session.peerKey?.identifier : nil }
+    var peerPin: KeyIdentifier? { session.isEstablished ? session.peerPin : nil }
 
     /// The channel binding of this connection; nil before the handshake is done.
     var channelBinding: [UInt8]? { try? session.channelBinding() }
