@@ -40,6 +40,20 @@ import Testing
         #expect(!key.publicKey.isValid([UInt8](repeating: 0, count: signature.count), for: Self.message))
     }
 
+    @Test(arguments: KeyAlgorithm.allCases)
+    func aMessageOfKnownDigestIsVerifiedAsTheMessageAlsoAfterBadSignatures(algorithm: KeyAlgorithm) {
+        let key = TestKeys.key(algorithm)
+        let signature = key.sign(Self.message)
+        let (message, other) = (SignedMessage(Self.message), SignedMessage([1, 2, 3]))
+        #expect(message.digest == SHA256.digest(Self.message))
+        for _ in 0..<3 {
+            #expect(!key.publicKey.isValid(signature, for: other))
+            #expect(!key.publicKey.isValid(signature.reversed(), for: message))
+            #expect(key.publicKey.isValid(signature, for: message))
+            #expect(key.publicKey.isValid(signature, for: Self.message))
+        }
+    }
+
     @Test("CFG-96: of the two signatures of P-256 the signer writes the one with the low s")
     func p256SignaturesHaveTheLowS() {
         let key = TestKeys.key(.ecdsaP256)

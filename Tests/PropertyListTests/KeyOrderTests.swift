@@ -23,6 +23,20 @@ import Testing
         #expect(value.keys == ["a", "aa", "z", "\u{e9}", "\u{FFFD}", "\u{1F600}"])
     }
 
+    @Test func aCursorFindsWhatASubscriptFindsWhereverItStands() {
+        let dictionary: PropertyListDictionary = ["app": 1, "crit": 2, "only": 3, "role": 4, "typ": 5]
+        var generator = SeededGenerator(seed: 1)
+        let keys = ["", "a", "app", "b", "crit", "only", "onlz", "role", "typ", "zzz"]
+        for order in [keys, keys.reversed(), keys.shuffled(using: &generator)] {
+            for start in 0...7 {
+                var cursor = start
+                for key in order { #expect(dictionary.value(of: key, from: &cursor) == dictionary[key], "\(key)") }
+            }
+        }
+        var cursor = 3
+        #expect(PropertyListDictionary().value(of: "a", from: &cursor) == nil)
+    }
+
     @Test(arguments: [["5162", "5161", "5162"], ["6100e9", "5161", "6100e9"]])
     func equalKeysInDifferentObjectsAreDuplicates(keys: [String]) {
         let list = RawPropertyList([[0xD3, 1, 2, 3, 4, 4, 4]] + keys.map(Bytes.hex) + [[0x09]])

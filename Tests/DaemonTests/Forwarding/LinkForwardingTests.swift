@@ -32,6 +32,24 @@ import Testing
         #expect(world.devices.secondary.relay.openRequestCount == 0)
     }
 
+    @Test
+    func `FRM-12: each of many apps gets its own messages over one link, also after others were removed`() throws {
+        try world.linkUp()
+        let names = (0..<40).map { "org.example.app\($0)" }
+        let callers = try names.map { try world.devices.primary.app($0) }
+        let counterparts = try names.map { try world.devices.secondary.app($0) }
+        for index in stride(from: 0, to: names.count, by: 2) {
+            world.devices.secondary.endpoint.remove(try ApplicationIdentifier(names[index]))
+        }
+        world.scheduler.run()
+        for index in stride(from: 1, to: names.count, by: 2) {
+            let request = try world.message(app: names[index])
+            try callers[index].send(request)
+            world.scheduler.run()
+            #expect(counterparts[index].frames.last == (try request.frame()), "\(names[index])")
+        }
+    }
+
     @Test func `SES-13: without a link a message is 7007 no-link`() throws {
         let caller = try world.devices.primary.app()
         try caller.send(world.message())
