@@ -98,10 +98,8 @@ package final class AppDelivery {
 
     /// Sends a frame to a connection; if that is nil or gone, to the receiving connection of the app.
     /// - Returns: false if neither is on this side.
-    func notify(_ envelope: Envelope, _ number: ConnectionNumber?, _ app: ApplicationIdentifier?) -> Bool {
-        guard let connection = number.flatMap(endpoint.connection) ?? app.flatMap(receiver) else { return false }
-        connection.send(envelope)
-        return true
+    func notify(_ envelope: Envelope, _ number: ConnectionNumber?, _ app: ApplicationIdentifier?) {
+        (number.flatMap(endpoint.connection) ?? app.flatMap(receiver))?.send(envelope)
     }
 
     private func receiver(of app: ApplicationIdentifier) -> HostAppConnection? {

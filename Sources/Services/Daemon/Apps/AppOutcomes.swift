@@ -22,8 +22,11 @@ final class AppOutcomes {
             self.id = id
         }
 
-        /// Equal identifiers are rare, and as few as the queues of one user.
-        func hash(into hasher: inout Hasher) { hasher.combine(id) }
+        /// Without the application, whose name costs most: a user has few in one pairing (LIM-11).
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(pairing)
+            hasher.combine(id)
+        }
     }
 
     /// Outcomes of former items, sent to the app's receiving connection page by page: the next page follows when this

@@ -58,7 +58,7 @@ private struct RowsOfQueue {
         // An ordinal is below the highest bit, and a table below 16.
         let row = (key.ordinal ?? 0) &* 16 &+ UInt64(key.table.rawValue)
         let mask = places.count - 1
-        var place = Int(truncatingIfNeeded: row &* 0x9E37_79B9_7F4A_7C15 >> 32) & mask
+        var place = Int(truncatingIfNeeded: (row &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
         while places[place] != 0 {
             if places[place] == row { return false }
             place = (place + 1) & mask

@@ -129,6 +129,7 @@ package final class DurableDelivery {
     ) async -> Bool {
         let reading = environment.reading
         let ends = QueueEnds()
+        files?.clear(app)
         // Unsafe, because a scheduler that stops drops the commits, and with them this.
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             ends.whenAll { continuation.resume() }

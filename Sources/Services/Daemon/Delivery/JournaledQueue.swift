@@ -494,8 +494,9 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     }
 
     func removePairing(_ pairing: UniqueIdentifier) {
-        last = nil
         for key in Array(queues.keys) where key.pairing == pairing { queues.removeValue(forKey: key)?.end() }
+        // Afterwards, because the end of a queue completes what waits for it.
+        last = nil
     }
 
     // MARK: dead letters

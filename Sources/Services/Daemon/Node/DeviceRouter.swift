@@ -66,8 +66,8 @@ final class DeviceRouter {
         otherApps = other.map { AppDelivery(delivery: delivery, endpoint: $0) }
         other?.items = otherApps
         delivery.files?.connect { [weak self] envelope, number, app in
-            guard let self, !apps.notify(envelope, number, app) else { return }
-            _ = otherApps?.notify(envelope, number, app)
+            guard let self, let pairing: UniqueIdentifier = envelope[.pairing] else { return }
+            apps(of: pairing).notify(envelope, number, app)
         }
         delivery.connect(
             send: { [weak self] in self?.send($0, over: $1) },

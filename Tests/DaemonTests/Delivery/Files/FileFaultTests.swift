@@ -63,6 +63,18 @@ import Testing
         #expect(devices.failures.count == 2 && devices.receiver.items.stored.isEmpty)
     }
 
+    @Test("SES-73: a file under way to an app that is removed ends there, and is stored for nobody")
+    func appIsRemoved() throws {
+        let devices = try FileDevices()
+        devices.tell(try #require(devices.handOver(bytes)).get())
+        devices.run(chunks: 2)
+        #expect(try devices.receiver.names(in: "partial").count == 1)
+        devices.receiver.files.clear(devices.queue.app)
+        devices.run()
+        #expect(devices.receiver.items.stored.isEmpty && devices.failures.isEmpty)
+        #expect(try devices.receiver.names(in: "partial").isEmpty)
+    }
+
     @Test("FIL-6: a want of what is not under way moves no disk and no log, and is counted")
     func strayWants() throws {
         let devices = try FileDevices()

@@ -329,6 +329,16 @@ final class FileArrivals {
         }
     }
 
+    /// Ends files under way to an application that is removed (SES-73), and drops what is there of them. Their senders
+    /// get an answer when they offer them again.
+    func clear(_ app: ApplicationIdentifier) {
+        for arrival in arrivals.values where arrival.key.queue.app == app {
+            end(arrival)
+            if !arrival.isAnothers { remove(arrival.key) }
+        }
+        next = next.filter { $0.key.app != app }
+    }
+
     func removePairing(_ pairing: UniqueIdentifier) {
         for queue in Array(arrivals.keys) where queue.pairing == pairing { arrivals.removeValue(forKey: queue)?.end() }
         next = next.filter { $0.key.pairing != pairing }

@@ -114,6 +114,9 @@ package final class FileDelivery {
         arrivals.linkClosed(pairing)
     }
 
+    /// An application is removed. Files that are accepted or stored end with their items.
+    package func clear(_ app: ApplicationIdentifier) { arrivals.clear(app) }
+
     /// A pairing is gone, and all its files with it.
     package func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier]) {
         linkClosed(pairing)
