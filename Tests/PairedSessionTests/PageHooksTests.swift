@@ -232,11 +232,11 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         #expect(try await made(.date(at(-1))) == .failed("The app has no value for this date.", replacement: nil))
     }
 
-    @Test("LIM-129: of closures that never return 32 are at work, and what comes then, or is too long, has a failure")
+    @Test("LIM-129: of closures that never return 32 run, and further questions fail; a text that is too long is cut")
     func neverReturning() async throws {
         try start(SilentConfiguration())
-        let long = try await answer(to: try ask(PageQuestion.press("long").message))
-        #expect(long.kind == .failure)
+        let long = PressAnswer(try await answer(.press("long")))
+        #expect(long == .done(String(repeating: "x", count: 200)))
         for _ in 0..<32 { _ = try ask(PageQuestion.press("never").message) }
         let next = try await answer(to: try ask(PageQuestion.press("never").message))
         #expect(next.kind == .failure && next.code == SessionError.Code.messageReplyFailed.rawValue)

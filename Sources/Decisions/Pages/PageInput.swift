@@ -51,8 +51,8 @@ package struct PageInput: Sendable, Equatable {
         }
         var edits = SettingEdits()
         // The app makes values of these, which are judged then.
-        var judged = values
-        for key in schema.pickedDates(in: values).keys { judged[key] = nil }
+        let picked = schema.pickedDates(in: values)
+        let judged = values.compactMapValues { key, value in picked[key] == nil ? value : nil }
         do throws(SettingsPayloadError) {
             _ = try edits.set(judged, empty: empty, by: author, in: schema)
         } catch {

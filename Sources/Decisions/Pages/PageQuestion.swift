@@ -85,13 +85,13 @@ package enum PageQuestion: Sendable, Equatable {
         return fits ? whole : reply(shortened(body))
     }
 
-    /// An answer with its texts cut and without choices. Of a check the refusals remain: each of them refuses the whole
-    /// edit, and so does a replacement that cannot be sent.
+    /// An answer with its texts cut and without choices, mails and dates, for which the page's own stand. Of a check
+    /// the refusals remain: each of them refuses the whole edit, and so does a replacement that cannot be sent.
     private static func shortened(_ body: PropertyListDictionary) -> PropertyListDictionary {
         body.compactMapValues { key, value in
             switch key {
             case "text": .string(cut(value.stringValue ?? ""))
-            case "choices": nil
+            case "choices", "mails", "dates": nil
             case "results": .dictionary(refusals(in: value.dictionaryValue ?? [:]))
             default: value
             }
@@ -304,8 +304,7 @@ package enum PressAnswer: Sendable, Equatable {
     /// The app does not do it now, and why.
     case refused(String)
 
-    /// For the log.
-    package var word: String { if case .done = self { "done" } else { "not done" } }
+    package var isDone: Bool { if case .done = self { true } else { false } }
 
     package var body: PropertyListDictionary {
         switch self {
@@ -427,9 +426,11 @@ package struct CheckedEdit: Sendable, Equatable {
 extension SettingsSchema {
     /// Dates that a person has picked for properties of other types, which the app stores in a form of its own
     /// (PAG-32).
-    package func pickedDates(in values: PropertyListDictionary) -> PropertyListDictionary {
+    package func pickedDates(
+        in values: PropertyListDictionary, where isOpen: (String) -> Bool = { _ in true }
+    ) -> PropertyListDictionary {
         values.compactMapValues { name, value in
-            guard value.dateValue != nil, let place = place(of: name) else { return nil }
+            guard value.dateValue != nil, isOpen(name), let place = place(of: name) else { return nil }
             return declarations[place].value(stored: value) == nil ? value : nil
         }
     }

@@ -128,7 +128,7 @@ public struct PageHooks: Sendable {
     public mutating func hiddenKeys(_ keys: @escaping @Sendable () async -> Set<String>) { hidden = keys }
 
     /// Changes the parts of a mail, or refuses it. A page in a browser has a link with the parts of the moment at which
-    /// it was made; a page on the paired primary has the entry's own. InAppSettingsKit's
+    /// it was made. The paired primary does not see the entry. InAppSettingsKit's
     /// `settingsViewController:shouldPresentMailComposeViewController:forSpecifier:`.
     /// - Parameters:
     ///   - key: the `Key` of an `IASKMailComposeSpecifier`; it need not be a property.

@@ -111,6 +111,33 @@ import Testing
         #expect(nodes.ask(nodes.secondary, "settings-press", here).code == 0)
     }
 
+    @Test("SES-82, SES-83: a press that waits for its turn is not made once the pairing has ended")
+    func pressAfterTheEnd() throws {
+        defer { nodes.stop() }
+        // It answers nothing, so that the second press waits.
+        let app = try startApp()
+        for _ in 0..<2 {
+            nodes.primary.respond(to: nodes.request("settings-press", body(["key": "test"]), isPrivileged: true)) { _ in
+            }
+        }
+        nodes.run(until: { !app.questions.isEmpty })
+        nodes.clock.advance(by: .seconds(1))
+        try nodes.unpair(nodes.secondary)
+        nodes.clock.advance(by: .seconds(20))
+        #expect(app.questions == [.press("test")])
+    }
+
+    @Test("PAG-32, THR-152: a running app is asked about no picked date of a property that it has not opened")
+    func closedDate() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let refusal = PageValidation.failed("It is seven.", replacement: "7").dictionary
+        app.answerQuestion = { _ in PageQuestion.reply(["results": ["closed": .dictionary(refusal)]]) }
+        let date = PropertyListValue.date(PropertyListDate(millisecondsSinceReferenceDate: 0))
+        let answer = ask("settings-set", ["values": ["closed": date]])
+        #expect(answer.code != 0 && answer.body["checks"] == nil && app.questions.isEmpty, "\(answer)")
+    }
+
     @Test("SCH-21, PAG-7: a primary knows the entries of open buttons, and of no others")
     func layout() throws {
         defer { nodes.stop() }

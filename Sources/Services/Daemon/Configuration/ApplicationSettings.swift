@@ -212,8 +212,9 @@ final class ApplicationSettings {
             folder throws(SettingsFailure) -> (PropertyListDictionary, Set<String>) in
             let document = try folder.document()
             var edits = try folder.edits()
-            // The app makes values of picked dates, which its schema takes or refuses with all others.
-            let picked = document.schema.pickedDates(in: values)
+            // The app makes values of picked dates, which its schema takes or refuses with all others. It is asked
+            // about no property that the editor may not edit.
+            let picked = document.schema.pickedDates(in: values) { document.opens($0, to: editor.author) }
             let judged = values.compactMapValues { key, value in picked[key] == nil ? value : nil }
             do throws(SettingsPayloadError) { _ = try edit(judged, &edits, document) } catch { throw .refused(error) }
             return (values.compactMapValues { key, _ in picked[key] ?? edits.values[key] }, document.secrets)
@@ -238,17 +239,22 @@ final class ApplicationSettings {
 
     /// A person presses a button; returns the body of the result (CTL-58).
     func press(
-        _ key: String, of app: ApplicationIdentifier, by editor: SettingsEditor
+        _ key: String, of app: ApplicationIdentifier, by editor: SettingsEditor,
+        isStillAllowed: () -> Bool = { true }
     ) async throws(ControlFailure) -> PropertyListDictionary {
         let answer: PressAnswer?
         do throws(PageQuestionFailure) {
-            answer = PressAnswer(try await device.questions.ask(.press(key), of: app, for: editor.payer))
+            answer = PressAnswer(
+                try await device.questions.ask(
+                    .press(key), of: app, for: editor.payer, isStillAllowed: isStillAllowed))
         } catch {
             // Any other failure means that the question has not reached the app, which otherwise may have done it.
             guard error == .noAnswer || error == .wrongAnswer else { throw ControlFailure(error) }
             answer = nil
         }
-        let outcome = answer?.word ?? ControlFailureName.noAnswer.rawValue
+        let outcome =
+            answer.map { $0.isDone ? "done" : ControlFailureName.refused.rawValue }
+            ?? ControlFailureName.noAnswer.rawValue
         let fields: [LogField] = [.text("app", "\(app)"), .outside("key", key), .text("outcome", outcome)]
         device.log(LogEvent(.info, "button pressed", fields: fields + editor.fields), editor.payer)
         switch answer {

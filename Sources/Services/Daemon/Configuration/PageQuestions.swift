@@ -66,8 +66,10 @@ final class PageQuestions {
     }
 
     /// Asks an app; returns the body of its answer. The question's time counts from now on.
+    /// - Parameter isStillAllowed: called when the question's turn has come, before the app sees it.
     func ask(
-        _ question: PageQuestion, of app: ApplicationIdentifier, for payer: SettingsPayer
+        _ question: PageQuestion, of app: ApplicationIdentifier, for payer: SettingsPayer,
+        isStillAllowed: () -> Bool = { true }
     ) async throws(PageQuestionFailure) -> PropertyListDictionary {
         let owner = try owner(of: app, answering: question.kind)
         let end = scheduler.now + question.timeLimit
@@ -82,6 +84,7 @@ final class PageQuestions {
             guard lanes[lane]?.first === turn, rest > .zero else { throw .noAnswer }
             // It may have left meanwhile, and the operator may have given it to another user.
             guard try self.owner(of: app, answering: question.kind) == owner else { throw .noAnswer }
+            guard isStillAllowed() else { throw .notRunning }
             return try await send(question, to: app, within: rest)
         } catch {
             // An asker must not get around the checks by questions that take their time (PAG-26).

@@ -336,7 +336,8 @@ final class RemoteSettings {
             isOpen = isStill && isNamed
         } catch { throw ControlFailure(remote: error) }
         guard isOpen else { throw ControlFailure(.notHere, "the app has opened no such button to its primary") }
-        return try await settings.press(key, of: query.app, by: editor(query))
+        return try await settings.press(
+            key, of: query.app, by: editor(query), isStillAllowed: { [device] in device.allows(query) })
     }
 
     private func editor(_ query: SettingsQueryFrame) -> SettingsEditor {

@@ -83,7 +83,7 @@ struct SettingsFolder: Sendable {
         do throws(SchemaError) { return try documents.document(bytes, digest) } catch { throw .document(error) }
     }
 
-    /// The document as the paired device may know it; nil if the app has opened no property to it.
+    /// The document as the paired device may know it; nil if the app has opened nothing to it.
     func open(of document: SchemaDocument) -> SchemaDocument? { schema.flatMap { documents.open($0, of: document) } }
 
     /// The edits; a file that is none of ours has none.
