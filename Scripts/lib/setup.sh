@@ -28,7 +28,8 @@ need_swift() {
 # beside the tests. The C++ library of Swift's runtime is linked in: the loader's work on the shared one is a tenth of a
 # daemon's cold start, and 25 functions of it are used. No library is looked for beside the executable. Functions have
 # sections of their own, so that those of a daemon's start lie together (Scripts/order): the kernel maps code in pieces
-# of 64 KiB, and nearly each of them had one.
+# of 64 KiB, and otherwise nearly every piece would hold one of them.
+
 released() {
     local build=(--package-path "$root" --scratch-path "$root/.build/shipped" -c release --static-swift-stdlib)
     build+=(--disable-local-rpath -Xswiftc "-L$root/.build/archives" -Xswiftc -Xfrontend -Xswiftc -function-sections)

@@ -24,7 +24,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         init(_ reason: CloseReason) { self.reason = reason }
     }
 
-    // Unchecked, as more below, because nothing is called while it is touched.
+    // Unchecked, as others below: nothing is called during an access.
     @exclusivity(unchecked) package var delegate: (any ByteStreamDelegate)?
     let loop: EventLoop
     /// Unchecked, because nothing that it calls comes back to it.

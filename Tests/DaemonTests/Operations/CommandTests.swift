@@ -27,7 +27,7 @@ import Testing
 
     // MARK: who may
 
-    @Test func `CTL-2: another user gets not-allowed for everything but status`() {
+    @Test func `CTL-2: another user gets not-allowed for every command but the exceptions`() {
         defer { nodes.stop() }
         let commands = Set(ControlName.allCases).subtracting(Self.everyonesCommands)
         for command in commands.map(\.rawValue) + ["no-such-command"] {

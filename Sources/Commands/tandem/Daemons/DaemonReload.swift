@@ -23,7 +23,8 @@ final class DaemonReload {
         role = options.role
         var sockets = options.sockets
         for role in DeviceRole.allCases {
-            if let path = sockets[role] { sockets[role] = try DaemonOptions.absolute(path, "local") }
+            let name = role == options.role ? "local" : "local-other"
+            if let path = sockets[role] { sockets[role] = try DaemonOptions.absolute(path, name) }
         }
         self.sockets = sockets
         started = settings

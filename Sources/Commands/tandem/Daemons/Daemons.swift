@@ -26,8 +26,8 @@ extension Subcommand {
             It keeps working without its primary and connects again by itself. Ctrl-C or SIGTERM lets it finish what it
             has accepted; a second one ends it at once.
             With --listen it may have secondaries of its own ('tandem pair --device secondary'): it then carries their
-            configurations from its primary, and their reports back; its socket serves its part as a secondary, and that
-            of --local-other its own apps as the primary of those.
+            configurations from its primary, and their reports back. Its own apps use --local to talk to the primary, and
+            --local-other to talk to its secondaries.
             \(sources)
             \(wake)
             """,

@@ -37,16 +37,18 @@ extension Subcommand {
     }
 
     static let pairCancel = Subcommand(
-        path: ["pair-cancel"], summary: "take back a join link that was not used yet", operands: [.required("LINK")],
+        path: ["pair-cancel"], summary: "take back a join link that was not used yet", operands: [.required("NAME")],
         options: [.device],
-        notes:
-            "'tandem status' lists the open links. A link that was used has made a pairing: 'tandem unpair' ends it.",
+        notes: """
+            NAME is the short name of the link in 'tandem status', and not the link, which is a secret. A link that was
+            used has made a pairing: 'tandem unpair' ends it.
+            """,
         examples: ["pair-cancel 3f2a91bc"]
     ) { arguments, console in
         let links = Fact(try arguments.ask(.status, of: .primary)).list("links").map(JoinLinkReport.init)
         let found = links.filter { $0.name == arguments.operands[0].lowercased() }
         guard let link = found.first, found.count == 1 else {
-            throw CommandFailure.refused("no join link has the name '\(arguments.operands[0])'; see 'tandem status'")
+            throw CommandFailure.refused("no open join link has this name; 'tandem status' lists them")
         }
         _ = try arguments.ask(.pairCancel, ["token": .data(link.token)], of: .primary)
         console.print("taken back")
