@@ -109,7 +109,7 @@ import Testing
     {
         #expect(try await holds(within: .seconds(20)) { try console.get(Self.page).body.contains("name=\"press\"") })
         let form = try console.formToken(Self.page)
-        app.signal(SIGSTOP)
+        try await app.pause()
         let stopped = try console.get(Self.page)
         #expect(stopped.status == 200 && stopped.body.contains("The app does not answer"))
         let unchecked = try await settings("set", "colour=#000000")

@@ -59,6 +59,18 @@ final class Program: Sendable {
     /// Not after its end, when the number may be another's.
     func signal(_ number: Int32) { if isRunning { kill(pid, number) } }
 
+    /// Stops the program and waits until each of its threads has stopped: one that is at work goes on for a while.
+    func pause() async throws {
+        signal(SIGSTOP)
+        let tasks = "/proc/\(pid)/task"
+        let areStopped = try await holds(within: .seconds(5)) {
+            try FileManager.default.contentsOfDirectory(atPath: tasks).allSatisfy { task in
+                try String(contentsOfFile: "\(tasks)/\(task)/stat", encoding: .utf8).contains(") T ")
+            }
+        }
+        #expect(areStopped, "the program is stopped")
+    }
+
     /// Waits for the program's end; ends it when the time is over, which the test then sees as status 9.
     func ending(within limit: Duration = .seconds(30)) async throws -> Ending {
         if try await !holds(within: limit, { !self.isRunning }) { signal(SIGKILL) }
