@@ -54,6 +54,8 @@ def begins_again(hub, kiosk, app):
     shutil.rmtree(kiosk.state)
     kiosk.start()
     join(kiosk, link_of(hub))
+    # Until its first hello the pairing is pending, and carries nothing.
+    until(lambda: hub.linked() == 1, 20, "the link of the new pairing")
     until(lambda: app.starts > before, 20, "the app's next registration")
 
 
