@@ -224,7 +224,7 @@ final class ApplicationSettings {
             guard let checked = CheckedEdit(asked, answer, secrets: secrets) else { throw .wrongAnswer }
             return checked
         } catch {
-            // Nobody gets around the checks by asking too much, or by values that the app fails to answer about.
+            // An asker must not get around the checks by asking too much, or by values that the app fails to answer.
             switch error {
             case .busy: throw .busy
             case .wrongAnswer: throw .unanswered
