@@ -19,13 +19,17 @@ package final class SmallDisk {
 
     /// Leaves no free block.
     package func fill() {
-        let descriptor = open("\(path)/ballast", O_WRONLY | O_CREAT, 0o600)
+        let descriptor = open("\(path)/ballast", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         let block = [UInt8](repeating: 1, count: 4096)
         while write(descriptor, block, block.count) > 0 {}
     }
 
-    package func free() throws { #expect(unlink("\(path)/ballast") == 0) }
+    /// Gives the blocks back. Truncated first: a process that another test forked meanwhile may still hold the file.
+    package func free() throws {
+        #expect(truncate("\(path)/ballast", 0) == 0)
+        #expect(unlink("\(path)/ballast") == 0)
+    }
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 }
