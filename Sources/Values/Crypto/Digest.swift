@@ -2,6 +2,8 @@
 // an HMAC is a function here, so that no caller compares codes with `==`.
 
 import CTandemOpenSSL
+// Glibc: the kernel's random bytes.
+import Glibc
 
 /// SHA-256 (FIPS 180-4).
 package enum SHA256 {
@@ -160,8 +162,8 @@ enum Base32 {
     }
 }
 
-/// Unpredictable random bytes from OpenSSL's generator, which the kernel seeds. Without them the process ends: a weak
-/// key would be worse.
+/// Unpredictable random bytes from the kernel (`getrandom`). OpenSSL's generator takes its seed from there, too, and
+/// needs a megabyte of memory to begin. Without random bytes the process ends: a weak key would be worse.
 package enum SecureRandom {
     /// This many random bytes. May be called on any thread.
     package static func bytes(_ count: Int) -> [UInt8] {
@@ -173,11 +175,7 @@ package enum SecureRandom {
     }
 
     static func fill(_ buffer: UnsafeMutableRawBufferPointer) {
-        guard let start = buffer.baseAddress, let count = Int32(exactly: buffer.count) else {
-            unsafe precondition(buffer.isEmpty, "more random bytes asked for than one call gives")
-            return
-        }
-        let filled = openSSL { unsafe RAND_bytes(start.assumingMemoryBound(to: UInt8.self), count) }
-        precondition(filled.value == 1, "the system gives no random bytes")
+        guard let start = buffer.baseAddress else { return }
+        unsafe arc4random_buf(start, buffer.count)
     }
 }
