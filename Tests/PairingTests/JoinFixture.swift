@@ -17,7 +17,7 @@ struct JoinFixture {
 
     static var emptyRegistry: PairingRegistry { PairingRegistry(sealedUnder: tokenKey) }
     /// Seals the rows of tokens.
-    static let tokenKey = SecretBytes(randomCount: SealedBytes.keyCount)
+    static let tokenKey = SealingKey.random(SecretBytes(randomCount: SealedBytes.keyCount))
 
     init() throws {
         primary = try Self.device(1, "gateway")

@@ -263,12 +263,12 @@ struct RegistryTests {
         #expect(try restored() == fixture.registry)
     }
 
+    private static var randomKey: SealingKey { .random(SecretBytes(randomCount: SealedBytes.keyCount)) }
+
     @Test("PAR-5: the secret of a link is sealed in its row, and a row of another device's key opens no link")
     func sealedSecrets() throws {
         let fixture = try JoinFixture()
-        let (key, other) = (
-            SecretBytes(randomCount: SealedBytes.keyCount), SecretBytes(randomCount: SealedBytes.keyCount)
-        )
+        let (key, other) = (Self.randomKey, Self.randomKey)
         var registry = PairingRegistry(sealedUnder: key)
         let (link, secret) = (fixture.link, fixture.link.secret.exposed)
         var rows = registry.issue(link.token, secret: link.secret, expires: link.expires).map(\.row)
@@ -296,7 +296,7 @@ struct RegistryTests {
     func unopenedToken() throws {
         let fixture = try JoinFixture()
         let rows = [PairingChange.putToken(try #require(fixture.registry.tokens[fixture.link.token])).row]
-        var read = try PairingRegistry(rows: rows, sealedUnder: SecretBytes(randomCount: SealedBytes.keyCount))
+        var read = try PairingRegistry(rows: rows, sealedUnder: Self.randomKey)
         #expect(read.expire(now: fixture.start) == [.removeToken(fixture.link.token)])
         #expect(read.expire(now: fixture.start) == [] && read.tokens == TokenLedger())
         #expect(throws: WireError.self) {

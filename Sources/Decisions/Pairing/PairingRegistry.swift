@@ -12,7 +12,7 @@ package struct PairingRegistry: Sendable, Equatable {
     package private(set) var tokens = TokenLedger()
     package private(set) var trusted = TrustList()
     /// Seals the secrets of tokens in their rows.
-    private let tokenKey: SecretBytes
+    private let tokenKey: SealingKey
     private var claims = CustomIdentifierClaims()
     private var records: [UniqueIdentifier: PairingRecord] = [:]
     /// The active pairing of each role.
@@ -20,7 +20,7 @@ package struct PairingRegistry: Sendable, Equatable {
 
     /// A registry without a pairing.
     /// - Parameter key: seals the secrets of join links in their rows.
-    package init(sealedUnder key: SecretBytes) { tokenKey = key }
+    package init(sealedUnder key: SealingKey) { tokenKey = key }
 
     /// The pairing with this identifier.
     package subscript(pairing: UniqueIdentifier) -> PairingRecord? { records[pairing] }
@@ -63,7 +63,7 @@ extension PairingRegistry {
     /// Reads the stored rows at start. An unreadable row is an error: the store is refused, never emptied.
     /// - Parameter key: seals the secrets of join links in their rows. A row that it does not open is removed at the
     ///   next expiry.
-    package init(rows: some Sequence<PairingRow>, sealedUnder key: SecretBytes) throws(WireError) {
+    package init(rows: some Sequence<PairingRow>, sealedUnder key: SealingKey) throws(WireError) {
         self.init(sealedUnder: key)
         var (devices, named) = ([TrustedDevice](), [IdentifierClaim]())
         for row in rows {
@@ -75,7 +75,7 @@ extension PairingRegistry {
                 guard let identifier = JoinTokenIdentifier(bytes: row.key.dropFirst()) else {
                     throw WireError.invalidValue(key: "row", expected: "a token's row")
                 }
-                tokens.restore(try JoinToken(row: value, sealedUnder: key), of: identifier)
+                tokens.restore(try JoinToken(row: value, sealedUnder: key.secret), of: identifier)
             case .pairing:
                 let record = try PairingRecord(row: value)
                 records[record.pairing] = record
@@ -133,7 +133,8 @@ extension PairingRegistry {
         _ identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime
     ) -> [PairingChange] {
         let token = JoinToken(
-            identifier: identifier, secret: secret, expires: WallTime(seconds: expires.seconds), sealedUnder: tokenKey)
+            identifier: identifier, secret: secret, expires: WallTime(seconds: expires.seconds),
+            sealedUnder: tokenKey.secret)
         tokens.issue(token)
         return [.putToken(token)]
     }

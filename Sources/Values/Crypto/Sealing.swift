@@ -29,13 +29,24 @@ package enum SealedBytes {
     }
 }
 
-extension PrivateKey {
-    /// A key that seals rows of the device's own store, a different one for each purpose. Only the holder of the
-    /// private key can derive it.
-    package func sealingKey(for purpose: String) -> SecretBytes {
-        var code = HMACSHA256.code(for: Array("tandem-seal-1 \(purpose)".utf8), key: pem)
-        return SecretBytes(taking: &code)
+/// A key that seals rows of a device's own store. The usual one is derived from the device's private key when
+/// it is used: a start without sealed rows does not wait for it.
+package enum SealingKey: Sendable, Equatable {
+    /// Only the holder of the private key can derive it; another one for each purpose.
+    case derived(PrivateKey, purpose: String)
+    case random(SecretBytes)
+
+    /// The key's 32 bytes.
+    package var secret: SecretBytes {
+        switch self {
+        case .random(let secret): return secret
+        case .derived(let key, let purpose):
+            var code = HMACSHA256.code(for: Array("tandem-seal-1 \(purpose)".utf8), key: key.pem)
+            return SecretBytes(taking: &code)
+        }
     }
+
+    package static func == (left: SealingKey, right: SealingKey) -> Bool { left.secret == right.secret }
 }
 
 /// One operation of the cipher.

@@ -65,7 +65,7 @@ final class LinkedDevice {
 
     static let reportKey = ReportPrivateKey.generate()
     /// Seals the rows of tokens.
-    static let tokenKey = SecretBytes(randomCount: SealedBytes.keyCount)
+    static let tokenKey = SealingKey.random(SecretBytes(randomCount: SealedBytes.keyCount))
 
     func releaseCommits() {
         let held = heldCommits

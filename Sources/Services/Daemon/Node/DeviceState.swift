@@ -69,7 +69,7 @@ struct DeviceState {
         do {
             return try PairingRegistry(
                 rows: rows.map { PairingRow(key: $0.key, value: try PropertyListReader.readDictionary($0.value)) },
-                sealedUnder: keys.device.key.sealingKey(for: "join links"))
+                sealedUnder: .derived(keys.device.key, purpose: "join links"))
         } catch {
             throw .row(path: store.path, reason: String(describing: error))
         }
