@@ -137,11 +137,12 @@ let serviceRooms: [Target] = [
 ]
 
 let commands: [Target] = [
+    // The loader looks for each symbol in the libraries in their order, which is the rooms' from the last to the first:
+    // OpenSSL, which has the most to look for, and SQLite come first so.
     command(
         "tandem", folder: "tandem",
-        imports: values + decisions + machinery + [
-            "TandemQRCode", "TandemDaemon", "TandemControl", "PairedSession", "TandemPropertyListXML",
-        ]),
+        imports: ["TandemPropertyListXML", "TandemQRCode", "TandemControl", "PairedSession", "TandemDaemon"] + decisions
+            + machinery + values),
     command(
         "tandem-console", folder: "tandem-console",
         imports: [
