@@ -1,4 +1,5 @@
-"""Names of the functions that a run called, from callgrind's record of it: start_order.py EXECUTABLE RECORD."""
+"""Names of the functions that runs called, from callgrind's records: start_order.py (EXECUTABLE RECORD)... Those of the
+first run come first, then those that only the next one called."""
 import re
 import subprocess
 import sys
@@ -16,5 +17,8 @@ def defined(executable):
     return {row[2] for row in map(str.split, table.splitlines()) if len(row) == 3 and row[1] in "tTwW"}
 
 
-executable, record = sys.argv[1:]
-print("\n".join(sorted(called(record) & defined(executable))))
+listed = set()
+for executable, record in zip(sys.argv[1::2], sys.argv[2::2]):
+    names = called(record) & defined(executable) - listed
+    listed |= names
+    print("\n".join(sorted(names)))

@@ -22,22 +22,25 @@ import TandemTransport
     private static func fail(_ failure: CommandFailure) -> Never {
         var text = "tandem-console: \(failure.text)\n"
         if case .usage = failure { text += "Try: tandem-console --help\n" }
-        _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        put(text, on: STDERR_FILENO)
         exit(failure.exitCode)
     }
 
+    /// At once, and without the memory of buffered output, which the console would need once in its life.
+    private static func put(_ text: String, on descriptor: CInt = STDOUT_FILENO) {
+        var text = text
+        _ = text.withUTF8 { write(descriptor, $0.baseAddress, $0.count) }
+    }
+
     private static func run(_ arguments: [String]) throws {
-        if arguments.contains("--help") { return print(ConsoleOptions.help) }
-        if arguments.contains("--version") { return print("tandem-console \(PairedSession.version)") }
+        if arguments.contains("--help") { return put(ConsoleOptions.help + "\n") }
+        if arguments.contains("--version") { return put("tandem-console \(PairedSession.version)\n") }
         let options = try ConsoleOptions(arguments)
         // Before anything that could start a thread.
         try ProcessSignal.prepareProcess()
         try Linux.closeToOthers()
         let loop = try EventLoop()
-        let console = try ConsoleService(options, loop: loop) { line in
-            print(line)
-            fflush(nil)
-        }
+        let console = try ConsoleService(options, loop: loop) { put($0 + "\n") }
         let signals = try SignalSource(loop: loop) { signal in if signal != .hangUp { loop.stop() } }
         loop.schedule(after: .milliseconds(200)) { Linux.giveBackHeap() }
         loop.afterBursts { Linux.giveBackHeap() }
