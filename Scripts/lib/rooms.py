@@ -16,6 +16,7 @@ FLOORS = ["System", "Values", "Decisions", "Machinery", "Services", "Commands"]
 HEIGHT = {"System": 0, "Values": 1, "Decisions": 2, "Machinery": 2, "Services": 3, "Commands": 4}
 DOORS = {
     "CTandemOpenSSL": {"Crypto"},
+    "CTandemTLS": {"TLS"},
     "CTandemSQLite": {"Store"},
     "CTandemPCRE2": {"Pattern"},
     "CTandemExpat": {"PropertyListXML"},

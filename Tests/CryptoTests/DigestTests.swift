@@ -1,6 +1,7 @@
 // Digests, HMACs, constant-time equality and random bytes against published vectors.
 
 import TandemCrypto
+import TandemTestSupport
 import Testing
 
 @Suite struct DigestTests {

@@ -1,6 +1,7 @@
 // Keys and signatures of this room against the `openssl` command line, both ways.
 
 import TandemCrypto
+import TandemTestSupport
 import Testing
 
 @Suite struct InteroperabilityTests {

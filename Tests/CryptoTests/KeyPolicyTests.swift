@@ -1,6 +1,7 @@
 // Keys that are refused when they are loaded, each by its name: weak, ambiguous, protected, or no keys at all.
 
 import TandemCrypto
+import TandemTestSupport
 import Testing
 
 @Suite struct KeyPolicyTests {

@@ -2,6 +2,7 @@
 // no provider. OpenSSL's own scheme `file` stands for a token.
 
 import TandemCrypto
+import TandemTestSupport
 import Testing
 
 @Suite struct KeyStoreTests {

@@ -1,6 +1,7 @@
 // Key files as people break them: cut, doubled, with something before or after, of the wrong kind, or no keys at all.
 
 import TandemCrypto
+import TandemTestSupport
 import Testing
 
 @Suite struct KeyTextTests {

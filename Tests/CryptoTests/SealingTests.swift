@@ -1,6 +1,7 @@
 // Encryption at rest against published vectors, and that nothing changed, cut or sealed by another key is opened.
 
 import TandemCrypto
+import TandemTestSupport
 import Testing
 
 @Suite struct SealingTests {

@@ -1,6 +1,7 @@
 // Signatures of all three kinds of keys: what was signed verifies, and nothing else does.
 
 import TandemCrypto
+import TandemTestSupport
 import Testing
 
 @Suite struct SignatureTests {

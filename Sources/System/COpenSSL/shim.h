@@ -1,4 +1,4 @@
-// The one door to OpenSSL 3: Crypto is the only room that imports it. Macros that Swift cannot see become
+// The one door to libcrypto of OpenSSL 3: Crypto is the only room that imports it. Macros that Swift cannot see become
 // static inline functions here, prefixed with the module's name.
 #pragma once
 #include <openssl/bio.h>
@@ -14,7 +14,6 @@
 #include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
-#include <openssl/ssl.h>
 #include <openssl/store.h>
 #include <openssl/ui.h>
 #include <openssl/x509.h>
@@ -26,41 +25,15 @@ static inline void CTandemOpenSSL_clear_free(void *memory, size_t count) { OPENS
 /// The bytes that a memory BIO holds; they stay its own.
 static inline long CTandemOpenSSL_BIO_get_mem_data(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }
 
-static inline int CTandemOpenSSL_CTX_set_tls13_only(SSL_CTX *context) {
-    return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1
-        && SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1;
-}
-
-static inline void CTandemOpenSSL_CTX_no_session_cache(SSL_CTX *context) {
-    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-}
-
-static inline void CTandemOpenSSL_CTX_release_buffers(SSL_CTX *context) {
-    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-}
-
-static inline void CTandemOpenSSL_CTX_set_max_cert_list(SSL_CTX *context, long count) {
-    SSL_CTX_set_max_cert_list(context, count);
-}
-
-static inline int CTandemOpenSSL_CTX_set_sigalgs(SSL_CTX *context, const char *list) {
-    return (int)SSL_CTX_set1_sigalgs_list(context, list);
-}
-
-static inline int CTandemOpenSSL_CTX_set_groups(SSL_CTX *context, const char *list) {
-    return (int)SSL_CTX_set1_groups_list(context, list);
-}
-
 static inline int CTandemOpenSSL_library(unsigned long code) { return ERR_GET_LIB(code); }
 
 static inline int CTandemOpenSSL_reason(unsigned long code) { return ERR_GET_REASON(code); }
 
-/// Loads the texts of the errors of TLS and keys. OpenSSL calls these functions deprecated because it loads all texts
+/// Loads the texts of the errors of keys. OpenSSL calls these functions deprecated because it loads all texts
 /// by itself at its start, which CTandemOpenSSL_INIT_QUIETLY keeps it from.
 static inline void CTandemOpenSSL_load_error_texts(void) {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
-    ERR_load_SSL_strings();
     ERR_load_EVP_strings();
     ERR_load_X509_strings();
     ERR_load_ASN1_strings();
@@ -68,11 +41,5 @@ static inline void CTandemOpenSSL_load_error_texts(void) {
 }
 
 // Constants with casts in them, which Swift does not import.
-static const uint64_t CTandemOpenSSL_OP_NO_TICKET = SSL_OP_NO_TICKET;
-static const uint64_t CTandemOpenSSL_OP_NO_COMPRESSION = SSL_OP_NO_COMPRESSION;
-static const uint64_t CTandemOpenSSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
 static const uint64_t CTandemOpenSSL_INIT_QUIETLY =
-    OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS | OPENSSL_INIT_NO_LOAD_SSL_STRINGS;
-
-/// Adds an entry to the error queue; variadic in OpenSSL.
-static inline void CTandemOpenSSL_raise(int library, int reason) { ERR_raise(library, reason); }
+    OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS;

@@ -1,23 +1,24 @@
 // The one place where OpenSSL's error queue is cleared and drained. The queue belongs to the thread, not to the call:
 // an entry that one call leaves behind makes a later, innocent call look like a failure (SSL_get_error reads it). So
-// every call of this room runs through `openSSL`, which starts with an empty queue and takes all that is left in it.
+// every call of this room and of TLS runs through `openSSL`, which starts with an empty queue and takes all that is
+// left in it.
 // It also prepares OpenSSL, before the first call: the machine's openssl.cnf is not read, because what a peer may send
 // must not depend on it, and the texts of errors, thousands of them, are loaded when the first is shown.
 
 import CTandemOpenSSL
 
 /// The entries of OpenSSL's error queue after one operation.
-struct OpenSSLFaults: Sendable, Equatable {
+package struct OpenSSLFaults: Sendable, Equatable {
     /// The packed codes, oldest first.
-    let codes: [UInt]
+    package let codes: [UInt]
 
     /// The reason numbers of the entries of one library (`ERR_LIB_...`), oldest first.
-    func reasons(in library: Int32) -> [Int32] {
+    package func reasons(in library: Int32) -> [Int32] {
         codes.filter { CTandemOpenSSL_library($0) == library }.map { CTandemOpenSSL_reason($0) }
     }
 
     /// The texts of all entries, for people.
-    var text: String {
+    package var text: String {
         codes.map(Self.text(of:)).joined(separator: "; ")
     }
 
@@ -30,10 +31,10 @@ struct OpenSSLFaults: Sendable, Equatable {
 
 private let hasTexts: Void = CTandemOpenSSL_load_error_texts()
 
-private let isPrepared = OPENSSL_init_ssl(CTandemOpenSSL_INIT_QUIETLY, nil) == 1
+private let isPrepared = OPENSSL_init_crypto(CTandemOpenSSL_INIT_QUIETLY, nil) == 1
 
 /// Runs one OpenSSL operation with an empty error queue and takes all that it left there.
-func openSSL<Value>(_ operation: () -> Value) -> (value: Value, faults: OpenSSLFaults) {
+package func openSSL<Value>(_ operation: () -> Value) -> (value: Value, faults: OpenSSLFaults) {
     precondition(isPrepared, "OpenSSL starts as long as there is memory")
     // Almost always empty, and clearing an empty queue costs more than many a call.
     if ERR_peek_error() != 0 { ERR_clear_error() }

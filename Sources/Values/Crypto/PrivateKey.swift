@@ -7,7 +7,7 @@ import CTandemOpenSSL
 package struct PrivateKey: Sendable {
     /// The public half.
     package let publicKey: PublicKey
-    let reference: KeyReference
+    package let reference: KeyReference
     /// It is on a token, which may be gone by the next signature.
     private(set) var isStored = false
 
@@ -181,14 +181,14 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
 ///
 /// `@unchecked`: immutable for its users, on any thread. OpenSSL only reads a key when it uses it; it counts references
 /// atomically, and its own lock (`EVP_PKEY.lock`) protects its caches of the key.
-@safe final class KeyReference: @unchecked Sendable {
+@safe package final class KeyReference: @unchecked Sendable {
     private let key: OpaquePointer
 
     /// Takes over the reference that the caller owns.
     init(takingOwnership key: OpaquePointer) { unsafe self.key = unsafe key }
 
     /// Lends the key for the length of the call.
-    @safe func withPointer<Value>(_ body: (OpaquePointer) -> Value) -> Value { unsafe body(key) }
+    @safe package func withPointer<Value>(_ body: (OpaquePointer) -> Value) -> Value { unsafe body(key) }
 
     deinit { unsafe EVP_PKEY_free(key) }
 

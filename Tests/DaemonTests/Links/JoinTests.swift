@@ -8,6 +8,7 @@ import TandemPairing
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTLS
 import TandemTestSupport
 import TandemWire
 import Testing

@@ -7,6 +7,7 @@ import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTLS
 import TandemTestSupport
 import TandemWire
 import Testing

@@ -3,6 +3,7 @@
 import TandemBase
 import TandemCrypto
 import TandemReactor
+import TandemTLS
 import TandemTestSupport
 import TandemTransport
 import TandemWire

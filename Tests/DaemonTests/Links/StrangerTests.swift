@@ -7,6 +7,7 @@ import TandemDaemon
 import TandemPairing
 import TandemReactor
 import TandemSession
+import TandemTLS
 import TandemTestSupport
 import TandemTransport
 import TandemWire

@@ -6,6 +6,7 @@ import TandemBase
 import TandemCrypto
 package import TandemPairing
 import TandemReactor
+import TandemTLS
 package import TandemTransport
 package import TandemWire
 

@@ -8,6 +8,7 @@ import TandemOperations
 import TandemPairing
 package import TandemReactor
 import TandemSession
+import TandemTLS
 package import TandemTransport
 import TandemWire
 

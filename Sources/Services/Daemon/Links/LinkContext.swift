@@ -2,10 +2,11 @@
 // links. One object, so that the acceptor, the dialers and the joins cannot disagree about any of it.
 
 package import TandemBase
-package import TandemCrypto
+import TandemCrypto
 import TandemOperations
 package import TandemReactor
 package import TandemSession
+package import TandemTLS
 package import TandemTransport
 package import TandemWire
 

@@ -7,6 +7,7 @@ import TandemCrypto
 package import TandemPairing
 package import TandemReactor
 import TandemSession
+import TandemTLS
 package import TandemTransport
 import TandemWire
 

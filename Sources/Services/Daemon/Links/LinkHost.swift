@@ -5,6 +5,7 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPairing
+package import TandemTLS
 package import TandemTransport
 package import TandemWire
 

@@ -5,6 +5,7 @@ import TandemBase
 import TandemCrypto
 import TandemPropertyList
 import TandemReactor
+import TandemTLS
 import TandemTransport
 import TandemWire
 

@@ -8,6 +8,7 @@ import TandemOperations
 import TandemPairing
 import TandemReactor
 import TandemSession
+import TandemTLS
 import TandemTransport
 import TandemWire
 

@@ -13,6 +13,7 @@ package import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
 import TandemStore
+import TandemTLS
 package import TandemTransport
 import TandemWire
 

@@ -1,8 +1,10 @@
 // A TLS peer that is not ours: plain OpenSSL with whatever a stranger may bring: an older version, or no certificate.
 // It also leaves the thread's error queue dirty on purpose, as other software in the process may.
 
-import CTandemOpenSSL
+import CTandemTLS
 import TandemCrypto
+import TandemTLS
+import TandemTestSupport
 import Testing
 
 final class ForeignTLSPeer {
@@ -81,7 +83,7 @@ final class ForeignTLSPeer {
 
     /// Leaves an unrelated error in this thread's queue.
     static func poisonErrorQueue() {
-        CTandemOpenSSL_raise(ERR_LIB_SSL, SSL_R_WRONG_VERSION_NUMBER)
+        CTandemTLS_raise(ERR_LIB_SSL, SSL_R_WRONG_VERSION_NUMBER)
     }
 
     static var errorQueueIsEmpty: Bool { ERR_peek_error() == 0 }

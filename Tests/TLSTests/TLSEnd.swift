@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemTLS
 
 final class TLSEnd {
     let session: TLSSession

@@ -1,7 +1,9 @@
 // Strangers who speak TLS, but not as the protocol asks (PAR-1), and an error queue that others left dirty.
 
-import CTandemOpenSSL
+import CTandemTLS
 import TandemCrypto
+import TandemTLS
+import TandemTestSupport
 import Testing
 
 @Suite struct ForeignTLSPeerTests {

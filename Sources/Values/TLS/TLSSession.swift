@@ -4,8 +4,9 @@
 // caller sends what `takeOutput` lends, after an error too: the alert that tells the peer why is in it. A client's
 // handshake ends before the server has looked at its certificate: connected means that a first frame came.
 
-import CTandemOpenSSL
+import CTandemTLS
 package import TandemBase
+package import TandemCrypto
 
 /// One end of a TLS connection. Confined to its workspace's thread.
 @safe package final class TLSSession {
@@ -59,7 +60,7 @@ package import TandemBase
     ) throws(TLSError) {
         let port = TLSPort(workspace: workspace)
         let made = unsafe openSSL { unsafe Self.makeConnection(side, identity, port) }
-        guard let connection = unsafe made.value else { throw unsafe .failed(made.faults.text) }
+        guard let connection = unsafe made.value else { throw unsafe .failed(made.faults.tlsText) }
         unsafe self.connection = unsafe connection
         self.port = port
         self.identity = identity
@@ -193,7 +194,7 @@ extension TLSSession {
                 connection, &material, count, label, label.utf8.count, context, context?.count ?? 0,
                 context == nil ? 0 : 1)
         }
-        guard exported.value == 1 else { throw .failed(exported.faults.text) }
+        guard exported.value == 1 else { throw .failed(exported.faults.tlsText) }
         return material
     }
 

@@ -2,7 +2,8 @@
 // connection may change: TLS 1.3 only, a certificate from both ends, no tickets, no early data, no session cache. Made
 // once for each device; connections share it.
 
-import CTandemOpenSSL
+import CTandemTLS
+package import TandemCrypto
 
 /// A device's side of TLS; any thread.
 ///
@@ -16,13 +17,17 @@ import CTandemOpenSSL
 
     /// - Throws: ``TLSError/failed(_:)`` if OpenSSL refuses the settings.
     package init(key: DevicePrivateKey) throws(TLSError) {
+        precondition(Self.isPrepared, "OpenSSL starts as long as there is memory")
         let made = unsafe openSSL { unsafe Self.makeContext(key.key) }
-        guard let context = unsafe made.value else { throw unsafe .failed(made.faults.text) }
+        guard let context = unsafe made.value else { throw unsafe .failed(made.faults.tlsText) }
         unsafe self.context = unsafe context
         publicKey = key.publicKey
     }
 
     deinit { unsafe SSL_CTX_free(context) }
+
+    /// As quietly as `openSSL` prepares the rest of OpenSSL: without the machine's openssl.cnf, and without texts.
+    private static let isPrepared = OPENSSL_init_ssl(CTandemTLS_INIT_QUIETLY, nil) == 1
 
     /// A new connection object; the caller owns it. Call inside `openSSL`.
     func makeConnection() -> OpaquePointer? { unsafe SSL_new(context) }
@@ -45,17 +50,17 @@ import CTandemOpenSSL
 
     private static func restrict(_ context: OpaquePointer) -> Bool {
         unsafe SSL_CTX_set_security_level(context, securityLevel)
-        unsafe CTandemOpenSSL_CTX_no_session_cache(context)
-        unsafe CTandemOpenSSL_CTX_release_buffers(context)
-        unsafe CTandemOpenSSL_CTX_set_max_cert_list(context, longestCertificateList)
+        unsafe CTandemTLS_CTX_no_session_cache(context)
+        unsafe CTandemTLS_CTX_release_buffers(context)
+        unsafe CTandemTLS_CTX_set_max_cert_list(context, longestCertificateList)
         let options =
-            CTandemOpenSSL_OP_NO_TICKET | CTandemOpenSSL_OP_NO_COMPRESSION | CTandemOpenSSL_OP_NO_RENEGOTIATION
+            CTandemTLS_OP_NO_TICKET | CTandemTLS_OP_NO_COMPRESSION | CTandemTLS_OP_NO_RENEGOTIATION
         _ = unsafe SSL_CTX_set_options(context, options)
-        return unsafe CTandemOpenSSL_CTX_set_tls13_only(context) == 1
+        return unsafe CTandemTLS_CTX_set_tls13_only(context) == 1
             && SSL_CTX_set_num_tickets(context, 0) == 1
             && SSL_CTX_set_max_early_data(context, 0) == 1
-            && CTandemOpenSSL_CTX_set_groups(context, "X25519:P-256") == 1
-            && CTandemOpenSSL_CTX_set_sigalgs(context, "ed25519:ecdsa_secp256r1_sha256:rsa_pss_rsae_sha256") == 1
+            && CTandemTLS_CTX_set_groups(context, "X25519:P-256") == 1
+            && CTandemTLS_CTX_set_sigalgs(context, "ed25519:ecdsa_secp256r1_sha256:rsa_pss_rsae_sha256") == 1
     }
 
     private static func install(_ key: PrivateKey, in context: OpaquePointer) -> Bool {
@@ -100,7 +105,7 @@ enum TLSCertificate {
     static func subjectPublicKeyInfo(of certificate: OpaquePointer) -> [UInt8] {
         var bytes: UnsafeMutablePointer<UInt8>?
         let count = unsafe i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &bytes)
-        defer { unsafe CTandemOpenSSL_free(bytes) }
+        defer { unsafe CTandemTLS_free(bytes) }
         return unsafe Array(UnsafeBufferPointer(start: bytes, count: max(0, Int(count))))
     }
 }

@@ -3,6 +3,8 @@
 
 import TandemBase
 import TandemCrypto
+import TandemTLS
+import TandemTestSupport
 import Testing
 
 @Suite struct TLSSessionTests {

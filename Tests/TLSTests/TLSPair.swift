@@ -2,6 +2,8 @@
 
 import TandemBase
 import TandemCrypto
+import TandemTLS
+import TandemTestSupport
 import Testing
 
 final class TLSPair {

@@ -2,6 +2,7 @@
 // nothing that a peer sends ends the process (PAR-1).
 
 import TandemCrypto
+import TandemTLS
 import Testing
 
 @Suite struct TLSRefusalTests {

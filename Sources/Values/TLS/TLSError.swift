@@ -1,7 +1,8 @@
 // Why a TLS connection was refused or failed. Each cause has a stable name: an operator must be able to distinguish a
 // wrong pin (an attack, or a device set up again) from a stranger who does not speak TLS at all.
 
-import CTandemOpenSSL
+import CTandemTLS
+package import TandemCrypto
 
 /// The end of a TLS connection that was not a clean one.
 package enum TLSError: Error, Sendable, Equatable {
@@ -69,10 +70,10 @@ extension TLSError {
     /// The cause that OpenSSL's queue names; the oldest entry of its TLS part decides.
     init(_ faults: OpenSSLFaults) {
         guard let reason = faults.reasons(in: ERR_LIB_SSL).first else {
-            self = .failed(faults.text.isEmpty ? "without a reason" : faults.text)
+            self = .failed(faults.tlsText.isEmpty ? "without a reason" : faults.tlsText)
             return
         }
-        self = Self.alert(reason) ?? Self.ownFinding(reason) ?? .garbage(faults.text)
+        self = Self.alert(reason) ?? Self.ownFinding(reason) ?? .garbage(faults.tlsText)
     }
 
     private static func alert(_ reason: Int32) -> TLSError? {
@@ -93,4 +94,14 @@ extension TLSError {
         default: nil
         }
     }
+}
+
+extension OpenSSLFaults {
+    /// The texts of all entries, with those of libssl, which are loaded for the first.
+    var tlsText: String {
+        _ = Self.hasTexts
+        return text
+    }
+
+    private static let hasTexts: Void = CTandemTLS_load_error_texts()
 }
