@@ -15,12 +15,12 @@ struct ApplicationOwnersTests {
         #expect(owners.claim(lamp, by: 1000, on: .primary) == .new)
         #expect(owners.claim(lamp, by: 1000, on: .primary) == .owned)
         #expect(owners.claim(lamp, by: 0, on: .primary) == .refused(.appOwned))
-        #expect(owners[lamp] == ApplicationPlace(user: 1000, role: .primary))
+        #expect(owners[lamp] == ApplicationOwnership(user: 1000, role: .primary))
     }
 
     @Test func `SES-6: the operator assigns an app to another user, and a claim that was not stored is withdrawn`() {
-        var owners = ApplicationOwners([lamp: ApplicationPlace(user: 1000, role: .primary)])
-        owners.assign(lamp, to: ApplicationPlace(user: 1001, role: .primary))
+        var owners = ApplicationOwners([lamp: ApplicationOwnership(user: 1000, role: .primary)])
+        owners.assign(lamp, to: ApplicationOwnership(user: 1001, role: .primary))
         #expect(owners.claim(lamp, by: 1000, on: .primary) == .refused(.appOwned))
         owners.withdraw(lamp)
         #expect(owners.claim(lamp, by: 1000, on: .primary) == .new)
@@ -37,7 +37,7 @@ struct ApplicationOwnersTests {
 
     @Test func `SES-83: an assigned app without a side gets it by its first claim, and loses it if that is not stored`()
     {
-        let reserved = ApplicationPlace(user: 1000, role: nil)
+        let reserved = ApplicationOwnership(user: 1000, role: nil)
         var owners = ApplicationOwners([lamp: reserved])
         let limit = owners.limit(of: 1001)
         #expect(owners.claim(lamp, by: 1000, on: .secondary) == .new)

@@ -6,7 +6,7 @@ package import TandemBase
 package import TandemWire
 
 /// The user and the side of a device that an app belongs to.
-package struct ApplicationPlace: Sendable, Equatable {
+package struct ApplicationOwnership: Sendable, Equatable {
     package let user: UInt32
     /// Nil for an app that was only assigned: its first registration decides.
     package var role: DeviceRole?
@@ -34,7 +34,7 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         let user: UInt32
     }
 
-    private var places: [ApplicationIdentifier: ApplicationPlace]
+    private var places: [ApplicationIdentifier: ApplicationOwnership]
     private var identifiers: SharedResource<UInt32>
     /// The connections of each borrower; one identifier is charged for all of them.
     private var borrowers: [Borrower: Int] = [:]
@@ -42,14 +42,14 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     /// - Parameters:
     ///   - places: the stored owners and sides.
     ///   - privileged: users whose apps may take all identifiers that are left.
-    package init(_ places: [ApplicationIdentifier: ApplicationPlace] = [:], privileged: Set<UInt32> = []) {
+    package init(_ places: [ApplicationIdentifier: ApplicationOwnership] = [:], privileged: Set<UInt32> = []) {
         self.places = places
         identifiers = SharedResource(total: Limits.applications, privileged: privileged)
         for place in places.values { identifiers.record(1, of: place.user) }
     }
 
     /// The owner and the side of an app.
-    package subscript(app: ApplicationIdentifier) -> ApplicationPlace? { places[app] }
+    package subscript(app: ApplicationIdentifier) -> ApplicationOwnership? { places[app] }
 
     /// Why a user may not use an app on a side; nil if nothing is against it. The owner is judged first: no other user
     /// learns the side.
@@ -63,7 +63,7 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     /// ``assign(_:to:)``.
     package mutating func claim(_ app: ApplicationIdentifier, by user: UInt32, on role: DeviceRole) -> Claim {
         if let name = refusal(of: app, to: user, on: role) { return .refused(name) }
-        let place = ApplicationPlace(user: user, role: role)
+        let place = ApplicationOwnership(user: user, role: role)
         if places[app] == place { return .owned }
         guard places[app] != nil || identifiers.charge(1, to: user) else { return .refused(.tooManyApplications) }
         places[app] = place
@@ -71,7 +71,7 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     }
 
     /// A new claim could not be stored: the app has again what it had before it.
-    package mutating func revert(_ app: ApplicationIdentifier, to former: ApplicationPlace?) {
+    package mutating func revert(_ app: ApplicationIdentifier, to former: ApplicationOwnership?) {
         if let former { places[app] = former } else { withdraw(app) }
     }
 
@@ -96,7 +96,7 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     package func limit(of user: UInt32) -> Int { identifiers.limit(of: user) }
 
     /// The operator assigns an app to a user.
-    package mutating func assign(_ app: ApplicationIdentifier, to place: ApplicationPlace) {
+    package mutating func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) {
         withdraw(app)
         places[app] = place
         identifiers.record(1, of: place.user)

@@ -23,12 +23,12 @@ final class ApplicationRegistrations {
     /// Apps that the operator removes or assigns, and the registrations that wait for that.
     private var changing: [ApplicationIdentifier: [UnsafeContinuation<Void, Never>]] = [:]
 
-    init(_ places: [ApplicationIdentifier: ApplicationPlace], privileged: Set<UInt32>) {
+    init(_ places: [ApplicationIdentifier: ApplicationOwnership], privileged: Set<UInt32>) {
         owners = ApplicationOwners(places, privileged: privileged)
     }
 
     /// The owner and the side of an app; nil if nobody owns it.
-    subscript(app: ApplicationIdentifier) -> ApplicationPlace? { owners[app] }
+    subscript(app: ApplicationIdentifier) -> ApplicationOwnership? { owners[app] }
 
     /// Whether no claim and no change of the app is under way.
     func isSettled(_ app: ApplicationIdentifier) -> Bool { storing[app] == nil && changing[app] == nil }
@@ -58,7 +58,7 @@ final class ApplicationRegistrations {
             guard let store else { return .new }
             storing[app] = []
             let isStored = await store(app, user)
-            if !isStored, owners[app] == ApplicationPlace(user: user, role: role) { owners.revert(app, to: former) }
+            if !isStored, owners[app] == ApplicationOwnership(user: user, role: role) { owners.revert(app, to: former) }
             for waiting in storing.removeValue(forKey: app) ?? [] { waiting.resume(returning: isStored) }
             return isStored ? .new : .notStored
         }
@@ -70,7 +70,7 @@ final class ApplicationRegistrations {
 
     // MARK: the operator's changes
 
-    func assign(_ app: ApplicationIdentifier, to place: ApplicationPlace) { owners.assign(app, to: place) }
+    func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) { owners.assign(app, to: place) }
 
     func withdraw(_ app: ApplicationIdentifier) { owners.withdraw(app) }
 

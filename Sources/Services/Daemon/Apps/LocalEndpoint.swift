@@ -121,7 +121,7 @@ package final class LocalEndpoint {
     ///   - sibling: an endpoint of the same process, which has the users' accounts already.
     package init(
         options: Options, relay: Relay, side: RoleContext? = nil,
-        owners: [ApplicationIdentifier: ApplicationPlace] = [:], sibling: LocalEndpoint? = nil,
+        owners: [ApplicationIdentifier: ApplicationOwnership] = [:], sibling: LocalEndpoint? = nil,
         log: @escaping LogHandler = { _ in }
     ) {
         self.options = options
@@ -246,7 +246,7 @@ package final class LocalEndpoint {
     // MARK: the operator's changes
 
     /// The operator has assigned an app (SES-74): the connections of other users, and of its other side, end.
-    package func assign(_ app: ApplicationIdentifier, to place: ApplicationPlace) {
+    package func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) {
         registrations.assign(app, to: place)
         endOtherConnections(of: app)
     }

@@ -16,7 +16,7 @@ final class AppStarter {
     private let loop: EventLoop
     private let log: LogHandler
     private let waiting: () -> Set<ApplicationIdentifier>
-    private let place: (ApplicationIdentifier) -> ApplicationPlace?
+    private let place: (ApplicationIdentifier) -> ApplicationOwnership?
     private var schedule: WakeSchedule
     private var isLooking = false
     private var timer: TimerToken?
@@ -29,7 +29,7 @@ final class AppStarter {
     init(
         _ commands: WakeCommands, sockets: Sockets, loop: EventLoop, log: @escaping LogHandler,
         waiting: @escaping () -> Set<ApplicationIdentifier>,
-        place: @escaping (ApplicationIdentifier) -> ApplicationPlace?
+        place: @escaping (ApplicationIdentifier) -> ApplicationOwnership?
     ) {
         self.commands = commands
         self.sockets = sockets

@@ -29,7 +29,7 @@ struct ApplicationRecord: Equatable {
         self.role = role
     }
 
-    var place: ApplicationPlace { ApplicationPlace(user: user, role: role) }
+    var place: ApplicationOwnership { ApplicationOwnership(user: user, role: role) }
 
     var row: RowChange {
         var value: PropertyListDictionary = ["app": .string(app.description), "user": .integer(Int64(user))]
@@ -110,7 +110,7 @@ struct InstalledApplications {
     }
 
     /// Writes the app down with its owner and side; what it declared before stays.
-    mutating func install(_ app: ApplicationIdentifier, at place: ApplicationPlace) -> [RowChange] {
+    mutating func install(_ app: ApplicationIdentifier, at place: ApplicationOwnership) -> [RowChange] {
         var record = records[app] ?? ApplicationRecord(app: app, user: place.user, role: place.role)
         // The schema is in the directory, which goes with the former user.
         if record.user != place.user { record.schema = nil }

@@ -18,7 +18,7 @@ struct LocalSides {
 
     /// - Parameter installed: the side that an installed app is on.
     init(
-        _ options: LocalEndpoint.Options, relay: Relay, owners: [ApplicationIdentifier: ApplicationPlace],
+        _ options: LocalEndpoint.Options, relay: Relay, owners: [ApplicationIdentifier: ApplicationOwnership],
         installed: @escaping (ApplicationIdentifier) -> DeviceRole?, log: @escaping LogHandler
     ) {
         role = options.role

@@ -271,7 +271,7 @@ package final class Node {
     private func connect(_ endpoint: LocalEndpoint, _ role: DeviceRole) {
         var outlets = LocalEndpoint.Outlets(
             store: { [weak self] app, user in
-                await self?.store(app, at: ApplicationPlace(user: user, role: role)) ?? false
+                await self?.store(app, at: ApplicationOwnership(user: user, role: role)) ?? false
             },
             directory: { [weak configuration] in configuration?.directory(of: $0) },
             connected: { [weak self, loop, starter] application in
@@ -512,7 +512,7 @@ package final class Node {
 
     // MARK: host apps
 
-    private func store(_ app: ApplicationIdentifier, at place: ApplicationPlace) async -> Bool {
+    private func store(_ app: ApplicationIdentifier, at place: ApplicationOwnership) async -> Bool {
         do throws(StoreError) {
             try await installed.commit { next in (next.install(app, at: place), {}) }
             return true
