@@ -93,7 +93,7 @@ package enum FormToken {
 
     /// The token of the form that is sent to a route.
     package static func make(for route: ConsoleRoute, cookie: String) -> String {
-        Hexadecimal.encode(SHA256.digest(Array("tandem-console form\u{0}\(cookie)\u{0}\(route.path)".utf8)))
+        BrowserCode.make("form", for: route, cookie: cookie)
     }
 
     /// The field with the token.
@@ -103,6 +103,21 @@ package enum FormToken {
 
     /// Whether a form has the right token.
     package static func isValid(_ fields: FormFields, for route: ConsoleRoute, cookie: String) -> Bool {
-        isEqualInConstantTime(Array((fields[Self.field] ?? "").utf8), Array(make(for: route, cookie: cookie).utf8))
+        BrowserCode.isEqual(fields[Self.field] ?? "", make(for: route, cookie: cookie))
+    }
+}
+
+/// Code by which this console knows again what it made for one browser and one page: no other site knows the cookie.
+enum BrowserCode {
+    /// - Parameter words: what the code stands for, beside the page.
+    static func make(
+        _ purpose: String, for route: ConsoleRoute, cookie: String, _ words: [String] = []
+    ) -> String {
+        let parts = ["tandem-console \(purpose)", cookie, route.path] + words
+        return Hexadecimal.encode(SHA256.digest(Array(parts.joined(separator: "\u{0}").utf8)))
+    }
+
+    static func isEqual(_ one: String, _ other: String) -> Bool {
+        isEqualInConstantTime(Array(one.utf8), Array(other.utf8))
     }
 }

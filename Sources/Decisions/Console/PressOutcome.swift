@@ -1,8 +1,6 @@
 // Outcome of a press of an app's button, for the page that is shown after it. The answer to the press leads the browser
 // to that page by its address: a page that answers the form itself would press again when it is loaded again.
 
-import TandemBase
-import TandemCrypto
 import TandemOperations
 import TandemPropertyList
 import TandemWire
@@ -49,7 +47,7 @@ struct PressOutcome {
     init?(_ query: FormFields, for route: ConsoleRoute, cookie: String) {
         for word in [Self.done, Self.refused] {
             guard let text = query[word], let code = query[Self.code],
-                isEqualInConstantTime(Array(code.utf8), Array(Self.code(word, text, route, cookie).utf8))
+                BrowserCode.isEqual(code, Self.code(word, text, route, cookie))
             else { continue }
             (isDone, self.text) = (word == Self.done, text)
             return
@@ -58,7 +56,6 @@ struct PressOutcome {
     }
 
     private static func code(_ word: String, _ text: String, _ route: ConsoleRoute, _ cookie: String) -> String {
-        let parts = ["tandem-console press", cookie, route.path, word, text]
-        return Hexadecimal.encode(SHA256.digest(Array(parts.joined(separator: "\u{0}").utf8)))
+        BrowserCode.make("press", for: route, cookie: cookie, [word, text])
     }
 }
