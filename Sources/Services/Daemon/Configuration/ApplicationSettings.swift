@@ -49,7 +49,7 @@ final class ApplicationSettings {
     /// For what must not wait behind people's edits: signed configurations, and the end of a pairing.
     private let judge: FileWorker
     private var underWay: [SettingsPayer: Int] = [:]
-    private let documents = ReadDocuments()
+    private let documents = SchemaDocumentCache()
     /// One payer's costly schema stands before one job of each other payer, and no more.
     private var turns = JobTurns<SettingsPayer, () -> Void>(limit: 1)
     private var waiters: [(app: ApplicationIdentifier, payer: SettingsPayer, changed: Expectation<Bool>)] = []

@@ -9,7 +9,7 @@ import TandemPropertyList
 import TandemSettings
 
 /// The documents that were read last, so that a question about an app's settings compiles none again; any thread.
-final class ReadDocuments: Sendable {
+final class SchemaDocumentCache: Sendable {
     private let state = Mutex((exact: SchemaCache(), open: SchemaCache(), compiled: 0))
 
     var compiled: Int { state.withLock(\.compiled) }
@@ -44,7 +44,7 @@ struct SettingsFolder: Sendable {
     let owner: UInt32
     /// SHA-256 of the schema that the app has sent.
     let schema: [UInt8]?
-    let documents: ReadDocuments
+    let documents: SchemaDocumentCache
 
     /// The directory, which a registration makes.
     private func directory() throws(FileError) -> OwnedDirectory { try OwnedDirectory(existing: path, owner: owner) }
