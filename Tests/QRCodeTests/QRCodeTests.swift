@@ -26,13 +26,13 @@ import Testing
     @Test func contentAtTheLimitFitsAndOneByteMoreIsRefused() throws {
         let limit = QRCode.capacity
         #expect(try QRCode([UInt8](repeating: 0xFF, count: limit)).width == 177)
-        #expect(throws: CodeError.tooLong(count: limit + 1, limit: limit)) {
+        #expect(throws: QRCodeError.tooLong(count: limit + 1, limit: limit)) {
             try QRCode([UInt8](repeating: 0xFF, count: limit + 1))
         }
     }
 
     @Test func emptyContentIsRefused() {
-        #expect(throws: CodeError.empty) { try QRCode("") }
+        #expect(throws: QRCodeError.empty) { try QRCode("") }
     }
 
     @Test func theThreeFindersAreInPlace() throws {

@@ -18,7 +18,7 @@ package struct QRCode: Sendable, Equatable {
     private let modules: [Bool]
 
     /// The smallest code that holds these bytes.
-    package init(_ bytes: [UInt8]) throws(CodeError) {
+    package init(_ bytes: [UInt8]) throws(QRCodeError) {
         guard !bytes.isEmpty else { throw .empty }
         guard bytes.count <= Self.capacity, let count = Int32(exactly: bytes.count) else {
             throw .tooLong(count: bytes.count, limit: Self.capacity)
@@ -32,7 +32,7 @@ package struct QRCode: Sendable, Equatable {
     }
 
     /// The code of a text's UTF-8 bytes.
-    package init(_ text: String) throws(CodeError) { try self.init(Array(text.utf8)) }
+    package init(_ text: String) throws(QRCodeError) { try self.init(Array(text.utf8)) }
 
     /// Whether the module is dark; everything outside the square is light.
     package func isDark(column: Int, row: Int) -> Bool {
@@ -68,14 +68,14 @@ extension QRCode {
 }
 
 /// A content that could not become a code.
-package enum CodeError: Error, Sendable, Equatable {
+package enum QRCodeError: Error, Sendable, Equatable {
     /// The content has `count` bytes; the largest code holds `limit`.
     case tooLong(count: Int, limit: Int)
     case empty
     case outOfMemory
 }
 
-extension CodeError: CustomStringConvertible {
+extension QRCodeError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .tooLong(let count, let limit):
