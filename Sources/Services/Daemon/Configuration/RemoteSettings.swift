@@ -42,7 +42,8 @@ final class RemoteSettings {
 
     /// A request by the places that it takes on a link.
     private struct RequestKind {
-        enum Sort {
+        /// Requests of one group are counted together (LIM-118).
+        enum Group {
             case prompt
             /// Waits for a change.
             case waiting
@@ -51,11 +52,11 @@ final class RemoteSettings {
         }
 
         let app: ApplicationIdentifier
-        let sort: Sort
+        let group: Group
 
         init(_ app: ApplicationIdentifier, _ command: ControlName?, _ body: PropertyListDictionary) {
             self.app = app
-            sort =
+            group =
                 switch command {
                 case .settingsPress, .settingsPage: .question
                 default: body["wait"] == nil ? .prompt : .waiting
@@ -65,8 +66,8 @@ final class RemoteSettings {
         /// Whether there may be this one beside others (LIM-118). Of prompt ones there is one about each app, so that
         /// an app that keeps its own waiting keeps no other.
         func hasRoom(beside open: some Sequence<RequestKind>) -> Bool {
-            let alike = open.filter { $0.sort == sort }
-            return alike.count < 4 && (sort != .prompt || !alike.contains { $0.app == app })
+            let alike = open.filter { $0.group == group }
+            return alike.count < 4 && (group != .prompt || !alike.contains { $0.app == app })
         }
     }
 
@@ -196,7 +197,7 @@ final class RemoteSettings {
             throw ControlFailure(.unreachable, "the device has no link now, or does not know requests about settings")
         }
         let kind = RequestKind(app, command, body)
-        guard kind.sort != .question || link.scope.hasPages else {
+        guard kind.group != .question || link.scope.hasPages else {
             throw ControlFailure(.notHere, "the app runs on another device, whose daemon does not ask it for others")
         }
         guard kind.hasRoom(beside: link.questions.map(\.kind)) else {
