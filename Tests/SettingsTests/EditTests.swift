@@ -291,7 +291,7 @@ import Testing
         #expect(edits.fit(counterpart, since: before) && edits["colour"]?.author == counterpart)
     }
 
-    @Test("SCH-20, LIM-103: three primaries have edits at a time, and what one has already may grow less")
+    @Test("SCH-20, LIM-103: three primaries have edits at a time, and one that has too many bytes may only shrink")
     func primaries() throws {
         var edits = SettingEdits(["v": 1, "values": ["a": 1, "b": 2, "c": 3], "by": [:]]) ?? SettingEdits()
         let names = ["name", "colour", "volume", "logging"]

@@ -227,7 +227,7 @@ final class ApplicationSettings {
             // An asker must not get around the checks by asking too much, or by values that the app fails to answer.
             switch error {
             case .busy: throw .busy
-            case .wrongAnswer: throw .unanswered
+            case .wrongAnswer: throw .wrongAnswer
             case .noAnswer: isUnchecked = true
             case .notRunning, .notAsked: break
             }
@@ -426,7 +426,7 @@ final class ApplicationSettings {
         } catch {
             switch error {
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
-            case .refused, .unfit, .unanswered, .tooLarge, .busy, .file, .notStored, .notAllowed: break
+            case .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .notStored, .notAllowed: break
             }
             throw error
         }

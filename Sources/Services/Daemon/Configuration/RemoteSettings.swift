@@ -461,7 +461,7 @@ extension ControlFailure {
             var checks: PropertyListDictionary = [:]
             for refusal in refusals { checks[refusal.key] = .dictionary(refusal.dictionary) }
             facts[SettingsOutcome.checks] = .dictionary(checks)
-        case .unanswered: self.init(.noAnswer, text)
+        case .wrongAnswer: self.init(.noAnswer, text)
         case .document, .otherSchema, .file, .notStored: self.init(.store, text)
         case .tooLarge, .busy: self.init(.full, text)
         }

@@ -41,7 +41,7 @@ enum SettingsFailure: Error {
     /// The app's own checks do not take them.
     case unfit([PageRefusal])
     /// The app runs, and its answer about its own checks is none.
-    case unanswered
+    case wrongAnswer
     /// The edits of the person would not have their room.
     case tooLarge
     /// The asker has as many changes under way as one may have.
@@ -62,7 +62,7 @@ extension SettingsFailure: CustomStringConvertible {
         case .document(let error): "the app's schema: \(error)"
         case .refused(let error): error.description
         case .unfit(let refusals): refusals.prefix(8).map { "\($0.key): \($0.text)" }.joined(separator: "; ")
-        case .unanswered: "the app's answer to its own checks of these values is none; nothing was stored"
+        case .wrongAnswer: "the app's answer to its own checks of these values is none; nothing was stored"
         case .tooLarge:
             "one person's edits of an app have \(SettingEdits.userRoom) bytes, those of a primary "
                 + "\(SettingEdits.primaryRoom), of \(SettingEdits.primaryLimit) primaries"
