@@ -98,6 +98,10 @@ package enum PageQuestion: Sendable, Equatable {
         }
     }
 
+    /// Refusals of an answer that did not fit, and bytes of a text of it: with the longest keys they take less than
+    /// half its room (LIM-129).
+    private static let (shortenedRefusals, shortenedText) = (48, 200)
+
     private static func refusals(in results: PropertyListDictionary) -> PropertyListDictionary {
         let refusals = results.compactMapValues { _, form in
             switch form.dictionaryValue.flatMap({ PageValidation($0) }) {
@@ -109,10 +113,13 @@ package enum PageQuestion: Sendable, Equatable {
             case .ok, nil: nil
             }
         }
-        return PropertyListDictionary(uniqueKeysWithValues: refusals.prefix(48).map { ($0.key, $0.value) })
+        return PropertyListDictionary(
+            uniqueKeysWithValues: refusals.prefix(shortenedRefusals).map { ($0.key, $0.value) })
     }
 
-    private static func cut(_ text: String) -> String { String(decoding: text.utf8.prefix(200), as: UTF8.self) }
+    private static func cut(_ text: String) -> String {
+        String(decoding: text.utf8.prefix(shortenedText), as: UTF8.self)
+    }
 
     /// The answer in the bytes of a reply; nil if they are too many, or none. A reply that refers to its parts again
     /// and again is none either: it would make megabytes of a frame.
