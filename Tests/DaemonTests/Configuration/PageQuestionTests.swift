@@ -194,6 +194,21 @@ import Testing
         #expect(app.questions.count == 2)
     }
 
+    @Test("CTL-2: an edit whose app becomes another user's while it is asked is not-allowed, and is not stored")
+    func reassigned() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        let edit = nodes.request(
+            "settings-set", body(["values": ["volume": 9]]), user: Linux.user, isPrivileged: false)
+        var answer: ControlAnswer?
+        nodes.secondary.respond(to: edit) { answer = $0 }
+        nodes.run(until: { !app.questions.isEmpty })
+        let other = PropertyListValue.integer(Int64(Linux.user) + 1)
+        #expect(ask("app-assign", ["uid": other, "yes": true]).code == 0)
+        nodes.run(until: { answer != nil })
+        #expect(answer?.name == "not-allowed")
+    }
+
     // MARK: hostile apps
 
     @Test("LIM-129, THR-137: an app that never answers costs its asker five seconds, and an edit is made without it")

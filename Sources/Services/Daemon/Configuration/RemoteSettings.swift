@@ -442,11 +442,15 @@ struct SettingsChange {
 extension ControlFailure {
     /// The failure of a paired device's request.
     fileprivate init(remote failure: SettingsFailure) {
-        if case .file = failure {
+        switch failure {
+        case .file:
             // Its text has paths of this device.
             self.init(.store, "the device cannot read or write the app's settings")
-        } else {
-            self.init(failure)
+        case .notAllowed:
+            // The app has left the secondary's side meanwhile: the same answer as for an app that was never there
+            // (SES-83). An end of the pairing ends the link, and with it the answer.
+            self.init(.notFound, SettingsFailure.noSchema.description)
+        default: self.init(failure)
         }
     }
 
@@ -454,7 +458,8 @@ extension ControlFailure {
     init(_ failure: SettingsFailure) {
         let text = failure.description
         switch failure {
-        case .noSchema, .notAllowed: self.init(.notFound, text)
+        case .noSchema: self.init(.notFound, text)
+        case .notAllowed: self.init(.notAllowed, text)
         case .refused: self.init(.schema, text)
         case .unfit(let refusals):
             self.init(.refused, text)

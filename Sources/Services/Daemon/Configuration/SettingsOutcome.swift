@@ -30,7 +30,7 @@ struct SettingsOutcome {
 enum SettingsFailure: Error {
     /// The app has sent no schema.
     case noSchema
-    /// The asker may not edit any more: the pairing has ended, or the app is another user's.
+    /// The asker may not edit any more: the app is another user's (CTL-2), or the pairing has ended.
     case notAllowed
     /// The file is not what the app has sent.
     case otherSchema
@@ -57,7 +57,7 @@ extension SettingsFailure: CustomStringConvertible {
         case .otherSchema:
             "the app's schema was changed in its directory; the app sends it again when it registers the next time"
         case .notStored: "the daemon's store takes nothing now"
-        case .notAllowed: "the pairing has ended, or the app has another user; nothing was changed"
+        case .notAllowed: "the app has another user now; nothing was changed"
         case .noSchema: "the app has sent no schema; an app does when it registers with its configuration installed"
         case .document(let error): "the app's schema: \(error)"
         case .refused(let error): error.description
