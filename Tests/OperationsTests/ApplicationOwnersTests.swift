@@ -51,7 +51,7 @@ struct ApplicationOwnersTests {
     }
 
     @Test func `SES-75: an app that a user borrows stays nobody's, and counts until the last connection has ended`() {
-        var owners = ApplicationOwners(privileged: [])
+        var owners = ApplicationOwners(operators: [])
         #expect(owners.borrow(lamp, by: 1000) == nil)
         let limit = owners.limit(of: 1001)
         #expect(owners.borrow(lamp, by: 1000) == nil && owners[lamp] == nil)
@@ -76,7 +76,7 @@ struct ApplicationOwnersTests {
     }
 
     @Test func `SES-6: a device has room for so many apps and refuses the next`() throws {
-        var owners = ApplicationOwners(privileged: [1000])
+        var owners = ApplicationOwners(operators: [1000])
         for number in 0..<Limits.applications {
             #expect(owners.claim(try ApplicationIdentifier("org.example.a\(number)"), by: 1000, on: .primary) == .new)
         }
@@ -84,7 +84,7 @@ struct ApplicationOwnersTests {
     }
 
     @Test func `LIM-11: a user other than the daemon's gets half of the identifiers, and others theirs`() throws {
-        var owners = ApplicationOwners(privileged: [0, 1000])
+        var owners = ApplicationOwners(operators: [0, 1000])
         func claims(of user: UInt32) throws -> Int {
             var count = 0
             while owners.claim(try ApplicationIdentifier("org.example.u\(user).a\(count)"), by: user, on: .primary)

@@ -35,21 +35,32 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     }
 
     private var places: [ApplicationIdentifier: ApplicationOwnership]
+    private let operators: Set<UInt32>
     private var identifiers: SharedResource<UInt32>
     /// The connections of each borrower; one identifier is charged for all of them.
     private var borrowers: [Borrower: Int] = [:]
 
     /// - Parameters:
     ///   - places: the stored owners and sides.
-    ///   - privileged: users whose apps may take all identifiers that are left.
-    package init(_ places: [ApplicationIdentifier: ApplicationOwnership] = [:], privileged: Set<UInt32> = []) {
+    ///   - operators: the daemon's own user and root, whose apps may take all identifiers that are left.
+    package init(_ places: [ApplicationIdentifier: ApplicationOwnership] = [:], operators: Set<UInt32> = []) {
         self.places = places
-        identifiers = SharedResource(total: Limits.applications, privileged: privileged)
+        self.operators = operators
+        identifiers = SharedResource(total: Limits.applications, privileged: operators)
         for place in places.values { identifiers.record(1, of: place.user) }
     }
 
     /// The owner and the side of an app.
     package subscript(app: ApplicationIdentifier) -> ApplicationOwnership? { places[app] }
+
+    /// Whether a user may use all control commands (CTL-2).
+    package func isOperator(_ user: UInt32) -> Bool { operators.contains(user) }
+
+    /// Whether an admitted user may use the queues of the app (SES-75): they are the owner's, and the operator's while
+    /// nobody owns the app.
+    package func mayUseQueues(of app: ApplicationIdentifier, by user: UInt32) -> Bool {
+        places[app] != nil || isOperator(user)
+    }
 
     /// Why a user may not use an app on a side; nil if nothing is against it. The owner is judged first: no other user
     /// learns the side.

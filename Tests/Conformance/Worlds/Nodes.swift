@@ -27,10 +27,8 @@ extension NodeKeeper {
     /// Asks a daemon as its operator does.
     func ask(_ node: Node, _ command: String, _ body: PropertyListDictionary = [:]) throws -> PropertyListDictionary {
         var answer: ControlAnswer?
-        let caller = PeerCredentials(user: Linux.user, process: 1)
-        node.respond(to: ControlRequest(command: command, body: body, caller: caller, isPrivileged: true)) {
-            answer = $0
-        }
+        let caller = Caller(Linux.user, isOperator: true)
+        node.respond(to: ControlRequest(command: command, body: body, caller: caller)) { answer = $0 }
         _ = wait(within: .seconds(60)) { answer != nil }
         guard let answer, answer.code == 0 else { throw Violation("a daemon refuses \(command): \(answer as Any)") }
         return answer.body

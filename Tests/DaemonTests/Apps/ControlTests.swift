@@ -39,7 +39,7 @@ private final class Responder: ControlResponder {
         let client = try device.greet(user: user)
         let id = try ask(client, "pair", ["seconds": 60])
         let request = try #require(responder.requests.first)
-        #expect(request.command == "pair" && request.isPrivileged)
+        #expect(request.command == "pair" && request.caller.isOperator)
         #expect(try request.fields.unsigned("seconds") == 60)
         #expect(client.received(.result).isEmpty)
         responder.completions[0](.done(["link": "tandem:join/1"]))
@@ -61,7 +61,7 @@ private final class Responder: ControlResponder {
     @Test func `CTL-2: a request carries its user, and whether that is the daemon's or root`() throws {
         let client = try device.greet(user: 1001)
         _ = try ask(client, "status")
-        #expect(responder.requests.map(\.isPrivileged) == [false])
+        #expect(responder.requests.map(\.caller.isOperator) == [false])
         #expect(responder.requests.first?.caller.user == 1001)
         #expect(!client.isClosed)
     }

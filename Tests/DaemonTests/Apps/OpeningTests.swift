@@ -79,7 +79,7 @@ import Testing
 
     @Test func `SES-6: the operator may give an app to a user before anyone registers it`() throws {
         let app = try ApplicationIdentifier("com.example.app")
-        simulation.simulator.primary.assign(app, to: ApplicationOwnership(user: 1001, role: .primary))
+        simulation.simulator.primary.registrations.assign(app, to: ApplicationOwnership(user: 1001, role: .primary))
         let first = try simulation.greet(.primary)
         try first.register(app)
         simulation.scheduler.run()

@@ -26,7 +26,8 @@ import Testing
         #expect(client.received(.registered).isEmpty && device.stored.count == 1)
         device.finishStoring(true)
         #expect(client.received(.registered).count == 1)
-        #expect(device.endpoint.owner(of: try ApplicationIdentifier("com.example.app")) == Simulation.user)
+        #expect(
+            device.endpoint.registrations.owner(of: try ApplicationIdentifier("com.example.app")) == Simulation.user)
     }
 
     @Test func `SES-6: of two users that register at once the first counts, and the same user's second waits`() throws {

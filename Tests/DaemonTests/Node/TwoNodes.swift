@@ -150,9 +150,7 @@ final class TwoNodes {
     func request(
         _ command: String, _ body: PropertyListDictionary = [:], user: UInt32 = Linux.user, isPrivileged: Bool = true
     ) -> ControlRequest {
-        ControlRequest(
-            command: command, body: body, caller: PeerCredentials(user: user, process: 1),
-            isPrivileged: isPrivileged)
+        ControlRequest(command: command, body: body, caller: Caller(user, isOperator: isPrivileged))
     }
 
     func status(of node: Node) throws -> PropertyListDictionary {

@@ -95,8 +95,8 @@ enum OfflineJoin {
         let loop = try EventLoop()
         let log = LogSink(lending: STDERR_FILENO, threshold: .error)
         let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log.handler)
-        let caller = PeerCredentials(user: geteuid(), process: getpid())
-        let request = ControlRequest(command: ControlName.join.rawValue, body: body, caller: caller, isPrivileged: true)
+        let caller = Caller(geteuid(), isOperator: true)
+        let request = ControlRequest(command: ControlName.join.rawValue, body: body, caller: caller)
         var answer: ControlAnswer?
         node.respond(to: request) { result in
             answer = result

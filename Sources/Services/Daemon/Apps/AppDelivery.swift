@@ -76,7 +76,7 @@ package final class AppDelivery {
     func entered(
         _ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool, _ channels: Set<Channel>
     ) {
-        if channels.contains(.context), endpoint.mayUseQueues(connection, of: app) {
+        if channels.contains(.context), endpoint.registrations.mayUseQueues(of: app, by: connection.credentials.user) {
             queries.sendContexts(of: app, to: connection)
         }
         guard receives, !channels.isEmpty else { return }
@@ -161,7 +161,7 @@ package final class AppDelivery {
     private func obstacle(to frame: SubmitFrame, _ connection: HostAppConnection) -> SessionError? {
         let queue = frame.item.queue
         let seen = endpoint.relay.reachability(of: queue.app, pairing: queue.pairing, on: endpoint.side)
-        let isOwned = endpoint.owner(of: queue.app) != nil
+        let isOwned = endpoint.registrations.owner(of: queue.app) != nil
         // Without an owner here, an item for an app that is not known there either would be left behind (SES-75).
         let isForNobody =
             !isOwned && !endpoint.relay.isInstalled(queue.app, at: queue.pairing, of: endpoint.side)
@@ -175,7 +175,9 @@ package final class AppDelivery {
             bodyLimit: queue.channel.properties.bodyLimit ?? 0,
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
-        guard isOwned || endpoint.mayUseQueues(connection, of: queue.app) else { return .nobodysQueue }
+        guard endpoint.registrations.mayUseQueues(of: queue.app, by: connection.credentials.user) else {
+            return .nobodysQueue
+        }
         // An accepted item continues (CTL-14), also if its app has missed the acceptance.
         return delivery.submissions.isDraining && !delivery.submissions.hasAccepted(frame.item.id, in: queue)
             ? .draining : nil

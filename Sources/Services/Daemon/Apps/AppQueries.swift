@@ -42,8 +42,10 @@ final class AppQueries {
         else { return refuse(query, .deviceNotPaired, .notPaired, connection) }
         if case .apply(let envelope)? = try? query.question() { return apply(envelope, query, connection) }
         // An app may neither read nor cancel what an operator sends, not even to its counterpart.
-        let isOperators = query.channel?.isForApps == false || !endpoint.mayUseQueues(connection, of: query.app)
-        if isOperators {
+        let isForApps =
+            query.channel?.isForApps != false
+            && endpoint.registrations.mayUseQueues(of: query.app, by: connection.credentials.user)
+        guard isForApps else {
             return refuse(query, .invalidParameter, .channel, connection)
         }
         do throws(AnswerName) {
@@ -172,7 +174,8 @@ final class AppQueries {
     /// Judges a configuration that an app hands over, as `apply` of an operator does: it has no other authority.
     private func apply(_ envelope: [UInt8], _ query: QueryFrame, _ connection: HostAppConnection) {
         let number = connection.number
-        guard endpoint.owner(of: query.app) == connection.credentials.user, let apply = endpoint.applying else {
+        guard endpoint.registrations.owner(of: query.app) == connection.credentials.user, let apply = endpoint.applying
+        else {
             return refuse(query, .invalidParameter, .unknownCommand, connection)
         }
         guard applying.insert(number).inserted else {

@@ -1,12 +1,12 @@
 // Registrations of one device's apps: owner and side of each, the claims that are being stored, and the operator's
 // changes that registrations wait for. The local sockets of both sides share them, so that no app is on two sides.
 
-import TandemBase
-import TandemOperations
+package import TandemBase
+package import TandemOperations
 import TandemWire
 
 /// The registrations of one device; confined to its loop.
-final class ApplicationRegistrations {
+package final class ApplicationRegistrations {
     /// The end of a claim.
     enum Claim {
         /// The app was the user's on this side already.
@@ -23,15 +23,25 @@ final class ApplicationRegistrations {
     /// Apps that the operator removes or assigns, and the registrations that wait for that.
     private var changing: [ApplicationIdentifier: [UnsafeContinuation<Void, Never>]] = [:]
 
-    init(_ places: [ApplicationIdentifier: ApplicationOwnership], privileged: Set<UInt32>) {
-        owners = ApplicationOwners(places, privileged: privileged)
+    /// - Parameters:
+    ///   - places: the users and sides of the apps that were registered before.
+    ///   - operators: the daemon's own user and root.
+    init(_ places: [ApplicationIdentifier: ApplicationOwnership] = [:], operators: Set<UInt32>) {
+        owners = ApplicationOwners(places, operators: operators)
     }
 
     /// The owner and the side of an app; nil if nobody owns it.
-    subscript(app: ApplicationIdentifier) -> ApplicationOwnership? { owners[app] }
+    package subscript(app: ApplicationIdentifier) -> ApplicationOwnership? { owners[app] }
+
+    /// The user that an app belongs to.
+    package func owner(of app: ApplicationIdentifier) -> UInt32? { owners[app]?.user }
 
     /// Whether no claim and no change of the app is under way.
     func isSettled(_ app: ApplicationIdentifier) -> Bool { storing[app] == nil && changing[app] == nil }
+
+    func caller(_ user: UInt32) -> Caller { Caller(user, isOperator: owners.isOperator(user)) }
+
+    func mayUseQueues(of app: ApplicationIdentifier, by user: UInt32) -> Bool { owners.mayUseQueues(of: app, by: user) }
 
     func refusal(of app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole) -> RefusalName? {
         owners.refusal(of: app, to: user, on: role)
@@ -70,7 +80,7 @@ final class ApplicationRegistrations {
 
     // MARK: the operator's changes
 
-    func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) { owners.assign(app, to: place) }
+    package func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) { owners.assign(app, to: place) }
 
     func withdraw(_ app: ApplicationIdentifier) { owners.withdraw(app) }
 

@@ -2,22 +2,18 @@
 // caller; the responder judges the caller and carries the request out.
 
 package import TandemPropertyList
-package import TandemReactor
 package import TandemWire
 
 /// One control request.
 package struct ControlRequest: Sendable {
     package let command: String
     package let fields: BodyFields
-    package let caller: PeerCredentials
-    /// The caller is the daemon's own user or root (CTL-2).
-    package let isPrivileged: Bool
+    package let caller: Caller
 
-    package init(command: String, body: PropertyListDictionary, caller: PeerCredentials, isPrivileged: Bool) {
+    package init(command: String, body: PropertyListDictionary, caller: Caller) {
         self.command = command
         fields = BodyFields(body)
         self.caller = caller
-        self.isPrivileged = isPrivileged
     }
 }
 

@@ -259,7 +259,7 @@ final class HostAppConnection {
         let app = application.app
         let registration = application.registration
         // A connection that only sends does not speak for the app, and installs none that nobody owns.
-        if endpoint.owner(of: app) != nil {
+        if endpoint.registrations.owner(of: app) != nil {
             endpoint.relay.install(
                 app, on: endpoint.side, identifier: registration.identifier,
                 features: registration.receives ? registration.features : nil)
@@ -303,7 +303,6 @@ final class HostAppConnection {
         guard !open.identifiers.contains(id) else {
             return refuse(.unexpected, "a control request with this identifier is open")
         }
-        let isPrivileged = endpoint.options.privilegedUsers.contains(credentials.user)
         guard open.identifiers.count < Self.openControlLimit else {
             let text = "\(Self.openControlLimit) requests are open on this connection"
             return answer(id, command, .failed(ControlFailure(.full, text)))
@@ -311,7 +310,8 @@ final class HostAppConnection {
         guard let body = frame.body else {
             return answer(id, command, .failed(ControlFailure(.badRequest, "'body' is not a property list")))
         }
-        let request = ControlRequest(command: command, body: body, caller: credentials, isPrivileged: isPrivileged)
+        let caller = endpoint.registrations.caller(credentials.user)
+        let request = ControlRequest(command: command, body: body, caller: caller)
         ask(request, id, open)
     }
 

@@ -3,7 +3,7 @@
 // decides nothing about pairings.
 
 package import TandemBase
-package import TandemOperations
+import TandemOperations
 package import TandemReactor
 package import TandemSession
 package import TandemTransport
@@ -51,7 +51,7 @@ package final class LocalEndpoint {
         }
 
         /// Root and the daemon's user: they may use control commands, and get all that other users leave.
-        var privilegedUsers: Set<UInt32> { [0, daemonUser] }
+        var operators: Set<UInt32> { [0, daemonUser] }
     }
 
     /// The device around the endpoint.
@@ -104,7 +104,7 @@ package final class LocalEndpoint {
     let pendingOffers: PendingOffers
     let accounts: LocalAccounts
     let places: LocalPlaces
-    private let registrations: ApplicationRegistrations
+    package let registrations: ApplicationRegistrations
     /// The socket of the device's other side; it shares owners and places with this one.
     private weak var partner: LocalEndpoint?
     private var outlets: Outlets?
@@ -117,11 +117,11 @@ package final class LocalEndpoint {
 
     /// - Parameters:
     ///   - side: the relay's side that the socket serves; by default that of the role.
-    ///   - owners: the users and sides of the apps that were registered before.
+    ///   - registrations: those of the device; by default there are none yet.
     ///   - sibling: an endpoint of the same process, which has the users' accounts already.
     package init(
         options: Options, relay: Relay, side: RoleContext? = nil,
-        owners: [ApplicationIdentifier: ApplicationOwnership] = [:], sibling: LocalEndpoint? = nil,
+        registrations: ApplicationRegistrations? = nil, sibling: LocalEndpoint? = nil,
         log: @escaping LogHandler = { _ in }
     ) {
         self.options = options
@@ -131,8 +131,8 @@ package final class LocalEndpoint {
         scheduler = relay.scheduler
         pendingOffers = PendingOffers(scheduler: relay.scheduler)
         accounts = sibling?.accounts ?? LocalAccounts(scheduler: relay.scheduler, log: log)
-        registrations = ApplicationRegistrations(owners, privileged: options.privilegedUsers)
-        places = LocalPlaces(connections: options.connectionLimit, privileged: options.privilegedUsers)
+        self.registrations = registrations ?? ApplicationRegistrations(operators: options.operators)
+        places = LocalPlaces(connections: options.connectionLimit, privileged: options.operators)
     }
 
     /// The endpoint of the other side of a device (SES-83): an app is on one of the two, and a user's share is that of
@@ -229,15 +229,6 @@ package final class LocalEndpoint {
 
     // MARK: registration
 
-    /// The user that an app belongs to.
-    package func owner(of app: ApplicationIdentifier) -> UInt32? { registrations[app]?.user }
-
-    /// Whether a connection may use the queues of its app (SES-75): they are the owner's, and the operator's while
-    /// nobody owns the app.
-    func mayUseQueues(_ connection: HostAppConnection, of app: ApplicationIdentifier) -> Bool {
-        registrations[app] != nil || options.privilegedUsers.contains(connection.credentials.user)
-    }
-
     /// Whether an app is installed on the other side of the device (SES-83).
     func isElsewhere(_ app: ApplicationIdentifier) -> Bool {
         registrations[app]?.role.map { $0 != options.role } ?? false
@@ -245,14 +236,8 @@ package final class LocalEndpoint {
 
     // MARK: the operator's changes
 
-    /// The operator has assigned an app (SES-74): the connections of other users, and of its other side, end.
-    package func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) {
-        registrations.assign(app, to: place)
-        endOtherConnections(of: app)
-    }
-
     /// Ends the connections, on both sides, that the app's owner and side do not admit.
-    private func endOtherConnections(of app: ApplicationIdentifier) {
+    func endOtherConnections(of app: ApplicationIdentifier) {
         for endpoint in [self, partner].compactMap(\.self) {
             for connection in endpoint.connections(of: app) {
                 guard let refusal = endpoint.refusal(of: app, to: connection.credentials.user) else { continue }
@@ -261,25 +246,13 @@ package final class LocalEndpoint {
         }
     }
 
-    /// Registrations of the app wait from now on, until ``endChange(of:)``; false if they do already.
-    package func beginChange(of app: ApplicationIdentifier) -> Bool { registrations.beginChange(of: app) }
-
-    /// Returns when no change of the app is under way.
-    package func waitForChange(of app: ApplicationIdentifier) async { await registrations.waitForChange(of: app) }
-
-    /// The operator has removed an app (SES-73): it has no owner, and its connections end.
+    /// The operator has removed an app (SES-73): its connections on this side end.
     package func remove(_ app: ApplicationIdentifier) {
-        registrations.withdraw(app)
-        for endpoint in [self, partner].compactMap(\.self) {
-            for connection in endpoint.connections(of: app) {
-                connection.refuse(.appRemoved, "the operator has removed \(app) from this device")
-            }
-            relay.uninstall(app, on: endpoint.side)
+        for connection in connections(of: app) {
+            connection.refuse(.appRemoved, "the operator has removed \(app) from this device")
         }
+        relay.uninstall(app, on: side)
     }
-
-    /// Nothing of the former app or owner is left; the app may register.
-    package func endChange(of app: ApplicationIdentifier) { registrations.endChange(of: app) }
 
     // MARK: admission
 
@@ -349,7 +322,7 @@ package final class LocalEndpoint {
     /// claims at once the first counts. A connection that only sends claims nothing (SES-75).
     /// - Returns: nil once the app is this user's for good, or borrowed.
     func claim(_ app: ApplicationIdentifier, for connection: HostAppConnection, receives: Bool) async -> Refusal? {
-        await waitForChange(of: app)
+        await registrations.waitForChange(of: app)
         if !receives, registrations[app] == nil { return borrow(app, for: connection) }
         let user = connection.credentials.user
         switch await registrations.claim(app, by: user, on: options.role, storing: outlets?.store) {
@@ -390,7 +363,9 @@ package final class LocalEndpoint {
     }
 
     /// The app's own directory; one that nobody owns has none.
-    func directory(of app: ApplicationIdentifier) -> String? { owner(of: app) == nil ? nil : outlets?.directory(app) }
+    func directory(of app: ApplicationIdentifier) -> String? {
+        registrations[app] == nil ? nil : outlets?.directory(app)
+    }
 
     /// A connection has got `registered`.
     func entered(_ application: ConnectedApplication) {

@@ -63,7 +63,7 @@ final class ApplicationService {
     func start() {
         installed.perform(room: .reserve, { ($0.writeSides(), {}) }, failure: { [log] in log(.notStored($0)) })
         for (app, remainder) in installed.state.leaving {
-            guard local.any.beginChange(of: app) else { continue }
+            guard local.registrations.beginChange(of: app) else { continue }
             scheduler.start { [self] in
                 if remainder == .all { await clear(app) }
                 await removeDirectory(of: app)
@@ -101,17 +101,17 @@ final class ApplicationService {
         await installed.hold()
         guard let contents = contents(of: app) else {
             installed.release()
-            local.any.endChange(of: app)
+            local.registrations.endChange(of: app)
             return nil
         }
         var next = installed.state
         let rows = next.remove(app)
         do throws(StoreError) { try await configuration.remove(app, with: rows) } catch {
             installed.release()
-            local.any.endChange(of: app)
+            local.registrations.endChange(of: app)
             throw error
         }
-        installed.release(next) { local.any.remove(app) }
+        installed.release(next) { local.remove(app) }
         log(LogEvent(.info, "app removed", .text("app", "\(app)")))
         await clear(app)
         scheduler.start { [self] in await removeDirectory(of: app) }
@@ -125,7 +125,7 @@ final class ApplicationService {
         await beginChange(of: app)
         let former = installed.state[app]
         if let former, !former.isReserved, let role, former.role != role {
-            local.any.endChange(of: app)
+            local.registrations.endChange(of: app)
             return .otherSide
         }
         let hasChanged: Bool
@@ -136,7 +136,7 @@ final class ApplicationService {
                 return (
                     changes,
                     { [self] in
-                        local.any.assign(app, to: place)
+                        local.assign(app, to: place)
                         // It is in the former user's directory.
                         if former?.user != user { local.relay.describe(app, schema: nil, role: local.side(of: app)) }
                         delivery.reassign(app)
@@ -145,7 +145,7 @@ final class ApplicationService {
                 )
             }
         } catch {
-            local.any.endChange(of: app)
+            local.registrations.endChange(of: app)
             throw error
         }
         if hasChanged {
@@ -154,7 +154,7 @@ final class ApplicationService {
         if hasChanged, let former, former.user != user {
             scheduler.start { [self] in await removeDirectory(of: app) }
         } else {
-            local.any.endChange(of: app)
+            local.registrations.endChange(of: app)
         }
         return hasChanged ? .done : .unchanged
     }
@@ -179,7 +179,7 @@ final class ApplicationService {
 
     /// One change of an app follows the other.
     private func beginChange(of app: ApplicationIdentifier) async {
-        while !local.any.beginChange(of: app) { await local.any.waitForChange(of: app) }
+        while !local.registrations.beginChange(of: app) { await local.registrations.waitForChange(of: app) }
     }
 
     // MARK: what follows
@@ -199,7 +199,7 @@ final class ApplicationService {
             await scheduler.sleep(for: .seconds(1))
         }
         if installed.state[app] != nil { configuration.ownerChanged(of: app) }
-        local.any.endChange(of: app)
+        local.registrations.endChange(of: app)
     }
 
     private func forget(_ app: ApplicationIdentifier) async -> Bool {

@@ -222,7 +222,7 @@ package final class Node {
                     }), scheduler: scheduler),
             log: { event, payer in
                 switch payer {
-                case .user(let user): local.any.accounts.log(event, of: user)
+                case .user(let user): local.accounts.log(event, of: user)
                 case .pairing, .app: if let line = paces.admit(event, at: scheduler.now) { log(line) }
                 }
             })

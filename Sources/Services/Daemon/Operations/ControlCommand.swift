@@ -11,14 +11,6 @@ import TandemReactor
 import TandemStore
 import TandemWire
 
-/// The clients that a command serves (CTL-2).
-enum ControlAccess {
-    /// Every client of the local socket; the command limits its answer to the apps of the caller's user.
-    case everyone
-    /// The daemon's own user and root.
-    case `operator`
-}
-
 /// One command, read from a request.
 protocol ControlCommand<Daemon> {
     associatedtype Daemon
@@ -53,7 +45,7 @@ struct ControlCommands<Daemon> {
 
     private func command(_ request: ControlRequest) throws(ControlFailure) -> any ControlCommand<Daemon> {
         let type = ControlName(rawValue: request.command).flatMap(type)
-        guard request.isPrivileged || type?.access == .everyone else {
+        guard request.caller.isServed(with: type?.access) else {
             throw ControlFailure(.notAllowed, "only the daemon's own user and root may use this command")
         }
         guard let type else { throw ControlFailure(.unknownCommand, unknown(LogTextCut.cut(request.command))) }

@@ -17,21 +17,20 @@ import TandemWire
 struct StatusCommand: ControlCommand {
     static var access: ControlAccess { .everyone }
 
-    /// The user whose apps are shown; nil for all.
-    private let user: UInt32?
+    private let caller: Caller
 
-    init(_ request: ControlRequest) { user = request.isPrivileged ? nil : request.caller.user }
+    init(_ request: ControlRequest) { caller = request.caller }
 
     func run(on node: Node) -> PropertyListDictionary {
         let apps = node.installed.state.records.values.sorted { $0.app < $1.app }.filter {
-            user == nil || $0.user == user
+            caller.mayUse(appOf: $0.user)
         }
-        let shown = user.map { _ in Set(apps.map(\.app)) }
+        let shown = caller.isOperator ? nil : Set(apps.map(\.app))
         var status: PropertyListDictionary = [
             "applications": .array(apps.map { .dictionary($0.status(on: node)) }),
             "configurations": .array(node.configuration.status.describe(shown).map { .dictionary($0) }),
         ]
-        guard user == nil else { return status }
+        guard caller.isOperator else { return status }
         for (key, value) in node.deviceStatus { status[key] = value }
         status["localOther"] = node.options.localOther.map { .string($0) }
         status["pairings"] = .array(node.pairings.all.map { .dictionary($0.status(on: node)) })
@@ -137,7 +136,7 @@ extension Node {
             "device": .data(device.keys.vendorIdentifier.bytes), "name": .string(options.name),
             "role": .string(options.role.rawValue),
             "fingerprint": .string(device.keys.device.publicKey.identifier.fingerprint),
-            "software": .string(local.any.options.software),
+            "software": .string(local.software),
             "listening": .array(listening.map { .string($0.description) }), "local": .string(options.local),
             "state": .string(options.state), "uptime": .integer(loop.now.since(started).saturatingMilliseconds),
         ]

@@ -4,29 +4,27 @@
 import TandemBase
 import TandemPairing
 import TandemPropertyList
-import TandemReactor
 import TandemSettings
 import TandemWire
 
 /// The app of a request and the user that asks.
 struct SettingsRequest {
     let app: ApplicationIdentifier
-    private let caller: PeerCredentials
-    private let isPrivileged: Bool
+    private let caller: Caller
     /// The secondary that the request is for.
     private let secondary: PairingName
 
     init(_ request: ControlRequest) throws(WireError) {
         app = try request.fields.application("app")
         secondary = try PairingName(request.fields)
-        (caller, isPrivileged) = (request.caller, request.isPrivileged)
+        caller = request.caller
     }
 
     var editor: SettingsEditor { .user(caller.user) }
     var isRemote: Bool { !secondary.isAbsent }
 
     /// Whether the caller may use the app's settings now.
-    func isAllowed(on node: Node) -> Bool { isPrivileged || node.local.any.owner(of: app) == caller.user }
+    func isAllowed(on node: Node) -> Bool { caller.mayUse(appOf: node.local.registrations.owner(of: app)) }
 
     func checkAllowed(on node: Node) throws(ControlFailure) {
         guard isAllowed(on: node) else {
@@ -40,7 +38,7 @@ struct SettingsRequest {
         _ command: ControlName, _ body: PropertyListDictionary, on node: Node
     ) async throws(ControlFailure) -> PropertyListDictionary? {
         guard isRemote else { return nil }
-        guard isPrivileged else {
+        guard caller.isOperator else {
             throw ControlFailure(.notAllowed, "only the daemon's own user and root may ask a secondary")
         }
         let record = try secondary.record(in: node.pairings)

@@ -73,13 +73,13 @@ private struct SimulatedStatusCommand: ControlCommand {
     static var access: ControlAccess { .everyone }
 
     /// Another user than the simulator's sees nothing of its apps (CTL-2).
-    private let isPrivileged: Bool
+    private let caller: Caller
 
-    init(_ request: ControlRequest) { isPrivileged = request.isPrivileged }
+    init(_ request: ControlRequest) { caller = request.caller }
 
     func run(on device: SimulatedDevice) -> PropertyListDictionary {
         let options = device.endpoint.options
-        guard isPrivileged else { return ["applications": .array([]), "configurations": .array([])] }
+        guard caller.isOperator else { return ["applications": .array([]), "configurations": .array([])] }
         let desired = device.signed?.desired
         let rows = desired.map { $0.rows(of: $0.keys(of: nil)).rows } ?? []
         return [

@@ -1,5 +1,5 @@
-// Local sides of a daemon: one endpoint for the host apps of each role. An app is on one of them; the daemon's parts
-// ask here which, and reach the app there.
+// Local sides of a daemon: one endpoint for the host apps of each role, and the registrations that both share. An app
+// is on one side; the daemon's parts ask here which, and reach the app there.
 
 import TandemBase
 import TandemOperations
@@ -12,6 +12,8 @@ import TandemWire
 struct LocalSides {
     /// The side that the daemon was started for.
     private let role: DeviceRole
+    /// The owners of the apps of both sides, and the changes that are under way.
+    let registrations: ApplicationRegistrations
     private let endpoints: PerRole<LocalEndpoint>
     /// The side of an installed app.
     private let record: (ApplicationIdentifier) -> DeviceRole?
@@ -23,7 +25,8 @@ struct LocalSides {
     ) {
         role = options.role
         record = installed
-        let main = LocalEndpoint(options: options, relay: relay, owners: owners, log: log)
+        registrations = ApplicationRegistrations(owners, operators: options.operators)
+        let main = LocalEndpoint(options: options, relay: relay, registrations: registrations, log: log)
         var endpoints = PerRole(main)
         endpoints[role.counterpart] = LocalEndpoint(otherSideOf: main)
         self.endpoints = endpoints
@@ -31,10 +34,11 @@ struct LocalSides {
 
     subscript(role: DeviceRole) -> LocalEndpoint { endpoints[role] }
 
-    /// Either of them, for what is the device's: owners, changes of apps, accounts.
-    var any: LocalEndpoint { endpoints[role] }
-    var relay: Relay { any.relay }
-    var scheduler: any Scheduler { any.scheduler }
+    var relay: Relay { endpoints[role].relay }
+    var scheduler: any Scheduler { endpoints[role].scheduler }
+    /// The accounts of the users of both sides.
+    var accounts: LocalAccounts { endpoints[role].accounts }
+    var software: String { endpoints[role].options.software }
 
     /// The side that an app is on; of one that is not installed the side that the daemon was started for.
     func side(of app: ApplicationIdentifier) -> DeviceRole { record(app) ?? role }
@@ -47,6 +51,20 @@ struct LocalSides {
 
     /// Whether items of a queue are for its app: they are those of its side's pairings.
     func isServed(_ queue: QueueKey) -> Bool { endpoint(of: queue.app).serves(queue.pairing) }
+
+    // MARK: the operator's changes
+
+    /// The operator has assigned an app (SES-74): the connections of other users, and of its other side, end.
+    func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) {
+        registrations.assign(app, to: place)
+        endpoints[role].endOtherConnections(of: app)
+    }
+
+    /// The operator has removed an app (SES-73): it has no owner, and its connections end.
+    func remove(_ app: ApplicationIdentifier) {
+        registrations.withdraw(app)
+        for role in DeviceRole.allCases { endpoints[role].remove(app) }
+    }
 
     // MARK: stopping
 
