@@ -38,12 +38,9 @@ private struct ApplicabilityCheck {
 
     /// Step 13.
     func target() throws(VerificationFailure) {
-        guard !payload.isFor(context.target, context.device) else { return }
-        throw failure(
-            .wrongTarget,
-            payload.target == context.target
-                ? "it is for other secondaries of this target only"
-                : "it is for '\(payload.target.text)', not for this device's paired identifier")
+        if let mismatch = payload.audience.mismatch(context.target, context.device) {
+            throw failure(.wrongTarget, payload.audience.description(of: mismatch))
+        }
     }
 
     /// Step 14.

@@ -128,19 +128,6 @@ extension ConfigurationPayload {
     }
 }
 
-extension ConfigurationPayload {
-    /// Whether it is for the secondary with this paired identifier and vendor identifier (step 13); nil is nobody's.
-    package func isFor(_ target: PairedIdentifier?, _ device: UniqueIdentifier?) -> Bool {
-        target == self.target && names(device)
-    }
-
-    /// Whether `only` is absent or names the device.
-    package func names(_ device: UniqueIdentifier?) -> Bool {
-        guard let only else { return true }
-        return device.map(only.contains) ?? false
-    }
-}
-
 extension PropertyListDictionary {
     /// The first key whose value is as asked; looks at the values where they lie.
     fileprivate func firstKey(whereValue condition: (borrowing PropertyListValue) -> Bool) -> String? {

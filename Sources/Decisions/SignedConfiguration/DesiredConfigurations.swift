@@ -54,7 +54,7 @@ package struct DesiredConfigurations: Sendable {
 
     /// The standing of one secondary; nil if nothing is desired of it for this slot.
     package func standing(of addressee: ConfigurationAddressee, for key: ConfigurationSlotKey) -> SecondaryStanding? {
-        guard addressee.target(key.application) == key.target,
+        guard addressee.isAddressed(by: key),
             let desired = slots[key]?.desired(of: addressee)
         else { return nil }
         return SecondaryStanding(desired, state(of: key, at: addressee.pairing))
@@ -507,7 +507,7 @@ package struct DesiredConfigurations: Sendable {
         _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, because cause: Cause, at now: WallTime,
         _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
     ) {
-        guard let slot = slots[key], !slot.desired.isEmpty, addressee.target(key.application) == key.target else {
+        guard let slot = slots[key], !slot.desired.isEmpty, addressee.isAddressed(by: key) else {
             return
         }
         var state = secondaries[addressee.pairing]?.states[key]

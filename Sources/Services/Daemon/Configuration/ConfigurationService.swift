@@ -333,7 +333,15 @@ final class ConfigurationService {
         let app = payload.application
         return (context.side(of: app), payload.role) == (.secondary, .secondary)
             && device.target(app, .secondary) != payload.target
-            && context.receivers.contains { context.target(of: app, through: $0.pairing) == payload.target }
+            && !receivers(of: payload).isEmpty
+    }
+
+    /// The secondaries that have the configuration's target.
+    private func receivers(of payload: ConfigurationPayload) -> [ConfigurationPeer] {
+        context.receivers.filter {
+            let target = context.target(of: payload.application, through: $0.pairing)
+            return payload.audience.mismatch(target, $0.device) != .target
+        }
     }
 
     /// The results of an envelope that was applied before, once anything has changed after an ordinal (CTL-25).
@@ -347,7 +355,7 @@ final class ConfigurationService {
             desired.key.application == app
         else { return .failed(ControlFailure(.badRequest, "this is no configuration of '\(app)'")) }
         let named = context.receivers.filter {
-            desired.payload.isFor(context.target(of: app, through: $0.pairing), $0.device)
+            desired.payload.audience.includes(context.target(of: app, through: $0.pairing), $0.device)
         }
         return await forwarder.follow(desired, at: named, after: ordinal, wait: wait)
     }
@@ -397,15 +405,13 @@ final class ConfigurationService {
             return .failed(ControlFailure(.notFound, "no secondary is paired; run 'tandem pair' first"))
         }
         let own = device.target(payload.application, .primary)
-        let all = context.receivers.filter {
-            context.target(of: payload.application, through: $0.pairing) == payload.target
-        }
+        let all = receivers(of: payload)
         guard !all.isEmpty else {
             let text =
                 "it is for '\(payload.target)'; the paired identifier of this device's secondaries is '\(own?.text ?? "")'"
             return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
         }
-        let named = all.filter { payload.names($0.device) }
+        let named = all.filter { payload.audience.includes(payload.target, $0.device) }
         guard !named.isEmpty else {
             let text = "'only' names no secondary that is paired"
             return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
