@@ -23,12 +23,18 @@ struct ClaimTests {
     func target() throws {
         var (registry, record, app) = try secondaryRegistry()
         let vendor = try #require(record.peer.derivedIdentifier)
-        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .vendor(vendor))
+        #expect(
+            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
+                == .vendor(vendor))
         let custom = try CustomIdentifier("kitchen")
         #expect(registry.declared(custom, for: app, pairing: record.pairing).changes.count == 1)
-        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .custom(custom))
+        #expect(
+            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
+                == .custom(custom))
         let other = try ApplicationIdentifier("com.example.other")
-        #expect(registry.target(of: record.pairing, app: other, own: own, ownClaim: nil) == .vendor(vendor))
+        #expect(
+            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: other, through: record.pairing)
+                == .vendor(vendor))
     }
 
     @Test("PAR-18: a primary's own claim, else its own vendor identifier, is the target on its side")
@@ -37,8 +43,12 @@ struct ClaimTests {
         let pairing = try fixture.joinWell().pairing
         let app = try ApplicationIdentifier("a")
         let custom = try CustomIdentifier("kitchen")
-        #expect(fixture.registry.target(of: pairing, app: app, own: own, ownClaim: nil) == .vendor(own))
-        #expect(fixture.registry.target(of: pairing, app: app, own: own, ownClaim: custom) == .custom(custom))
+        #expect(
+            PairedTargets(fixture.registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: pairing)
+                == .vendor(own))
+        #expect(
+            PairedTargets(fixture.registry, vendor: own, ownClaim: { _ in custom }).target(of: app, through: pairing)
+                == .custom(custom))
         #expect(fixture.registry.declared(custom, for: app, pairing: pairing).changes.isEmpty)
     }
 
@@ -51,10 +61,14 @@ struct ClaimTests {
         #expect(change.event == .identifierChanged(record.pairing, app: app) && change.changes.count == 1)
         let again = registry.declared(second, for: app, pairing: record.pairing)
         #expect(again.event == nil && again.changes.isEmpty)
-        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .custom(first))
+        #expect(
+            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
+                == .custom(first))
         #expect(registry.acceptIdentifier(of: app, pairing: record.pairing)?.claim.effective == second)
         #expect(registry.acceptIdentifier(of: app, pairing: record.pairing) == nil)
-        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .custom(second))
+        #expect(
+            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
+                == .custom(second))
     }
 
     @Test("PAR-18: declaring the one in force again withdraws a waiting offer")
@@ -76,13 +90,19 @@ struct ClaimTests {
         _ = registry.declared(first, for: app, pairing: record.pairing)
         let change = registry.declared(nil, for: app, pairing: record.pairing)
         #expect(change.event == .identifierChanged(record.pairing, app: app) && change.changes.count == 1)
-        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .custom(first))
+        #expect(
+            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
+                == .custom(first))
         let accepted = registry.acceptIdentifier(of: app, pairing: record.pairing)
-        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .vendor(vendor))
+        #expect(
+            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
+                == .vendor(vendor))
         #expect(registry.declared(nil, for: app, pairing: record.pairing).changes.isEmpty)
         // Else an app could take its identifier back to declare any other.
         #expect(registry.declared(second, for: app, pairing: record.pairing).event != nil)
-        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .vendor(vendor))
+        #expect(
+            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
+                == .vendor(vendor))
         let claim = try #require(accepted).claim
         #expect(claim.effective == nil)
         #expect(try IdentifierClaim(row: claim.row) == claim)

@@ -27,8 +27,8 @@ struct JoinFixture {
         let secret = SecretBytes(copying: [UInt8](repeating: 9, count: 16))
         link = try JoinLink(
             address: "gateway.example:4747", token: token, secret: secret, primary: primary.pin,
-            expires: start + JoinToken.life, name: "gateway")
-        _ = registry.issue(token, secret: secret, expires: link.expires)
+            expires: start + JoinPolicy.life, name: "gateway")
+        _ = registry.issue(link)
     }
 
     static func device(_ seed: UInt8, _ name: String) throws -> PairingRegistry.OwnDevice {

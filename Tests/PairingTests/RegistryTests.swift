@@ -146,10 +146,13 @@ struct RegistryTests {
         let moved = PairingRecord(
             pairing: first.pairing, role: .secondary, peer: first.peer, claim: fixture.primary.claim,
             created: fixture.start + .seconds(9), address: "moved:1")
-        let target = secondary.target(of: first.pairing, app: app, own: .zero, ownClaim: nil)
+        let target = PairedTargets(secondary, vendor: .zero, ownClaim: { _ in nil }).target(
+            of: app, through: first.pairing)
         _ = try secondary.joined(moved)
         #expect(secondary[first.pairing]?.state == .active && secondary[first.pairing]?.address == "moved:1")
-        #expect(secondary.target(of: first.pairing, app: app, own: .zero, ownClaim: nil) == target)
+        #expect(
+            PairedTargets(secondary, vendor: .zero, ownClaim: { _ in nil }).target(of: app, through: first.pairing)
+                == target)
         let other = PairingRecord(
             pairing: .random(), role: .secondary, peer: first.peer, claim: fixture.primary.claim, created: fixture.start
         )
@@ -160,7 +163,9 @@ struct RegistryTests {
                 try hello(other.pairing), now: fixture.start)
         else { throw JoinFixture.NotJoined() }
         #expect(changes.contains(.putChoice(.secondary, other.pairing)))
-        #expect(secondary.target(of: other.pairing, app: app, own: .zero, ownClaim: nil) == target)
+        #expect(
+            PairedTargets(secondary, vendor: .zero, ownClaim: { _ in nil }).target(of: app, through: other.pairing)
+                == target)
     }
 
     @Test("PAR-14, DEL-36: a hello that contradicts the queues begins an epoch before the answer; an answer is refused")
@@ -242,7 +247,7 @@ struct RegistryTests {
         var fixture = try JoinFixture()
         var rows: [[UInt8]: PropertyListDictionary] = [:]
         func commit(_ changes: [PairingChange]) { for change in changes { rows[change.row.key] = change.row.value } }
-        commit(fixture.registry.issue(fixture.link.token, secret: fixture.link.secret, expires: fixture.link.expires))
+        commit(fixture.registry.issue(fixture.link))
         guard case .joined(let answer, let joining, _) = fixture.join(try fixture.request()) else {
             throw JoinFixture.NotJoined()
         }
@@ -271,7 +276,7 @@ struct RegistryTests {
         let (key, other) = (Self.randomKey, Self.randomKey)
         var registry = PairingRegistry(sealedUnder: key)
         let (link, secret) = (fixture.link, fixture.link.secret.exposed)
-        var rows = registry.issue(link.token, secret: link.secret, expires: link.expires).map(\.row)
+        var rows = registry.issue(link).map(\.row)
         #expect(rows.count == 1)
         let bytes = try PropertyListWriter.write(try #require(rows[0].value))
         #expect(bytes.firstRange(of: secret) == nil)
@@ -298,7 +303,7 @@ struct RegistryTests {
         let rows = [PairingChange.putToken(try #require(fixture.registry.tokens[fixture.link.token])).row]
         var read = try PairingRegistry(rows: rows, sealedUnder: Self.randomKey)
         #expect(read.expire(now: fixture.start) == [.removeToken(fixture.link.token)])
-        #expect(read.expire(now: fixture.start) == [] && read.tokens == TokenLedger())
+        #expect(read.expire(now: fixture.start) == [] && read.tokens == TokenLedger(sealedUnder: JoinFixture.tokenKey))
         #expect(throws: WireError.self) {
             try PairingRegistry(
                 rows: rows.map { PairingRow(key: Array($0.key.prefix(9)), value: $0.value) },

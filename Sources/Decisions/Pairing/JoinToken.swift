@@ -1,13 +1,13 @@
-// One-time join tokens: their limits, the rule by which a primary takes one (PAR-5, PAR-8), the proof of knowing one
-// (PAR-7), their stored form, and the link that carries one to the other device (PAR-4). All refusals look the same to
-// the peer; the cause goes to the log only. The step that accepts a token consumes it, so of two simultaneous joins
-// exactly one is accepted, and the caller commits the changed token before it answers. A consumed token stays until it
-// expires, because its joiner may have missed the answer and ask again.
+// One-time join tokens: their limits, their issue, the rule by which a primary takes one (PAR-5, PAR-8), the proof of
+// knowing one (PAR-7), their stored form, and the link that carries one to the other device (PAR-4). All refusals look
+// the same to the peer; the cause goes to the log only. The step that accepts a token consumes it, so of two
+// simultaneous joins exactly one is accepted, and the caller commits the changed token before it answers. A consumed
+// token stays until it expires, because its joiner may have missed the answer and ask again.
 
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
-package import TandemWire
+import TandemWire
 
 /// The cause of a refused join; never sent to the peer.
 package enum JoinRefusalCause: String, Sendable, Equatable, CaseIterable {
@@ -42,6 +42,19 @@ extension JoinRefusalCause {
     }
 }
 
+/// Limits of join tokens (LIM-10).
+package enum JoinPolicy {
+    /// Life of a token if the operator names none: long enough to walk to the other device (LIM-10).
+    package static var life: Duration { .seconds(15 * 60) }
+    /// Seconds that a token may live (LIM-10): an operator who needs longer makes another one.
+    private static var lives: ClosedRange<Int64> { 1...24 * 3600 }
+    /// Wrong proofs that a token survives (LIM-10).
+    fileprivate static var attempts: Int { 5 }
+
+    /// The life of a token in the seconds that the operator asks for; nil if it may not live that long.
+    package static func life(seconds: Int64) -> Duration? { lives.contains(seconds) ? .seconds(seconds) : nil }
+}
+
 /// All issued tokens.
 package struct TokenLedger: Sendable, Equatable {
     /// The result of an attempt with a token.
@@ -53,13 +66,15 @@ package struct TokenLedger: Sendable, Equatable {
         case refused(JoinRefusalCause)
     }
 
+    /// Seals the secrets of tokens in their rows.
+    private let key: SealingKey
     private var tokens: [JoinTokenIdentifier: JoinToken] = [:]
     /// Stored tokens that were sealed under another key.
     private var unopened: Set<JoinTokenIdentifier> = []
     /// Stands in for the secret of unknown tokens, so that they take as long as known ones.
     private let decoy = SecretBytes(copying: [UInt8](repeating: 0, count: JoinTokenIdentifier.byteCount))
 
-    package init() {}
+    package init(sealedUnder key: SealingKey) { self.key = key }
 
     package subscript(identifier: JoinTokenIdentifier) -> JoinToken? { tokens[identifier] }
 
@@ -71,23 +86,46 @@ package struct TokenLedger: Sendable, Equatable {
         }
     }
 
-    /// Takes an unused token back; returns whether there was one (PAR-23).
-    mutating func cancel(_ identifier: JoinTokenIdentifier) -> Bool {
-        guard let token = tokens[identifier], token.consumption == nil else { return false }
+    /// Issues the token of a new link.
+    mutating func issue(_ link: JoinLink) -> [PairingChange] {
+        let token = JoinToken(
+            identifier: link.token, secret: link.secret, expires: WallTime(seconds: link.expires.seconds),
+            sealedUnder: key.secret)
+        tokens[token.identifier] = token
+        return [.putToken(token)]
+    }
+
+    /// Takes an unused token back; nil if there is none (PAR-23).
+    mutating func cancel(_ identifier: JoinTokenIdentifier) -> [PairingChange]? {
+        guard let token = tokens[identifier], token.consumption == nil else { return nil }
         tokens[identifier] = nil
-        return true
+        return [.removeToken(identifier)]
     }
 
-    /// Adds a new token.
-    mutating func issue(_ token: JoinToken) { tokens[token.identifier] = token }
-
-    /// Adds a stored token; nil if it cannot be opened.
-    mutating func restore(_ token: JoinToken?, of identifier: JoinTokenIdentifier) {
-        if let token { issue(token) } else { unopened.insert(identifier) }
+    /// Adds a stored token, or what is left of one that cannot be opened.
+    mutating func restore(_ row: PropertyListDictionary, keyed bytes: some Collection<UInt8>) throws(WireError) {
+        guard let identifier = JoinTokenIdentifier(bytes: bytes) else {
+            throw .invalidValue(key: "row", expected: "a token's row")
+        }
+        guard let token = try JoinToken(row: row, sealedUnder: key.secret) else {
+            unopened.insert(identifier)
+            return
+        }
+        tokens[token.identifier] = token
     }
 
-    /// Judges an attempt; an accepted token records `pairing`. Read the token again for the row to commit.
-    package mutating func attempt(
+    /// Judges an attempt; an accepted token records `pairing`. A token that the attempt has changed is written again.
+    mutating func attempt(
+        _ identifier: JoinTokenIdentifier, proof: [UInt8], message: [UInt8], by pin: KeyIdentifier,
+        pairing: UniqueIdentifier, now: WallTime
+    ) -> (Verdict, changes: [PairingChange]) {
+        let before = tokens[identifier]
+        let verdict = judge(identifier, proof: proof, message: message, by: pin, pairing: pairing, now: now)
+        guard let after = tokens[identifier], after != before else { return (verdict, []) }
+        return (verdict, [.putToken(after)])
+    }
+
+    private mutating func judge(
         _ identifier: JoinTokenIdentifier, proof: [UInt8], message: [UInt8], by pin: KeyIdentifier,
         pairing: UniqueIdentifier, now: WallTime
     ) -> Verdict {
@@ -108,12 +146,12 @@ package struct TokenLedger: Sendable, Equatable {
         return .accepted
     }
 
-    /// Removes expired tokens, and those that cannot be opened; returns their identifiers in a stable order.
-    package mutating func expire(now: WallTime) -> [JoinTokenIdentifier] {
+    /// Removes expired tokens, and those that cannot be opened; the changes are in a stable order.
+    mutating func expire(now: WallTime) -> [PairingChange] {
         let gone = unopened.union(tokens.values.filter { $0.expires <= now }.map(\.identifier))
         for identifier in gone { tokens[identifier] = nil }
         unopened = []
-        return gone.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        return gone.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map { .removeToken($0) }
     }
 
     package static func == (left: Self, right: Self) -> Bool {
@@ -143,13 +181,6 @@ package struct JoinToken: Sendable, Equatable {
         package let pairing: UniqueIdentifier
     }
 
-    /// Life of a token if the operator names none (LIM-10): long enough to walk to the other device.
-    package static var life: Duration { .seconds(15 * 60) }
-    /// Seconds that a token may live: an operator who needs longer makes another one.
-    package static var lives: ClosedRange<Int64> { 1...24 * 3600 }
-    /// Wrong proofs that a token survives (LIM-10).
-    package static var attempts: Int { 5 }
-
     package let identifier: JoinTokenIdentifier
     package let secret: SecretBytes
     /// The secret as it is stored, so that no copy of a row, in memory or on a disk, has it in clear.
@@ -159,16 +190,14 @@ package struct JoinToken: Sendable, Equatable {
     package fileprivate(set) var attemptsLeft: Int
     package fileprivate(set) var consumption: Consumption?
 
-    package init(
-        identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime,
-        attemptsLeft: Int = JoinToken.attempts, consumption: Consumption? = nil, sealedUnder key: SecretBytes
+    fileprivate init(
+        identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime, sealedUnder key: SecretBytes
     ) {
         self.identifier = identifier
         self.secret = secret
         sealed = Self.sealed(secret, of: identifier, under: key)
         self.expires = expires
-        self.attemptsLeft = attemptsLeft
-        self.consumption = consumption
+        attemptsLeft = JoinPolicy.attempts
     }
 }
 
@@ -203,7 +232,7 @@ extension JoinToken {
     }
 
     /// nil if the secret is sealed under another key: its link is as one that has expired.
-    package init?(row: PropertyListDictionary, sealedUnder key: SecretBytes) throws(WireError) {
+    fileprivate init?(row: PropertyListDictionary, sealedUnder key: SecretBytes) throws(WireError) {
         let fields = BodyFields(row)
         try fields.refuseKeys(otherThan: ["token", "secret", "sealed", "expires", "attempts", "pin", "pairing"])
         let identifier = try fields.token("token")
@@ -221,7 +250,7 @@ extension JoinToken {
             sealed = Self.sealed(secret, of: identifier, under: key)
         }
         let attempts = try fields.unsigned("attempts")
-        guard attempts <= UInt64(Self.attempts) else {
+        guard attempts <= UInt64(JoinPolicy.attempts) else {
             throw .invalidValue(key: "attempts", expected: "an integer up to 5")
         }
         (self.identifier, self.secret, attemptsLeft) = (identifier, secret, Int(attempts))
@@ -324,6 +353,18 @@ package struct JoinLink: Sendable, Equatable {
         self.primary = primary
         self.expires = WallTime(seconds: expires.seconds)
         self.name = name
+    }
+
+    /// A new link to a primary.
+    /// - Parameters:
+    ///   - token, secret: random.
+    ///   - life: how long it may be used.
+    package init(
+        to own: PairingRegistry.OwnDevice, at address: String, token: JoinTokenIdentifier, secret: SecretBytes,
+        life: Duration, now: WallTime
+    ) throws(JoinLinkError) {
+        try self.init(
+            address: address, token: token, secret: secret, primary: own.pin, expires: now + life, name: own.claim.name)
     }
 
     private var secretText: String {

@@ -4,15 +4,13 @@
 
 package import TandemBase
 package import TandemCrypto
-package import TandemPropertyList
+import TandemPropertyList
 package import TandemWire
 
 /// The pairings of one device with their tokens, trusted pins and claims.
 package struct PairingRegistry: Sendable, Equatable {
-    package private(set) var tokens = TokenLedger()
+    package private(set) var tokens: TokenLedger
     package private(set) var trusted = TrustList()
-    /// Seals the secrets of tokens in their rows.
-    private let tokenKey: SealingKey
     private var claims = CustomIdentifierClaims()
     private var records: [UniqueIdentifier: PairingRecord] = [:]
     /// The active pairing of each role.
@@ -20,7 +18,7 @@ package struct PairingRegistry: Sendable, Equatable {
 
     /// A registry without a pairing.
     /// - Parameter key: seals the secrets of join links in their rows.
-    package init(sealedUnder key: SealingKey) { tokenKey = key }
+    package init(sealedUnder key: SealingKey) { tokens = TokenLedger(sealedUnder: key) }
 
     /// The pairing with this identifier.
     package subscript(pairing: UniqueIdentifier) -> PairingRecord? { records[pairing] }
@@ -43,18 +41,9 @@ package struct PairingRegistry: Sendable, Equatable {
         trusted.device(pin, as: role) != nil
     }
 
-    /// The target of configuration for the secondary's app through this pairing; `own` is this device's vendor
-    /// identifier and `ownClaim` its app's custom identifier, which count when this device is the primary.
-    package func target(
-        of pairing: UniqueIdentifier, app: ApplicationIdentifier, own: UniqueIdentifier, ownClaim: CustomIdentifier?
-    ) -> PairedIdentifier? {
-        guard let record = records[pairing] else { return nil }
-        switch record.role {
-        case .primary: return ownClaim.map { .custom($0) } ?? .vendor(own)
-        case .secondary:
-            if let identifier = claims.claim(pairing, app)?.effective { return .custom(identifier) }
-            return record.peerVendorIdentifier.map { .vendor($0) }
-        }
+    /// The claim of a primary's app on a custom identifier; ``PairedTargets`` says what follows from it.
+    func claim(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> IdentifierClaim? {
+        claims.claim(pairing, app)
     }
 }
 
@@ -71,11 +60,7 @@ extension PairingRegistry {
                 throw WireError.invalidValue(key: "row", expected: "a row of a known table")
             }
             switch table {
-            case .token:
-                guard let identifier = JoinTokenIdentifier(bytes: row.key.dropFirst()) else {
-                    throw WireError.invalidValue(key: "row", expected: "a token's row")
-                }
-                tokens.restore(try JoinToken(row: value, sealedUnder: key.secret), of: identifier)
+            case .token: try tokens.restore(value, keyed: row.key.dropFirst())
             case .pairing:
                 let record = try PairingRecord(row: value)
                 records[record.pairing] = record
@@ -128,27 +113,17 @@ extension PairingRegistry {
         case refused(changes: [PairingChange], event: PairingEvent)
     }
 
-    /// Issues a token; `expires` is the time in the link.
-    package mutating func issue(
-        _ identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime
-    ) -> [PairingChange] {
-        let token = JoinToken(
-            identifier: identifier, secret: secret, expires: WallTime(seconds: expires.seconds),
-            sealedUnder: tokenKey.secret)
-        tokens.issue(token)
-        return [.putToken(token)]
-    }
+    /// Issues the token of a new link.
+    package mutating func issue(_ link: JoinLink) -> [PairingChange] { tokens.issue(link) }
 
     /// Takes an unused link back; nil if there is none of this token (PAR-23).
-    package mutating func cancel(_ identifier: JoinTokenIdentifier) -> [PairingChange]? {
-        tokens.cancel(identifier) ? [.removeToken(identifier)] : nil
-    }
+    package mutating func cancel(_ identifier: JoinTokenIdentifier) -> [PairingChange]? { tokens.cancel(identifier) }
 
     /// Judges a `join` that arrived at this device, the primary.
     package mutating func join(
         _ request: JoinRequest, own: OwnDevice, at circumstances: JoinCircumstances
     ) -> JoinOutcome {
-        guard circumstances.peer != own.pin else { return refusal(.ownKey, circumstances, token: nil) }
+        guard circumstances.peer != own.pin else { return refusal(.ownKey, circumstances) }
         return switch request.method {
         case .token(let identifier, let proof):
             joinByToken(request, identifier, proof, own: own, at: circumstances)
@@ -181,22 +156,21 @@ extension PairingRegistry {
         let transcript = JoinTranscript(
             exporter: circumstances.exporter, primary: own.pin, secondary: circumstances.peer, token: identifier)
         let known = known(circumstances)
-        let verdict = tokens.attempt(
+        let (verdict, used) = tokens.attempt(
             identifier, proof: proof, message: transcript.secondaryMessage(request.claim), by: circumstances.peer,
             pairing: known?.pairing ?? circumstances.newPairing, now: circumstances.now)
         switch verdict {
-        case .refused(let cause): return refusal(cause, circumstances, token: identifier)
+        case .refused(let cause): return refusal(cause, circumstances, used)
         case .repeated(let pairing):
             guard let record = records[pairing], record.peer == circumstances.peer else {
-                return refusal(.pairingGone, circumstances, token: identifier)
+                return refusal(.pairingGone, circumstances)
             }
             let answer = answer(record, own, transcript, secret: tokens[identifier]?.secret)
             return .joined(answer, changes: [], event: .joinRepeated(pairing, peer: circumstances.peer))
         case .accepted:
             let (record, changes, event) = pair(request, known, circumstances)
-            let token = tokens[identifier].map { [PairingChange.putToken($0)] } ?? []
             let answer = answer(record, own, transcript, secret: tokens[identifier]?.secret)
-            return .joined(answer, changes: token + changes, event: event)
+            return .joined(answer, changes: used + changes, event: event)
         }
     }
 
@@ -204,7 +178,7 @@ extension PairingRegistry {
         _ request: JoinRequest, own: OwnDevice, at circumstances: JoinCircumstances
     ) -> JoinOutcome {
         guard trusted.device(circumstances.peer, as: .secondary) != nil else {
-            return refusal(.untrustedPin, circumstances, token: nil)
+            return refusal(.untrustedPin, circumstances)
         }
         let (record, changes, event) = pair(request, known(circumstances), circumstances)
         let answer = JoinAnswer(pairing: record.pairing, epoch: record.epoch, claim: own.claim, proof: nil)
@@ -241,13 +215,10 @@ extension PairingRegistry {
         return JoinAnswer(pairing: record.pairing, epoch: record.epoch, claim: own.claim, proof: proof)
     }
 
-    /// The attempts left may have changed, so the token is written again.
     private func refusal(
-        _ cause: JoinRefusalCause, _ circumstances: JoinCircumstances, token: JoinTokenIdentifier?
+        _ cause: JoinRefusalCause, _ circumstances: JoinCircumstances, _ changes: [PairingChange] = []
     ) -> JoinOutcome {
-        let isCounted = cause == .wrongProof
-        let changes = isCounted ? token.flatMap { tokens[$0] }.map { [PairingChange.putToken($0)] } ?? [] : []
-        return .refused(changes: changes, event: .joinRefused(cause, peer: circumstances.peer))
+        .refused(changes: changes, event: .joinRefused(cause, peer: circumstances.peer))
     }
 }
 
@@ -394,7 +365,7 @@ extension PairingRegistry {
     package mutating func expire(now: WallTime) -> [PairingChange] {
         let lapsed = pairings.filter { $0.hasLapsed(now: now) }
         let removed = lapsed.flatMap { erase($0) }
-        return tokens.expire(now: now).map { .removeToken($0) } + removed
+        return tokens.expire(now: now) + removed
     }
 
     /// Binds the default session of the pairing's role to it; nil if there is no such active pairing.
@@ -472,129 +443,5 @@ extension PairingRegistry {
         let next = left.count == 1 ? left.first : nil
         choices[record.role] = next?.pairing
         return [next.map { .putChoice(record.role, $0.pairing) } ?? .removeChoice(record.role)]
-    }
-}
-
-// MARK: - changes
-
-/// One row to write or to remove. The caller commits all changes of a transition in one transaction before it performs
-/// any effect.
-package enum PairingChange: Sendable, Equatable {
-    case putToken(JoinToken)
-    case removeToken(JoinTokenIdentifier)
-    case putPairing(PairingRecord)
-    case removePairing(UniqueIdentifier)
-    case putTrust(TrustedDevice)
-    case removeTrust(KeyIdentifier, as: DeviceRole)
-    /// The pairing that the default session of this device's role is bound to.
-    case putChoice(DeviceRole, UniqueIdentifier)
-    case removeChoice(DeviceRole)
-    case putClaim(IdentifierClaim)
-    case removeClaim(UniqueIdentifier, ApplicationIdentifier)
-}
-
-/// The stored form of a change, and of everything that is read back at start.
-package struct PairingRow: Sendable, Equatable {
-    package let key: [UInt8]
-    /// nil removes the row.
-    package let value: PropertyListDictionary?
-
-    package init(key: [UInt8], value: PropertyListDictionary?) {
-        self.key = key
-        self.value = value
-    }
-
-    /// The first byte of a row's key.
-    package enum Table: UInt8, Sendable, CaseIterable {
-        case token = 1
-        case pairing
-        case trust
-        case choice
-        case claim
-    }
-}
-
-extension PairingChange {
-    package var row: PairingRow {
-        switch self {
-        case .putToken(let token): Self.row(.token, token.identifier.bytes, token.row)
-        case .removeToken(let identifier): Self.row(.token, identifier.bytes, nil)
-        case .putPairing(let record): Self.row(.pairing, record.pairing.bytes, record.row)
-        case .removePairing(let pairing): Self.row(.pairing, pairing.bytes, nil)
-        case .putTrust(let device): Self.row(.trust, Self.key(device.pin, device.role), device.row)
-        case .removeTrust(let pin, let role): Self.row(.trust, Self.key(pin, role), nil)
-        case .putChoice(let role, let pairing): Self.row(.choice, Self.key(role), Self.choiceRow(role, pairing))
-        case .removeChoice(let role): Self.row(.choice, Self.key(role), nil)
-        case .putClaim(let claim): Self.row(.claim, Self.key(claim.pairing, claim.app), claim.row)
-        case .removeClaim(let pairing, let app): Self.row(.claim, Self.key(pairing, app), nil)
-        }
-    }
-
-    private static func row(
-        _ table: PairingRow.Table, _ key: [UInt8], _ value: PropertyListDictionary?
-    ) -> PairingRow {
-        PairingRow(key: [table.rawValue] + key, value: value)
-    }
-
-    private static func key(_ role: DeviceRole) -> [UInt8] { Array(role.rawValue.utf8) }
-
-    private static func key(_ pin: KeyIdentifier, _ role: DeviceRole) -> [UInt8] { pin.bytes + key(role) }
-
-    private static func key(_ pairing: UniqueIdentifier, _ app: ApplicationIdentifier) -> [UInt8] {
-        pairing.bytes + Array(app.description.utf8)
-    }
-
-    private static func choiceRow(_ role: DeviceRole, _ pairing: UniqueIdentifier) -> PropertyListDictionary {
-        ["role": .string(role.rawValue), "pairing": .data(pairing.bytes)]
-    }
-}
-
-// MARK: - events
-
-/// Something to log about pairing. The peer gets the same answer for every refusal; the log names the cause. No event
-/// contains a token, a secret or a proof.
-package enum PairingEvent: Sendable, Equatable {
-    case joined(UniqueIdentifier, peer: KeyIdentifier)
-    case joinRepeated(UniqueIdentifier, peer: KeyIdentifier)
-    case joinRefused(JoinRefusalCause, peer: KeyIdentifier)
-    case activated(UniqueIdentifier, peer: KeyIdentifier)
-    case helloFromStranger(UniqueIdentifier, peer: KeyIdentifier)
-    case versionLowered(UniqueIdentifier, from: ProtocolVersion, to: ProtocolVersion)
-    case epochRefused(UniqueIdentifier, own: UInt64, peer: UInt64)
-    case storeRestored(UniqueIdentifier)
-    case identifierChanged(UniqueIdentifier, app: ApplicationIdentifier)
-
-    package var logEvent: LogEvent {
-        switch self {
-        case .joined(let pairing, let peer): Self.event(.info, "device joined, pairing pending", pairing, peer)
-        case .joinRepeated(let pairing, let peer): Self.event(.info, "join repeated by the same device", pairing, peer)
-        case .joinRefused(let cause, let peer):
-            LogEvent(cause.isAlarm ? .error : .warning, cause.message, .text("peer", peer.fingerprint))
-        case .activated(let pairing, let peer): Self.event(.info, "pairing active", pairing, peer)
-        case .helloFromStranger(let pairing, let peer):
-            Self.event(.warning, "hello for a pairing that this device's key does not have", pairing, peer)
-        case .versionLowered(let pairing, let from, let to):
-            LogEvent(
-                .error, "alarm: protocol version lowered", .text("pairing", pairing.description),
-                .integer("seen", from.number), .integer("offered", to.number))
-        case .epochRefused(let pairing, let own, let peer):
-            LogEvent(
-                .warning, "hello with another epoch", .text("pairing", pairing.description), .integer("own", own),
-                .integer("peer", peer))
-        case .storeRestored(let pairing):
-            LogEvent(
-                .warning, "one of the stores was restored, a new epoch begins", .text("pairing", pairing.description))
-        case .identifierChanged(let pairing, let app):
-            LogEvent(
-                .error, "alarm: custom identifier changed, the old one stays until it is accepted",
-                .text("pairing", pairing.description), .text("app", app.description))
-        }
-    }
-
-    private static func event(
-        _ level: LogLevel, _ message: StaticString, _ pairing: UniqueIdentifier, _ peer: KeyIdentifier
-    ) -> LogEvent {
-        LogEvent(
-            level, message, .text("pairing", pairing.description), .text("peer", peer.fingerprint))
     }
 }

@@ -26,9 +26,10 @@ import Testing
         let token = try #require(JoinTokenIdentifier(bytes: SecureRandom.bytes(16)))
         let secret = SecretBytes(randomCount: 16)
         let expires = network.scheduler.wallNow + .seconds(900)
-        _ = primary.registry.issue(token, secret: secret, expires: expires)
-        return try JoinLink(
+        let link = try JoinLink(
             address: TestNetwork.address, token: token, secret: secret, primary: pin ?? primary.pin, expires: expires)
+        _ = primary.registry.issue(link)
+        return link
     }
 
     private final class Outcome {

@@ -155,8 +155,8 @@ package final class Node {
         _ local: LocalSides, _ relay: Relay, _ log: @escaping LogHandler
     ) throws(NodeError) -> ConfigurationService {
         let surroundings = ConfigurationService.Surroundings(
-            target: { pairings.target(of: $0, as: $1) }, targetThrough: { pairings.target(of: $0, through: $1) },
-            targets: { pairings.targets(of: $0) },
+            target: { pairings.targets.target(of: $0, as: $1) },
+            targetThrough: { pairings.targets.target(of: $0, through: $1) }, targets: { pairings.targets.all(of: $0) },
             receivers: {
                 pairings.all.filter { $0.role == .primary && $0.state == .active }.map { ConfigurationPeer($0) }
             },
@@ -239,7 +239,7 @@ package final class Node {
         relay.connect(
             Relay.Outlets(
                 target: { [pairings] app, pairing in
-                    pairings.target(of: app, through: pairing.pairing) ?? .vendor(pairing.peer)
+                    pairings.targets.target(of: app, through: pairing.pairing) ?? .vendor(pairing.peer)
                 },
                 directory: { [directories] app, pairing in
                     pairing.isPending ? nil : directories.path(of: app, in: pairing.pairing)

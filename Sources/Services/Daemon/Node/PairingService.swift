@@ -126,53 +126,23 @@ final class PairingService {
     /// Whether a TLS peer with this pin may say hello: it has a pairing here that has not lapsed.
     func isPinned(_ pin: KeyIdentifier) -> Bool { registry.state.isPinned(pin, now: scheduler.wallNow) }
 
-    /// The target of an app's configuration that comes through the pairing.
-    func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier) -> PairedIdentifier? {
-        target(of: app, through: pairing, in: registry.state)
-    }
+    /// The paired identifiers of this device's apps.
+    var targets: PairedTargets { targets(in: registry.state) }
 
-    private func target(
-        of app: ApplicationIdentifier, through pairing: UniqueIdentifier, in registry: PairingRegistry
-    ) -> PairedIdentifier? {
-        registry.target(of: pairing, app: app, own: vendor, ownClaim: ownClaim(of: app))
-    }
-
-    /// The identifier that this device's app declares as a primary's.
-    private func ownClaim(of app: ApplicationIdentifier) -> CustomIdentifier? {
-        guard let record = installed.state[app], record.role == .primary else { return nil }
-        return record.identifier
-    }
-
-    /// The present target of an app's configuration; nil if this device has no primary.
-    func target(of app: ApplicationIdentifier, as role: DeviceRole) -> PairedIdentifier? {
-        switch role {
-        case .primary: ownClaim(of: app).map { .custom($0) } ?? .vendor(vendor)
-        case .secondary: active(as: .secondary).flatMap { target(of: app, through: $0.pairing) }
+    private func targets(in registry: PairingRegistry) -> PairedTargets {
+        PairedTargets(registry, vendor: vendor) { [installed] app in
+            guard let record = installed.state[app], record.role == .primary else { return nil }
+            return record.identifier
         }
     }
 
-    /// Every target that configuration of this secondary's app can have: one for each primary.
-    func targets(of app: ApplicationIdentifier) -> [PairedIdentifier] {
-        all.filter { $0.role == .secondary }.compactMap { target(of: app, through: $0.pairing) }
-    }
-
-    /// The targets of all apps that end with a pairing; empty where this device is the primary. One that another
-    /// primary has as well, because both claim the same identifier, stays with that primary (CFG-31).
+    /// The targets of all apps that end with a pairing.
     /// - Parameter next: the registry without the pairing; nil if nothing takes its place.
     private func targets(
         endingWith record: PairingRecord, in registry: PairingRegistry, next: PairingRegistry? = nil
     ) -> [ApplicationIdentifier: PairedIdentifier] {
-        guard record.role == .secondary else { return [:] }
         let apps = configuredApplications().union(installed.state.records.keys)
-        let next = next ?? registry
-        let others = next.pairings.filter { $0.role == .secondary && $0.pairing != record.pairing }.map(\.pairing)
-        return Dictionary(
-            uniqueKeysWithValues: apps.compactMap { app in
-                guard let target = target(of: app, through: record.pairing, in: registry),
-                    !others.contains(where: { self.target(of: app, through: $0, in: next) == target })
-                else { return nil }
-                return (app, target)
-            })
+        return targets(in: registry).ending(with: record, of: apps, next: next)
     }
 
     // MARK: changes in force
@@ -378,13 +348,10 @@ final class PairingService {
     func issueLink(to address: SocketAddress, life: Duration) async throws(StoreError) -> JoinLink? {
         guard let token = JoinTokenIdentifier(bytes: SecureRandom.bytes(JoinTokenIdentifier.byteCount)),
             let link = try? JoinLink(
-                address: address.description, token: token,
-                secret: SecretBytes(randomCount: JoinTokenIdentifier.byteCount), primary: own.pin,
-                expires: scheduler.wallNow + life, name: own.claim.name)
+                to: own, at: address.description, token: token,
+                secret: SecretBytes(randomCount: JoinTokenIdentifier.byteCount), life: life, now: scheduler.wallNow)
         else { return nil }
-        try await commit { next in
-            (next.issue(link.token, secret: link.secret, expires: link.expires).map(\.rowChange), {})
-        }
+        try await commit { next in (next.issue(link).map(\.rowChange), {}) }
         return link
     }
 
@@ -476,7 +443,7 @@ final class PairingService {
                 changes.map(\.rowChange),
                 { [self] in
                     onEvent(.retargeted(app))
-                    return target(of: app, through: pairing)
+                    return targets.target(of: app, through: pairing)
                 }
             )
         }

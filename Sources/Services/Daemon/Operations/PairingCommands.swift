@@ -15,10 +15,10 @@ struct PairCommand: ControlCommand {
     private let life: Duration
 
     init(_ request: ControlRequest) throws(WireError) {
-        let seconds = try request.fields.optional("seconds", "seconds from 1 to 86400") { value in
-            value.integerValue.flatMap { JoinToken.lives.contains($0) ? $0 : nil }
+        let asked = try request.fields.optional("seconds", "seconds from 1 to 86400") { value in
+            value.integerValue.flatMap { JoinPolicy.life(seconds: $0) }
         }
-        life = seconds.map { .seconds($0) } ?? JoinToken.life
+        life = asked ?? JoinPolicy.life
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
