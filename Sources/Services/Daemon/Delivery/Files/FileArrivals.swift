@@ -1,5 +1,5 @@
 // Files that come over a link (FIL-5 to FIL-11): an item waits here until its bytes are written and compared with its
-// digest; only then is it stored. A file for which there is no room is refused, and what is written of it stays until
+// digest; only then is it stored. A file for which there is no space is refused, and what is written of it stays until
 // the item comes again.
 
 import TandemBase
@@ -95,7 +95,7 @@ final class FileArrivals {
 
     private func open(_ arrival: FileArrival, kept: Set<UniqueIdentifier>?) {
         let partials = environment.partials
-        let (place, size, reserve) = (arrival.key.place, arrival.manifest.file.size, limits.reserve)
+        let (place, size, space) = (arrival.key.place, arrival.manifest.file.size, environment.space(on: partials))
         let (isAnothers, promised) = (arrival.isAnothers, promised(besides: arrival))
         environment.worker.perform({ () -> (found: Int64, file: Result<GrowingFile, FileRefusal>) in
             var found: Int64 = 0
@@ -109,7 +109,7 @@ final class FileArrivals {
                 if file.found > size { try translating { () throws(FileError) in try file.startOver() } }
                 found = file.found
                 guard found < size else { return file }
-                try partials.checkSpace(for: size - found, of: size, besides: promised, reserve: reserve)
+                try space.check(for: size - found, of: size, besides: promised)
                 return file
             }
             return (found, file)
@@ -124,15 +124,13 @@ final class FileArrivals {
         }
     }
 
-    /// The bytes that other files of the same peer still need: two files that each fit alone must not fill the disk and
-    /// wait for each other. Not those of other peers, which could keep the whole disk with files that never come.
+    /// The bytes that other files of the same peer still need. Not those of other peers, which could keep the whole
+    /// disk with files that never come.
     private func promised(besides arrival: FileArrival) -> Int64 {
-        let pairing = arrival.key.queue.pairing
-        return arrivals.reduce(into: 0) { sum, other in
-            guard other.key.pairing == pairing, other.value !== arrival, !other.value.isOver else { return }
-            let (next, overflow) = sum.addingReportingOverflow(other.value.missing)
-            sum = overflow ? .max : next
+        let others = arrivals.filter { queue, other in
+            queue.pairing == arrival.key.queue.pairing && other !== arrival && !other.isOver
         }
+        return FileSpace.promised(to: others.values.map(\.missing))
     }
 
     /// The disk has answered: the item that came meanwhile has its turn.
@@ -250,7 +248,7 @@ final class FileArrivals {
         environment.onArrival(arrival.key.queue.app)
     }
 
-    /// Refuses the item for now. Its partial file stays, for when there is room.
+    /// Refuses the item for now. Its partial file stays, for when there is space.
     private func refuse(_ arrival: FileArrival, _ refusal: FileRefusal) {
         // The space that was promised to it is free for others meanwhile (LIM-43).
         if !arrival.isAnothers { countWritten(of: arrival) }

@@ -234,15 +234,17 @@ final class FileEnvironment {
         }
     }
 
-    /// Writes a part of a file, if there is still room for it.
+    /// The space for files of a spool.
+    func space(on spool: FileSpool) -> FileSpace { FileSpace(on: spool, leaving: limits.reserve) }
+
+    /// Writes a part of a file, if there is still space for it.
     func append(
         _ bytes: ArraySlice<UInt8>, to file: GrowingFile, on spool: FileSpool,
         then completion: @escaping (Result<Void, FileRefusal>) -> Void
     ) {
-        let reserve = limits.reserve
+        let space = space(on: spool)
         worker.perform(
-            { refusing { () throws(FileRefusal) in try spool.append(bytes, to: file, reserve: reserve) } },
-            then: completion)
+            { refusing { () throws(FileRefusal) in try space.append(bytes, to: file) } }, then: completion)
     }
 
     /// Sends how far a file is (FIL-10).

@@ -1,8 +1,7 @@
-// Reasons for which a file is not taken, here or by the peer, as one closed list with one number and one name each; and
-// the two accounts of room that lead to them: the disk's space, and the bytes of one owner's files.
+// Reasons for which a file is not taken, here or by the peer, as one closed list with one number and one name each.
+// ``FileSpace`` and ``FileBudget`` find those that a lack of space causes.
 
 import TandemBase
-import TandemDelivery
 package import TandemFiles
 package import TandemPropertyList
 package import TandemWire
@@ -18,9 +17,9 @@ package enum FileRefusal: Error, Sendable, Equatable {
     case overDescribed(actual: Int, limit: Int)
     /// Files of so many bytes are kept for the same user or the same peer.
     case overBudget(actual: Int64, limit: Int64)
-    /// The file system has not so much room.
+    /// The file system has less free space.
     case noSpace(needed: Int64, available: Int64)
-    /// The whole file system has not so much room, without what is kept for root.
+    /// The whole file system has less space, without what is kept for root.
     case neverFits(needed: Int64, capacity: Int64)
     /// Another item of this identifier, with another file, waits for its handler.
     case duplicate
@@ -101,38 +100,6 @@ package enum FileRefusal: Error, Sendable, Equatable {
     }
 }
 
-extension FileSpool {
-    /// - Throws: ``FileRefusal/noSpace(needed:available:)`` if the bytes and the reserve do not fit.
-    func checkSpace(for bytes: Int64, reserve: Int64) throws(FileRefusal) {
-        let available = try translating { () throws(FileError) in try availableSpace() }
-        let (needed, overflow) = bytes.addingReportingOverflow(reserve)
-        guard !overflow, needed <= available else { throw .noSpace(needed: needed, available: available) }
-    }
-
-    /// As ``checkSpace(for:reserve:)`` for what is missing of a file.
-    /// - Throws: ``FileRefusal/neverFits(needed:capacity:)`` if no making of room would help.
-    /// - Parameter promised: bytes that others may write meanwhile.
-    func checkSpace(
-        for missing: Int64, of size: Int64, besides promised: Int64, reserve: Int64
-    ) throws(FileRefusal) {
-        let (taken, isTooMuch) = reserve.addingReportingOverflow(promised)
-        do throws(FileRefusal) { try checkSpace(for: missing, reserve: isTooMuch ? .max : taken) } catch {
-            // Read only if there is no room; an error of this call must not hide the first one.
-            guard case .noSpace = error, let capacity = try? wholeSpace() else { throw error }
-            let (needed, overflow) = size.addingReportingOverflow(reserve)
-            guard overflow || needed > capacity else { throw error }
-            throw .neverFits(needed: overflow ? .max : needed, capacity: capacity)
-        }
-    }
-
-    /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at
-    /// again before each part: none of them may take the reserve.
-    func append(_ bytes: ArraySlice<UInt8>, to file: GrowingFile, reserve: Int64) throws(FileRefusal) {
-        try checkSpace(for: Int64(bytes.count), reserve: reserve)
-        try translating { () throws(FileError) in try file.append(bytes) }
-    }
-}
-
 func translating<Value>(_ body: () throws(FileError) -> Value) throws(FileRefusal) -> Value {
     do throws(FileError) { return try body() } catch { throw .machine(error) }
 }
@@ -143,42 +110,4 @@ func refusing<Value>(_ body: () throws(FileRefusal) -> Value) -> Result<Value, F
 
 extension Result where Failure == FileError {
     var failure: FileError? { if case .failure(let error) = self { error } else { nil } }
-}
-
-/// The submitter of files: a user of this device, or an app whose user is not known.
-enum SpoolOwner: Hashable {
-    case user(UInt32)
-    case app(ApplicationIdentifier)
-}
-
-/// Bytes of files by their owners (LIM-43), as a sum for each owner, so that no check looks at all files. One file has
-/// room whatever its size: that is for the disk to say.
-struct FileBudget<Owner: Hashable> {
-    private var files: [FileKey: (owner: Owner, size: Int64)] = [:]
-    private var sums: [Owner: Int64] = [:]
-
-    /// The counted size of a file.
-    subscript(file: FileKey) -> Int64? { files[file]?.size }
-
-    /// Counts a file; a second time with another size.
-    mutating func set(_ file: FileKey, of owner: Owner, size: Int64) {
-        remove(file)
-        files[file] = (owner, size)
-        sums[owner, default: 0] += size
-    }
-
-    mutating func remove(_ file: FileKey) {
-        guard let (owner, size) = files.removeValue(forKey: file), let sum = sums[owner] else { return }
-        sums[owner] = sum > size ? sum - size : nil
-    }
-
-    mutating func removeAll(where isGone: (FileKey) -> Bool) {
-        for file in files.keys.filter(isGone) { remove(file) }
-    }
-
-    /// Why a file has no room beside its owner's others; nil if it has.
-    func refusal(of file: FileKey, of owner: Owner, size: Int64, limit: Int64) -> FileRefusal? {
-        let others = (sums[owner] ?? 0) - (files[file].map { $0.owner == owner ? $0.size : 0 } ?? 0)
-        return others > 0 && size > limit - others ? .overBudget(actual: others, limit: limit) : nil
-    }
 }

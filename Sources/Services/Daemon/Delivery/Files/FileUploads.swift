@@ -48,7 +48,7 @@ package final class FileUploads {
                 key, of: owner(of: key), size: size, manifest: manifest, from: source, limits: limits,
                 completion: completion)
             let mayBegin = mayBegin(submission)
-            try checkRoom(for: submission, mayBegin: mayBegin)
+            try checkQuota(of: submission, mayBegin: mayBegin)
             try describe(submission)
             spooled.set(key, of: submission.owner, size: size)
             if mayBegin { begin(submission) } else { waiting.append(submission) }
@@ -59,7 +59,7 @@ package final class FileUploads {
 
     /// Checks the bound of an app's files that wait for their turn, which is that of items that wait for the peer
     /// (LIM-14), and the bytes of all files (LIM-43).
-    private func checkRoom(for submission: Submission, mayBegin: Bool) throws(FileRefusal) {
+    private func checkQuota(of submission: Submission, mayBegin: Bool) throws(FileRefusal) {
         let (key, size) = (submission.key, submission.size)
         if let refusal = spooled.refusal(of: key, of: submission.owner, size: size, limit: limits.spooled) {
             throw refusal
@@ -103,10 +103,10 @@ package final class FileUploads {
     private func begin(_ submission: Submission) {
         uploads[submission.key] = submission
         let (spool, place) = (environment.spool, submission.key.place)
-        let (size, reserve) = (submission.size, limits.reserve)
+        let (size, space) = (submission.size, environment.space(on: spool))
         environment.worker.perform({ () -> Result<GrowingFile, FileRefusal> in
             refusing { () throws(FileRefusal) in
-                try spool.checkSpace(for: size, reserve: reserve)
+                try space.check(for: size)
                 return try translating { () throws(FileError) in
                     try spool.remove(place)
                     return try spool.open(place)

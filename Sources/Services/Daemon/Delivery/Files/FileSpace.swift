@@ -1,0 +1,96 @@
+// Space for files (FIL-13): whether a file may begin, and each part of it be written. There are two accounts: the free
+// space of the disk, of which a reserve stays free (LIM-31), and the bytes of one owner's files (LIM-43). A file that
+// is refused for either waits: its sender repeats the item after a pause that is no attempt (DEL-12, ``PeerLink``).
+
+import TandemBase
+import TandemDelivery
+import TandemFiles
+
+/// The space of the disk under a spool; used on the thread of the files.
+struct FileSpace: Sendable {
+    private let spool: FileSpool
+    /// Bytes that stay free: the store must be able to write how a file ended.
+    private let reserve: Int64
+
+    init(on spool: FileSpool, leaving reserve: Int64) {
+        self.spool = spool
+        self.reserve = reserve
+    }
+
+    /// - Throws: ``FileRefusal/noSpace(needed:available:)`` if the bytes and the reserve do not fit.
+    func check(for bytes: Int64) throws(FileRefusal) { try check(for: bytes, leaving: reserve) }
+
+    private func check(for bytes: Int64, leaving rest: Int64) throws(FileRefusal) {
+        let available = try translating { () throws(FileError) in try spool.availableSpace() }
+        let (needed, overflow) = bytes.addingReportingOverflow(rest)
+        guard !overflow, needed <= available else { throw .noSpace(needed: needed, available: available) }
+    }
+
+    /// As ``check(for:)`` for what is missing of a file.
+    /// - Throws: ``FileRefusal/neverFits(needed:capacity:)`` if freeing space would not help.
+    /// - Parameter promised: bytes that others may write meanwhile.
+    func check(for missing: Int64, of size: Int64, besides promised: Int64) throws(FileRefusal) {
+        let (taken, isTooMuch) = reserve.addingReportingOverflow(promised)
+        do throws(FileRefusal) { try check(for: missing, leaving: isTooMuch ? .max : taken) } catch {
+            // Read only if there is no space; an error of this call must not hide the first one.
+            guard case .noSpace = error, let capacity = try? spool.wholeSpace() else { throw error }
+            let (needed, overflow) = size.addingReportingOverflow(reserve)
+            guard overflow || needed > capacity else { throw error }
+            throw .neverFits(needed: overflow ? .max : needed, capacity: capacity)
+        }
+    }
+
+    /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at
+    /// again before each part: none of them may take the reserve.
+    func append(_ bytes: ArraySlice<UInt8>, to file: GrowingFile) throws(FileRefusal) {
+        try check(for: Int64(bytes.count))
+        try translating { () throws(FileError) in try file.append(bytes) }
+    }
+
+    /// The bytes that files under way still need: two files that each fit alone must not fill the disk and wait for
+    /// each other.
+    static func promised(to missing: some Sequence<Int64>) -> Int64 {
+        missing.reduce(0) { sum, bytes in
+            let (next, overflow) = sum.addingReportingOverflow(bytes)
+            return overflow ? .max : next
+        }
+    }
+}
+
+/// The submitter of files: a user of this device, or an app whose user is not known.
+enum SpoolOwner: Hashable {
+    case user(UInt32)
+    case app(ApplicationIdentifier)
+}
+
+/// Bytes of files by their owners (LIM-43), as a sum for each owner, so that no check looks at all files. One file may
+/// have any size: that is for the disk to say.
+struct FileBudget<Owner: Hashable> {
+    private var files: [FileKey: (owner: Owner, size: Int64)] = [:]
+    private var sums: [Owner: Int64] = [:]
+
+    /// The counted size of a file.
+    subscript(file: FileKey) -> Int64? { files[file]?.size }
+
+    /// Counts a file; a second time with another size.
+    mutating func set(_ file: FileKey, of owner: Owner, size: Int64) {
+        remove(file)
+        files[file] = (owner, size)
+        sums[owner, default: 0] += size
+    }
+
+    mutating func remove(_ file: FileKey) {
+        guard let (owner, size) = files.removeValue(forKey: file), let sum = sums[owner] else { return }
+        sums[owner] = sum > size ? sum - size : nil
+    }
+
+    mutating func removeAll(where isGone: (FileKey) -> Bool) {
+        for file in files.keys.filter(isGone) { remove(file) }
+    }
+
+    /// Why a file does not fit beside its owner's others; nil if it does.
+    func refusal(of file: FileKey, of owner: Owner, size: Int64, limit: Int64) -> FileRefusal? {
+        let others = (sums[owner] ?? 0) - (files[file].map { $0.owner == owner ? $0.size : 0 } ?? 0)
+        return others > 0 && size > limit - others ? .overBudget(actual: others, limit: limit) : nil
+    }
+}
