@@ -1,5 +1,6 @@
-// Expiry of items (DEL-8): their time to live, the clock that counts it, the items for which it counts, and the times
-// at which they expire. A queue withdraws an item whose time is over, a ledger ends it.
+// Expiry of items (DEL-8): their time to live, the clock that counts it, the items for which it counts, and which of
+// them have expired. Queue and ledger ask here (``ItemExpiry``): a queue withdraws an item whose time is over, a ledger
+// ends it.
 
 package import TandemBase
 import TandemWire
@@ -7,9 +8,15 @@ import TandemWire
 extension Channel {
     /// The time to live of an item that names none (LIM-16): 30 days. A context does not expire in a device's life
     /// (DEL-19).
-    var lifetime: Duration {
+    private var lifetime: Duration {
         let seconds: Int = properties.isLatestWins ? 3650 * 86_400 : 30 * 86_400
         return .seconds(seconds)
+    }
+
+    /// When an item expires that is accepted now, in the queue's time.
+    /// - Parameter lifetime: nil is the usual one.
+    func expiry(of lifetime: Duration?, from now: Int64) -> Int64 {
+        QueueClock.end(of: lifetime ?? self.lifetime, from: now)
     }
 }
 
@@ -24,6 +31,11 @@ extension OutboundRecord {
 extension InboundRecord {
     /// An item with its handler does not expire; one that waits again does.
     var deadline: Int64? { phase == .waiting ? expiresAt : nil }
+
+    /// When an item expires that arrives now with this rest of its time to live; nil if the sender named none.
+    static func expiry(of remaining: Duration?, from now: Int64) -> Int64? {
+        remaining.map { QueueClock.end(of: $0, from: now) }
+    }
 
     /// The rest of the time to live; nil if the sender named none.
     func remaining(at now: Int64) -> Duration? { expiresAt.map { .milliseconds(max(0, $0 - now)) } }
@@ -82,7 +94,7 @@ struct QueueClock: Sendable, Equatable {
     }
 
     /// The queue's time at which a time to live is over that begins now.
-    static func end(of lifetime: Duration, from now: Int64) -> Int64 {
+    fileprivate static func end(of lifetime: Duration, from now: Int64) -> Int64 {
         sum(now, max(.zero, lifetime).saturatingMilliseconds)
     }
 
@@ -103,10 +115,11 @@ struct QueueClock: Sendable, Equatable {
 
 // MARK: - index
 
-/// The times at which items expire, as a binary heap: no event looks at all of them. An item that ended earlier leaves
-/// a dead entry; dead entries go when they come to the top, or together when they are the majority.
-struct ExpiryIndex: Sendable {
-    struct Entry: Sendable {
+/// The times at which the items of a queue or ledger expire, as a binary heap: no event looks at all of them. An item
+/// that ended earlier leaves a dead entry; dead entries go when they come to the top, or together when they are the
+/// majority.
+struct ItemExpiry: Sendable {
+    fileprivate struct Entry: Sendable {
         let time: Int64
         let ordinal: UInt64
 
@@ -115,8 +128,18 @@ struct ExpiryIndex: Sendable {
 
     private var heap: [Entry] = []
 
-    /// The entry at the top, dead or alive.
-    var first: Entry? { heap.first }
+    /// The time of the entry at the top, dead or alive.
+    var next: Int64? { heap.first?.time }
+
+    /// Takes out an item whose time is over.
+    /// - Parameter deadline: the present one of an item; nil if its time to live does not count any more.
+    mutating func takeExpired(at now: Int64, deadline: (_ ordinal: UInt64) -> Int64?) -> UInt64? {
+        while let next = heap.first, next.time <= now {
+            removeFirst()
+            if deadline(next.ordinal) == next.time { return next.ordinal }
+        }
+        return nil
+    }
 
     mutating func add(_ ordinal: UInt64, at time: Int64) {
         heap.append(Entry(time: time, ordinal: ordinal))
@@ -129,7 +152,8 @@ struct ExpiryIndex: Sendable {
 
     /// Drops dead entries until the top is alive.
     /// - Parameter living: how many entries may be alive at most.
-    mutating func prune(living: Int, isAlive: (Entry) -> Bool) {
+    mutating func prune(living: Int, deadline: (_ ordinal: UInt64) -> Int64?) {
+        func isAlive(_ entry: Entry) -> Bool { deadline(entry.ordinal) == entry.time }
         if heap.count > 64, heap.count > 2 * living {
             heap = heap.filter(isAlive)
             for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: index) }
@@ -137,7 +161,7 @@ struct ExpiryIndex: Sendable {
         while let first = heap.first, !isAlive(first) { removeFirst() }
     }
 
-    mutating func removeFirst() {
+    private mutating func removeFirst() {
         guard let last = heap.popLast(), !heap.isEmpty else { return }
         heap[0] = last
         siftDown(from: 0)

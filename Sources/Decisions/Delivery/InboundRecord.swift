@@ -79,7 +79,7 @@ package struct InboundRecord: Sendable, Equatable {
         id = item.id
         self.sequence = sequence
         size = item.payload.count
-        expiresAt = item.remaining.map { QueueClock.end(of: $0, from: now) }
+        expiresAt = Self.expiry(of: item.remaining, from: now)
         topic = item.topic
         revision = item.revision
         acceptedAt = item.age.map { QueueClock.sum(now, -max(.zero, $0).saturatingMilliseconds) }

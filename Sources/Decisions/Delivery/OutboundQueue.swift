@@ -116,7 +116,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         }
         var record = OutboundRecord(
             ordinal: journal.takeOrdinal(), item, acceptedAt: now(reading),
-            expiresAt: expiry(of: item.lifetime, at: reading))
+            expiresAt: key.channel.expiry(of: item.lifetime, from: now(reading)))
         if let kind = item.kind {
             untag(kind, &transition)
             record.isCurrent = true
@@ -126,11 +126,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         transition.changes.reserveCapacity(transition.changes.count + 3)
         transition.put(record, of: key, payload: item.payload)
         sendWaiting(at: reading, payload: item.payload, of: item.id, &transition)
-    }
-
-    /// When an item expires that is accepted now; nil is the usual time to live.
-    private func expiry(of lifetime: Duration?, at reading: ClockReading) -> Int64 {
-        QueueClock.end(of: lifetime ?? key.channel.lifetime, from: now(reading))
     }
 
     /// Takes an item back: at once if it was never sent, else by asking the peer.
@@ -552,7 +547,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             record.phase = .waiting
             record.withdrawal = nil
             record.attempts = 0
-            record.expiresAt = queue.expiry(of: nil, at: reading)
+            record.expiresAt = queue.key.channel.expiry(of: nil, from: queue.now(reading))
             queue.put(record, &transition)
             queue.sendWaiting(at: reading, &transition)
         }

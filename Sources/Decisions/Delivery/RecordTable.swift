@@ -34,7 +34,7 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     private var ordinalBySequence: [UInt64: UInt64] = [:]
     /// Unfinished items in order of acceptance or arrival.
     private var order = OrdinalQueue()
-    private var expiry = ExpiryIndex()
+    private var expiry = ItemExpiry()
     private var letters = OrdinalQueue()
     private var letterBytes = 0
     /// Unfinished items, and bytes of their bodies.
@@ -128,7 +128,7 @@ struct RecordTable<Record: QueueRecord>: Sendable {
         guard hasLeft else { return }
         hasLeft = false
         let records = records
-        expiry.prune(living: count) { records[$0.ordinal]?.deadline == $0.time }
+        expiry.prune(living: count) { records[$0]?.deadline }
         order.prune(living: count) { records[$0]?.isUnfinished == true }
     }
 
@@ -159,15 +159,12 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     // MARK: expiry
 
     /// When the first item expires, in the machine's time.
-    var nextExpiry: Int64? { expiry.first?.time }
+    var nextExpiry: Int64? { expiry.next }
 
     /// Takes an item out of the index that has expired.
     mutating func takeExpired(at now: Int64) -> Record? {
-        while let next = expiry.first, next.time <= now {
-            expiry.removeFirst()
-            if let record = records[next.ordinal], record.deadline == next.time { return record }
-        }
-        return nil
+        let records = records
+        return expiry.takeExpired(at: now) { records[$0]?.deadline }.flatMap { records[$0] }
     }
 
     // MARK: dead letters
