@@ -1,6 +1,8 @@
-// The latest context of an application in each direction. Never set, set to no bytes, and set to an empty dictionary
-// are three states; the bytes are not inspected here. A revision is one more than the last. A received context applies
-// only if (epoch, revision) rises: one that comes late changes nothing.
+// The latest context of an application in each direction, and the rules by which the latest wins: the sender's
+// (DEL-19, DEL-21) in ``OutboundContext``, the receiver's (DEL-20) in ``InboundContext``. Never set, set to no bytes,
+// and set to an empty dictionary are three states; the bytes are not inspected here.
+
+import TandemWire
 
 /// The context that this device's application last set.
 package struct SentContext: Sendable, Equatable {
@@ -52,15 +54,101 @@ package enum ContextUpdate: Sendable, Equatable {
     case set(revision: UInt64)
     /// Its bytes equal those of this revision, which stays.
     case unchanged(revision: UInt64)
+}
 
-    /// Judges a context that an application sets.
-    /// - Parameter isCurrent: the last one is on its way in this epoch, or was handled.
-    init(setting digest: [UInt8], after last: SentContext?, _ policy: ContextPolicy, isCurrent: Bool) {
-        if policy == .ifChanged, isCurrent, let last, last.digest == digest {
-            self = .unchanged(revision: last.revision)
-        } else {
-            self = .set(revision: (last?.revision ?? 0) + 1)
+/// The sender's side: the context last set, when another one changes it, and whether the peer may have lost it.
+struct OutboundContext: Sendable {
+    private(set) var last: SentContext?
+
+    init(_ last: SentContext?) { self.last = last }
+
+    /// Judges a context that an application sets. One with the bytes of the last one changes nothing while that is on
+    /// its way in this epoch, or was handled.
+    func update(to digest: [UInt8], _ policy: ContextPolicy, in header: OutboundHeader) -> ContextUpdate {
+        if policy == .ifChanged, header.contextEpoch == header.epoch, let last, last.digest == digest {
+            return .unchanged(revision: last.revision)
         }
+        return .set(revision: (last?.revision ?? 0) + 1)
+    }
+
+    /// Whether the context is neither under way nor known to have reached the peer in this epoch and not ended there.
+    func isLost(in header: OutboundHeader) -> Bool {
+        guard last != nil, let epoch = header.contextEpoch else { return false }
+        return epoch != header.epoch
+    }
+
+    /// The item that carries a context: it supersedes one that waits.
+    func item(_ item: OutboundItem, carrying next: SentContext) -> OutboundItem {
+        var item = item
+        item.supersedeKey = Self.supersedeKey
+        item.revision = next.revision
+        return item
+    }
+
+    /// The one of all contexts of a queue.
+    static var supersedeKey: [UInt8] { [] }
+
+    /// A context is set, durably with its item.
+    mutating func set(
+        _ next: SentContext, body: [UInt8], of queue: QueueKey, _ journal: inout HeaderJournal<OutboundHeader>,
+        _ transition: inout OutboundTransition
+    ) {
+        put(next, body: body, of: queue, &transition)
+        journal.contextWasSet()
+    }
+
+    private mutating func put(
+        _ next: SentContext, body: [UInt8], of queue: QueueKey, _ transition: inout OutboundTransition
+    ) {
+        last = next
+        transition.changes.append(.put(DeliveryRowKey(.sentContext, queue), .sentContext(next, body: body)))
+    }
+
+    /// An item has ended. If it carried the last context and was not handled, the same bytes again are a change; a
+    /// context that an epoch lost is set again without being asked.
+    func ended(_ record: OutboundRecord, _ outcome: Outcome, _ journal: inout HeaderJournal<OutboundHeader>) {
+        guard let revision = record.revision, revision == last?.revision else { return }
+        if outcome != .handled, outcome != .withdrawn(.lost) { journal.contextEndedUnhandled() }
+    }
+
+    /// The application is removed: only the revision is left.
+    mutating func clear(
+        of queue: QueueKey, _ journal: inout HeaderJournal<OutboundHeader>, _ transition: inout OutboundTransition
+    ) {
+        guard let context = last, !context.isCleared else { return }
+        put(SentContext(cleared: context.revision), body: [], of: queue, &transition)
+        journal.contextEndedUnhandled()
+    }
+}
+
+/// The receiver's side: the context that came last. Another one applies only if (epoch, revision) rises.
+struct InboundContext: Sendable {
+    private(set) var last: ContextVersion?
+
+    init(_ last: ContextVersion?) { self.last = last }
+
+    /// The version of a context that has come; nil for one that is not newer and changes nothing.
+    func newer(_ revision: UInt64?, in epoch: UInt64, _ transition: inout InboundTransition) -> ContextVersion? {
+        let next = ContextVersion(epoch: epoch, revision: revision ?? 0)
+        if next.isNewer(than: last) { return next }
+        transition.effects.append(.staleContext(revision: next.revision))
+        return nil
+    }
+
+    /// A newer one applies, in the transaction that stores its item.
+    mutating func apply(
+        _ next: ContextVersion, body: [UInt8], of queue: QueueKey, _ transition: inout InboundTransition
+    ) {
+        last = next
+        transition.changes.append(.put(DeliveryRowKey(.receivedContext, queue), .receivedContext(next, body: body)))
+        transition.effects.append(.contextReceived(revision: next.revision, body: body))
+    }
+
+    /// The application is removed.
+    mutating func clear(of queue: QueueKey, _ transition: inout InboundTransition) {
+        guard last != nil else { return }
+        last = nil
+        transition.changes.append(.remove(DeliveryRowKey(.receivedContext, queue)))
     }
 }
 

@@ -14,8 +14,8 @@ package struct InboundLedger: ~Copyable, Sendable {
     private var journal: HeaderJournal<InboundHeader>
     private var records: RecordTable<InboundRecord>
     private var turn = HandlerTurn()
-    /// The latest context received; used by the channel `context`.
-    package private(set) var context: ContextVersion?
+    /// The latest context received; used by the channels of which the latest wins.
+    private var latest: InboundContext
 
     /// The ledger as its rows restore it; there is no link and no handler yet.
     package init(
@@ -24,7 +24,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     ) {
         self.key = key
         self.limits = limits
-        self.context = context
+        latest = InboundContext(context)
         // The handler that had an item is gone. It may or may not have done its work, so it sees the item again, as a
         // redelivery.
         records = RecordTable(
@@ -50,6 +50,8 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     /// Bytes of their bodies.
     package var bytes: Int { records.bytes }
+
+    package var context: ContextVersion? { latest.last }
 
     /// The items that failed too often, in order of arrival.
     package var deadLetters: [InboundRecord] { records.deadLetters }
@@ -144,18 +146,11 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// Takes a context if it is newer than the one before (DEL-20): older ones that wait are superseded.
     /// - Returns: false for one that is not, and changes nothing.
     private mutating func takeContext(_ item: ReceivedItem, _ transition: inout InboundTransition) -> Bool {
-        let next = ContextVersion(epoch: journal.epoch, revision: item.revision ?? 0)
-        guard next.isNewer(than: context) else {
-            transition.effects.append(.staleContext(revision: next.revision))
-            return false
-        }
+        guard let next = latest.newer(item.revision, in: journal.epoch, &transition) else { return false }
         for older in records.unfinished() where older.phase == .waiting {
             finish(older, .withdrawn(.superseded), &transition)
         }
-        context = next
-        let place = DeliveryRowKey(.receivedContext, key)
-        transition.changes.append(.put(place, .receivedContext(next, body: item.payload)))
-        transition.effects.append(.contextReceived(revision: next.revision, body: item.payload))
+        latest.apply(next, body: item.payload, of: key, &transition)
         return true
     }
 
@@ -414,9 +409,7 @@ package struct InboundLedger: ~Copyable, Sendable {
             for record in ledger.records.unfinished() {
                 ledger.finish(record, .rejected(code: code), &transition)
             }
-            guard ledger.context != nil else { return }
-            ledger.context = nil
-            transition.changes.append(.remove(DeliveryRowKey(.receivedContext, ledger.key)))
+            ledger.latest.clear(of: ledger.key, &transition)
         }
     }
 

@@ -16,8 +16,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     private var link = PeerLink()
     /// The urgent items left of the day; used by the channel `urgent`.
     private var budget: UrgentBudget
-    /// The context last set.
-    package private(set) var context: SentContext?
+    private var latest: OutboundContext
 
     /// The queue as its rows restore it; the link is closed.
     package init(
@@ -28,7 +27,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         self.key = key
         self.limits = limits
         self.budget = budget
-        self.context = context
+        latest = OutboundContext(context)
         records = OutboundRecords(stored)
         journal = HeaderJournal(header, at: reading)
         for record in stored { journal.restore(record) }
@@ -80,11 +79,11 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         budget.reading(at: now(reading), limit: limits.urgentPerDay)
     }
 
-    /// Whether the context is neither under way nor known to have reached the peer in this epoch and not ended there.
-    package var needsContextAgain: Bool {
-        guard context != nil, let epoch = journal.header.contextEpoch else { return false }
-        return epoch != journal.epoch
-    }
+    /// The context last set.
+    package var context: SentContext? { latest.last }
+
+    /// Whether the peer may have lost the context with its epoch (DEL-21).
+    package var needsContextAgain: Bool { latest.isLost(in: journal.header) }
 
     private func now(_ reading: ClockReading) -> Int64 { journal.clock.milliseconds(at: reading.monotonic) }
 
@@ -177,8 +176,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> (ContextUpdate, OutboundTransition) {
         if let known = records[item.id] { return (.set(revision: known.revision ?? 0), OutboundTransition()) }
-        let isCurrent = journal.header.contextEpoch == journal.epoch
-        let update = ContextUpdate(setting: digest, after: context, policy, isCurrent: isCurrent)
+        let update = latest.update(to: digest, policy, in: journal.header)
         guard case .set(let revision) = update else { return (update, OutboundTransition()) }
         let next = SentContext(revision: revision, digest: digest)
         return (update, try set(item, next, at: reading, unless: refusal))
@@ -200,20 +198,12 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     private mutating func set(
         _ item: OutboundItem, _ next: SentContext, at reading: ClockReading, unless refusal: DeliveryError?
     ) throws(DeliveryError) -> OutboundTransition {
-        var item = item
-        item.supersedeKey = []
-        item.revision = next.revision
+        let item = latest.item(item, carrying: next)
         try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in
-            queue.put(next, body: item.payload, &transition)
-            queue.journal.contextWasSet()
+            queue.latest.set(next, body: item.payload, of: queue.key, &queue.journal, &transition)
             queue.add(item, at: reading, &transition)
         }
-    }
-
-    private mutating func put(_ next: SentContext, body: [UInt8], _ transition: inout OutboundTransition) {
-        context = next
-        transition.changes.append(.put(DeliveryRowKey(.sentContext, key), .sentContext(next, body: body)))
     }
 
     // MARK: urgent items
@@ -459,7 +449,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             queue.link.closed()
             queue.records.rebuildWaiting()
             // A context that waits again need not be set again.
-            let isContextWaiting = queue.records.newest(supersededBy: [])?.phase == .waiting
+            let isContextWaiting = queue.records.newest(supersededBy: OutboundContext.supersedeKey)?.phase == .waiting
             queue.journal.startEpoch(epoch, isContextWaiting: isContextWaiting)
             if queue.needsContextAgain { transition.effects.append(.setContextAgain) }
         }
@@ -476,7 +466,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         // One that the peer took after all failed there for another reason.
         if record.withdrawal != .dead { ended.refusal = nil }
         records.unrelate(record)
-        noteContext(record, outcome)
+        latest.ended(record, outcome, &journal)
         if record.hasBody, !ended.isDeadLetter { transition.removePayload(of: record, in: key) }
         put(ended, &transition)
         while let oldest = records.table.excessLetter(over: limits) { drop(oldest, &transition) }
@@ -487,12 +477,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         transition.effects.append(.finished(record.id, outcome, ended.endingRefusal))
         // The oldest go: an app that never returns must not fill the store (LIM-24).
         while let oldest = records.excessUnacknowledged(over: limits.unacknowledged) { forget(oldest, &transition) }
-    }
-
-    private mutating func noteContext(_ record: OutboundRecord, _ outcome: Outcome) {
-        guard let revision = record.revision, revision == context?.revision else { return }
-        // The same bytes again are a change then; a context that an epoch lost is set again without being asked.
-        if outcome != .handled, outcome != .withdrawn(.lost) { journal.contextEndedUnhandled() }
     }
 
     /// The submitter acknowledges how the item ended, if it has. A dead letter stays for the operator.
@@ -569,9 +553,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             }
             for ended in queue.records.unacknowledged(limit: .max) { queue.close(ended, &transition) }
             queue.dropEnds(over: 0, &transition)
-            guard let context = queue.context, !context.isCleared else { return }
-            queue.put(SentContext(cleared: context.revision), body: [], &transition)
-            queue.journal.contextEndedUnhandled()
+            queue.latest.clear(of: queue.key, &queue.journal, &transition)
         }
     }
 
