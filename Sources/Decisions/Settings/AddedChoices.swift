@@ -43,7 +43,7 @@ package struct AddedChoices: Sendable, Equatable {
     /// The added values of a property that keep its rules, in their order.
     package func choices(at place: Int, in schema: SettingsSchema) -> [SettingChoice] {
         let name = schema.declarations[place].name
-        guard schema.declarations[place].editor == .editableChoice else { return [] }
+        guard schema.declarations[place].editor.takesAddedChoices else { return [] }
         var steps = PatternSteps.ofSet
         return (lists[name]?.arrayValue ?? []).prefix(Self.countLimit.ofList).compactMap { row in
             guard let row = row.dictionaryValue, let label = row["label"]?.stringValue, let form = row["value"] else {
@@ -65,7 +65,7 @@ package struct AddedChoices: Sendable, Equatable {
         }
         let declaration = schema.declarations[place]
         if let refusal = declaration.refusal(of: .user, value: "") { throw refusal }
-        guard declaration.editor == .editableChoice else { throw fault(key, "its list cannot be edited") }
+        guard declaration.editor.takesAddedChoices else { throw fault(key, "its list cannot be edited") }
         guard rows.count <= countLimit.ofList else {
             throw fault(key, "a list has at most \(countLimit.ofList) added values")
         }

@@ -287,7 +287,7 @@ public enum SettingAccess: String, Sendable, Hashable, CaseIterable, Comparable 
 }
 
 /// The control of a property: the input that a person or an operator has for it.
-public enum SettingEditor: String, Sendable, Hashable {
+public enum SettingEditor: String, Sendable, Hashable, CaseIterable {
     /// On or off.
     case toggle
     /// A number between two bounds.
@@ -300,6 +300,22 @@ public enum SettingEditor: String, Sendable, Hashable {
     case editableChoice
     /// None: the app's own code sets it.
     case preference
+
+    /// Whether a property with it needs labelled choices.
+    package var needsChoices: Bool {
+        switch self {
+        case .choice, .editableChoice: true
+        case .toggle, .slider, .edit, .preference: false
+        }
+    }
+
+    /// Whether a person may add values to its choices (SET-56).
+    package var takesAddedChoices: Bool {
+        switch self {
+        case .editableChoice: true
+        case .toggle, .slider, .edit, .choice, .preference: false
+        }
+    }
 }
 
 /// The pictures at the two ends of a slider.

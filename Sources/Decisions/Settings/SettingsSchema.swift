@@ -210,8 +210,9 @@ private struct DeclarationCheck {
     }
 
     private mutating func checkChoices(_ declaration: SettingDeclaration) {
-        let needsChoices = declaration.editor == .choice || declaration.editor == .editableChoice
-        if needsChoices, declaration.choices.isEmpty { problems.append(.noChoices(property: declaration.name)) }
+        if declaration.editor.needsChoices, declaration.choices.isEmpty {
+            problems.append(.noChoices(property: declaration.name))
+        }
         var labels: Set<String> = []
         for choice in declaration.choices where !labels.insert(choice.label).inserted {
             problems.append(.duplicateLabel(property: declaration.name, label: choice.label))

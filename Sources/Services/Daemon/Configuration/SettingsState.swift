@@ -113,7 +113,7 @@ struct SettingsState: Sendable {
         if let value = edit?.value, declaration.type == .array || declaration.type == .strings {
             row["tag"] = .data(tag(of: value, declaration.name, code))
         }
-        if declaration.editor == .editableChoice { row["choices"] = choices }
+        if declaration.editor.takesAddedChoices { row["choices"] = choices }
         return row
     }
 
