@@ -31,13 +31,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     package private(set) var staged: StagedConfiguration?
     /// Of ``waived`` or ``active``, whichever was applied last.
     package private(set) var trial: ConfigurationTrial?
-    package private(set) var isApplicationConnected = false
-    /// The app is connected and has answered that it takes no offers: the next one waits for its next registration.
-    private var takesNoOffers = false
-    /// The time that the app has lived with the configuration on trial, counted from the first tick on.
-    private var lived: Duration?
-    /// The library's account, as it was read last.
-    private var library = LoadAttempts()
+    private var app = ApplicationPresence()
 
     /// The slot of the stored rows; after a crash an offered configuration is offered again.
     package init(
@@ -55,13 +49,15 @@ package struct ConfigurationSlot: Sendable, Equatable {
         phase = staged == nil ? .idle : .waitingForApplication
     }
 
+    package var isApplicationConnected: Bool { app.isConnected }
+
     /// Whether the library's account counts: a configuration waits for the app or is on trial, or a lifetime runs.
     package var needsAttempts: Bool {
         staged != nil || trial != nil || (waived ?? active)?.record.payload.lifetime != nil
     }
 
     /// The library's account of its starts (CFG-65), before the event that it decides.
-    package mutating func note(_ attempts: LoadAttempts) { library = attempts }
+    package mutating func note(_ attempts: LoadAttempts) { app.note(attempts) }
 
     /// Bytes have arrived. Application, role, target, device and mark of the context are replaced by the slot's own.
     package mutating func received(
@@ -86,9 +82,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     /// The app's receiving connection has registered: the waiting configuration is offered.
     package mutating func applicationConnected() -> ApplyTransition {
-        isApplicationConnected = true
-        takesNoOffers = false
-        lived = nil
+        app.registered()
         var transition = ApplyTransition()
         countStart(&transition)
         if phase == .waitingForApplication { offer(&transition) }
@@ -99,12 +93,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
     @discardableResult
     package mutating func applicationDisconnected(_ ending: Ending = .lost) -> ApplyTransition {
         guard isApplicationConnected else { return ApplyTransition() }
-        isApplicationConnected = false
+        app.left()
         var transition = answerOverdue()
         guard let trial else { return transition }
-        if ending == .inOrder || library.isHealthy(trial.digest) {
+        if ending == .inOrder || app.isHealthy(trial.digest) {
             passTrial(&transition)
-        } else if ending == .lost, max(trial.attempts, library.starts(of: trial.digest)) >= Self.attempts {
+        } else if ending == .lost, max(trial.attempts, app.starts(of: trial.digest)) >= Self.attempts {
             rollBack(&transition)
         }
         return transition
@@ -118,12 +112,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
         var transition = ApplyTransition()
         guard phase == .offered, var staged else { return transition }
         phase = .waitingForApplication
-        if isSeen, max(staged.attempts, library.starts(of: staged.record.digest)) >= Self.attempts {
+        if isSeen, max(staged.attempts, app.starts(of: staged.record.digest)) >= Self.attempts {
             failStaged(&transition)
             return transition
         }
         if !isSeen {
-            takesNoOffers = true
+            app.refusedOffer()
             staged.uncount()
             self.staged = staged
             transition.add(.counted(staged))
@@ -212,7 +206,7 @@ extension ConfigurationSlot {
         replaceStaged(record, isWaived: verified.waived != nil, by: delivery, in: context, &transition)
         if isOffered { return }
         phase = .waitingForApplication
-        if isApplicationConnected, !takesNoOffers { offer(&transition) }
+        if app.takesOffers { offer(&transition) }
         guard phase == .waitingForApplication, let staged else { return }
         let text = context.schemaRefusal?.warning
         let facts = delivery.map { report(.waitingForApplication, of: staged, by: $0, text: text) }
@@ -248,7 +242,7 @@ extension ConfigurationSlot {
         guard var staged else { return }
         // It would show above the one on trial, and hide its faults.
         if staged.isWaived, trial != nil { return }
-        staged.count(starts: library.starts(of: staged.record.digest))
+        staged.count(starts: app.starts(of: staged.record.digest))
         guard staged.attempts <= Self.attempts else { return failStaged(&transition) }
         self.staged = staged
         phase = .offered
@@ -343,7 +337,7 @@ extension ConfigurationSlot {
             transition.add(.waived(waived))
             if waived == nil, isApplicationConnected { transition.add(.reload) }
         }
-        if phase == .waitingForApplication, isApplicationConnected, !takesNoOffers { offer(&transition) }
+        if phase == .waitingForApplication, app.takesOffers { offer(&transition) }
         return transition
     }
 
@@ -351,7 +345,7 @@ extension ConfigurationSlot {
         _ configuration: ActiveConfiguration?, running: Duration, now: WallTime
     ) -> ActiveConfiguration? {
         guard var counted = configuration, counted.record.payload.lifetime != nil else { return nil }
-        counted.advance(running: running, now: now, known: library.elapsed(of: counted.record.digest))
+        counted.advance(running: running, now: now, known: app.elapsed(of: counted.record.digest))
         return counted
     }
 
@@ -454,15 +448,15 @@ extension ConfigurationSlot {
             digest: digest, replaced: staged.isWaived ? nil : replaced, attempts: staged.attempts,
             delivery: staged.delivery, previous: staged.isWaived ? nil : previous)
         trial = next
-        lived = nil
+        app.trialBegan()
         transition.add(.trial(next))
     }
 
     /// The app has registered again during the trial.
     private mutating func countStart(_ transition: inout ApplyTransition) {
         guard var trial else { return }
-        if library.isHealthy(trial.digest) { return passTrial(&transition) }
-        trial.count(starts: library.starts(of: trial.digest))
+        if app.isHealthy(trial.digest) { return passTrial(&transition) }
+        trial.count(starts: app.starts(of: trial.digest))
         guard trial.attempts <= Self.attempts else { return rollBack(&transition) }
         self.trial = trial
         transition.add(.trial(trial))
@@ -471,9 +465,8 @@ extension ConfigurationSlot {
     /// The app lives with the configuration on trial.
     private mutating func live(_ running: Duration, _ transition: inout ApplyTransition) {
         guard let trial else { return }
-        if isApplicationConnected { lived = lived.map { $0 + running } ?? .zero }
-        guard library.isHealthy(trial.digest) || lived.map({ $0 >= ConfigurationLimits.trial }) == true else { return }
-        passTrial(&transition)
+        app.live(running)
+        if app.hasLived(with: trial.digest) { passTrial(&transition) }
     }
 
     /// The configuration on trial ends by itself.

@@ -1,0 +1,48 @@
+// Presence of the app that a configuration is for: whether it is connected and takes offers, how long it has lived with
+// the configuration on trial (CFG-61), and the library's account of its starts (CFG-65).
+
+/// The app of a slot, as far as the slot knows it.
+struct ApplicationPresence: Sendable, Equatable {
+    private(set) var isConnected = false
+    /// The app is connected and has answered that it takes no offers: the next one waits for its next registration.
+    private var refusesOffers = false
+    /// The time that the app has lived with the configuration on trial, counted from the first tick on.
+    private var lived: Duration?
+    /// The library's account, as it was read last.
+    private var library = LoadAttempts()
+
+    var takesOffers: Bool { isConnected && !refusesOffers }
+
+    mutating func note(_ attempts: LoadAttempts) { library = attempts }
+
+    mutating func registered() {
+        isConnected = true
+        refusesOffers = false
+        lived = nil
+    }
+
+    mutating func left() { isConnected = false }
+
+    mutating func refusedOffer() { refusesOffers = true }
+
+    /// Another configuration is on trial.
+    mutating func trialBegan() { lived = nil }
+
+    /// Running time since the last call.
+    mutating func live(_ running: Duration) {
+        if isConnected { lived = lived.map { $0 + running } ?? .zero }
+    }
+
+    /// Whether the app has lived long enough with the configuration on trial.
+    func hasLived(with digest: [UInt8]) -> Bool {
+        library.isHealthy(digest) || lived.map { $0 >= ConfigurationLimits.trial } == true
+    }
+
+    // MARK: the library's account
+
+    func isHealthy(_ digest: [UInt8]) -> Bool { library.isHealthy(digest) }
+
+    func starts(of digest: [UInt8]) -> UInt64 { library.starts(of: digest) }
+
+    func elapsed(of digest: [UInt8]) -> Int64 { library.elapsed(of: digest) }
+}
