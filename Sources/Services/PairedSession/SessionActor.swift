@@ -19,6 +19,7 @@ package actor SessionActor {
 
     private let daemon: DaemonChannel
     private let connection: SessionConnection
+    private let admission: SendAdmission
     let requests: RequestTable
     let broadcasts: BroadcastTable
     let messages: MessageInbox
@@ -46,6 +47,7 @@ package actor SessionActor {
         self.settings = settings
         daemon = DaemonChannel(dialer: dialer, scheduler: scheduler)
         connection = SessionConnection(settings: settings, scheduler: scheduler, channel: daemon)
+        admission = SendAdmission(of: app, over: connection)
         states = SessionStatePublisher(connection.machine, Clocks(now: Linux.bootTime, wall: Linux.wallTime))
         requests = RequestTable(daemon: daemon, scheduler: scheduler, counts: counts)
         broadcasts = BroadcastTable(app: app, daemon: daemon, scheduler: scheduler)
@@ -321,7 +323,8 @@ package actor SessionActor {
         let peer = state?.pairing(pairing)?.peer
         let reply: Completion<[UInt8]> = { reply($0.mapError { $0.about(message: id, peer: peer) }) }
         do throws(SessionError) {
-            let (frame, target) = try frame(content, to: pairing, id: id, timeout: timeout, wantsReply: true)
+            let (frame, target) = try admission.message(
+                content, to: pairing, id: id, timeout: timeout, wantsReply: true)
             requests.request(frame, id, to: target, followsActive: pairing == nil, timeout: timeout, reply: reply)
         } catch {
             reply(.failure(error))
@@ -340,7 +343,7 @@ package actor SessionActor {
         let (id, peer) = (UniqueIdentifier.random(), state?.pairing(pairing)?.peer)
         let given: Completion<[UInt8]> = { given($0.mapError { $0.about(message: id, peer: peer) }) }
         do throws(SessionError) {
-            let (frame, target) = try frame(
+            let (frame, target) = try admission.message(
                 content, to: pairing, id: id, timeout: Limits.standardDeadline, wantsReply: false)
             requests.note(
                 frame, id, to: target, followsActive: pairing == nil, given: given,
@@ -353,28 +356,6 @@ package actor SessionActor {
     /// The caller gives up: its request completes now.
     package func abandon(_ id: UniqueIdentifier) { requests.abandon(id) }
 
-    /// The frame of a message, and the pairing that it goes to.
-    /// - Throws: the first reason against sending, in the order of SES-13.
-    private func frame(
-        _ content: OutgoingContent, to pairing: UniqueIdentifier?, id: UniqueIdentifier, timeout: Duration,
-        wantsReply: Bool
-    ) throws(SessionError) -> (Frame, UniqueIdentifier) {
-        var content = content
-        if !Limits.deadline.contains(timeout) { content.badArgument = .timeout }
-        let refusal = content.refusal(
-            connection.machine.activation(of: pairing), connection.machine.counterpart(of: pairing),
-            isSupported: connection.machine.isSupported)
-        if let refusal { throw SessionError(refusal, messageID: id) }
-        guard content.topic == nil || connection.takesTopics else { throw .noTopics(id) }
-        guard let target = state?.pairing(pairing)?.pairing,
-            let frame = try? MessageFrame(
-                content.kind, app: settings.application, pairing: target, id: id, reply: wantsReply, deadline: timeout,
-                topic: content.topic, body: content.body[...]
-            ).frame()
-        else { throw SessionError(.notPaired, messageID: id) }
-        return (frame, target)
-    }
-
     /// Sends a message without a reply to several devices.
     /// - Parameter completion: called once.
     package func broadcast(
@@ -382,19 +363,14 @@ package actor SessionActor {
         laterFailure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil,
         completion: @escaping Completion<[BroadcastOutcome]>
     ) {
-        let pairings = state?.pairings ?? []
-        let refusal = content.refusal(
-            connection.machine.activation, Self.anyone(of: pairings), isSupported: connection.machine.isSupported)
-        if let refusal { return completion(.failure(SessionError(refusal, messageID: id))) }
-        guard content.topic == nil || connection.takesTopics else { return completion(.failure(.noTopics(id))) }
-        broadcasts.send(
-            content, id, to: pairings.filter(receivers.includes), isToAll: receivers.isAll, laterFailure: laterFailure,
-            completion: completion)
-    }
-
-    /// The counterpart of a check for all devices: the daemon knows which of them can be reached.
-    private static func anyone(of pairings: [PairingState]) -> SendCheck.Counterpart? {
-        pairings.first.map { SendCheck.Counterpart(role: $0.role, level: .immediate, reason: .none) }
+        do throws(SessionError) {
+            let pairings = try admission.broadcast(content, id: id)
+            broadcasts.send(
+                content, id, to: pairings.filter(receivers.includes), isToAll: receivers.isAll,
+                laterFailure: laterFailure, completion: completion)
+        } catch {
+            completion(.failure(error))
+        }
     }
 
     // MARK: receiving
@@ -426,7 +402,7 @@ package actor SessionActor {
     /// - Parameter accepted: called once, when the item is durable here or never will be.
     package func submit(_ submission: Submission, accepted: @escaping Completion<Acceptance>) {
         do throws(SessionError) {
-            transfers.submit(submission, to: try target(of: submission), accepted: accepted)
+            transfers.submit(submission, to: try admission.item(submission), accepted: accepted)
         } catch {
             accepted(.failure(error))
         }
@@ -435,22 +411,11 @@ package actor SessionActor {
     /// Submits an item, and follows it once it is durable here.
     package func transfer(_ submission: Submission, accepted: @escaping Completion<Transfer>) {
         do throws(SessionError) {
-            let target = try target(of: submission)
+            let target = try admission.item(submission)
             transfers.transfer(submission, to: target, session: WeakSession(self), accepted: accepted)
         } catch {
             accepted(.failure(error))
         }
-    }
-
-    /// - Throws: the first reason against submitting, in the order of SES-13.
-    private func target(of submission: Submission) throws(SessionError) -> PairingState {
-        let refusal = submission.refusal(
-            connection.machine.activation(of: submission.pairing),
-            connection.machine.counterpart(of: submission.pairing), isSupported: connection.machine.isSupported)
-        let entry = state?.pairing(submission.pairing)
-        if let entry, refusal == nil { return entry }
-        let error = SessionError(refusal ?? .notPaired, messageID: submission.id)
-        throw error.about(message: nil, peer: entry?.peer)
     }
 
     /// Submits an item for each of several devices.
@@ -459,10 +424,12 @@ package actor SessionActor {
         _ submission: Submission, to receivers: BroadcastReceivers, until level: AcknowledgementLevel,
         within limit: Duration, completion: @escaping Completion<[DeviceReceipt]>
     ) {
-        let entries = (state?.pairings ?? []).sorted { $0.pairing < $1.pairing }
-        let refusal = submission.refusal(
-            connection.machine.activation, Self.anyone(of: entries), isSupported: connection.machine.isSupported)
-        if let refusal { return completion(.failure(SessionError(refusal, messageID: submission.id))) }
+        let entries: [PairingState]
+        do throws(SessionError) {
+            entries = try admission.broadcast(submission).sorted { $0.pairing < $1.pairing }
+        } catch {
+            return completion(.failure(error))
+        }
         let round = ReceiptRound(until: level, scheduler: scheduler, completion: completion)
         for entry in entries where receivers.includes(entry) {
             var own = submission
@@ -493,7 +460,7 @@ package actor SessionActor {
 
     private func submit(_ transfer: FileTransfer, _ parts: FileParts, _ submission: Submission) {
         do throws(SessionError) {
-            let target = try target(of: submission)
+            let target = try admission.item(submission)
             // Before the daemon can answer.
             files.offer(transfer, parts, to: target.pairing)
             let session = WeakSession(self)
