@@ -23,12 +23,12 @@ final class OneCarrier {
     let below = UniqueIdentifier.random()
     let key = ReportPrivateKey.generate()
     private let facts: Facts
+    private let host: LoneHost
     private let directory = TemporaryDirectory()
     private var ordinal: UInt64 = 0
 
-    /// The state of the device around the service.
+    /// The lines that the service has logged.
     private final class Facts {
-        var installed: Set<ApplicationIdentifier> = []
         var notes: [String] = []
     }
 
@@ -46,19 +46,12 @@ final class OneCarrier {
         delivery = DurableDelivery(store: rows, scheduler: scheduler)
         delivery.connect(send: { _, _ in }, queuedBytes: { _ in 0 }, onEvent: { _ in })
         for peer in [primary, secondary] { delivery.setPairing(peer.pairing, epoch: 1) }
+        host = LoneHost(.vendor(device), peers: [primary, secondary], isCarrier: true)
         service = try ConfigurationService(
             ConfigurationService.Options(
                 device: device, name: "the carrier", role: .secondary, signer: .generate(),
                 allowsInvalidSignatures: false),
-            in: ConfigurationService.Surroundings(
-                target: { _, _ in nil },
-                targetThrough: { _, pairing in pairing == secondary.pairing ? .vendor(device) : nil },
-                targets: { _ in [] }, receivers: { [secondary] },
-                peer: { pairing in [primary, secondary].first { $0.pairing == pairing } },
-                installed: { $0 == secondary.pairing ? facts.installed : [] }, owner: { _ in Linux.user },
-                keyTrusted: { _, _, _ in },
-                offer: { _, _, _, completion in completion(.notConnected) }),
-            delivery: delivery, store: rows,
+            in: host, delivery: delivery, store: rows,
             applications: try OwnedDirectory(path: directory.path("apps"), mode: 0o700), scheduler: scheduler,
             rows: { _ in [] }, log: { facts.notes.append("\($0.message)") })
         service.start()
@@ -69,7 +62,7 @@ final class OneCarrier {
 
     /// The secondary has the app, or no longer.
     func install(_ isInstalled: Bool = true, _ other: ApplicationIdentifier? = nil) {
-        if isInstalled { facts.installed.insert(other ?? app) } else { facts.installed.remove(other ?? app) }
+        if isInstalled { host.apps.insert(other ?? app) } else { host.apps.remove(other ?? app) }
         service.secondariesChanged()
     }
 

@@ -38,12 +38,7 @@ final class OnePrimary {
             ConfigurationService.Options(
                 device: device, name: "the primary", role: .primary, signer: .generate(),
                 allowsInvalidSignatures: false),
-            in: ConfigurationService.Surroundings(
-                target: { _, _ in target }, targetThrough: { _, _ in target }, targets: { _ in [target] },
-                receivers: { [peer] }, peer: { $0 == peer.pairing ? peer : nil }, installed: { _ in [] },
-                owner: { _ in Linux.user }, keyTrusted: { _, _, _ in },
-                offer: { _, _, _, completion in completion(.notConnected) }),
-            delivery: delivery, store: rows,
+            in: LoneHost(target, peers: [peer]), delivery: delivery, store: rows,
             applications: try OwnedDirectory(path: directory.path("apps"), mode: 0o700), scheduler: scheduler,
             rows: { _ in [] }, log: { _ in })
         service.start()

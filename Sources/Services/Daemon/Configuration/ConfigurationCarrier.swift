@@ -135,7 +135,7 @@ final class ConfigurationCarrier {
     /// fills no disk with ways of apps that nobody has.
     private func nextHop(to far: UniqueIdentifier, _ app: ApplicationIdentifier) -> UniqueIdentifier? {
         if context.device.peer(far)?.role == .primary {
-            return context.device.installed(far).contains(app) ? far : nil
+            return context.device.installed(at: far).contains(app) ? far : nil
         }
         return state.far.target(of: app, at: far) == nil ? nil : state.far[far]?.carrier
     }
@@ -356,8 +356,9 @@ final class ConfigurationCarrier {
     private func announce(to upstream: UniqueIdentifier) {
         guard let primary = context.device.peer(upstream) else { return }
         // A ring of pairings ends here: nobody is told of itself.
-        let near = context.device.receivers().filter { $0.device != primary.device }
-        let below = near.map { peer in (peer: peer, has: context.device.installed(peer.pairing), apps: admit(peer)) }
+        let near = context.device.receivers.filter { $0.device != primary.device }
+        let below = near.map { peer in (peer: peer, has: context.device.installed(at: peer.pairing), apps: admit(peer))
+        }
         let apps = below.reduce(into: Set(state.carried.announced(to: upstream).keys)) { $0.formUnion($1.apps) }
         for app in apps.sorted() {
             let certified = below.filter { $0.apps.contains(app) }
@@ -369,7 +370,7 @@ final class ConfigurationCarrier {
     /// The apps for which a secondary is stated: those that it has, or carries for. One that changes them without end
     /// would take the room of the others, here and above.
     private func admit(_ peer: ConfigurationPeer) -> Set<ApplicationIdentifier> {
-        let apps = context.device.installed(peer.pairing).union(state.far.applications(behind: peer.pairing))
+        let apps = context.device.installed(at: peer.pairing).union(state.far.applications(behind: peer.pairing))
         var known = admitted[peer.pairing] ?? []
         let new = apps.subtracting(known).sorted()
         let room = max(0, ConfigurationLimits.carriedApplications - known.count)
@@ -382,7 +383,9 @@ final class ConfigurationCarrier {
     private func secondary(
         _ peer: ConfigurationPeer, _ app: ApplicationIdentifier, installed: Bool
     ) -> CarrierStatement.Secondary? {
-        guard let device = peer.device, let target = context.device.targetThrough(app, peer.pairing) else { return nil }
+        guard let device = peer.device, let target = context.device.target(of: app, through: peer.pairing) else {
+            return nil
+        }
         return CarrierStatement.Secondary(
             pairing: peer.pairing, device: device, name: peer.name, reportKey: peer.reportKey, epoch: peer.epoch,
             target: target, installed: installed)

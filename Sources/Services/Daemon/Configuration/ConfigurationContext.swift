@@ -47,7 +47,7 @@ typealias SchemaJudge = (
 /// Surroundings of the parts of the service; confined to its loop.
 final class ConfigurationContext {
     let options: ConfigurationService.Options
-    let device: ConfigurationService.Surroundings
+    let device: any ConfigurationHost
     let delivery: DurableDelivery
     let scheduler: any Scheduler
     /// Knows the far secondaries.
@@ -59,7 +59,7 @@ final class ConfigurationContext {
     private var paces = (peers: LogPaces.ofLinks, users: LogPaces<UInt32?>(burst: 20))
 
     init(
-        options: ConfigurationService.Options, device: ConfigurationService.Surroundings, delivery: DurableDelivery,
+        options: ConfigurationService.Options, device: any ConfigurationHost, delivery: DurableDelivery,
         scheduler: any Scheduler, log: @escaping LogHandler
     ) {
         self.options = options
@@ -76,7 +76,7 @@ final class ConfigurationContext {
 
     /// A line that an app's registration causes.
     func log(_ event: LogEvent, causedBy app: ApplicationIdentifier) {
-        if let line = paces.users.admit(event, of: device.owner(app), at: scheduler.now) { sink(line) }
+        if let line = paces.users.admit(event, of: device.owner(of: app), at: scheduler.now) { sink(line) }
     }
 
     var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
@@ -84,7 +84,7 @@ final class ConfigurationContext {
     // MARK: apps
 
     /// The side that an app is on; of one that never registered the side that the daemon was started for.
-    func side(of app: ApplicationIdentifier) -> DeviceRole { device.side(app) ?? options.role }
+    func side(of app: ApplicationIdentifier) -> DeviceRole { device.side(of: app) ?? options.role }
 
     /// An app of this device, on its side.
     func subject(of app: ApplicationIdentifier) -> KeySubject { KeySubject(application: app, role: side(of: app)) }
@@ -96,7 +96,7 @@ final class ConfigurationContext {
     /// The slot whose files the app sees now; nil if nothing pairs this device on the app's side.
     func shownKey(of app: ApplicationIdentifier, as role: DeviceRole) -> ConfigurationSlotKey? {
         guard side(of: app) == role else { return nil }
-        return device.target(app, role).map { ConfigurationSlotKey(application: app, role: role, target: $0) }
+        return device.target(of: app, as: role).map { ConfigurationSlotKey(application: app, role: role, target: $0) }
     }
 
     /// Whether the app sees the files of a slot now.
@@ -105,14 +105,14 @@ final class ConfigurationContext {
     // MARK: peers
 
     /// The secondaries of this device, those of its carriers included.
-    var receivers: [ConfigurationPeer] { device.receivers() + (carrier?.peers ?? []) }
+    var receivers: [ConfigurationPeer] { device.receivers + (carrier?.peers ?? []) }
 
     /// The peer of a pairing, or a far secondary.
     func peer(_ pairing: UniqueIdentifier) -> ConfigurationPeer? { device.peer(pairing) ?? carrier?.peer(pairing) }
 
     /// The target of configuration through a pairing, near or far.
     func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier) -> PairedIdentifier? {
-        device.targetThrough(app, pairing) ?? carrier?.target(of: app, at: pairing)
+        device.target(of: app, through: pairing) ?? carrier?.target(of: app, at: pairing)
     }
 
     /// The secondaries of this device, and the far ones that have an app.

@@ -45,7 +45,7 @@ final class ConfigurationReceiver {
 
     func lastVerdict(of key: ConfigurationSlotKey) -> Verdict? { lastVerdicts[key] }
 
-    private var device: ConfigurationService.Surroundings { context.device }
+    private var device: any ConfigurationHost { context.device }
 
     // MARK: slots
 
@@ -141,7 +141,7 @@ final class ConfigurationReceiver {
     /// An item has arrived from a primary; returns whether it is done with.
     func received(_ item: ReceivedItem) async -> Bool {
         let app = item.queue.app
-        guard let target = device.targetThrough(app, item.queue.pairing) else { return true }
+        guard let target = device.target(of: app, through: item.queue.pairing) else { return true }
         let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
         let delivery = ConfigurationDelivery(pairing: item.queue.pairing, nonce: item.id)
         if ClaimedStatement(item.payload) != nil {
@@ -303,7 +303,7 @@ final class ConfigurationReceiver {
     /// Closes the slots of this secondary's app whose targets no pairing has any more (CFG-31): a primary's app took
     /// another identifier, or a crash came between a pairing's removal and its slots'.
     func closeAbandonedSlots(of app: ApplicationIdentifier) {
-        let targets = device.targets(app)
+        let targets = device.targets(of: app)
         for key in state.slots.keys
         where key.role == .secondary && key.application == app && !targets.contains(key.target) { close(key) }
     }
@@ -404,7 +404,7 @@ final class ConfigurationReceiver {
                 { [self] in
                     if case .new = learning {
                         writeChain(of: key)
-                        device.keyTrusted(key.application, key.role, true)
+                        device.keyTrusted(for: key, true)
                     }
                     return learning
                 }
@@ -458,7 +458,7 @@ final class ConfigurationReceiver {
         // Zero stands for a configuration that came through no pairing.
         let pairing = state.slots[key]?.staged?.delivery?.pairing ?? .zero
         guard let body = try? PropertyListWriter.write(message) else { return completion(.notConnected) }
-        device.offer(body, key.subject, pairing, completion)
+        device.offer(body, to: key.subject, pairing: pairing, then: completion)
     }
 
     /// An offer has ended. A callback, because the slot must take this event before those of the app's next

@@ -27,29 +27,6 @@ final class ConfigurationService {
         let allowsInvalidSignatures: Bool
     }
 
-    /// The device around the service.
-    struct Surroundings {
-        /// The present target of configuration for this side's app; nil if nothing pairs this device on that side.
-        let target: (ApplicationIdentifier, DeviceRole) -> PairedIdentifier?
-        /// The target of configuration that comes through a pairing.
-        let targetThrough: (ApplicationIdentifier, UniqueIdentifier) -> PairedIdentifier?
-        /// Every target that this secondary's app can have: one for each primary.
-        let targets: (ApplicationIdentifier) -> [PairedIdentifier]
-        /// The secondaries of the active pairings.
-        let receivers: () -> [ConfigurationPeer]
-        let peer: (UniqueIdentifier) -> ConfigurationPeer?
-        /// The apps that a peer has.
-        let installed: (UniqueIdentifier) -> Set<ApplicationIdentifier>
-        /// The user that an app belongs to; nil for one that never registered.
-        let owner: (ApplicationIdentifier) -> UInt32?
-        /// The side that an app is on (SES-83); nil for one that never registered.
-        var side: (ApplicationIdentifier) -> DeviceRole? = { _ in nil }
-        /// A key is trusted for the app's configuration from now on, or none any longer.
-        let keyTrusted: (ApplicationIdentifier, DeviceRole, _ isTrusted: Bool) -> Void
-        /// Sends a body to the receiving connection of the app on a side; the outcome comes later, once.
-        let offer: (_ body: [UInt8], KeySubject, _ pairing: UniqueIdentifier, @escaping (OfferOutcome) -> Void) -> Void
-    }
-
     /// Lifetimes are counted, and configurations that wait for the clock are tried again, this often.
     private static var tick: Duration { .seconds(10) }
 
@@ -63,7 +40,7 @@ final class ConfigurationService {
 
     /// - Parameter rows: the rows of a key space, as they were committed.
     init(
-        _ options: Options, in device: Surroundings, delivery: DurableDelivery, store: LoopStore,
+        _ options: Options, in device: any ConfigurationHost, delivery: DurableDelivery, store: LoopStore,
         applications: OwnedDirectory, scheduler: any Scheduler, rows: (RowSpace) throws -> [Row],
         log: @escaping LogHandler
     ) throws {
@@ -99,7 +76,7 @@ final class ConfigurationService {
     }
 
     private var options: Options { context.options }
-    private var device: Surroundings { context.device }
+    private var device: any ConfigurationHost { context.device }
     private var scheduler: any Scheduler { context.scheduler }
 
     /// Connects the schemas of apps; before the first connection.
@@ -157,7 +134,7 @@ final class ConfigurationService {
         switch role {
         case .secondary: receiver.closeAbandonedSlots(of: app)
         case .primary:
-            for peer in device.receivers() { forwarder.changed(app, at: peer) }
+            for peer in device.receivers { forwarder.changed(app, at: peer) }
             carrier.changed()
         }
     }
@@ -274,7 +251,7 @@ final class ConfigurationService {
             // The new anchor's row takes the place of the former one's.
             return forgotten + (pem.map { next.learn($0, for: key, from: .operator).changes } ?? [])
         }
-        device.keyTrusted(key.application, key.role, pem != nil)
+        device.keyTrusted(for: key, pem != nil)
     }
 
     /// Ends everything of an app of this device, which is removed: its configurations and its trusted key, in one
@@ -332,7 +309,7 @@ final class ConfigurationService {
     private func isForSecondaries(_ payload: ConfigurationPayload) -> Bool {
         let app = payload.application
         return (context.side(of: app), payload.role) == (.secondary, .secondary)
-            && device.target(app, .secondary) != payload.target
+            && device.target(of: app, as: .secondary) != payload.target
             && !receivers(of: payload).isEmpty
     }
 
@@ -401,10 +378,10 @@ final class ConfigurationService {
     private func forward(
         _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration, _ stage: RolloutStage?
     ) async -> ApplyOutcome {
-        guard !device.receivers().isEmpty else {
+        guard !device.receivers.isEmpty else {
             return .failed(ControlFailure(.notFound, "no secondary is paired; run 'tandem pair' first"))
         }
-        let own = device.target(payload.application, .primary)
+        let own = device.target(of: payload.application, as: .primary)
         let all = receivers(of: payload)
         guard !all.isEmpty else {
             let text =

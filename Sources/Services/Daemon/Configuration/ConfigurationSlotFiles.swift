@@ -31,13 +31,13 @@ final class ConfigurationSlotFiles {
         self.applications = applications
     }
 
-    private var device: ConfigurationService.Surroundings { context.device }
+    private var device: any ConfigurationHost { context.device }
 
     // MARK: directories
 
     /// The app's own directory, made if it is missing; nil if it cannot be.
     func directory(of app: ApplicationIdentifier) -> String? {
-        try? directory(of: app, owner: device.owner(app)).path
+        try? directory(of: app, owner: device.owner(of: app)).path
     }
 
     private func directory(of app: ApplicationIdentifier, owner: UInt32?) throws(FileError) -> OwnedDirectory {
@@ -49,7 +49,7 @@ final class ConfigurationSlotFiles {
     private func place(
         of app: ApplicationIdentifier
     ) throws(FileError) -> (directory: OwnedDirectory, owner: UInt32)? {
-        guard let owner = device.owner(app) else {
+        guard let owner = device.owner(of: app) else {
             unplacedApplications.insert(app)
             return nil
         }

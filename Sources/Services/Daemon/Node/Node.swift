@@ -154,27 +154,14 @@ package final class Node {
         _ pairings: PairingService, _ installed: CommittedState<InstalledApplications>, _ counterparts: Counterparts,
         _ local: LocalSides, _ relay: Relay, _ log: @escaping LogHandler
     ) throws(NodeError) -> ConfigurationService {
-        let surroundings = ConfigurationService.Surroundings(
-            target: { pairings.targets.target(of: $0, as: $1) },
-            targetThrough: { pairings.targets.target(of: $0, through: $1) }, targets: { pairings.targets.all(of: $0) },
-            receivers: {
-                pairings.all.filter { $0.role == .primary && $0.state == .active }.map { ConfigurationPeer($0) }
-            },
-            peer: { pairings[$0].map { ConfigurationPeer($0) } }, installed: { counterparts[$0] },
-            owner: { installed.state[$0]?.user }, side: { installed.state[$0]?.role },
-            keyTrusted: { app, role, isTrusted in
-                guard let record = installed.state[app], record.role == role, !record.isReserved else { return }
-                relay.install(app, role: role, isAnchored: isTrusted)
-            },
-            offer: { body, subject, pairing, completion in
-                local[subject.role].offer(body, to: subject.application, pairing: pairing, completion: completion)
-            })
+        let host = PairedConfigurationHost(
+            pairings: pairings, counterparts: counterparts, installed: installed, local: local, relay: relay)
         do {
             return try ConfigurationService(
                 ConfigurationService.Options(
                     device: device.keys.vendorIdentifier, name: options.name, role: options.role,
                     signer: device.keys.report, allowsInvalidSignatures: options.allowsInvalidSignatures),
-                in: surroundings, delivery: delivery, store: store, applications: device.applications,
+                in: host, delivery: delivery, store: store, applications: device.applications,
                 scheduler: local.scheduler, rows: { try device.rows(in: $0) }, log: log)
         } catch {
             throw (error as? NodeError) ?? .row(path: device.store.path, reason: String(describing: error))

@@ -171,44 +171,63 @@ private final class SimulatedPeers {
                 reportKey: other.signer?.publicKey.key.subjectPublicKeyInfo ?? []))
     }
 
-    private func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier?) -> PairedIdentifier? {
-        guard let endpoint, let pairing else { return nil }
-        return endpoint.relay.declaredTarget(of: app, through: pairing, on: endpoint.side)
-    }
-
-    private func trusts(_ app: ApplicationIdentifier, _ isTrusted: Bool) {
-        guard let endpoint, endpoint.side.applications[app]?.isInstalled == true else { return }
-        endpoint.relay.install(app, on: endpoint.side, isAnchored: isTrusted)
-    }
-
     /// The device's configuration; nil if it signs nothing.
     func configuration(
         _ name: String, _ delivery: DurableDelivery, _ store: LoopStore, _ applications: OwnedDirectory,
         _ scheduler: any Scheduler, _ log: @escaping LogHandler
     ) -> ConfigurationService? {
         guard let signer else { return nil }
-        let role = options.role
-        let surroundings = ConfigurationService.Surroundings(
-            target: { [self] app, of in of == role ? target(of: app, through: all.first?.pairing) : nil },
-            targetThrough: { [self] in target(of: $0, through: $1) },
-            targets: { [self] app in all.compactMap { target(of: app, through: $0.pairing) } },
-            receivers: { [self] in role == .primary ? all : [] },
-            peer: { [self] pairing in all.first { $0.pairing == pairing } }, installed: { _ in [] },
-            owner: { _ in Linux.user },
-            keyTrusted: { [self] app, of, isTrusted in if of == role { trusts(app, isTrusted) } },
-            offer: { [self] body, subject, pairing, completion in
-                guard let endpoint else { return completion(.notConnected) }
-                endpoint.offer(body, to: subject.application, pairing: pairing, completion: completion)
-            })
         do {
             return try ConfigurationService(
                 ConfigurationService.Options(
-                    device: options.device, name: name, role: role, signer: signer, allowsInvalidSignatures: true),
-                in: surroundings, delivery: delivery, store: store, applications: applications, scheduler: scheduler,
+                    device: options.device, name: name, role: options.role, signer: signer,
+                    allowsInvalidSignatures: true),
+                in: self, delivery: delivery, store: store, applications: applications, scheduler: scheduler,
                 rows: { _ in [] }, log: log)
         } catch {
             preconditionFailure("a service without rows has none that do not read: \(error)")
         }
+    }
+}
+
+extension SimulatedPeers: ConfigurationHost {
+    func target(of app: ApplicationIdentifier, as role: DeviceRole) -> PairedIdentifier? {
+        guard role == options.role, let first = all.first else { return nil }
+        return target(of: app, through: first.pairing)
+    }
+
+    func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier) -> PairedIdentifier? {
+        endpoint.flatMap { $0.relay.declaredTarget(of: app, through: pairing, on: $0.side) }
+    }
+
+    func targets(of app: ApplicationIdentifier) -> [PairedIdentifier] {
+        all.compactMap { target(of: app, through: $0.pairing) }
+    }
+
+    var receivers: [ConfigurationPeer] { options.role == .primary ? all : [] }
+
+    func peer(_ pairing: UniqueIdentifier) -> ConfigurationPeer? { all.first { $0.pairing == pairing } }
+
+    func installed(at pairing: UniqueIdentifier) -> Set<ApplicationIdentifier> { [] }
+
+    func owner(of app: ApplicationIdentifier) -> UInt32? { Linux.user }
+
+    /// The side of its only socket.
+    func side(of app: ApplicationIdentifier) -> DeviceRole? { nil }
+
+    func keyTrusted(for subject: KeySubject, _ isTrusted: Bool) {
+        guard subject.role == options.role, let endpoint,
+            endpoint.side.applications[subject.application]?.isInstalled == true
+        else { return }
+        endpoint.relay.install(subject.application, on: endpoint.side, isAnchored: isTrusted)
+    }
+
+    func offer(
+        _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,
+        then completion: @escaping (OfferOutcome) -> Void
+    ) {
+        guard let endpoint else { return completion(.notConnected) }
+        endpoint.offer(body, to: subject.application, pairing: pairing, completion: completion)
     }
 }
 

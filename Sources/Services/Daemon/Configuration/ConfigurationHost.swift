@@ -1,0 +1,40 @@
+// Host of a device's configuration service: what the service asks of the daemon, or of the simulator, around it.
+
+import TandemBase
+import TandemSignedConfiguration
+import TandemWire
+
+/// The device around a configuration service; on its loop.
+protocol ConfigurationHost: AnyObject {
+    /// The present target of configuration for this side's app; nil if nothing pairs this device on that side.
+    func target(of app: ApplicationIdentifier, as role: DeviceRole) -> PairedIdentifier?
+
+    /// The target of configuration that comes through a pairing.
+    func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier) -> PairedIdentifier?
+
+    /// Every target that this secondary's app can have: one for each primary.
+    func targets(of app: ApplicationIdentifier) -> [PairedIdentifier]
+
+    /// The secondaries of the active pairings.
+    var receivers: [ConfigurationPeer] { get }
+
+    func peer(_ pairing: UniqueIdentifier) -> ConfigurationPeer?
+
+    /// The apps that a peer has.
+    func installed(at pairing: UniqueIdentifier) -> Set<ApplicationIdentifier>
+
+    /// The user that an app belongs to; nil for one that never registered.
+    func owner(of app: ApplicationIdentifier) -> UInt32?
+
+    /// The side that an app is on (SES-83); nil for one that never registered.
+    func side(of app: ApplicationIdentifier) -> DeviceRole?
+
+    /// A key is trusted for the app's configuration from now on, or none any longer.
+    func keyTrusted(for subject: KeySubject, _ isTrusted: Bool)
+
+    /// Sends a body to the receiving connection of the app on a side.
+    /// - Parameter completion: called later, once.
+    func offer(
+        _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,
+        then completion: @escaping (OfferOutcome) -> Void)
+}

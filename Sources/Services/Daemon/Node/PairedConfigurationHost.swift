@@ -1,0 +1,63 @@
+// The daemon around its configuration service: its pairings, its installed apps and its local sides.
+
+import TandemBase
+import TandemPairing
+import TandemSignedConfiguration
+import TandemStore
+import TandemWire
+
+/// A daemon as its configuration service sees it; confined to its loop.
+final class PairedConfigurationHost: ConfigurationHost {
+    private let pairings: PairingService
+    private let counterparts: Counterparts
+    private let apps: CommittedState<InstalledApplications>
+    private let local: LocalSides
+    private let relay: Relay
+
+    init(
+        pairings: PairingService, counterparts: Counterparts, installed apps: CommittedState<InstalledApplications>,
+        local: LocalSides, relay: Relay
+    ) {
+        self.pairings = pairings
+        self.counterparts = counterparts
+        self.apps = apps
+        self.local = local
+        self.relay = relay
+    }
+
+    func target(of app: ApplicationIdentifier, as role: DeviceRole) -> PairedIdentifier? {
+        pairings.targets.target(of: app, as: role)
+    }
+
+    func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier) -> PairedIdentifier? {
+        pairings.targets.target(of: app, through: pairing)
+    }
+
+    func targets(of app: ApplicationIdentifier) -> [PairedIdentifier] { pairings.targets.all(of: app) }
+
+    var receivers: [ConfigurationPeer] {
+        pairings.all.filter { $0.role == .primary && $0.state == .active }.map { ConfigurationPeer($0) }
+    }
+
+    func peer(_ pairing: UniqueIdentifier) -> ConfigurationPeer? { pairings[pairing].map { ConfigurationPeer($0) } }
+
+    func installed(at pairing: UniqueIdentifier) -> Set<ApplicationIdentifier> { counterparts[pairing] }
+
+    func owner(of app: ApplicationIdentifier) -> UInt32? { apps.state[app]?.user }
+
+    func side(of app: ApplicationIdentifier) -> DeviceRole? { apps.state[app]?.role }
+
+    func keyTrusted(for subject: KeySubject, _ isTrusted: Bool) {
+        guard let record = apps.state[subject.application], record.role == subject.role, !record.isReserved else {
+            return
+        }
+        relay.install(subject.application, role: subject.role, isAnchored: isTrusted)
+    }
+
+    func offer(
+        _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,
+        then completion: @escaping (OfferOutcome) -> Void
+    ) {
+        local[subject.role].offer(body, to: subject.application, pairing: pairing, completion: completion)
+    }
+}

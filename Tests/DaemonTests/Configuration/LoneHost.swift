@@ -1,0 +1,52 @@
+// The device around a configuration service that a test plays alone: fixed peers, one target, and no app to ask.
+
+import TandemBase
+import TandemReactor
+import TandemSignedConfiguration
+import TandemWire
+
+@testable import TandemDaemon
+
+final class LoneHost: ConfigurationHost {
+    private let target: PairedIdentifier
+    private let isCarrier: Bool
+    private let peers: [ConfigurationPeer]
+    /// The apps of its secondaries, for a carrier.
+    var apps: Set<ApplicationIdentifier> = []
+
+    /// - Parameter isCarrier: its own apps are a secondary's, and have no target.
+    init(_ target: PairedIdentifier, peers: [ConfigurationPeer], isCarrier: Bool = false) {
+        self.target = target
+        self.peers = peers
+        self.isCarrier = isCarrier
+    }
+
+    func target(of app: ApplicationIdentifier, as role: DeviceRole) -> PairedIdentifier? { isCarrier ? nil : target }
+
+    func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier) -> PairedIdentifier? {
+        !isCarrier || peer(pairing)?.role == .primary ? target : nil
+    }
+
+    func targets(of app: ApplicationIdentifier) -> [PairedIdentifier] { isCarrier ? [] : [target] }
+
+    var receivers: [ConfigurationPeer] { peers.filter { $0.role == .primary } }
+
+    func peer(_ pairing: UniqueIdentifier) -> ConfigurationPeer? { peers.first { $0.pairing == pairing } }
+
+    func installed(at pairing: UniqueIdentifier) -> Set<ApplicationIdentifier> {
+        peer(pairing)?.role == .primary ? apps : []
+    }
+
+    func owner(of app: ApplicationIdentifier) -> UInt32? { Linux.user }
+
+    func side(of app: ApplicationIdentifier) -> DeviceRole? { nil }
+
+    func keyTrusted(for subject: KeySubject, _ isTrusted: Bool) {}
+
+    func offer(
+        _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,
+        then completion: @escaping (OfferOutcome) -> Void
+    ) {
+        completion(.notConnected)
+    }
+}
