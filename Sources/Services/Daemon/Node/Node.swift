@@ -241,10 +241,7 @@ package final class Node {
                 }))
         for role in DeviceRole.allCases { connect(local[role], role) }
         configuration.connect { [weak settings] in await settings?.refusal(of: $0, optional: $1, for: $2) }
-        pairings.connect(
-            configuredApplications: { [weak configuration] in configuration?.configuredApplications ?? [] },
-            contents: { [weak self] in self?.contents(of: $0, $1) ?? PairingContents() },
-            onEvent: { [weak self] in self?.follow($0) })
+        pairings.follower = self
         counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
         links.whenChanged { [weak self] in self?.health.observe() }
         router.onTrace { [weak self] in self?.note($0) }
@@ -303,65 +300,6 @@ package final class Node {
         }
         // Removes files that belong to no item, now that the items are known.
         delivery.restoreFiles(of: Set(known), apps: Array(installed.state.records.keys))
-    }
-
-    /// Relay, queues, links, directories and configuration follow the pairings.
-    private func follow(_ event: PairingService.Event) {
-        defer { configuration.secondariesChanged() }
-        switch event {
-        case .paired(let record):
-            guard let peer = record.peerVendorIdentifier else { return }
-            delivery.setPairing(record.pairing, epoch: record.epoch)
-            relay.setPairing(
-                RelayedPairing(
-                    pairing: record.pairing, role: record.role, peer: peer, name: record.name,
-                    isPending: record.state == .pending))
-        case .unpaired(let record, let targets): forget(record, targets)
-        case .chosen(let pairing, let role): relay.setActive(pairing, role: role)
-        case .retargeted(let app):
-            relay.refresh(app, role: .secondary)
-            let isConnected = local[.secondary].connected(app) != nil
-            configuration.targetChanged(of: app, as: .secondary, isConnected: isConnected)
-        case .newEpoch(let record):
-            delivery.setPairing(record.pairing, epoch: record.epoch)
-            configuration.renewed(record.pairing)
-            links.restart(record.pairing)
-        }
-    }
-
-    /// The contents that end with a pairing. A secondary's items of the channel `configuration` are reports, which need
-    /// not be counted.
-    private func contents(
-        of record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]
-    ) -> PairingContents {
-        var contents = PairingContents(configurations: configuration.status.count(of: targets))
-        for direction in DeliveryDirection.allCases {
-            for (channel, count) in delivery.counts(of: record.pairing, direction) {
-                if channel.properties.hasFile {
-                    contents.files += count
-                } else if channel.isForApps {
-                    contents.items += count
-                } else if record.role == .primary, direction == .outbound {
-                    contents.configurations += count
-                }
-            }
-        }
-        return contents
-    }
-
-    private func forget(_ record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]) {
-        let pairing = record.pairing
-        // First: the requests that are open on its link fail because the pairing no longer exists.
-        relay.removePairing(pairing, role: record.role)
-        links.forget(pairing)
-        directories.remove(pairing)
-        delivery.removePairing(pairing, apps: Array(installed.state.records.keys))
-        // A commit of its queues that was under way may have put a row back behind the first removal.
-        store.commit(DurableDelivery.removal(of: pairing), room: .reserve) { _ in }
-        counterparts.remove(pairing)
-        configuration.unpaired(pairing, targets: targets)
-        remoteSettings.unpaired(pairing)
-        settings.unpaired(pairing)
     }
 
     private func beginEpoch(of pairing: UniqueIdentifier) {
@@ -527,5 +465,68 @@ package final class Node {
         } catch {
             log(.notStored(error))
         }
+    }
+}
+
+extension Node: PairingFollower {
+    var configuredApplications: Set<ApplicationIdentifier> { configuration.configuredApplications }
+
+    /// Relay, queues, links, directories and configuration follow the pairings.
+    func follow(_ event: PairingService.Event) {
+        defer { configuration.secondariesChanged() }
+        switch event {
+        case .paired(let record):
+            guard let peer = record.peerVendorIdentifier else { return }
+            delivery.setPairing(record.pairing, epoch: record.epoch)
+            relay.setPairing(
+                RelayedPairing(
+                    pairing: record.pairing, role: record.role, peer: peer, name: record.name,
+                    isPending: record.state == .pending))
+        case .unpaired(let record, let targets): forget(record, targets)
+        case .chosen(let pairing, let role): relay.setActive(pairing, role: role)
+        case .retargeted(let app):
+            relay.refresh(app, role: .secondary)
+            let isConnected = local[.secondary].connected(app) != nil
+            configuration.targetChanged(of: app, as: .secondary, isConnected: isConnected)
+        case .newEpoch(let record):
+            delivery.setPairing(record.pairing, epoch: record.epoch)
+            configuration.renewed(record.pairing)
+            links.restart(record.pairing)
+        }
+    }
+
+    /// The contents that end with a pairing. A secondary's items of the channel `configuration` are reports, which need
+    /// not be counted.
+    func contents(
+        of record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]
+    ) -> PairingContents {
+        var contents = PairingContents(configurations: configuration.status.count(of: targets))
+        for direction in DeliveryDirection.allCases {
+            for (channel, count) in delivery.counts(of: record.pairing, direction) {
+                if channel.properties.hasFile {
+                    contents.files += count
+                } else if channel.isForApps {
+                    contents.items += count
+                } else if record.role == .primary, direction == .outbound {
+                    contents.configurations += count
+                }
+            }
+        }
+        return contents
+    }
+
+    private func forget(_ record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]) {
+        let pairing = record.pairing
+        // First: the requests that are open on its link fail because the pairing no longer exists.
+        relay.removePairing(pairing, role: record.role)
+        links.forget(pairing)
+        directories.remove(pairing)
+        delivery.removePairing(pairing, apps: Array(installed.state.records.keys))
+        // A commit of its queues that was under way may have put a row back behind the first removal.
+        store.commit(DurableDelivery.removal(of: pairing), room: .reserve) { _ in }
+        counterparts.remove(pairing)
+        configuration.unpaired(pairing, targets: targets)
+        remoteSettings.unpaired(pairing)
+        settings.unpaired(pairing)
     }
 }

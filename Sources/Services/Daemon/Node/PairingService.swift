@@ -12,6 +12,18 @@ import TandemStore
 import TandemTransport
 import TandemWire
 
+/// The parts of a daemon that follow its pairings.
+protocol PairingFollower: AnyObject {
+    /// Applications with configuration state; they may no longer be installed.
+    var configuredApplications: Set<ApplicationIdentifier> { get }
+
+    /// The contents that end with a pairing whose apps' configuration has these targets.
+    func contents(of record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]) -> PairingContents
+
+    /// Follows a change; called in the turn in which it comes into force.
+    func follow(_ event: PairingService.Event)
+}
+
 /// The pairings of one daemon; confined to its loop.
 final class PairingService {
     /// A change in force, for the parts of the daemon that follow the pairings.
@@ -41,11 +53,8 @@ final class PairingService {
     private var warningPaces = LogPaces<String>(burst: 1)
     /// Identifiers that primaries have announced and that are not judged yet.
     private var declarations: [UniqueIdentifier: [ApplicationIdentifier: CustomIdentifier?]] = [:]
-    private var onEvent: (Event) -> Void = { _ in }
-    private var contents: (PairingRecord, [ApplicationIdentifier: PairedIdentifier]) -> PairingContents = { _, _ in
-        PairingContents()
-    }
-    private var configuredApplications: () -> Set<ApplicationIdentifier> = { [] }
+    /// Set before ``restore()``.
+    weak var follower: (any PairingFollower)?
 
     /// - Parameters:
     ///   - own: this device as the other end of a join sees it.
@@ -64,24 +73,9 @@ final class PairingService {
 
     // MARK: life
 
-    /// Connects the outlets; before ``restore()``.
-    /// - Parameters:
-    ///   - configuredApplications: applications with configuration state; they may no longer be installed.
-    ///   - contents: what ends with a pairing whose apps' configuration has these targets.
-    ///   - onEvent: follows the changes; called in the turn in which they come into force.
-    func connect(
-        configuredApplications: @escaping () -> Set<ApplicationIdentifier>,
-        contents: @escaping (PairingRecord, [ApplicationIdentifier: PairedIdentifier]) -> PairingContents,
-        onEvent: @escaping (Event) -> Void
-    ) {
-        self.configuredApplications = configuredApplications
-        self.contents = contents
-        self.onEvent = onEvent
-    }
-
     /// Reports what was stored.
     func restore() {
-        for record in all { onEvent(.paired(record)) }
+        for record in all { follower?.follow(.paired(record)) }
         activePrimary = active(as: .secondary)?.pairing
         choose()
     }
@@ -141,7 +135,7 @@ final class PairingService {
     private func targets(
         endingWith record: PairingRecord, in registry: PairingRegistry, next: PairingRegistry? = nil
     ) -> [ApplicationIdentifier: PairedIdentifier] {
-        let apps = configuredApplications().union(installed.state.records.keys)
+        let apps = Set(installed.state.records.keys).union(follower?.configuredApplications ?? [])
         return targets(in: registry).ending(with: record, of: apps, next: next)
     }
 
@@ -160,11 +154,11 @@ final class PairingService {
     }
 
     /// A pairing is new or has become active.
-    private func follow(_ record: PairingRecord) { onEvent(.paired(record)) }
+    private func follow(_ record: PairingRecord) { follower?.follow(.paired(record)) }
 
     /// A pairing has been removed from the registry.
     private func forget(_ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier]) {
-        onEvent(.unpaired(record, targets: targets))
+        follower?.follow(.unpaired(record, targets: targets))
         choose()
         log(LogEvent(.info, "unpaired", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
     }
@@ -172,11 +166,11 @@ final class PairingService {
     /// Binds the default sessions of both roles to the chosen pairings. With another primary the apps of a secondary
     /// have that primary's configuration, or none.
     private func choose() {
-        for role in DeviceRole.allCases { onEvent(.chosen(active(as: role)?.pairing, as: role)) }
+        for role in DeviceRole.allCases { follower?.follow(.chosen(active(as: role)?.pairing, as: role)) }
         let primary = active(as: .secondary)?.pairing
         guard primary != activePrimary else { return }
         activePrimary = primary
-        for app in installed.state.records.keys.sorted() { onEvent(.retargeted(app)) }
+        for app in installed.state.records.keys.sorted() { follower?.follow(.retargeted(app)) }
     }
 
     // MARK: peers
@@ -195,7 +189,7 @@ final class PairingService {
                     return (
                         changes.map(\.rowChange),
                         { [self] in
-                            onEvent(.newEpoch(record))
+                            follower?.follow(.newEpoch(record))
                             return logged(event, .refused(.epoch))
                         }
                     )
@@ -211,7 +205,7 @@ final class PairingService {
                             for (record, targets) in old { forget(record, targets: targets) }
                             follow(record)
                             // A ready link of before has the old epoch.
-                            if isNewEpoch { onEvent(.newEpoch(record)) }
+                            if isNewEpoch { follower?.follow(.newEpoch(record)) }
                             choose()
                             return logged(event, .accepted(record))
                         }
@@ -267,7 +261,7 @@ final class PairingService {
         let outcome: Result<Void, JoinFailure>
         do throws(StoreError) {
             outcome = try await commit { [self] next in
-                let lost = next.replaced(by: record).reduce(PairingContents()) { $0 + contents($1, [:]) }
+                let lost = next.replaced(by: record).reduce(PairingContents()) { $0 + contents(of: $1, [:]) }
                 guard mayReplace || lost.isEmpty else { return ([], { .failure(.wouldReplace(lost)) }) }
                 do throws(JoinAnswerError) {
                     let changes = try next.joined(record)
@@ -313,7 +307,7 @@ final class PairingService {
                 changes.map(\.rowChange),
                 { [self] in
                     if let event { log(event.logEvent) }
-                    if !changes.isEmpty { onEvent(.retargeted(app)) }
+                    if !changes.isEmpty { follower?.follow(.retargeted(app)) }
                 }
             )
         }
@@ -325,7 +319,7 @@ final class PairingService {
         _ = try? await commit { [self] next in
             let changes = next.beginEpoch(pairing).map(\.rowChange)
             let record = next[pairing]
-            return (changes, { [self] in if let record { onEvent(.newEpoch(record)) } })
+            return (changes, { [self] in if let record { follower?.follow(.newEpoch(record)) } })
         }
     }
 
@@ -381,7 +375,13 @@ final class PairingService {
 
     /// The contents that would end with a pairing.
     func contents(endingWith record: PairingRecord) -> PairingContents {
-        contents(record, targets(endingWith: record, in: registry.state))
+        contents(of: record, targets(endingWith: record, in: registry.state))
+    }
+
+    private func contents(
+        of record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]
+    ) -> PairingContents {
+        follower?.contents(of: record, targets) ?? PairingContents()
     }
 
     /// Ends a pairing; returns what ended with it.
@@ -392,7 +392,7 @@ final class PairingService {
             return (
                 rows,
                 { [self] in
-                    let ended = contents(record, targets)
+                    let ended = contents(of: record, targets)
                     forget(record, targets: targets)
                     return ended
                 }
@@ -442,7 +442,7 @@ final class PairingService {
             return (
                 changes.map(\.rowChange),
                 { [self] in
-                    onEvent(.retargeted(app))
+                    follower?.follow(.retargeted(app))
                     return targets.target(of: app, through: pairing)
                 }
             )
