@@ -105,7 +105,7 @@ extension BodyFields {
         return JoinClaim(name: name, reportKey: reportKey)
     }
 
-    func token(_ key: String) throws(WireError) -> JoinTokenIdentifier {
+    package func token(_ key: String) throws(WireError) -> JoinTokenIdentifier {
         try required(key, "data of 16 bytes") { value in
             value.dataValue.flatMap { JoinTokenIdentifier(bytes: $0) }
         }

@@ -43,9 +43,7 @@ struct PairCancelCommand: ControlCommand {
     private let token: JoinTokenIdentifier
 
     init(_ request: ControlRequest) throws(WireError) {
-        token = try request.fields.required("token", "data of 16 bytes") { value in
-            value.dataValue.flatMap { JoinTokenIdentifier(bytes: $0) }
-        }
+        token = try request.fields.token("token")
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
