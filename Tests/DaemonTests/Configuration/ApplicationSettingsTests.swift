@@ -348,6 +348,23 @@ import Testing
         #expect(ask("settings-get", ["after": last, "wait": 1000]).body["ordinal"] == last)
     }
 
+    @Test("CTL-2: a request that waits while its app becomes another user's is not-allowed")
+    func reassigned() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        let ordinal = try #require(ask("settings-get").body["ordinal"])
+        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "after": ordinal, "wait": 60_000]
+        var answer: ControlAnswer?
+        let request = nodes.request("settings-get", body, user: Linux.user, isPrivileged: false)
+        nodes.secondary.respond(to: request) { answer = $0 }
+        nodes.clock.run()
+        #expect(answer == nil)
+        let other = PropertyListValue.integer(Int64(Linux.user) + 1)
+        #expect(ask("app-assign", ["uid": other, "yes": true]).code == 0)
+        nodes.run(until: { answer != nil })
+        #expect(answer?.name == "not-allowed")
+    }
+
     @Test("LIM-104: of one user's requests 64 wait for a change, and the next is full")
     func waiters() throws {
         defer { nodes.stop() }

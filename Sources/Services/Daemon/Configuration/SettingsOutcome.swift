@@ -57,7 +57,7 @@ extension SettingsFailure: CustomStringConvertible {
         case .otherSchema:
             "the app's schema was changed in its directory; the app sends it again when it registers the next time"
         case .notStored: "the daemon's store takes nothing now"
-        case .notAllowed: "the app has another user now; nothing was changed"
+        case .notAllowed: "the app has another user now"
         case .noSchema: "the app has sent no schema; an app does when it registers with its configuration installed"
         case .document(let error): "the app's schema: \(error)"
         case .refused(let error): error.description

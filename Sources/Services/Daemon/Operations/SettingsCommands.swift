@@ -79,7 +79,7 @@ struct SettingsGetCommand: ControlCommand {
             let ordinal = try await settings.waitForChange(
                 of: request.app, after: after, atMost: wait, for: request.editor.payer)
             // The operator may have given the app to another user meanwhile.
-            guard request.isAllowed(on: node) else { throw SettingsFailure.noSchema }
+            guard request.isAllowed(on: node) else { throw SettingsFailure.notAllowed }
             let state = try await settings.state(of: request.app, for: request.editor.payer)
             let rows = state.rows { node.pairings[$0]?.name }
             return [
