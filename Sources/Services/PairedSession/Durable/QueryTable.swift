@@ -19,6 +19,7 @@ final class QueryTable {
         self.daemon = daemon
         self.scheduler = scheduler
         timer = DeadlineTimer(on: scheduler)
+        timer.onDeadline = { [weak self] in self?.expire() }
     }
 
     /// Asks the daemon.
@@ -38,7 +39,7 @@ final class QueryTable {
         guard open.open(id, to: pairing, deadline: deadline, token: completion) else {
             return completion(.failure(.tooManyRequests(id)))
         }
-        watch(deadline)
+        timer.watch(deadline)
         daemon.send(QueryFrame(question, id: id, app: app, pairing: pairing, channel: channel))
     }
 
@@ -74,13 +75,9 @@ final class QueryTable {
         for waiter in waiters { waiter(.failure(error)) }
     }
 
-    private func watch(_ deadline: MonotonicTime) {
-        timer.watch(deadline) { [weak self] in self?.expire() }
-    }
-
     private func expire() {
         let late = open.expired(now: scheduler.now)
-        if let next = open.nextDeadline { watch(next) }
+        if let next = open.nextDeadline { timer.watch(next) }
         for waiter in late { waiter(.failure(.timedOut(nil))) }
     }
 }

@@ -35,6 +35,7 @@ final class BroadcastTable {
         self.daemon = daemon
         self.scheduler = scheduler
         timer = DeadlineTimer(on: scheduler)
+        timer.onDeadline = { [weak self] in self?.expire() }
     }
 
     /// - Parameters:
@@ -55,7 +56,7 @@ final class BroadcastTable {
             completion: { completion($0.mapError { $0.about(message: id, peer: nil) }) }, laterFailure: laterFailure,
             peers: Dictionary(entries.map { ($0.pairing, $0.peer) }, uniquingKeysWith: { first, _ in first }),
             parts: own, deadline: deadline)
-        watch(deadline)
+        timer.watch(deadline)
         for frame in frames { daemon.enqueue(Outgoing(id: id, frame: frame)) }
     }
 
@@ -121,13 +122,9 @@ final class BroadcastTable {
         return broadcast
     }
 
-    private func watch(_ deadline: MonotonicTime) {
-        timer.watch(deadline) { [weak self] in self?.expire() }
-    }
-
     private func expire() {
         let late = open.filter { $0.value.deadline <= scheduler.now }.keys.map { ($0, remove($0)) }
-        if let next = open.values.lazy.map(\.deadline).min() { watch(next) }
+        if let next = open.values.lazy.map(\.deadline).min() { timer.watch(next) }
         for (id, broadcast) in late { broadcast?.completion?(.failure(.timedOut(id))) }
     }
 }

@@ -56,6 +56,7 @@ final class MessageInbox {
     init(scheduler: any Scheduler) {
         self.scheduler = scheduler
         timer = DeadlineTimer(on: scheduler)
+        timer.onDeadline = { [weak self] in self?.expire() }
     }
 
     /// Passes a message to its receivers, or queues it; answers it with a failure where neither is possible.
@@ -111,7 +112,7 @@ final class MessageInbox {
     /// Limits the wait of messages that no receiver takes (SES-34).
     private func watch() {
         guard let next = waiting.map({ $0.expiry(startedAt) }).min() else { return }
-        timer.watch(next) { [weak self] in self?.expire() }
+        timer.watch(next)
     }
 
     /// Drops messages that have waited long enough, which answers them.

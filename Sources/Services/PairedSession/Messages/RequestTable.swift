@@ -22,6 +22,7 @@ final class RequestTable {
         self.scheduler = scheduler
         self.counts = counts
         timer = DeadlineTimer(on: scheduler)
+        timer.onDeadline = { [weak self] in self?.expire() }
     }
 
     /// Some request waits for its answer.
@@ -39,7 +40,7 @@ final class RequestTable {
         guard requests.open(id, to: pairing, deadline: deadline, followsActive: followsActive, token: reply) else {
             return reply(.failure(.tooManyRequests(id)))
         }
-        watch(deadline)
+        timer.watch(deadline)
         daemon.enqueue(
             Outgoing(id: id, frame: frame, follows: followsActive ? pairing : nil) { [weak self] in
                 self?.renewed(frame, id)
@@ -59,7 +60,7 @@ final class RequestTable {
         let laterFailure = laterFailure ?? { _ in counts.countUnobservedFailure() }
         let waiter: Completion<[UInt8]> = { if case .failure(let error) = $0 { laterFailure(error) } }
         _ = notes.open(id, to: pairing, deadline: deadline, token: waiter)
-        watch(deadline)
+        timer.watch(deadline)
         daemon.enqueue(Outgoing(id: id, frame: frame, follows: followsActive ? pairing : nil, sent: given))
     }
 
@@ -94,14 +95,10 @@ final class RequestTable {
         for waiter in requests.left(pairing: pairing) + unsent.compactMap(\.sent) { waiter(.failure(error)) }
     }
 
-    private func watch(_ deadline: MonotonicTime) {
-        timer.watch(deadline) { [weak self] in self?.expire() }
-    }
-
     private func expire() {
         _ = notes.expired(now: scheduler.now)
         let late = requests.expired(now: scheduler.now)
-        if let next = [requests.nextDeadline, notes.nextDeadline].compactMap(\.self).min() { watch(next) }
+        if let next = [requests.nextDeadline, notes.nextDeadline].compactMap(\.self).min() { timer.watch(next) }
         for waiter in late { waiter(.failure(.timedOut(nil))) }
     }
 
@@ -111,28 +108,6 @@ final class RequestTable {
         guard deadline > scheduler.now, var envelope = try? Envelope(reading: frame) else { return frame }
         envelope[.deadline] = max(deadline.since(scheduler.now), Limits.deadline.lowerBound)
         return (try? envelope.frame()) ?? frame
-    }
-}
-
-/// One timer for the earliest of many deadlines. It may fire for a deadline that is gone: cheaper than a search of the
-/// table at each removal.
-final class DeadlineTimer {
-    private let scheduler: any Scheduler
-    private var running: (deadline: MonotonicTime, timer: TimerToken)?
-
-    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
-
-    /// Fires no later than at this deadline; the action watches what is left.
-    func watch(_ deadline: MonotonicTime, _ action: @escaping () -> Void) {
-        if let running {
-            if running.deadline <= deadline { return }
-            scheduler.cancel(running.timer)
-        }
-        let timer = scheduler.schedule(after: deadline.since(scheduler.now)) { [weak self] in
-            self?.running = nil
-            action()
-        }
-        running = (deadline, timer)
     }
 }
 
