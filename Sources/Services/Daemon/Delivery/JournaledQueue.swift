@@ -1,9 +1,9 @@
 // Journaled queues: each is one delivery machine in front of the store. Events change the machine at once. The changes
-// of one turn of the loop, or those that arrive while a commit is under way, form the next commit, so that no commit
-// rests on one that failed. Changes that no caller awaits stay for a few milliseconds, and go with others. The effects
-// of an event run only after its commit, in order. Frames among them wait for room on their link, and nothing else
-// waits for those. If a commit fails, memory is ahead of the disk: the machine is then read back from its rows before
-// it takes another event.
+// of one turn of the loop (of a long one, those of its beginning), or those that arrive while a commit is under way,
+// form the next commit, so that no commit rests on one that failed. Changes that no caller awaits stay for a few
+// milliseconds, and go with others. The effects of an event run only after its commit, in order. Frames among them wait
+// for room on their link, and nothing else waits for those. If a commit fails, memory is ahead of the disk: the machine
+// is then read back from its rows before it takes another event.
 
 import TandemBase
 import TandemDelivery
@@ -74,6 +74,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     private var state = State.open
     private var pending = Pending()
     private var isCommitting = false
+    private var pace = CommitPace()
     private var isAtEndOfTurn = false
     private var isPatient = false
     private let effects: SerialQueue<Effect>
@@ -246,7 +247,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
 
     private func commitInTime() {
         guard !isCommitting, !pending.isEmpty else { return }
-        if pending.isDue { commitAtEndOfTurn() } else { commitPatiently() }
+        guard pending.isDue else { return commitPatiently() }
+        if pace.isDue(at: scheduler.instant) { commitPending() } else { commitAtEndOfTurn() }
     }
 
     /// A completion of the last commit may cause more events in this turn: one sync carries all of them.
@@ -277,15 +279,20 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         pending = Pending()
         if group.isEmpty { return }
         isCommitting = true
+        pace.commitBegins(at: scheduler.instant)
         store.commit(group.changes.rowChanges, room: group.room) { [self] result in finish(group, result) }
     }
 
     private func finish(_ group: Pending, _ result: Result<Void, StoreError>) {
         isCommitting = false
+        pace.commitEnded(at: scheduler.instant)
         switch result {
         case .success:
             failures = 0
-            // First: an item may end in the commit that accepts it, and its submitter learns of both in this order.
+            // Before the completions: the disk works on what waited while they run.
+            if pending.isDue { commitPending() }
+            // Before the effects: an item may end in the commit that accepts it, and its submitter learns of both in
+            // this order.
             for completion in group.completions { completion(.success(())) }
             if !isEnded, !group.effects.isEmpty {
                 effects.append(group.effects)
