@@ -37,7 +37,7 @@ import Testing
         _ = queue.stored(through: 1, at: reading(1))
         let cleared = queue.clear(at: reading(1))
         #expect(cleared.gaps == [1, 2, 3] && cleared.finished.isEmpty)
-        #expect(!rows(cleared.changes).contains(.outboundPayload))
+        #expect(!rows(cleared.changes).contains(.outboundItem))
         #expect(queue.stored(through: 3, at: reading(2)).finished.isEmpty)
         let ended = queue.ended(1, .handled, at: reading(2))
         #expect(ended.effects == [.sendOutcomeAck(sequence: 1)], "no application awaits the end")

@@ -58,8 +58,8 @@ import Testing
         func tables(_ changes: [DeliveryChange]) -> Set<DeliveryTable> {
             Set(changes.map { if case .put(let key, _) = $0 { key.table } else { .inboundHeader } })
         }
-        #expect(tables(sent.changes).isSuperset(of: [.sentContext, .outboundRecord, .outboundPayload]))
-        #expect(tables(received.changes).isSuperset(of: [.receivedContext, .inboundRecord, .inboundPayload]))
+        #expect(tables(sent.changes).isSuperset(of: [.sentContext, .outboundItem]))
+        #expect(tables(received.changes).isSuperset(of: [.receivedContext, .inboundItem]))
     }
 
     @Test("DEL-19: a newer context takes back the older one that waits at the peer, and not the one in hand")

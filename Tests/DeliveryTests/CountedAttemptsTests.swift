@@ -32,8 +32,11 @@ import Testing
     /// The rows of items as all these transitions leave them.
     private func records(_ transitions: [InboundTransition]) -> [InboundRecord] {
         var records: [UInt64: InboundRecord] = [:]
-        for case .put(_, .inboundRecord(let record)) in transitions.flatMap(\.changes) {
-            records[record.ordinal] = record
+        for case .put(_, let value) in transitions.flatMap(\.changes) {
+            switch value {
+            case .inboundRecord(let record), .inboundItem(let record, _): records[record.ordinal] = record
+            default: break
+            }
         }
         return records.values.sorted { $0.ordinal < $1.ordinal }
     }

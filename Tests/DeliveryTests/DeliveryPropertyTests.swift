@@ -26,10 +26,13 @@ import Testing
         for case .outboundRecord(let record) in try devices.senderDisk.values(.outboundRecord) {
             #expect(!record.isUnfinished && record.isAcknowledged)
         }
-        #expect(try devices.senderDisk.values(.outboundPayload).isEmpty)
+        for table in [DeliveryTable.outboundPayload, .outboundItem] {
+            #expect(try devices.senderDisk.values(table).isEmpty)
+        }
         let letters = devices.receiver.deadLetters.count
         #expect(try devices.receiverDisk.values(.inboundRecord).count == letters)
-        #expect(try devices.receiverDisk.values(.inboundPayload).count == letters)
+        let bodies = try [.inboundPayload, .inboundItem].map { try devices.receiverDisk.values($0).count }
+        #expect(bodies.reduce(0, +) == letters)
     }
 
     /// DEL-2: items are first handed over in the order of acceptance.

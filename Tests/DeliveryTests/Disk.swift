@@ -46,8 +46,19 @@ struct Disk<Effect> {
         try rows[key.table]?[key.bytes].map { try DeliveryValue(key, bytes: $0) }
     }
 
-    func payload(_ table: DeliveryTable, _ queue: QueueKey, _ ordinal: UInt64) -> [UInt8]? {
-        rows[table]?[DeliveryRowKey(table, queue, ordinal).bytes]
+    func body(_ table: DeliveryTable, _ queue: QueueKey, _ ordinal: UInt64) -> [UInt8]? {
+        (try? value(DeliveryRowKey(table, queue, ordinal)))?.body
+    }
+
+    /// The record as its rows restore it.
+    func inboundRecord(_ queue: QueueKey, _ ordinal: UInt64) -> InboundRecord? {
+        if case .inboundRecord(let record)? = try? value(DeliveryRowKey(.inboundRecord, queue, ordinal)) {
+            return record
+        }
+        if case .inboundItem(let record, _)? = try? value(DeliveryRowKey(.inboundItem, queue, ordinal)) {
+            return record
+        }
+        return nil
     }
 }
 
@@ -56,17 +67,25 @@ extension Disk {
         let records = try values(.outboundRecord).compactMap {
             if case .outboundRecord(let record) = $0 { record } else { nil }
         }
+        let items = try values(.outboundItem).compactMap {
+            if case .outboundItem(let record, _) = $0 { record } else { nil }
+        }
         var header = OutboundHeader(epoch: 1, at: reading)
         if case .outboundHeader(let stored)? = try values(.outboundHeader).first { header = stored }
-        return OutboundQueue(try queueKey(), header: header, records: records, at: reading, limits: limits)
+        return OutboundQueue(
+            try queueKey(), header: header, records: records, items: items, at: reading, limits: limits)
     }
 
     func inboundLedger(at reading: ClockReading, limits: DeliveryLimits) throws -> InboundLedger {
         let records = try values(.inboundRecord).compactMap {
             if case .inboundRecord(let record) = $0 { record } else { nil }
         }
+        let items = try values(.inboundItem).compactMap {
+            if case .inboundItem(let record, _) = $0 { record } else { nil }
+        }
         var header = InboundHeader(epoch: 1, at: reading)
         if case .inboundHeader(let stored)? = try values(.inboundHeader).first { header = stored }
-        return InboundLedger(try queueKey(), header: header, records: records, at: reading, limits: limits)
+        return InboundLedger(
+            try queueKey(), header: header, records: records, items: items, at: reading, limits: limits)
     }
 }

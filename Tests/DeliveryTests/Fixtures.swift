@@ -100,7 +100,7 @@ extension InboundEffect {
     /// The item that it delivers, with its payload or without.
     var delivered: ReceivedItem? {
         switch self {
-        case .deliver(let item), .deliverStored(let item): item
+        case .deliver(let item), .deliverStored(let item, _): item
         default: nil
         }
     }

@@ -71,7 +71,7 @@ import Testing
         let record = try #require(known)
         let place = DeliveryRowKey(.outboundRecord, try queueKey(), record.ordinal)
         let stored = DeliveryValue.outboundRecord(record)
-        #expect(try DeliveryValue(place, bytes: stored.bytes) == stored)
+        #expect(try DeliveryValue(place, bytes: stored.bytes).bytes == stored.bytes)
         // The peer took it after all, and its handler failed.
         _ = queue.stored(through: 2, at: reading(602))
         let other = queue.ended(2, .withdrawn(.dead), at: reading(603))

@@ -6,17 +6,45 @@ import TandemWire
 import Testing
 
 @Suite struct OutboundQueueTests {
-    @Test func anAcceptedItemIsTwoRowsAndAHeaderInOneTransition() throws {
+    @Test(
+        "An accepted item is one row with its body, or two if that is long, and a header in one transition",
+        arguments: [(768, [DeliveryTable.outboundItem]), (769, [.outboundRecord, .outboundPayload])])
+    func rows(size: Int, rows: [DeliveryTable]) throws {
         var queue = try outbound()
-        let transition = try queue.enqueue(item(1), at: reading(0))
+        let transition = try queue.enqueue(item(1, size: size), at: reading(0))
         #expect(transition.effects.isEmpty, "its submitter waits for the commit")
         let tables = transition.changes.map { change -> DeliveryTable in
             switch change {
             case .put(let key, _), .remove(let key): key.table
             }
         }
-        #expect(tables == [.outboundRecord, .outboundPayload, .outboundHeader])
-        #expect(queue.count == 1 && queue.bytes == 3)
+        #expect(tables == rows + [.outboundHeader])
+        #expect(queue.count == 1 && queue.bytes == size)
+    }
+
+    @Test("A short body that an earlier version wrote into a row of its own is read and removed there")
+    func earlierRows() throws {
+        var earlier = try outbound()
+        let changes = try earlier.enqueue(item(1), at: reading(0)).changes
+        guard case .put(_, .outboundItem(let record, _))? = changes.first else {
+            Issue.record("no row of an item")
+            return
+        }
+        // As version 1 of the store's rows has it: the record in one row, its body in another.
+        let row = DeliveryRowKey(.outboundRecord, try queueKey(), 1)
+        guard
+            case .outboundRecord(let stored) = try DeliveryValue(row, bytes: DeliveryValue.outboundRecord(record).bytes)
+        else { return }
+        var queue = OutboundQueue(
+            try queueKey(), header: OutboundHeader(epoch: 1, at: reading(0)), records: [stored], at: reading(0))
+        let sent = queue.linkOpened(received: 0, at: reading(0)).effects
+        guard case .send(let dispatch)? = sent.first else {
+            Issue.record("it is not sent")
+            return
+        }
+        #expect(dispatch.bodyTable == .outboundPayload)
+        let removals = queue.stored(through: 1, at: reading(0)).changes
+        #expect(removals.contains(.remove(DeliveryRowKey(.outboundPayload, try queueKey(), 1))))
     }
 
     @Test("DEL-4: a body's row goes once, when the peer has stored the item")
@@ -26,7 +54,7 @@ import Testing
         _ = try queue.enqueue(item(1), at: reading(0))
         _ = try queue.enqueue(item(2), at: reading(0))
         func removals(_ transition: OutboundTransition) -> Int {
-            transition.changes.count { if case .remove(let key) = $0 { key.table == .outboundPayload } else { false } }
+            transition.changes.count { if case .remove(let key) = $0 { key.table == .outboundItem } else { false } }
         }
         #expect(removals(queue.stored(through: 1, at: reading(0))) == 1)
         #expect(removals(queue.ended(1, .handled, at: reading(0))) == 0)
@@ -126,7 +154,7 @@ import Testing
         _ = try queue.enqueue(item(1), at: reading(0))
         _ = queue.linkOpened(received: 0, at: reading(0))
         let stored = queue.stored(through: 1, at: reading(0))
-        #expect(stored.changes.contains(.remove(DeliveryRowKey(.outboundPayload, try queueKey(), 1))))
+        #expect(stored.changes.contains(.remove(DeliveryRowKey(.outboundItem, try queueKey(), 1))))
         #expect(queue.record(of: identifier(1))?.phase == .stored(sequence: 1))
         #expect(queue.forget(identifier(1), at: reading(0)).changes.isEmpty, "it has not ended")
         _ = queue.ended(1, .rejected(code: 5), at: reading(0))

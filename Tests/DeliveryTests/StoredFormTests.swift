@@ -60,15 +60,17 @@ import Testing
     @Test func missingAndWrongFieldsAreRefusedByName() throws {
         let first: [DeliveryTable: String] = [
             .outboundHeader: "epoch", .outboundRecord: "id", .inboundHeader: "epoch", .inboundRecord: "size",
-            .urgentBudget: "used", .sentContext: "revision", .receivedContext: "epoch",
+            .urgentBudget: "used", .sentContext: "revision", .receivedContext: "epoch", .outboundItem: "id",
+            .inboundItem: "size",
         ]
         for (key, bytes) in try recordRows() {
             let field = try #require(first[key.table])
             let missing = try #require(error(key, [1]))
             #expect(missing == .missing(key.table, field: field) && missing.description.contains(field))
             // All ones are no number of the wire, and an identifier needs no more than sixteen bytes.
-            let wrong = bytes.prefix(2) + Array(repeating: 0xFF, count: key.table == .outboundRecord ? 15 : 8)
-            if key.table != .inboundRecord {
+            let isOutbound = key.table == .outboundRecord || key.table == .outboundItem
+            let wrong = bytes.prefix(2) + Array(repeating: 0xFF, count: isOutbound ? 15 : 8)
+            if key.table != .inboundRecord, key.table != .inboundItem {
                 #expect(error(key, Array(wrong)) == .invalid(key.table, field: field))
             }
         }

@@ -66,9 +66,25 @@ import Testing
         var bytes = contents(of: path)
         bytes[60..<64] = [0, 0, 0, 7]
         write(bytes, to: path)
-        #expect(try refusal() == .newer(path: path, found: 7, supported: 1))
-        let text = StoreError.newer(path: path, found: 7, supported: 1).description
-        #expect(text.contains("7") && text.contains("1"))
+        #expect(try refusal() == .newer(path: path, found: 7, supported: 2))
+        let text = StoreError.newer(path: path, found: 7, supported: 2).description
+        #expect(text.contains("7") && text.contains("2"))
+    }
+
+    @Test func aStoreOfAnEarlierVersionIsReadAndGetsThisOneWithItsFirstCommit() async throws {
+        try await makeStore()
+        var bytes = contents(of: path)
+        bytes[63] = 1
+        write(bytes, to: path)
+        let reader = try Store(path: path)
+        #expect(try reader.read(RowRange(space: space)).count == 200)
+        reader.close()
+        #expect(contents(of: path)[63] == 1, "an earlier program may still open it")
+        let writer = try Store(path: path)
+        try await writer.commitAndWait([.delete(space, key: [0])]).get()
+        writer.close()
+        #expect(contents(of: path)[63] == 2)
+        #expect(try Store(path: path).read(RowRange(space: space)).count == 199)
     }
 
     @Test func anotherProgramsDatabaseIsRefused() async throws {

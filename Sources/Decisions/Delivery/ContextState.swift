@@ -34,7 +34,7 @@ package struct SentContext: Sendable, Equatable {
         var fields = try RecordReader(stored, of: .sentContext)
         let revision = try fields.number(.revision, from: 1)
         guard let digest = try fields.bytes(.digest) else { throw .missing(.sentContext, .digest) }
-        guard let body = try fields.bytes(.body) else { throw .missing(.sentContext, .body) }
+        let body = try fields.body()
         try fields.finish()
         return .sentContext(SentContext(revision: revision, digest: digest), body: body)
     }
@@ -181,7 +181,7 @@ package struct ContextVersion: Sendable, Equatable {
         var fields = try RecordReader(stored, of: .receivedContext)
         let context = ContextVersion(
             epoch: try fields.number(.epoch, from: 1), revision: try fields.number(.revision, from: 1))
-        guard let body = try fields.bytes(.body) else { throw .missing(.receivedContext, .body) }
+        let body = try fields.body()
         try fields.finish()
         return .receivedContext(context, body: body)
     }

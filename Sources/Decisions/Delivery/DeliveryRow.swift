@@ -34,11 +34,14 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     case urgentBudget = 7
     case sentContext = 8
     case receivedContext = 9
+    /// An item as it was accepted or came: its record with its body, if that is short.
+    case outboundItem = 10
+    case inboundItem = 11
 
     /// Whether a queue has one such row, or one for each item.
     package var hasOrdinals: Bool {
         switch self {
-        case .outboundRecord, .outboundPayload, .inboundRecord, .inboundPayload: true
+        case .outboundRecord, .outboundPayload, .outboundItem, .inboundRecord, .inboundPayload, .inboundItem: true
         case .outboundHeader, .inboundHeader, .urgentBudget, .sentContext, .receivedContext: false
         }
     }
@@ -93,6 +96,8 @@ package enum DeliveryValue: Sendable, Equatable {
     indirect case outboundRecord(OutboundRecord)
     indirect case inboundHeader(InboundHeader)
     indirect case inboundRecord(InboundRecord)
+    indirect case outboundItem(OutboundRecord, body: [UInt8])
+    indirect case inboundItem(InboundRecord, body: [UInt8])
     indirect case urgentBudget(UrgentBudget)
     /// With the bytes that were set.
     indirect case sentContext(SentContext, body: [UInt8])
@@ -104,9 +109,11 @@ package enum DeliveryValue: Sendable, Equatable {
     package var bytes: [UInt8] {
         switch self {
         case .outboundHeader(let header): header.stored
-        case .outboundRecord(let record): record.stored
+        case .outboundRecord(let record): record.stored()
+        case .outboundItem(let record, let body): record.stored(with: body)
         case .inboundHeader(let header): header.stored
-        case .inboundRecord(let record): record.stored
+        case .inboundRecord(let record): record.stored()
+        case .inboundItem(let record, let body): record.stored(with: body)
         case .urgentBudget(let budget): budget.stored
         case .sentContext(let context, let body): context.stored(body)
         case .receivedContext(let context, let body): context.stored(body)
@@ -122,11 +129,24 @@ package enum DeliveryValue: Sendable, Equatable {
         case (.inboundHeader, _): self = .inboundHeader(try InboundHeader(stored: bytes))
         case (.outboundRecord, let ordinal?):
             self = .outboundRecord(try OutboundRecord(stored: bytes, ordinal: ordinal))
+        case (.outboundItem, let ordinal?): self = try OutboundRecord.item(stored: bytes, ordinal: ordinal)
         case (.inboundRecord, let ordinal?): self = .inboundRecord(try InboundRecord(stored: bytes, ordinal: ordinal))
+        case (.inboundItem, let ordinal?): self = try InboundRecord.item(stored: bytes, ordinal: ordinal)
         case (.urgentBudget, _): self = .urgentBudget(try UrgentBudget(stored: bytes))
         case (.sentContext, _): self = try SentContext.read(bytes)
         case (.receivedContext, _): self = try ContextVersion.read(bytes)
-        case (.outboundRecord, nil), (.inboundRecord, nil): throw .key(key.table)
+        case (.outboundRecord, nil), (.outboundItem, nil), (.inboundRecord, nil), (.inboundItem, nil):
+            throw .key(key.table)
+        }
+    }
+
+    /// The body in a row that has one.
+    package var body: [UInt8]? {
+        switch self {
+        case .payload(let body), .outboundItem(_, let body), .inboundItem(_, let body), .sentContext(_, let body),
+            .receivedContext(_, let body):
+            body
+        case .outboundHeader, .outboundRecord, .inboundHeader, .inboundRecord, .urgentBudget: nil
         }
     }
 }

@@ -16,6 +16,15 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     /// No caller awaits the effects, and everything that a crash takes back comes again: the commit may wait for others
     /// (LIM-75).
     package internal(set) var mayWait = false
+    /// The row of the item that the event accepts.
+    private var fresh: FreshRow?
+
+    private struct FreshRow: Sendable, Equatable {
+        let ordinal: UInt64
+        let body: [UInt8]
+        /// Its place among the changes.
+        let place: Int
+    }
 
     init(changes: [DeliveryChange] = [], effects: [Effect] = []) {
         self.changes = changes
@@ -27,11 +36,24 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
 
     // MARK: rows
 
-    /// Writes a record's row, and its body's if that is new.
-    mutating func put<Record: QueueRecord>(_ record: Record, of queue: QueueKey, payload: [UInt8]? = nil) {
-        changes.append(.put(DeliveryRowKey(Record.recordTable, queue, record.ordinal), record.value))
-        guard let payload else { return }
-        changes.append(.put(DeliveryRowKey(Record.payloadTable, queue, record.ordinal), .payload(payload)))
+    /// Writes the row of an item that is new, and a long body's.
+    mutating func add<Record: QueueRecord>(_ record: Record, of queue: QueueKey, _ body: [UInt8]) {
+        guard record.isWhole else {
+            put(record, of: queue)
+            return changes.append(.put(DeliveryRowKey(Record.payloadTable, queue, record.ordinal), .payload(body)))
+        }
+        fresh = FreshRow(ordinal: record.ordinal, body: body, place: changes.count)
+        let key = DeliveryRowKey(Record.itemTable, queue, record.ordinal)
+        changes.append(.put(key, record.value(with: body)))
+    }
+
+    /// Writes a record's row; that of a new item again with its body.
+    mutating func put<Record: QueueRecord>(_ record: Record, of queue: QueueKey) {
+        if let fresh, fresh.ordinal == record.ordinal {
+            changes[fresh.place] = .put(changes[fresh.place].key, record.value(with: fresh.body))
+        } else {
+            changes.append(.put(DeliveryRowKey(Record.recordTable, queue, record.ordinal), record.value))
+        }
     }
 
     /// Removes a record's row, and whatever body it still has.
@@ -43,7 +65,9 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     /// Removes a body, and releases the file that belongs to it.
     mutating func removePayload<Record: QueueRecord>(of record: Record, in queue: QueueKey) {
         if queue.channel == .file, let id = record.itemID { effects.append(.released(id)) }
-        changes.append(.remove(DeliveryRowKey(Record.payloadTable, queue, record.ordinal)))
+        // What follows of a new item needs a row that stays.
+        if fresh?.ordinal == record.ordinal { fresh = nil }
+        changes.append(.remove(DeliveryRowKey(record.bodyTable, queue, record.ordinal)))
     }
 }
 
@@ -132,8 +156,9 @@ package struct OutboundDispatch: Sendable, Equatable {
     package let revision: UInt64?
     /// Bytes of the body.
     package let size: Int
-    /// The body, if it is at hand; otherwise it is in the row (`outboundPayload`, `ordinal`).
+    /// The body, if it is at hand; otherwise it is in the row (`bodyTable`, `ordinal`).
     package let payload: [UInt8]?
+    package let bodyTable: DeliveryTable
 }
 
 /// The result of taking an item back.
@@ -163,8 +188,8 @@ package enum InboundEffect: DeliveryEffect {
     case report(sequence: UInt64, Outcome)
     /// Deliver the item to its handler.
     case deliver(ReceivedItem)
-    /// The same for an item without its payload, which is in its row (`inboundPayload`, `ordinal`).
-    case deliverStored(ReceivedItem)
+    /// The same for an item without its payload, which is in its row of this table.
+    case deliverStored(ReceivedItem, from: DeliveryTable)
     /// The item came before its predecessors and was dropped; it will come again.
     case droppedAhead
     /// The ledger is full and the item was dropped without an answer; it will come again.

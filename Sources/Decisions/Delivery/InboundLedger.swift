@@ -19,15 +19,16 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     /// The ledger as its rows restore it; there is no link and no handler yet.
     package init(
-        _ key: QueueKey, header: InboundHeader, records stored: [InboundRecord] = [],
+        _ key: QueueKey, header: InboundHeader, records: [InboundRecord] = [], items: [InboundRecord] = [],
         context: ContextVersion? = nil, at reading: ClockReading, limits: DeliveryLimits = DeliveryLimits()
     ) {
         self.key = key
         self.limits = limits
-        latest = InboundContext(context)
+latest = InboundContext(context)
+        let stored = InboundRecord.newest(records, items)
         // The handler that had an item is gone. It may or may not have done its work, so it sees the item again, as a
         // redelivery.
-        records = RecordTable(
+        self.records = RecordTable(
             stored.map { record in
                 var record = record
                 if record.phase == .handing { record.phase = .waiting }
@@ -110,7 +111,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     ) -> UInt64 {
         let record = InboundRecord(journal.takeOrdinal(for: sequence), item, sequence: sequence, at: now(reading))
         records.set(record)
-        transition.put(record, of: key, payload: item.payload)
+        transition.add(record, of: key, item.payload)
         return record.ordinal
     }
 
@@ -267,7 +268,7 @@ package struct InboundLedger: ~Copyable, Sendable {
             turn.begin(record.ordinal)
             let payload = body ?? (itemID == id ? payload : nil)
             let item = record.item(itemID, in: key, at: now(reading), payload: payload ?? [])
-            let delivery: InboundEffect = payload == nil ? .deliverStored(item) : .deliver(item)
+            let delivery: InboundEffect = payload == nil ? .deliverStored(item, from: record.bodyTable) : .deliver(item)
             if isDurable {
                 // Its row says all of it: a waiting item with a counted attempt is delivered again just like one in
                 // hand.

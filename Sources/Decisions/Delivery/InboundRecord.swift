@@ -72,6 +72,7 @@ package struct InboundRecord: Sendable, Equatable {
     /// Times it was delivered to the handler.
     package internal(set) var attempts = 0
     package internal(set) var phase = InboundPhase.waiting
+    var isWhole = false
 
     /// An item that arrived now, in the ledger's time.
     init(_ ordinal: UInt64, _ item: ReceivedItem, sequence: UInt64, at now: Int64) {
@@ -83,6 +84,7 @@ package struct InboundRecord: Sendable, Equatable {
         topic = item.topic
         revision = item.revision
         acceptedAt = item.age.map { QueueClock.sum(now, -max(.zero, $0).saturatingMilliseconds) }
+        isWhole = Self.isShort(size)
     }
 
     /// A number whose item will not come.
@@ -114,18 +116,21 @@ package struct InboundRecord: Sendable, Equatable {
 
 extension InboundRecord: QueueRecord {
     static var recordTable: DeliveryTable { .inboundRecord }
+    static var itemTable: DeliveryTable { .inboundItem }
     static var payloadTable: DeliveryTable { .inboundPayload }
 
     var itemID: UniqueIdentifier? { id }
+    var bodyTable: DeliveryTable { isWhole ? .inboundItem : .inboundPayload }
     var value: DeliveryValue { .inboundRecord(self) }
+    func value(with body: [UInt8]) -> DeliveryValue { .inboundItem(self, body: body) }
 }
 
 // MARK: stored form
 
 extension InboundRecord {
-    /// The record's stored form; its ordinal is in the row's key.
-    var stored: [UInt8] {
-        var record = RecordWriter()
+    /// The record's stored form, perhaps with its body; its ordinal is in the row's key.
+    func stored(with body: [UInt8]? = nil) -> [UInt8] {
+        var record = RecordWriter(capacity: 96 + (body?.count ?? 0))
         record.add(.id, id)
         record.add(.sequence, sequence)
         record.add(.size, Int64(size))
@@ -139,11 +144,26 @@ extension InboundRecord {
         case .handing: record.add(.handing, if: true)
         case .finished(let outcome): record.add(outcome)
         }
+        record.add(.body, body)
         return record.bytes
     }
 
     init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
         var fields = try RecordReader(stored, of: .inboundRecord)
+        try self.init(&fields, ordinal: ordinal)
+        try fields.finish()
+    }
+
+    /// Reads a record with its body.
+    static func item(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) -> DeliveryValue {
+        var fields = try RecordReader(stored, of: .inboundItem)
+        let record = try Self(&fields, ordinal: ordinal)
+        let body = try fields.body()
+        try fields.finish()
+        return .inboundItem(record, body: body)
+    }
+
+    private init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError) {
         self.ordinal = ordinal
         id = try fields.identifier(.id)
         sequence = try fields.optionalNumber(.sequence)
@@ -158,7 +178,6 @@ extension InboundRecord {
         } else if let outcome = try fields.outcome() {
             phase = .finished(outcome)
         }
-        guard id != nil || phase != .waiting && phase != .handing else { throw .missing(.inboundRecord, .id) }
-        try fields.finish()
+        guard id != nil || phase != .waiting && phase != .handing else { throw .missing(fields.table, .id) }
     }
 }

@@ -20,15 +20,16 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     /// The queue as its rows restore it; the link is closed.
     package init(
-        _ key: QueueKey, header: OutboundHeader, records stored: [OutboundRecord] = [],
+        _ key: QueueKey, header: OutboundHeader, records: [OutboundRecord] = [], items: [OutboundRecord] = [],
         budget: UrgentBudget = UrgentBudget(), context: SentContext? = nil, at reading: ClockReading,
         limits: DeliveryLimits = DeliveryLimits()
     ) {
         self.key = key
         self.limits = limits
         self.budget = budget
-        latest = OutboundContext(context)
-        records = OutboundRecords(stored)
+latest = OutboundContext(context)
+        let stored = OutboundRecord.newest(records, items)
+        self.records = OutboundRecords(stored)
         journal = HeaderJournal(header, at: reading)
         for record in stored { journal.restore(record) }
     }
@@ -123,7 +124,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         records.add(record)
         // Its row, its body's and perhaps the header.
         transition.changes.reserveCapacity(transition.changes.count + 3)
-        transition.put(record, of: key, payload: item.payload)
+        transition.add(record, of: key, item.payload)
         sendWaiting(at: reading, payload: item.payload, of: item.id, &transition)
     }
 

@@ -87,6 +87,7 @@ package struct OutboundRecord: Sendable, Equatable {
     /// Whether the submitter has acknowledged how it ended: the record is then a dead letter, or one that is tried once
     /// more.
     package internal(set) var isAcknowledged = false
+    var isWhole = false
 
     init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
         self.init(
@@ -96,6 +97,7 @@ package struct OutboundRecord: Sendable, Equatable {
         revision = item.revision
         kind = item.kind
         after = item.after
+        isWhole = Self.isShort(size)
     }
 
     init(
@@ -117,7 +119,7 @@ package struct OutboundRecord: Sendable, Equatable {
             OutboundDispatch(
                 ordinal: ordinal, sequence: sequence, id: id, age: max(0, now - acceptedAt),
                 remaining: remaining(at: now), attempt: attempts + 1, topic: topic, revision: revision,
-                size: size, payload: payload))
+                size: size, payload: payload, bodyTable: bodyTable))
     }
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
@@ -156,19 +158,22 @@ package struct OutboundRecord: Sendable, Equatable {
 
 extension OutboundRecord: QueueRecord {
     static var recordTable: DeliveryTable { .outboundRecord }
+    static var itemTable: DeliveryTable { .outboundItem }
     static var payloadTable: DeliveryTable { .outboundPayload }
 
     var itemID: UniqueIdentifier? { id }
     var sequence: UInt64? { phase.sequence }
+    package var bodyTable: DeliveryTable { isWhole ? .outboundItem : .outboundPayload }
     var value: DeliveryValue { .outboundRecord(self) }
+    func value(with body: [UInt8]) -> DeliveryValue { .outboundItem(self, body: body) }
 }
 
 // MARK: stored form
 
 extension OutboundRecord {
-    /// The record's stored form; its ordinal is in the row's key.
-    var stored: [UInt8] {
-        var record = RecordWriter()
+    /// The record's stored form, perhaps with its body; its ordinal is in the row's key.
+    func stored(with body: [UInt8]? = nil) -> [UInt8] {
+        var record = RecordWriter(capacity: 96 + (body?.count ?? 0))
         record.add(.id, id)
         record.add(.size, Int64(size))
         record.add(.accepted, acceptedAt)
@@ -190,12 +195,27 @@ extension OutboundRecord {
         case .finished(let outcome): record.add(outcome)
         }
         record.add(.refusal, refusal?.name)
+        record.add(.body, body)
         return record.bytes
     }
 
     init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
         var fields = try RecordReader(stored, of: .outboundRecord)
-        guard let id = try fields.identifier(.id) else { throw .missing(.outboundRecord, .id) }
+        try self.init(&fields, ordinal: ordinal)
+        try fields.finish()
+    }
+
+    /// Reads a record with its body.
+    static func item(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) -> DeliveryValue {
+        var fields = try RecordReader(stored, of: .outboundItem)
+        let record = try Self(&fields, ordinal: ordinal)
+        let body = try fields.body()
+        try fields.finish()
+        return .outboundItem(record, body: body)
+    }
+
+    private init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError) {
+        guard let id = try fields.identifier(.id) else { throw .missing(fields.table, .id) }
         let (size, acceptedAt) = (try fields.count(.size), try fields.time(.accepted))
         let (expiresAt, attempts) = (try fields.time(.expires), try fields.count(.attempts, usually: 0))
         self.init(
@@ -213,7 +233,6 @@ extension OutboundRecord {
         phase = try Self.phase(in: &fields)
         let name = try fields.text(.refusal)
         refusal = failure.map { ItemRefusal(code: $0, name: name) }
-        try fields.finish()
     }
 
     /// One of three fields names the phase; a second one is left over and refused.

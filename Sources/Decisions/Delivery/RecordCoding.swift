@@ -129,7 +129,7 @@ extension [UInt8] {
 /// does not know may change the meaning of those that it does. Every bound is checked; bytes that are no record are an
 /// error.
 struct RecordReader {
-    private let table: DeliveryTable
+    let table: DeliveryTable
     private var rest: ArraySlice<UInt8>
 
     init(_ bytes: [UInt8], of table: DeliveryTable) throws(DeliveryRecordError) {
@@ -185,6 +185,12 @@ struct RecordReader {
         guard take(field) else { return nil }
         let count = try next(4, of: field).reduce(0) { $0 << 8 | Int($1) }
         return Array(try next(count, of: field))
+    }
+
+    /// The body, which every row that may have one has.
+    mutating func body() throws(DeliveryRecordError) -> [UInt8] {
+        guard let body = try bytes(.body) else { throw .missing(table, .body) }
+        return body
     }
 
     mutating func text(_ field: RecordField) throws(DeliveryRecordError) -> String? {

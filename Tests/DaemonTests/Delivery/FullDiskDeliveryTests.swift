@@ -63,7 +63,7 @@ import Testing
         let id = UniqueIdentifier.random()
         try device.submit(id, from: app)
         device.run()
-        device.store.damage(DeliveryTable.outboundPayload.space)
+        device.store.damage(DeliveryTable.outboundItem.space)
         device.delivery.linkOpened(device.queue.pairing, received: [])
         device.run()
         device.simulation.scheduler.advance(by: .seconds(3600))

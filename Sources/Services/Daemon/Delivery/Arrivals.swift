@@ -170,7 +170,7 @@ package final class Arrivals {
             full.remove(key)
         case .report: break
         case .deliver(let item): environment.report(.received(item))
-        case .deliverStored(let item): return deliverStored(item, done)
+        case .deliverStored(let item, let table): return deliverStored(item, from: table, done)
         case .counted(let ordinals):
             table[key]?.perform { ledger in
                 ledger.attemptsAreDurable(ordinals)
@@ -214,8 +214,8 @@ package final class Arrivals {
             LogEvent(level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"), detail))
     }
 
-    private func deliverStored(_ item: ReceivedItem, _ done: @escaping () -> Void) {
-        environment.store.payload(item.ordinal, of: item.queue, in: .inboundPayload) { [weak self] payload in
+    private func deliverStored(_ item: ReceivedItem, from table: DeliveryTable, _ done: @escaping () -> Void) {
+        environment.store.payload(item.ordinal, of: item.queue, in: table) { [weak self] payload in
             if case .success(let payload?) = payload {
                 var item = item
                 item.payload = payload

@@ -72,13 +72,15 @@ private struct RowsOfQueue {
 struct DeliveryRows {
     fileprivate var outboundHeaders: [QueueKey: OutboundHeader] = [:]
     fileprivate var outboundRecords: [QueueKey: [OutboundRecord]] = [:]
+    fileprivate var outboundItems: [QueueKey: [OutboundRecord]] = [:]
     fileprivate var inboundHeaders: [QueueKey: InboundHeader] = [:]
     fileprivate var inboundRecords: [QueueKey: [InboundRecord]] = [:]
+    fileprivate var inboundItems: [QueueKey: [InboundRecord]] = [:]
     fileprivate var budgets: [QueueKey: UrgentBudget] = [:]
     fileprivate var sentContexts: [QueueKey: SentContext] = [:]
     fileprivate var receivedContexts: [QueueKey: ContextVersion] = [:]
 
-    /// The tables without the bodies, which are read when they are needed.
+    /// The tables without the long bodies, which are read when they are needed.
     static let tables: [DeliveryTable] = DeliveryTable.allCases.filter {
         $0 != .outboundPayload && $0 != .inboundPayload
     }
@@ -94,8 +96,10 @@ struct DeliveryRows {
             switch try DeliveryValue(key, bytes: row.value) {
             case .outboundHeader(let header): outboundHeaders[key.queue] = header
             case .outboundRecord(let record): outboundRecords[key.queue, default: []].append(record)
+            case .outboundItem(let record, _): outboundItems[key.queue, default: []].append(record)
             case .inboundHeader(let header): inboundHeaders[key.queue] = header
             case .inboundRecord(let record): inboundRecords[key.queue, default: []].append(record)
+            case .inboundItem(let record, _): inboundItems[key.queue, default: []].append(record)
             case .urgentBudget(let budget): budgets[key.queue] = budget
             case .sentContext(let context, _): sentContexts[key.queue] = context
             case .receivedContext(let context, _): receivedContexts[key.queue] = context
@@ -108,7 +112,7 @@ struct DeliveryRows {
 /// A delivery machine that its rows restore.
 protocol StoredMachine: DeliveryMachine, ~Copyable {
     static var direction: DeliveryDirection { get }
-    /// Its tables without the bodies, which are read when they are needed.
+    /// Its tables without the long bodies, which are read when they are needed.
     static var tables: [DeliveryTable] { get }
 
     /// The queues that have rows.
@@ -120,28 +124,31 @@ protocol StoredMachine: DeliveryMachine, ~Copyable {
 
 extension OutboundQueue: StoredMachine {
     static var direction: DeliveryDirection { .outbound }
-    static var tables: [DeliveryTable] { [.outboundHeader, .outboundRecord, .urgentBudget, .sentContext] }
+    static var tables: [DeliveryTable] {
+        [.outboundHeader, .outboundRecord, .outboundItem, .urgentBudget, .sentContext]
+    }
 
     static func keys(in rows: DeliveryRows) -> [QueueKey] { Array(rows.outboundHeaders.keys) }
 
     init(_ key: QueueKey, from rows: DeliveryRows, epoch: UInt64, at reading: ClockReading, limits: DeliveryLimits) {
         self.init(
             key, header: rows.outboundHeaders[key] ?? OutboundHeader(epoch: epoch, at: reading),
-            records: rows.outboundRecords[key] ?? [], budget: rows.budgets[key] ?? UrgentBudget(),
-            context: rows.sentContexts[key], at: reading, limits: limits)
+            records: rows.outboundRecords[key] ?? [], items: rows.outboundItems[key] ?? [],
+            budget: rows.budgets[key] ?? UrgentBudget(), context: rows.sentContexts[key], at: reading, limits: limits)
     }
 }
 
 extension InboundLedger: StoredMachine {
     static var direction: DeliveryDirection { .inbound }
-    static var tables: [DeliveryTable] { [.inboundHeader, .inboundRecord, .receivedContext] }
+    static var tables: [DeliveryTable] { [.inboundHeader, .inboundRecord, .inboundItem, .receivedContext] }
 
     static func keys(in rows: DeliveryRows) -> [QueueKey] { Array(rows.inboundHeaders.keys) }
 
     init(_ key: QueueKey, from rows: DeliveryRows, epoch: UInt64, at reading: ClockReading, limits: DeliveryLimits) {
         self.init(
             key, header: rows.inboundHeaders[key] ?? InboundHeader(epoch: epoch, at: reading),
-            records: rows.inboundRecords[key] ?? [], context: rows.receivedContexts[key], at: reading, limits: limits)
+            records: rows.inboundRecords[key] ?? [], items: rows.inboundItems[key] ?? [],
+            context: rows.receivedContexts[key], at: reading, limits: limits)
     }
 }
 
@@ -167,12 +174,22 @@ extension LoopStore {
         }
     }
 
-    /// Reads the body of an item from its row; nil if there is none.
+    /// Reads the body of an item from its row of this table; nil if there is none.
     func payload(
         _ ordinal: UInt64, of key: QueueKey, in table: DeliveryTable,
         then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
         let place = DeliveryRowKey(table, key, ordinal)
-        fetch(.key(place.bytes, in: table.space)) { result in done(result.map { $0.first?.value }) }
+        fetch(.key(place.bytes, in: table.space)) { result in
+            done(
+                result.flatMap { rows in
+                    guard let row = rows.first else { return .success(nil) }
+                    do throws(DeliveryRecordError) {
+                        return .success(try DeliveryValue(place, bytes: row.value).body)
+                    } catch {
+                        return .failure(.corrupt(path: "", detail: error.description))
+                    }
+                })
+        }
     }
 }

@@ -216,7 +216,7 @@ final class OutboundQueues {
                 link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)
                 return done()
             }
-            environment.store.payload(dispatch.ordinal, of: key, in: .outboundPayload) { [weak self] body in
+            environment.store.payload(dispatch.ordinal, of: key, in: dispatch.bodyTable) { [weak self] body in
                 switch body {
                 case .success(let body?):
                     link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)

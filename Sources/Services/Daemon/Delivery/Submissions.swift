@@ -187,7 +187,7 @@ package final class Submissions {
                 completion(body)
             }
             guard let self, let record = queues[key]?.machine.record(of: id) else { return done(nil) }
-            environment.store.payload(record.ordinal, of: key, in: .outboundPayload) { done((try? $0.get()) ?? nil) }
+            environment.store.payload(record.ordinal, of: key, in: record.bodyTable) { done((try? $0.get()) ?? nil) }
         }
     }
 
