@@ -47,17 +47,19 @@ import Testing
         #expect(removals.contains(.remove(DeliveryRowKey(.outboundPayload, try queueKey(), 1))))
     }
 
-    @Test("DEL-4: a body's row goes once, when the peer has stored the item")
-    func bodyGoesOnce() throws {
+    @Test(
+        "DEL-4: a body's row goes once: a long one's when the peer has stored the item, a short one's at its end",
+        arguments: [(769, 1), (768, 0)])
+    func bodyGoesOnce(size: Int, stored: Int) throws {
         var queue = try outbound()
         _ = queue.linkOpened(received: 0, at: reading(0))
-        _ = try queue.enqueue(item(1), at: reading(0))
-        _ = try queue.enqueue(item(2), at: reading(0))
+        _ = try queue.enqueue(item(1, size: size), at: reading(0))
+        _ = try queue.enqueue(item(2, size: size), at: reading(0))
         func removals(_ transition: OutboundTransition) -> Int {
-            transition.changes.count { if case .remove(let key) = $0 { key.table == .outboundItem } else { false } }
+            transition.changes.count { if case .remove(let key) = $0 { key.table != .outboundRecord } else { false } }
         }
-        #expect(removals(queue.stored(through: 1, at: reading(0))) == 1)
-        #expect(removals(queue.ended(1, .handled, at: reading(0))) == 0)
+        #expect(removals(queue.stored(through: 1, at: reading(0))) == stored)
+        #expect(removals(queue.ended(1, .handled, at: reading(0))) == 1 - stored)
         #expect(removals(queue.ended(2, .handled, at: reading(0))) == 1, "its acknowledgement was lost")
     }
 
@@ -149,12 +151,29 @@ import Testing
         #expect(queue.count == 3, "a superseded item makes room for its successor")
     }
 
-    @Test func storedDropsTheBodyAndKeepsTheRecordUntilItHasEnded() throws {
+    @Test("DEL-4: one row says which items the peer has stored")
+    func storedIsOneRow() throws {
         var queue = try outbound()
-        _ = try queue.enqueue(item(1), at: reading(0))
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        var changes: [DeliveryChange] = []
+        for number in 1...3 as ClosedRange<UInt8> { changes += try queue.enqueue(item(number), at: reading(0)).changes }
+        let stored = queue.stored(through: 2, at: reading(0))
+        #expect(stored.changes.map(\.key) == [DeliveryRowKey(.outboundHeader, try queueKey())])
+        guard case .put(_, .outboundHeader(let header))? = stored.changes.first else { return }
+        let items = changes.compactMap { change -> OutboundRecord? in
+            if case .put(_, .outboundItem(let record, _)) = change { record } else { nil }
+        }
+        let again = OutboundQueue(try queueKey(), header: header, items: items, at: reading(1))
+        let phases = (1...3).map { again.record(of: identifier($0))?.phase }
+        #expect(phases == [.stored(sequence: 1), .stored(sequence: 2), .sent(sequence: 3)])
+    }
+
+    @Test func storedDropsALongBodyAndKeepsTheRecordUntilItHasEnded() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1, size: 1000), at: reading(0))
         _ = queue.linkOpened(received: 0, at: reading(0))
         let stored = queue.stored(through: 1, at: reading(0))
-        #expect(stored.changes.contains(.remove(DeliveryRowKey(.outboundItem, try queueKey(), 1))))
+        #expect(stored.changes.contains(.remove(DeliveryRowKey(.outboundPayload, try queueKey(), 1))))
         #expect(queue.record(of: identifier(1))?.phase == .stored(sequence: 1))
         #expect(queue.forget(identifier(1), at: reading(0)).changes.isEmpty, "it has not ended")
         _ = queue.ended(1, .rejected(code: 5), at: reading(0))

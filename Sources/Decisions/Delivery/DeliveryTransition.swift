@@ -65,7 +65,7 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     /// Removes a body, and releases the file that belongs to it.
     mutating func removePayload<Record: QueueRecord>(of record: Record, in queue: QueueKey) {
         if queue.channel == .file, let id = record.itemID { effects.append(.released(id)) }
-        // What follows of a new item needs a row that stays.
+        // A later form of this record needs a row that stays.
         if fresh?.ordinal == record.ordinal { fresh = nil }
         changes.append(.remove(DeliveryRowKey(record.bodyTable, queue, record.ordinal)))
     }

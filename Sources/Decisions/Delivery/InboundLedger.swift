@@ -24,7 +24,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     ) {
         self.key = key
         self.limits = limits
-latest = InboundContext(context)
+        latest = InboundContext(context)
         let stored = InboundRecord.newest(records, items)
         // The handler that had an item is gone. It may or may not have done its work, so it sees the item again, as a
         // redelivery.

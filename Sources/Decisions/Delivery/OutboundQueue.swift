@@ -27,11 +27,12 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         self.key = key
         self.limits = limits
         self.budget = budget
-latest = OutboundContext(context)
+        latest = OutboundContext(context)
         let stored = OutboundRecord.newest(records, items)
-        self.records = OutboundRecords(stored)
         journal = HeaderJournal(header, at: reading)
         for record in stored { journal.restore(record) }
+        let storedThrough = journal.header.storedThrough
+        self.records = OutboundRecords(stored.map { $0.stored(through: storedThrough) })
     }
 
     // MARK: state
@@ -117,13 +118,13 @@ latest = OutboundContext(context)
         var record = OutboundRecord(
             ordinal: journal.takeOrdinal(), item, acceptedAt: now(reading),
             expiresAt: key.channel.expiry(of: item.lifetime, from: now(reading)))
+        // The manifest of a file goes with the file, when the peer has stored both.
+        record.isWhole = OutboundRecord.isShort(record.size) && key.channel != .file
         if let kind = item.kind {
             untag(kind, &transition)
             record.isCurrent = true
         }
         records.add(record)
-        // Its row, its body's and perhaps the header.
-        transition.changes.reserveCapacity(transition.changes.count + 3)
         transition.add(record, of: key, item.payload)
         sendWaiting(at: reading, payload: item.payload, of: item.id, &transition)
     }
@@ -295,20 +296,18 @@ latest = OutboundContext(context)
         }
     }
 
+    /// The header's row says for all of them that the peer has stored them.
     private mutating func acknowledge(through sequence: UInt64, _ transition: inout OutboundTransition) {
         guard sequence > lastStored else { return }
         for number in lastStored + 1...sequence {
-            guard var record = records.table.record(sequence: number) else {
-                journal.acknowledgedWithoutRecord()
-                continue
-            }
+            guard var record = records.table.record(sequence: number) else { continue }
             record.phase = .stored(sequence: number)
             if record.withdrawal == nil {
                 // The last progress of a file is reported while its bytes are there.
                 transition.atOnce.append(.stored(record.id))
-                transition.removePayload(of: record, in: key)
+                if !record.isWhole { transition.removePayload(of: record, in: key) }
             }
-            put(record, &transition)
+            records.set(record)
         }
         journal.acknowledge(through: sequence)
     }

@@ -97,7 +97,6 @@ package struct OutboundRecord: Sendable, Equatable {
         revision = item.revision
         kind = item.kind
         after = item.after
-        isWhole = Self.isShort(size)
     }
 
     init(
@@ -124,13 +123,22 @@ package struct OutboundRecord: Sendable, Equatable {
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
 
-    /// Whether its body's row is there: until the peer has stored it, or it is taken back. One that failed here keeps
-    /// it for an operator.
+    /// The record as the header's row completes it: the peer has stored what was sent up to this sequence.
+    func stored(through last: UInt64) -> Self {
+        guard case .sent(let sequence) = phase, sequence <= last else { return self }
+        var record = self
+        record.phase = .stored(sequence: sequence)
+        return record
+    }
+
+    /// Whether its body's row is there: until the peer has stored it, or it is taken back; a short one until it has
+    /// ended. One that failed here keeps it for an operator.
     var hasBody: Bool {
         if withdrawal == .dead { return isUnfinished || isDeadLetter }
         return switch phase {
         case .waiting, .sent: withdrawal == nil
-        case .stored, .finished: false
+        case .stored: isWhole && withdrawal == nil
+        case .finished: false
         }
     }
 

@@ -109,15 +109,17 @@ extension HeaderJournal<OutboundHeader> {
         return header.nextSequence
     }
 
-    mutating func acknowledge(through sequence: UInt64) { header.storedThrough = sequence }
-
-    /// No record has this acknowledged sequence: only the header restores it.
-    mutating func acknowledgedWithoutRecord() { isOwed = true }
+    /// The peer has stored all up to this sequence: only the header says so.
+    mutating func acknowledge(through sequence: UInt64) {
+        header.storedThrough = sequence
+        isOwed = true
+    }
 
     /// A record's row changes: it may have been the only one to restore a sequence.
     mutating func recordChanged(from before: OutboundPhase, to phase: OutboundPhase) {
         guard let sequence = before.sequence, phase.sequence == nil else { return }
         if sequence >= written.nextSequence { isOwed = true }
+        // Rows of version 1 say it instead of the header.
         if case .stored = before, sequence > written.storedThrough { isOwed = true }
     }
 

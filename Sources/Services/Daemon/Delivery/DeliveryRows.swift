@@ -1,5 +1,5 @@
 // Stored form of the delivery queues: each table of the room Delivery of Decisions is a key space of the store, 17 to
-// 25. A row that cannot be read back means a damaged or newer store, and is refused.
+// 27. A row that cannot be read back means a damaged or newer store, and is refused.
 
 import TandemBase
 import TandemDelivery

@@ -187,7 +187,11 @@ package final class Submissions {
                 completion(body)
             }
             guard let self, let record = queues[key]?.machine.record(of: id) else { return done(nil) }
-            environment.store.payload(record.ordinal, of: key, in: record.bodyTable) { done((try? $0.get()) ?? nil) }
+            // A short body stays until the item has ended.
+            let isStored = if case .stored = record.phase { true } else { false }
+            environment.store.payload(record.ordinal, of: key, in: record.bodyTable) { body in
+                done(isStored ? nil : (try? body.get()) ?? nil)
+            }
         }
     }
 
