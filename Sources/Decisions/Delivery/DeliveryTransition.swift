@@ -79,8 +79,8 @@ package protocol DeliveryEffect: Sendable, Equatable {
     /// Whether it sends a frame to the peer, which may wait for room on the link. No other effect waits for that.
     var isFrame: Bool { get }
 
-    /// Whether its frame says all that the frame of an earlier effect says. Of such frames that rest on one commit only
-    /// the last is sent.
+    /// Whether it says all that an earlier effect says. Of such effects that rest on one commit only the last frame is
+    /// sent, and of those without another between them only the last is run.
     func covers(_ earlier: Self) -> Bool
 }
 

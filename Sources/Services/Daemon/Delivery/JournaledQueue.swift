@@ -179,9 +179,11 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     }
 
     private func add(_ effects: [Effect]) {
-        guard !effects.isEmpty else { return }
-        pending.effects += effects
-        for effect in effects where effect.isFrame { add(frame: effect) }
+        for effect in effects {
+            if let last = pending.effects.last, effect.covers(last) { pending.effects.removeLast() }
+            pending.effects.append(effect)
+            if effect.isFrame { add(frame: effect) }
+        }
     }
 
     /// A frame is for the link of its event. There may be another when the commit is done.
