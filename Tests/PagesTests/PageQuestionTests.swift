@@ -11,7 +11,7 @@ import Testing
     @Test("PAG-24: a question is read as it was written, and one of another form is none")
     func questions() throws {
         for question: PageQuestion in [.page, .press("test"), .validate(["volume": 7]), .validate([:])] {
-            #expect(PageQuestion(question.message) == question && PageQuestion.isClaimed(by: question.message))
+            #expect(PageQuestion(question.message()) == question && PageQuestion.isClaimed(by: question.message()))
         }
         let others: [PropertyListDictionary] = [
             [:], ["tandem.question": "press"], ["tandem.question": "validate", "tandem.values": 7],
@@ -19,6 +19,24 @@ import Testing
         ]
         for message in others { #expect(PageQuestion(message) == nil, "\(message)") }
         #expect(!PageQuestion.isClaimed(by: ["tandem.reload": true]))
+    }
+
+    @Test("PAG-33: a question names one person, and one that names nobody, two or nonsense is a question all the same")
+    func persons() {
+        for person: PagePerson in [.user(0), .user(.max), .primary("hub")] {
+            let message = PageQuestion.press("test").message(by: person)
+            #expect(PagePerson(message) == person && PageQuestion(message) == .press("test"))
+        }
+        let wrong: [PropertyListDictionary] = [
+            [:], ["tandem.user": -1], ["tandem.user": 4_294_967_296], ["tandem.user": "0"], ["tandem.primary": 7],
+            ["tandem.primary": ""], ["tandem.primary": .string(String(repeating: "p", count: 65))],
+            ["tandem.user": 0, "tandem.primary": "hub"],
+        ]
+        for names in wrong {
+            var message = PageQuestion.validate(["volume": 7]).message()
+            for (key, value) in names { message[key] = value }
+            #expect(PagePerson(message) == nil && PageQuestion(message) == .validate(["volume": 7]), "\(names)")
+        }
     }
 
     @Test("PAG-25, LIM-129: an answer of 65,536 bytes is read, and a larger one, or one of another form, is none")

@@ -21,6 +21,8 @@ private final class HookedConfiguration: Configuration, @unchecked Sendable {
         var hooks = PageHooks()
         hooks.onPress(of: "test") { [self] in volume > 0 ? .done("It sounds at \(volume).") : .refused("Volume 0.") }
         hooks.onPress(of: "quiet", access: .counterpart) { .done() }
+        hooks.onPress(of: "who") { .done("\(PageHooks.person.map { "\($0)" } ?? "nobody")") }
+        hooks.check("colour") { _ in PageHooks.person == .primary("hub") ? .failed("Not from hub.") : .ok }
         hooks.check("volume") { value in
             switch value {
             case .integer(1): .replaced(.integer(2))
@@ -139,7 +141,7 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
     }
 
     private func answer(_ question: PageQuestion) async throws -> PropertyListDictionary {
-        let envelope = try await answer(to: try ask(question.message))
+        let envelope = try await answer(to: try ask(question.message()))
         let body = try #require(envelope.body)
         return try #require(PageQuestion.answer(in: Array(body)))
     }
@@ -175,8 +177,8 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         #expect(PressAnswer(try await answer(.press("quiet"))) == .done(nil))
         #expect(PressAnswer(try await answer(.press("none"))) == .refused("The app has no such button."))
         func checked(_ value: PropertyListValue) async throws -> PageValidation? {
-            let results = try await answer(.validate(["volume": value, "colour": "#000000"]))["results"]
-            #expect(results?.dictionaryValue?["colour"] == nil, "the app does not check it")
+            let results = try await answer(.validate(["volume": value, "none": 7]))["results"]
+            #expect(results?.dictionaryValue?["none"] == nil, "the app does not check it")
             return results?.dictionaryValue?["volume"]?.dictionaryValue.flatMap { PageValidation($0) }
         }
         #expect(try await checked(0) == .ok)
@@ -186,8 +188,27 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         #expect(try await checked("text") == nil, "a value of another type is the declared rule's")
         let body = try await answer(.page)
         let page = try #require(RunningPage(body))
-        #expect(page.hidden == ["colour"] && page.buttons == ["quiet", "test"])
+        #expect(page.hidden == ["colour"] && page.buttons == ["quiet", "test", "who"])
         #expect(page.choices == ["colour": [.init(label: "Red", value: "#ff0000")]])
+    }
+
+    @Test("PAG-33: closures of presses and checks know the person, and nobody where the question names none")
+    func person() async throws {
+        try start(HookedConfiguration())
+        func answered(_ question: PageQuestion, _ person: PagePerson?) async throws -> PropertyListDictionary {
+            let envelope = try await answer(to: try ask(question.message(by: person)))
+            let body = try #require(envelope.body)
+            return try #require(PageQuestion.answer(in: Array(body)))
+        }
+        for (person, text): (PagePerson?, String) in [
+            (.user(1000), "user(1000)"), (.primary("hub"), "primary(\"hub\")"), (nil, "nobody"),
+        ] {
+            #expect(PressAnswer(try await answered(.press("who"), person)) == .done(text))
+            let results = try await answered(.validate(["colour": "#000000"]), person)["results"]?.dictionaryValue
+            let check = results?["colour"]?.dictionaryValue.flatMap { PageValidation($0) }
+            #expect(check == (person == .primary("hub") ? .failed("Not from hub.", replacement: nil) : .ok))
+        }
+        #expect(PageHooks.person == nil)
     }
 
     @Test("PAG-31: an app's closure has the parts of a mail's entry, and changes them or refuses the mail")
@@ -237,8 +258,8 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         try start(SilentConfiguration())
         let long = PressAnswer(try await answer(.press("long")))
         #expect(long == .done(String(repeating: "x", count: 200)))
-        for _ in 0..<32 { _ = try ask(PageQuestion.press("never").message) }
-        let next = try await answer(to: try ask(PageQuestion.press("never").message))
+        for _ in 0..<32 { _ = try ask(PageQuestion.press("never").message()) }
+        let next = try await answer(to: try ask(PageQuestion.press("never").message()))
         #expect(next.kind == .failure && next.code == SessionError.Code.messageReplyFailed.rawValue)
         let nonsense = try await answer(to: try ask(["tandem.question": "later"]))
         #expect(nonsense.kind == .failure && nonsense.name == "unhandled")

@@ -46,8 +46,10 @@ package enum PageQuestion: Sendable, Equatable {
     package static func isClaimed(by message: PropertyListDictionary) -> Bool { message[word] != nil }
 
     /// The body of the frame.
-    package var message: PropertyListDictionary {
+    /// - Parameter person: the person on whose behalf the app is asked; nil for nobody in particular.
+    package func message(by person: PagePerson? = nil) -> PropertyListDictionary {
         var message: PropertyListDictionary = [:]
+        person?.name(in: &message)
         message[Self.word] = .string(kind.rawValue)
         switch self {
         case .page: break

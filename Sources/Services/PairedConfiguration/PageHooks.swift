@@ -8,7 +8,8 @@ import TandemPages
 import TandemPropertyList
 public import TandemSettings
 
-/// The parts of an app in its settings pages, by the keys of their entries (Protocol/Pages.md PAG-24 to PAG-28).
+/// The parts of an app in its settings pages, by the keys of their entries (Protocol/Pages.md PAG-24 to PAG-28 and
+/// PAG-33).
 ///
 ///     override var pageHooks: PageHooks {
 ///         var hooks = PageHooks()
@@ -71,6 +72,24 @@ public struct PageHooks: Sendable {
         case refused(String)
     }
 
+    /// The person who presses or edits.
+    public enum Person: Sendable, Equatable {
+        /// A user of this device, by the uid.
+        case user(UInt32)
+        /// A person on a paired primary, by that device's name. A name proves nothing, and two devices may have one.
+        case primary(String)
+    }
+
+    /// The person on whose behalf a closure of a press, a check or a picked date runs: within it, and nowhere else. nil
+    /// also if the daemon is an older one, which names nobody.
+    ///
+    ///     hooks.onPress(of: "erase", access: .counterpart) {
+    ///         guard case .user = PageHooks.person else { return .refused("Only on this device.") }
+    ///         return .done("Erased.")
+    ///     }
+    public static var person: Person? { current }
+
+    @TaskLocal fileprivate static var current: Person?
     fileprivate var presses: [String: @Sendable () async -> Press] = [:]
     /// The keys of the buttons that the paired primary may press, too.
     private(set) var openButtons: Set<String> = []
@@ -206,15 +225,20 @@ final class PageHookRunner: Sendable {
             return true
         }
         message.claim()
+        let person = PagePerson(body).map { PageHooks.Person($0) }
         // It ends with the app's hook; the limit above bounds how many do not.
         Task { [self] in
-            let answer = await answer(question)
+            let answer = await answer(question, for: person)
             underWay.withLock { $0 -= 1 }
             do throws(SessionError) { try message.reply(PageQuestion.reply(fitting: answer)) } catch {
                 message.fail(error.reason)
             }
         }
         return true
+    }
+
+    private func answer(_ question: PageQuestion, for person: PageHooks.Person?) async -> PropertyListDictionary {
+        await PageHooks.$current.withValue(person) { await answer(question) }
     }
 
     private func answer(_ question: PageQuestion) async -> PropertyListDictionary {
@@ -312,6 +336,15 @@ final class PageHookRunner: Sendable {
 
     private func declaration(_ name: String) -> SettingDeclaration? {
         schema.place(of: name).map { schema.declarations[$0] }
+    }
+}
+
+extension PageHooks.Person {
+    fileprivate init(_ person: PagePerson) {
+        switch person {
+        case .user(let uid): self = .user(uid)
+        case .primary(let name): self = .primary(name)
+        }
     }
 }
 

@@ -86,6 +86,25 @@ import Testing
         }
     }
 
+    @Test("PAG-33: the app learns which user presses, edits or imports, and nobody of a look at a page")
+    func person() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        app.answerQuestion = { _ in Self.reply([:]) }
+        var answers = 0
+        for (command, more): (String, PropertyListDictionary) in [
+            ("settings-press", ["key": "test"]), ("settings-set", ["values": ["volume": 10]]),
+            ("settings-set", ["values": ["volume": "11"], "import": true]), ("settings-page", [:]),
+        ] {
+            let request = nodes.request(command, body(more), user: 4711)
+            nodes.secondary.respond(to: request) { _ in answers += 1 }
+            let count = answers + 1
+            nodes.run(until: { answers == count })
+        }
+        #expect(app.questions.map(\.kind) == [.press, .validate, .validate, .page])
+        #expect(app.persons == [.user(4711), .user(4711), .user(4711), nil])
+    }
+
     @Test("PAG-26, CTL-60: the app is asked about what its schema takes, and takes, replaces or refuses it")
     func validate() throws {
         defer { nodes.stop() }

@@ -92,6 +92,19 @@ import Testing
         }
     }
 
+    @Test("PAG-33, THR-155: the app learns the name of the primary that presses and edits, and of none that looks")
+    func person() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        app.answerQuestion = { question in
+            question.kind == .validate ? PageQuestion.reply(["results": [:]]) : PageQuestion.reply(RunningPage().body)
+        }
+        _ = ask("settings-press", ["key": "test"])
+        #expect(ask("settings-set", ["values": ["volume": 10]]).code == 0)
+        _ = ask("settings-page")
+        #expect(app.persons == [.primary("the primary"), .primary("the primary"), nil])
+    }
+
     @Test("CTL-58, PAG-30, THR-138: a button that the app has not opened is not-here, as one that it does not have")
     func closed() throws {
         defer { nodes.stop() }

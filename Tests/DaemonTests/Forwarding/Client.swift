@@ -29,6 +29,8 @@ final class Client: ByteStreamDelegate {
     private var answer: ((ConfigurationOffer) -> OfferReply?)?
     /// The questions about its pages that it has got.
     private(set) var questions: [PageQuestion] = []
+    /// The person whom each of them has named.
+    private(set) var persons: [PagePerson?] = []
     /// The body of the reply to a question; nil leaves it without an answer.
     var answerQuestion: (PageQuestion) -> PropertyListDictionary? = { _ in nil }
 
@@ -146,6 +148,7 @@ final class Client: ByteStreamDelegate {
         var body: PropertyListDictionary? = ["tandem.verdict": "applied"]
         if let question = PageQuestion(message) {
             questions.append(question)
+            persons.append(PagePerson(message))
             body = answerQuestion(question)
         } else if ConfigurationOffer.isReload(message) {
             reloads += 1

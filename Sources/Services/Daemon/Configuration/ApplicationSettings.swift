@@ -220,7 +220,8 @@ final class ApplicationSettings {
             return (values.compactMapValues { key, _ in picked[key] ?? edits.values[key] }, document.secrets)
         }
         do throws(PageQuestionFailure) {
-            let answer = try await device.questions.ask(.validate(asked), of: app, for: editor.payer)
+            let answer = try await device.questions.ask(
+                .validate(asked), of: app, for: editor.payer, by: editor.person)
             guard let checked = CheckedEdit(asked, answer, secrets: secrets) else { throw .wrongAnswer }
             return checked
         } catch {
@@ -246,7 +247,7 @@ final class ApplicationSettings {
         do throws(PageQuestionFailure) {
             answer = PressAnswer(
                 try await device.questions.ask(
-                    .press(key), of: app, for: editor.payer, isStillAllowed: isStillAllowed))
+                    .press(key), of: app, for: editor.payer, by: editor.person, isStillAllowed: isStillAllowed))
         } catch {
             // Any other failure means that the question has not reached the app, which otherwise may have done it.
             guard error == .noAnswer || error == .wrongAnswer else { throw ControlFailure(error) }

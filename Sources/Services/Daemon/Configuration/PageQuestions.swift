@@ -66,10 +66,12 @@ final class PageQuestions {
     }
 
     /// Asks an app; returns the body of its answer. The question's time counts from now on.
-    /// - Parameter isStillAllowed: called when the question's turn has come, before the app sees it.
+    /// - Parameters:
+    ///   - person: the one who presses or edits, whom the app is to know; nil for a question about a page.
+    ///   - isStillAllowed: called when the question's turn has come, before the app sees it.
     func ask(
         _ question: PageQuestion, of app: ApplicationIdentifier, for payer: SettingsPayer,
-        isStillAllowed: () -> Bool = { true }
+        by person: PagePerson? = nil, isStillAllowed: () -> Bool = { true }
     ) async throws(PageQuestionFailure) -> PropertyListDictionary {
         let owner = try owner(of: app, answering: question.kind)
         let end = scheduler.now + question.timeLimit
@@ -85,7 +87,7 @@ final class PageQuestions {
             // It may have left meanwhile, and the operator may have given it to another user.
             guard try self.owner(of: app, answering: question.kind) == owner else { throw .noAnswer }
             guard isStillAllowed() else { throw .notRunning }
-            return try await send(question, to: app, within: rest)
+            return try await send(question.message(by: person), to: app, within: rest)
         } catch {
             // An asker must not get around the checks by questions that take their time (PAG-26).
             throw hasWaited && question.kind == .validate && error == .noAnswer ? .busy : error
@@ -98,9 +100,9 @@ final class PageQuestions {
     }
 
     private func send(
-        _ question: PageQuestion, to app: ApplicationIdentifier, within time: Duration
+        _ message: PropertyListDictionary, to app: ApplicationIdentifier, within time: Duration
     ) async throws(PageQuestionFailure) -> PropertyListDictionary {
-        guard let body = try? PropertyListWriter.write(question.message) else { throw .noAnswer }
+        guard let body = try? PropertyListWriter.write(message) else { throw .noAnswer }
         // Unsafe, because a scheduler that stops drops the offer.
         let outcome = await withUnsafeContinuation { continuation in
             device.offer(body, app, time) { continuation.resume(returning: $0) }

@@ -1,6 +1,7 @@
 // A person who edits an app's settings, on the device or at its primary, and the one that a request is counted for.
 
 import TandemBase
+import TandemPages
 import TandemSettings
 
 /// The one that a request about settings is counted for.
@@ -27,6 +28,14 @@ enum SettingsEditor: Sendable {
         switch self {
         case .user(let user): .user(user)
         case .primary(let pairing, _): .pairing(pairing)
+        }
+    }
+
+    /// For the app that is asked (PAG-33).
+    var person: PagePerson {
+        switch self {
+        case .user(let user): .user(user)
+        case .primary(_, let name): .primary(name)
         }
     }
 
