@@ -4,6 +4,7 @@
 import Glibc
 import PairedSession
 import TandemControl
+import TandemOperations
 import TandemReactor
 
 @main enum Main {
@@ -26,6 +27,8 @@ import TandemReactor
             return 0
         } catch let failure as CommandFailure {
             return report(failure, arguments, console)
+        } catch let failure as ControlError {
+            return report(CommandFailure(failure), arguments, console)
         } catch let mistakes as OptionMistakes {
             return report(mistakes.failure, arguments, console)
         } catch {

@@ -27,6 +27,7 @@ package final class ControlClient {
     /// - Parameters:
     ///   - time: how long the command itself may take in the daemon.
     ///   - isInterruptible: whether a signal ends it with ``Interruption``; the process is prepared for that.
+    /// - Throws: ``ControlError`` for a request without a result.
     package func ask(
         _ command: ControlName, _ body: PropertyListDictionary = [:], time: Duration = .zero,
         isInterruptible: Bool = false
@@ -41,6 +42,6 @@ package final class ControlClient {
         loop.run { answer != nil || isInterrupted }
         exchange.cancel()
         guard let answer else { throw Interruption() }
-        do throws(ControlError) { return try answer.get() } catch { throw CommandFailure(error) }
+        return try answer.get()
     }
 }
