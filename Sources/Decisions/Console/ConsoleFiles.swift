@@ -35,7 +35,9 @@ package enum ConsoleFiles {
         .radio input { min-block-size: 0; }
         .row.center > .title, .row.center > a { text-align: center; }
         .row.right > .title, .row.right > a { text-align: end; }
-        .row > .target { grid-column: 1 / -1; margin: 0; font-size: .875rem; }
+        .row > .layer { grid-column: 2; grid-row: 1; }
+        .row > p, .row > button { grid-column: 1 / -1; margin: 0; }
+        .row > .target { font-size: .875rem; }
         .row > .list { grid-column: 1 / -1; }
         .list ol { margin-block: 0 .5rem; }
         .list li > * { margin-inline-end: .5rem; margin-block: .125rem; }
@@ -58,6 +60,10 @@ package enum ConsoleFiles {
         input, select, textarea, button { font: inherit; min-block-size: 2.5rem; padding: .25rem .5rem;
           border: 1px solid var(--line); border-radius: .25rem; }
         input[type=range] { padding: 0; accent-color: var(--link); }
+        [role=search] { display: flex; gap: .5rem; }
+        [role=search] > input { flex: 0 1 20rem; min-inline-size: 0; }
+        [role=search] > button { flex: none; }
+        details > button { margin-inline-end: .5rem; margin-block-end: .5rem; }
         .secret { border: 1px solid var(--line); border-radius: .5rem; padding: 0 1rem; margin-block: 1rem; }
         .secret code { user-select: all; }
         .code { display: block; inline-size: min(100%, 20rem); block-size: auto; }

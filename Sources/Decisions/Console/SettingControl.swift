@@ -60,10 +60,9 @@ struct SettingControl {
         case .page(let name): return .tag("a", .link("href", .settings(place, page: name)), of: title)
         case .list(let list): return .tag("ul", of: list.items.map { .tag("li", foreign: $0.title) })
         case .custom(let page):
-            let value = Markup.tag("output", .init("id", row.field), foreign: row.shown)
-            let reason = Markup.tag("p", text: "The app has a view of its own for it.")
-            let link = page.map { Markup.tag("a", .link("href", .settings(place, page: $0)), of: title) }
-            return Markup((row.shown.isEmpty ? [] : [value]) + [link ?? reason])
+            let value = row.shown.isEmpty ? [] : [Markup.tag("output", .init("id", row.field), foreign: row.shown)]
+            guard let page else { return Markup(value + [.tag("p", text: "The app has a view of its own for it.")]) }
+            return Markup([.tag("a", .link("href", .settings(place, page: page)), of: title)] + value)
         case .unsupported(let reason): return .tag("p", text: reason)
         }
     }
