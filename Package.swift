@@ -167,6 +167,13 @@ let benchmarks: [Target] = [
         path: "Tests/Benchmarks/Driver", swiftSettings: strict, linkerSettings: lean)
 ]
 
+// A host app with every type of entry; Scripts/browser walks its pages.
+let gallery: [Target] = [
+    .executableTarget(
+        name: "tandem-gallery", dependencies: [.byName(name: "PairedSession"), .byName(name: "PairedConfiguration")],
+        path: "Tests/Gallery", exclude: ["Settings.bundle", "walk.txt"], swiftSettings: strict, linkerSettings: lean)
+]
+
 let testTargets: [Target] = [
     .target(name: "CTandemTestSupport", path: "Tests/CTestSupport"),
     .target(
@@ -243,7 +250,7 @@ let chosenTests: [Target] = testTargets.filter { target in
     return chosen.contains(target.name)
 }
 let targets: [Target] = [
-    system, valueRooms, decisionRooms, machineryRooms, serviceRooms, commands, benchmarks, chosenTests,
+    system, valueRooms, decisionRooms, machineryRooms, serviceRooms, commands, benchmarks, gallery, chosenTests,
 ].flatMap { $0 }
 
 let package = Package(

@@ -14,7 +14,7 @@ class Driver:
 
     def __init__(self, port=9777):
         self.process = subprocess.Popen(["chromedriver", f"--port={port}", "--silent"], stdout=subprocess.DEVNULL)
-        self.port, self.session = port, ""
+        self.connection, self.session = http.client.HTTPConnection("127.0.0.1", port, timeout=60), ""
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                      "--hide-scrollbars"]
         for _ in range(100):
@@ -27,9 +27,12 @@ class Driver:
         self.session = f"/session/{found['sessionId']}"
 
     def call(self, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request(method, self.session + path, None if body is None else json.dumps(body))
-        answer = json.loads(connection.getresponse().read())["value"]
+        try:
+            self.connection.request(method, self.session + path, None if body is None else json.dumps(body))
+            answer = json.loads(self.connection.getresponse().read())["value"]
+        except OSError:
+            self.connection.close()
+            raise
         if isinstance(answer, dict) and "error" in answer:
             raise RuntimeError(f"{path}: {answer['message']}")
         return answer

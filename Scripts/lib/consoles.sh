@@ -1,7 +1,6 @@
 # Two paired devices with the sample app, signed and edited values, and a console beside each of them: for the scripts
-# that look at pages in Chromium. Sourced after setup.sh; everything ends with the script.
+# that look at pages. Sourced after setup.sh; everything ends with the script.
 
-need_packages chromium chromium-driver
 bin=${COMMANDS-}
 if [[ -z $bin ]]; then
     need_swift
@@ -27,7 +26,11 @@ sign signing.key 2 "$target" second.config logging=true
 hub apply --app $app "$place/second.config" | expect applied "applying version 2"
 echo '{"volume":60,"colour":"#ff8800","scenes":[{"name":"Evening"},{"name":"Night"}]}' >"$place/values.json"
 kiosk settings set --app $app --values "$place/values.json"
-for name in hub kiosk; do
-    start "$name-console" "$bin/tandem-console" --device "$place/$name.sock" --address 127.0.0.1:0
-    wait_for 20 grep -q '#' "$logs/$name-console.log" || fail "the console does not print its address"
-done
+
+# open_console DEVICE NAME: starts a console of the device.
+open_console() {
+    start "$2" "$bin/tandem-console" --device "$place/$1.sock" --address 127.0.0.1:0
+    wait_for 20 grep -q '#' "$logs/$2.log" || fail "the console does not print its address"
+}
+
+for name in hub kiosk; do open_console "$name" "$name-console"; done
