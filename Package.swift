@@ -139,8 +139,8 @@ let serviceRooms: [Target] = [
 ]
 
 let commands: [Target] = [
-    // The loader looks for each symbol in the libraries in their order, which is the rooms' from the last to the first:
-    // OpenSSL, which has the most to look for, and SQLite come first so.
+    // The loader searches the libraries in their order, which is the reverse of the rooms' order here. So OpenSSL and
+    // SQLite, which look for the most symbols, are searched first.
     command(
         "tandem", folder: "tandem",
         imports: ["TandemPropertyListXML", "TandemQRCode", "TandemControl", "PairedSession", "TandemDaemon"] + decisions

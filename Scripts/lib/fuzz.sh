@@ -47,7 +47,7 @@ build_fuzz() {
     build_module "$out" TandemTestSupport "${fuzz_support[@]}"
     # The linker says of every symbol of the sanitizer that it is not exported.
     swiftc "${fuzz_flags[@]}" -module-name Fuzz -I "$out" -I "$out/CTandemLinux" -o "$out/fuzz.new" "${fuzz_sources[@]}" \
-        "$out"/*.o -lssl -lcrypto -lexpat -lpcre2-8 -lm 2>&1 | { grep -v 'Cannot export local symbol' >&2 || true; }
+        "$out"/*.o -lcrypto -lexpat -lpcre2-8 -lm 2>&1 | { grep -v 'Cannot export local symbol' >&2 || true; }
     mv "$out/fuzz.new" "$out/fuzz"
     echo "$print" >"$out/built-from"
 }

@@ -70,7 +70,7 @@ play_in_chromium() {
     for number in "${!parts[@]}"; do
         walks+=(primary "${parts[number]}" "$(address hub-gallery)/secondaries/$(pairing_of "$(panel "$number")")$page")
     done
-    # Its browser ends with it.
+    # exec: a signal to this job reaches the player, which ends its browser.
     exec python3 "$player" console "$@" "${walks[@]}"
 }
 

@@ -1,5 +1,7 @@
-"""Libraries that a built executable links: the daemon must start without Foundation, shared or static."""
+"""Libraries that a built executable links: it must start without Foundation, shared or static, and all but `tandem`
+without libssl."""
 import subprocess
+from pathlib import Path
 
 
 def output(*command):
@@ -15,6 +17,8 @@ def linkage_problems(binary):
     for line in output("ldd", binary).splitlines():
         if "Foundation" in line or "libicu" in line:
             yield f"{binary}: loads {line.split()[0]}"
+        if "libssl" in line and Path(binary).name != "tandem":
+            yield f"{binary}: loads {line.split()[0]}, which only tandem needs"
     symbols = output("readelf", "--symbols", "--wide", binary)
     count = sum("$s10Foundation" in line or "$s20FoundationEssentials" in line for line in symbols.splitlines())
     if count:

@@ -34,7 +34,10 @@ import Testing
         let row = DeliveryRowKey(.outboundRecord, try queueKey(), 1)
         guard
             case .outboundRecord(let stored) = try DeliveryValue(row, bytes: DeliveryValue.outboundRecord(record).bytes)
-        else { return }
+        else {
+            Issue.record("no such row")
+            return
+        }
         var queue = OutboundQueue(
             try queueKey(), header: OutboundHeader(epoch: 1, at: reading(0)), records: [stored], at: reading(0))
         let sent = queue.linkOpened(received: 0, at: reading(0)).effects
@@ -159,7 +162,10 @@ import Testing
         for number in 1...3 as ClosedRange<UInt8> { changes += try queue.enqueue(item(number), at: reading(0)).changes }
         let stored = queue.stored(through: 2, at: reading(0))
         #expect(stored.changes.map(\.key) == [DeliveryRowKey(.outboundHeader, try queueKey())])
-        guard case .put(_, .outboundHeader(let header))? = stored.changes.first else { return }
+        guard case .put(_, .outboundHeader(let header))? = stored.changes.first else {
+            Issue.record("no row of the header")
+            return
+        }
         let items = changes.compactMap { change -> OutboundRecord? in
             if case .put(_, .outboundItem(let record, _)) = change { record } else { nil }
         }

@@ -43,6 +43,12 @@ import Testing
         }
     }
 
+    @Test("FRM-8: every key of the table has a value here, so that the other tests try it")
+    func allKeys() {
+        let keys = EnvelopeKey.allCases.map(\.rawValue).filter { $0 != "kind" && $0 != "sealing" }
+        #expect(Set(keys) == Set(Self.values.keys))
+    }
+
     @Test func writingFollowsTheSameTable() {
         #expect(throws: WireError.missingKey(.body, .hello)) { try Envelope(.hello).frame() }
         #expect(throws: WireError.unlistedKey(.code, .ping)) { try Envelope(.ping, code: 1).frame() }

@@ -75,4 +75,9 @@ import Testing
         #expect(newer.name == nil)
         #expect(newer.word == "too-green")
     }
+
+    @Test("SES-3: each durable channel has the capability that opens it, by the same word")
+    func channels() {
+        for channel in Channel.allCases { #expect(Capability(rawValue: channel.rawValue) != nil, "\(channel)") }
+    }
 }

@@ -71,7 +71,8 @@ struct OutboundContext: Sendable {
         return .set(revision: (last?.revision ?? 0) + 1)
     }
 
-    /// Whether the context is neither under way nor known to have reached the peer in this epoch and not ended there.
+    /// Whether the peer may have lost the context (DEL-21): it was set in an earlier epoch, and has not ended
+    /// unhandled.
     func isLost(in header: OutboundHeader) -> Bool {
         guard last != nil, let epoch = header.contextEpoch else { return false }
         return epoch != header.epoch
@@ -85,7 +86,7 @@ struct OutboundContext: Sendable {
         return item
     }
 
-    /// The one of all contexts of a queue.
+    /// All contexts of a queue have this key: each supersedes the one that waits.
     static var supersedeKey: [UInt8] { [] }
 
     /// A context is set, durably with its item.

@@ -34,7 +34,8 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     case urgentBudget = 7
     case sentContext = 8
     case receivedContext = 9
-    /// An item as it was accepted or came: its record with its body, if that is short.
+    /// A new item with a short body, record and body in one row (Decisions/0039). Later forms of the record are in the
+    /// table of records.
     case outboundItem = 10
     case inboundItem = 11
 

@@ -16,7 +16,7 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     /// No caller awaits the effects, and everything that a crash takes back comes again: the commit may wait for others
     /// (LIM-75).
     package internal(set) var mayWait = false
-    /// The row of the item that the event accepts.
+    /// The row of a new item with a short body: later changes of the same event go into it.
     private var fresh: FreshRow?
 
     private struct FreshRow: Sendable, Equatable {
@@ -38,7 +38,7 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
 
     /// Writes the row of an item that is new, and a long body's.
     mutating func add<Record: QueueRecord>(_ record: Record, of queue: QueueKey, _ body: [UInt8]) {
-        guard record.isWhole else {
+        guard record.sharesRow else {
             put(record, of: queue)
             return changes.append(.put(DeliveryRowKey(Record.payloadTable, queue, record.ordinal), .payload(body)))
         }
@@ -65,7 +65,7 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     /// Removes a body, and releases the file that belongs to it.
     mutating func removePayload<Record: QueueRecord>(of record: Record, in queue: QueueKey) {
         if queue.channel == .file, let id = record.itemID { effects.append(.released(id)) }
-        // A later form of this record needs a row that stays.
+        // Its row goes: a later form of the record is a row in the table of records.
         if fresh?.ordinal == record.ordinal { fresh = nil }
         changes.append(.remove(DeliveryRowKey(record.bodyTable, queue, record.ordinal)))
     }
@@ -79,8 +79,8 @@ package protocol DeliveryEffect: Sendable, Equatable {
     /// Whether it sends a frame to the peer, which may wait for room on the link. No other effect waits for that.
     var isFrame: Bool { get }
 
-    /// Whether it says all that an earlier effect says. Of such effects that rest on one commit only the last frame is
-    /// sent, and of those without another between them only the last is run.
+    /// Whether it says all that an earlier effect says. Of the frames of one commit that cover each other only the last
+    /// is sent; of such effects in a row only the last is run.
     func covers(_ earlier: Self) -> Bool
 }
 

@@ -132,7 +132,7 @@ struct ItemExpiry: Sendable {
     var next: Int64? { heap.first?.time }
 
     /// Takes out an item whose time is over.
-    /// - Parameter deadline: the present one of an item; nil if its time to live does not count any more.
+    /// - Parameter deadline: the present one of an item; nil if its time to live no longer counts.
     mutating func takeExpired(at now: Int64, deadline: (_ ordinal: UInt64) -> Int64?) -> UInt64? {
         while let next = heap.first, next.time <= now {
             removeFirst()

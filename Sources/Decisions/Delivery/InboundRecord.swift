@@ -72,7 +72,8 @@ package struct InboundRecord: Sendable, Equatable {
     /// Times it was delivered to the handler.
     package internal(set) var attempts = 0
     package internal(set) var phase = InboundPhase.waiting
-    var isWhole = false
+    /// Not stored: the table that the row was in says it.
+    var sharesRow = false
 
     /// An item that arrived now, in the ledger's time.
     init(_ ordinal: UInt64, _ item: ReceivedItem, sequence: UInt64, at now: Int64) {
@@ -84,7 +85,7 @@ package struct InboundRecord: Sendable, Equatable {
         topic = item.topic
         revision = item.revision
         acceptedAt = item.age.map { QueueClock.sum(now, -max(.zero, $0).saturatingMilliseconds) }
-        isWhole = Self.isShort(size)
+        sharesRow = Self.isShort(size)
     }
 
     /// A number whose item will not come.
@@ -120,7 +121,7 @@ extension InboundRecord: QueueRecord {
     static var payloadTable: DeliveryTable { .inboundPayload }
 
     var itemID: UniqueIdentifier? { id }
-    var bodyTable: DeliveryTable { isWhole ? .inboundItem : .inboundPayload }
+    var bodyTable: DeliveryTable { sharesRow ? .inboundItem : .inboundPayload }
     var value: DeliveryValue { .inboundRecord(self) }
     func value(with body: [UInt8]) -> DeliveryValue { .inboundItem(self, body: body) }
 }

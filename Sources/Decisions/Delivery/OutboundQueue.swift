@@ -119,7 +119,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             ordinal: journal.takeOrdinal(), item, acceptedAt: now(reading),
             expiresAt: key.channel.expiry(of: item.lifetime, from: now(reading)))
         // The manifest of a file goes with the file, when the peer has stored both.
-        record.isWhole = OutboundRecord.isShort(record.size) && key.channel != .file
+        record.sharesRow = OutboundRecord.isShort(record.size) && key.channel != .file
         if let kind = item.kind {
             untag(kind, &transition)
             record.isCurrent = true
@@ -305,7 +305,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             if record.withdrawal == nil {
                 // The last progress of a file is reported while its bytes are there.
                 transition.atOnce.append(.stored(record.id))
-                if !record.isWhole { transition.removePayload(of: record, in: key) }
+                if !record.sharesRow { transition.removePayload(of: record, in: key) }
             }
             records.set(record)
         }

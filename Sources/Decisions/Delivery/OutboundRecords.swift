@@ -87,7 +87,8 @@ package struct OutboundRecord: Sendable, Equatable {
     /// Whether the submitter has acknowledged how it ended: the record is then a dead letter, or one that is tried once
     /// more.
     package internal(set) var isAcknowledged = false
-    var isWhole = false
+    /// Not stored: the table that the row was in says it.
+    var sharesRow = false
 
     init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
         self.init(
@@ -137,7 +138,7 @@ package struct OutboundRecord: Sendable, Equatable {
         if withdrawal == .dead { return isUnfinished || isDeadLetter }
         return switch phase {
         case .waiting, .sent: withdrawal == nil
-        case .stored: isWhole && withdrawal == nil
+        case .stored: sharesRow && withdrawal == nil
         case .finished: false
         }
     }
@@ -171,7 +172,7 @@ extension OutboundRecord: QueueRecord {
 
     var itemID: UniqueIdentifier? { id }
     var sequence: UInt64? { phase.sequence }
-    package var bodyTable: DeliveryTable { isWhole ? .outboundItem : .outboundPayload }
+    package var bodyTable: DeliveryTable { sharesRow ? .outboundItem : .outboundPayload }
     var value: DeliveryValue { .outboundRecord(self) }
     func value(with body: [UInt8]) -> DeliveryValue { .outboundItem(self, body: body) }
 }

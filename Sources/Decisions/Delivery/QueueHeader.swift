@@ -1,6 +1,6 @@
 // Queue headers: what a machine stores of itself as a whole, a mark of its clock included, and when it must. Most
-// numbers follow from the records' rows, so a header is written only when those rows would no longer restore it, or if
-// the wall clock was set (DEL-26).
+// numbers follow from the records' rows. A header is written when those rows would not restore it, as after each
+// acknowledgement that a sender's queue receives (Decisions/0039), or when the wall clock was set (DEL-26).
 
 import TandemBase
 import TandemWire

@@ -187,7 +187,7 @@ struct RecordReader {
         return Array(try next(count, of: field))
     }
 
-    /// The body, which every row that may have one has.
+    /// The body of a row that must have one.
     mutating func body() throws(DeliveryRecordError) -> [UInt8] {
         guard let body = try bytes(.body) else { throw .missing(table, .body) }
         return body

@@ -9,7 +9,7 @@ import TandemBase
 protocol QueueRecord: Sendable {
     /// Where its row is, once it has changed since it was accepted or came.
     static var recordTable: DeliveryTable { get }
-    /// Where it is together with a short body, as it was accepted or came (decision 0039).
+    /// Where it is together with a short body, as it was accepted or came (Decisions/0039).
     static var itemTable: DeliveryTable { get }
     /// Where a long body is.
     static var payloadTable: DeliveryTable { get }
@@ -22,8 +22,8 @@ protocol QueueRecord: Sendable {
     var sequence: UInt64? { get }
     /// Bytes of the body.
     var size: Int { get }
-    /// Whether its body is in ``itemTable``, and not in a row of its own.
-    var isWhole: Bool { get set }
+    /// Whether its short body shares its row in ``itemTable``; a long one has its own.
+    var sharesRow: Bool { get set }
     /// The table that the body is in.
     var bodyTable: DeliveryTable { get }
     var isUnfinished: Bool { get }
@@ -41,14 +41,14 @@ extension QueueRecord {
     /// A body of this size shares its record's row: together they stay in one page of the store.
     static func isShort(_ size: Int) -> Bool { size <= 768 }
 
-    /// The newest form of each record: a record's row counts more than the one in which it came.
+    /// The newest form of each record: its row in ``recordTable`` takes precedence over the one in which it came.
     /// - Parameter items: the records as they were accepted or came, of rows with short bodies.
     static func newest(_ records: [Self], _ items: [Self]) -> [Self] {
         guard !items.isEmpty else { return records }
         var newest: [UInt64: Self] = [:]
         newest.reserveCapacity(records.count + items.count)
         for record in records { newest[record.ordinal] = record }
-        for item in items { newest[item.ordinal, default: item].isWhole = true }
+        for item in items { newest[item.ordinal, default: item].sharesRow = true }
         return Array(newest.values)
     }
 }

@@ -34,24 +34,24 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         let user: UInt32
     }
 
-    private var places: [ApplicationIdentifier: ApplicationOwnership]
+    private var ownerships: [ApplicationIdentifier: ApplicationOwnership]
     private let operators: Set<UInt32>
     private var identifiers: SharedResource<UInt32>
     /// The connections of each borrower; one identifier is charged for all of them.
     private var borrowers: [Borrower: Int] = [:]
 
     /// - Parameters:
-    ///   - places: the stored owners and sides.
+    ///   - ownerships: the stored owners and sides.
     ///   - operators: the daemon's own user and root, whose apps may take all identifiers that are left.
-    package init(_ places: [ApplicationIdentifier: ApplicationOwnership] = [:], operators: Set<UInt32> = []) {
-        self.places = places
+    package init(_ ownerships: [ApplicationIdentifier: ApplicationOwnership] = [:], operators: Set<UInt32> = []) {
+        self.ownerships = ownerships
         self.operators = operators
         identifiers = SharedResource(total: Limits.applications, privileged: operators)
-        for place in places.values { identifiers.record(1, of: place.user) }
+        for ownership in ownerships.values { identifiers.record(1, of: ownership.user) }
     }
 
     /// The owner and the side of an app.
-    package subscript(app: ApplicationIdentifier) -> ApplicationOwnership? { places[app] }
+    package subscript(app: ApplicationIdentifier) -> ApplicationOwnership? { ownerships[app] }
 
     /// Whether a user may use all control commands (CTL-2).
     package func isOperator(_ user: UInt32) -> Bool { operators.contains(user) }
@@ -59,31 +59,31 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     /// Whether an admitted user may use the queues of the app (SES-75): they are the owner's, and the operator's while
     /// nobody owns the app.
     package func mayUseQueues(of app: ApplicationIdentifier, by user: UInt32) -> Bool {
-        places[app] != nil || isOperator(user)
+        ownerships[app] != nil || isOperator(user)
     }
 
     /// Why a user may not use an app on a side; nil if nothing is against it. The owner is judged first: no other user
     /// learns the side.
     package func refusal(of app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole) -> RefusalName? {
-        guard let place = places[app] else { return nil }
-        if place.user != user { return .appOwned }
-        return place.role == nil || place.role == role ? nil : .appOtherSide
+        guard let ownership = ownerships[app] else { return nil }
+        if ownership.user != user { return .appOwned }
+        return ownership.role == nil || ownership.role == role ? nil : .appOtherSide
     }
 
     /// A user registers an app on a side. The rule binds root, too: root acts as the operator through
     /// ``assign(_:to:)``.
     package mutating func claim(_ app: ApplicationIdentifier, by user: UInt32, on role: DeviceRole) -> Claim {
         if let name = refusal(of: app, to: user, on: role) { return .refused(name) }
-        let place = ApplicationOwnership(user: user, role: role)
-        if places[app] == place { return .owned }
-        guard places[app] != nil || identifiers.charge(1, to: user) else { return .refused(.tooManyApplications) }
-        places[app] = place
+        let ownership = ApplicationOwnership(user: user, role: role)
+        if ownerships[app] == ownership { return .owned }
+        guard ownerships[app] != nil || identifiers.charge(1, to: user) else { return .refused(.tooManyApplications) }
+        ownerships[app] = ownership
         return .new
     }
 
     /// A new claim could not be stored: the app has again what it had before it.
     package mutating func revert(_ app: ApplicationIdentifier, to former: ApplicationOwnership?) {
-        if let former { places[app] = former } else { withdraw(app) }
+        if let former { ownerships[app] = former } else { withdraw(app) }
     }
 
     /// A user begins to send as an app that nobody owns (SES-75). The app stays nobody's, and counts among the user's
@@ -107,14 +107,14 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     package func limit(of user: UInt32) -> Int { identifiers.limit(of: user) }
 
     /// The operator assigns an app to a user.
-    package mutating func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) {
+    package mutating func assign(_ app: ApplicationIdentifier, to ownership: ApplicationOwnership) {
         withdraw(app)
-        places[app] = place
-        identifiers.record(1, of: place.user)
+        ownerships[app] = ownership
+        identifiers.record(1, of: ownership.user)
     }
 
     /// The app has no owner any longer: its claim could not be stored, or it was removed.
     package mutating func withdraw(_ app: ApplicationIdentifier) {
-        if let place = places.removeValue(forKey: app) { identifiers.release(1, of: place.user) }
+        if let ownership = ownerships.removeValue(forKey: app) { identifiers.release(1, of: ownership.user) }
     }
 }

@@ -287,7 +287,7 @@ public enum SettingAccess: String, Sendable, Hashable, CaseIterable, Comparable 
 }
 
 /// The control of a property: the input that a person or an operator has for it.
-public enum SettingEditor: String, Sendable, Hashable, CaseIterable {
+public enum SettingEditor: String, Sendable, Hashable {
     /// On or off.
     case toggle
     /// A number between two bounds.

@@ -1,5 +1,5 @@
 // Audience of a configuration (CFG-10, step 13 of CFG-20): the paired identifier that it is for, and the only
-// secondaries of that target if it narrows them. Both daemons and the library compare here, and nowhere else.
+// secondaries of that target if it narrows them. Both daemons and the library compare here.
 
 package import TandemBase
 

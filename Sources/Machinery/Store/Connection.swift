@@ -156,7 +156,7 @@ final class Connection {
     }
 
     /// Writes zeros behind the log before a commit comes near its end. A commit that lengthens the file costs its sync
-    /// a second write, of the length (decision 0018). Nothing rests on it: without room the commit does it itself.
+    /// a second write, of the length (Decisions/0018). Nothing rests on it: without room the commit does it itself.
     private func extendLog() {
         let end = logBytes
         guard logStep >= 1 << 16, let logSpace, end + logStep / 4 > logSpace,

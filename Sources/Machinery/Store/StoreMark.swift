@@ -15,7 +15,7 @@ import CTandemSQLite
 /// The number that SQLite keeps for its user: 8 bits for the version, 22 for the turn, and one.
 struct StoreMark: Equatable {
     /// The version of the rows that this program writes, and the highest that it reads. Since 2 a queue's item may have
-    /// its record and its body in one row (decision 0039); rows of version 1 are read as they are.
+    /// its record and its body in one row (Decisions/0039); rows of version 1 are read as they are.
     static let newestVersion = 2
     private static let turns = 1 << 22
 

@@ -56,7 +56,7 @@ struct SendAdmission {
         return connection.machine.state?.pairings ?? []
     }
 
-    /// Likewise for items.
+    /// The pairings that an item for several devices may go to.
     func broadcast(_ submission: Submission) throws(SessionError) -> [PairingState] {
         let refusal = submission.refusal(
             connection.machine.activation, anyone, isSupported: connection.machine.isSupported)

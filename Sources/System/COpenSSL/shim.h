@@ -12,7 +12,6 @@
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <openssl/provider.h>
-#include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/store.h>
 #include <openssl/ui.h>

@@ -1,6 +1,6 @@
-// The one door to libssl of OpenSSL 3: TLS is the only room that imports it. Apart from libcrypto, because an app and
-// the console need keys and digests but no TLS, and so do not load it. Macros that Swift cannot see become static
-// inline functions here, prefixed with the module's name.
+// The one door to libssl of OpenSSL 3: TLS is the only room that imports it. Separate from libcrypto: apps and the
+// console need keys and digests but no TLS, and do not load it. Macros that Swift cannot see become static inline
+// functions here, prefixed with the module's name.
 #pragma once
 #include <openssl/err.h>
 #include <openssl/ssl.h>

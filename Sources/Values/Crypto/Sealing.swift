@@ -31,9 +31,10 @@ package enum SealedBytes {
 
 /// A key that seals rows of a device's own store. The usual one is derived from the device's private key when
 /// it is used: a start without sealed rows does not wait for it.
-package enum SealingKey: Sendable, Equatable {
+package enum SealingKey: Sendable {
     /// Only the holder of the private key can derive it; another one for each purpose.
     case derived(PrivateKey, purpose: String)
+    /// For tests.
     case random(SecretBytes)
 
     /// The key's 32 bytes.
@@ -45,8 +46,6 @@ package enum SealingKey: Sendable, Equatable {
             return SecretBytes(taking: &code)
         }
     }
-
-    package static func == (left: SealingKey, right: SealingKey) -> Bool { left.secret == right.secret }
 }
 
 /// One operation of the cipher.

@@ -304,7 +304,7 @@ import Testing
         for (user, name) in [(Linux.user, nil), (Linux.user + 1, "not-allowed")] {
             for command in ["settings-get", "settings-set", "settings-reset", "settings-schema"] {
                 var answer: ControlAnswer?
-                nodes.secondary.respond(to: nodes.request(command, body, user: user, isPrivileged: false)) {
+                nodes.secondary.respond(to: nodes.request(command, body, user: user, isOperator: false)) {
                     answer = $0
                 }
                 nodes.run(until: { answer != nil })
@@ -355,7 +355,7 @@ import Testing
         let ordinal = try #require(ask("settings-get").body["ordinal"])
         let body: PropertyListDictionary = ["app": .string(nodes.app.description), "after": ordinal, "wait": 60_000]
         var answer: ControlAnswer?
-        let request = nodes.request("settings-get", body, user: Linux.user, isPrivileged: false)
+        let request = nodes.request("settings-get", body, user: Linux.user, isOperator: false)
         nodes.secondary.respond(to: request) { answer = $0 }
         nodes.clock.run()
         #expect(answer == nil)

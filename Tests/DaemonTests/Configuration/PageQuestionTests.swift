@@ -204,7 +204,7 @@ import Testing
         for (user, name) in [(Linux.user, nil), (Linux.user + 1, "not-allowed")] {
             for command in ["settings-press", "settings-page"] {
                 var answer: ControlAnswer?
-                let request = nodes.request(command, body(["key": "test"]), user: user, isPrivileged: false)
+                let request = nodes.request(command, body(["key": "test"]), user: user, isOperator: false)
                 nodes.secondary.respond(to: request) { answer = $0 }
                 nodes.run(until: { answer != nil })
                 #expect(answer?.name == name, "\(command)")
@@ -213,12 +213,12 @@ import Testing
         #expect(app.questions.count == 2)
     }
 
-    @Test("CTL-2: an edit whose app becomes another user's while it is asked is not-allowed, and is not stored")
+    @Test("CTL-2: an edit whose app becomes another user's while it is asked is not-allowed")
     func reassigned() throws {
         defer { nodes.stop() }
         let app = try startApp()
         let edit = nodes.request(
-            "settings-set", body(["values": ["volume": 9]]), user: Linux.user, isPrivileged: false)
+            "settings-set", body(["values": ["volume": 9]]), user: Linux.user, isOperator: false)
         var answer: ControlAnswer?
         nodes.secondary.respond(to: edit) { answer = $0 }
         nodes.run(until: { !app.questions.isEmpty })

@@ -115,7 +115,7 @@ import Testing
         for bad: PropertyListValue in ["", 7, .string(String(repeating: "k", count: 257))] {
             #expect(ask("settings-press", ["key": bad]).name == "bad-request")
         }
-        let user = nodes.request("settings-press", body(["key": "test"]), isPrivileged: false)
+        let user = nodes.request("settings-press", body(["key": "test"]), isOperator: false)
         var name: String?
         nodes.primary.respond(to: user) { name = $0.name }
         nodes.run(until: { name != nil })
@@ -130,7 +130,7 @@ import Testing
         // It answers nothing, so that the second press waits.
         let app = try startApp()
         for _ in 0..<2 {
-            nodes.primary.respond(to: nodes.request("settings-press", body(["key": "test"]), isPrivileged: true)) { _ in
+            nodes.primary.respond(to: nodes.request("settings-press", body(["key": "test"]), isOperator: true)) { _ in
             }
         }
         nodes.run(until: { !app.questions.isEmpty })

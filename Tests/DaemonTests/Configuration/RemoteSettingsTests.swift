@@ -112,7 +112,7 @@ import Testing
         #expect(ask("settings-get", of: "nobody").name == "not-found")
         let body: PropertyListDictionary = ["app": .string(nodes.app.description), "who": "the secondary"]
         var answers: [ControlAnswer] = []
-        nodes.primary.respond(to: nodes.request("settings-get", body, isPrivileged: false)) { answers.append($0) }
+        nodes.primary.respond(to: nodes.request("settings-get", body, isOperator: false)) { answers.append($0) }
         nodes.run(until: { answers.count == 1 })
         #expect(answers.last?.name == "not-allowed")
         for _ in 0..<2 { nodes.begin(nodes.primary, "settings-get", body) { answers.append($0) } }

@@ -38,7 +38,7 @@ import Testing
         return AppStarter(
             commands, sockets: PerRole(primary: nil, secondary: "/run/kiosk.sock"), loop: loop,
             log: { [daemon] in daemon.notes.append($0) }, waiting: { [daemon] in daemon.waiting },
-            place: { [daemon] _ in daemon.owner.map { ApplicationOwnership(user: $0, role: daemon.role) } })
+            ownership: { [daemon] _ in daemon.owner.map { ApplicationOwnership(user: $0, role: daemon.role) } })
     }
 
     private func lines(_ name: String) -> [Substring] {

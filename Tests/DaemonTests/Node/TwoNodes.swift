@@ -148,9 +148,9 @@ final class TwoNodes {
     }
 
     func request(
-        _ command: String, _ body: PropertyListDictionary = [:], user: UInt32 = Linux.user, isPrivileged: Bool = true
+        _ command: String, _ body: PropertyListDictionary = [:], user: UInt32 = Linux.user, isOperator: Bool = true
     ) -> ControlRequest {
-        ControlRequest(command: command, body: body, caller: Caller(user, isOperator: isPrivileged))
+        ControlRequest(command: command, body: body, caller: Caller(user, isOperator: isOperator))
     }
 
     func status(of node: Node) throws -> PropertyListDictionary {

@@ -31,7 +31,7 @@ import Testing
         defer { nodes.stop() }
         let commands = Set(ControlName.allCases).subtracting(Self.everyonesCommands)
         for command in commands.map(\.rawValue) + ["no-such-command"] {
-            let request = nodes.request(command, user: 1001, isPrivileged: false)
+            let request = nodes.request(command, user: 1001, isOperator: false)
             #expect(answer(request)?.name == "not-allowed", "\(command)")
         }
     }
@@ -40,10 +40,10 @@ import Testing
         defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.connect(to: .primary, user: 1001)
-        let own = try #require(answer(nodes.request("status", user: 1001, isPrivileged: false)))
+        let own = try #require(answer(nodes.request("status", user: 1001, isOperator: false)))
         #expect(Set(own.body.keys) == ["applications", "configurations"])
         #expect(own.body["applications"]?.arrayValue?.count == 1)
-        let others = try #require(answer(nodes.request("status", user: 1002, isPrivileged: false)))
+        let others = try #require(answer(nodes.request("status", user: 1002, isOperator: false)))
         #expect(others.body["applications"]?.arrayValue?.isEmpty == true)
         #expect(try nodes.rows("applications", of: nodes.primary).count == 1)
     }

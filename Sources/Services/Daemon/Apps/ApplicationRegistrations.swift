@@ -24,10 +24,10 @@ package final class ApplicationRegistrations {
     private var changing: [ApplicationIdentifier: [UnsafeContinuation<Void, Never>]] = [:]
 
     /// - Parameters:
-    ///   - places: the users and sides of the apps that were registered before.
+    ///   - ownerships: the users and sides of the apps that were registered before.
     ///   - operators: the daemon's own user and root.
-    init(_ places: [ApplicationIdentifier: ApplicationOwnership] = [:], operators: Set<UInt32>) {
-        owners = ApplicationOwners(places, operators: operators)
+    init(_ ownerships: [ApplicationIdentifier: ApplicationOwnership] = [:], operators: Set<UInt32>) {
+        owners = ApplicationOwners(ownerships, operators: operators)
     }
 
     /// The owner and the side of an app; nil if nobody owns it.
@@ -80,7 +80,7 @@ package final class ApplicationRegistrations {
 
     // MARK: the operator's changes
 
-    package func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) { owners.assign(app, to: place) }
+    package func assign(_ app: ApplicationIdentifier, to ownership: ApplicationOwnership) { owners.assign(app, to: ownership) }
 
     func withdraw(_ app: ApplicationIdentifier) { owners.withdraw(app) }
 

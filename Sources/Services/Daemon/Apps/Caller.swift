@@ -20,9 +20,10 @@ package struct Caller: Sendable {
         self.isOperator = isOperator
     }
 
+    /// - Parameter access: nil for an unknown command.
     func isServed(with access: ControlAccess?) -> Bool { isOperator || access == .everyone }
 
-    /// Whether a command shows the caller an app, and changes its settings.
+    /// Whether a command may show the caller an app, and change its settings.
     /// - Parameter owner: the app's user; nil if nobody owns it.
     func mayUse(appOf owner: UInt32?) -> Bool { isOperator || owner == user }
 }

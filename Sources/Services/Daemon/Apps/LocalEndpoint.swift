@@ -50,7 +50,8 @@ package final class LocalEndpoint {
             return options
         }
 
-        /// Root and the daemon's user: they may use control commands, and get all that other users leave.
+        /// The daemon's user and root: they may use all control commands (CTL-2), and their apps may take all that other
+        /// users leave.
         var operators: Set<UInt32> { [0, daemonUser] }
     }
 
@@ -236,7 +237,7 @@ package final class LocalEndpoint {
 
     // MARK: the operator's changes
 
-    /// Ends the connections, on both sides, that the app's owner and side do not admit.
+    /// Ends the connections, on both sides, that the app's owner and side do not admit; ``remove(_:)`` is for one side.
     func endOtherConnections(of app: ApplicationIdentifier) {
         for endpoint in [self, partner].compactMap(\.self) {
             for connection in endpoint.connections(of: app) {
@@ -278,10 +279,10 @@ package final class LocalEndpoint {
             receivers[app] = connection
         }
         guard registrations.isSettled(app) else { return .unclaimed }
-        guard let place = registrations[app] else {
+        guard let ownership = registrations[app] else {
             return receives ? .unclaimed : borrow(app, for: connection).map { .refused($0) } ?? .borrowed
         }
-        return place.role == nil ? .unclaimed : .owned
+        return ownership.role == nil ? .unclaimed : .owned
     }
 
     /// Why a user may not use an app on this side; nil if nothing is against it.

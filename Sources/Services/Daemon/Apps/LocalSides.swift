@@ -16,7 +16,7 @@ struct LocalSides {
     let registrations: ApplicationRegistrations
     private let endpoints: PerRole<LocalEndpoint>
     /// The side of an installed app.
-    private let record: (ApplicationIdentifier) -> DeviceRole?
+    private let installedSide: (ApplicationIdentifier) -> DeviceRole?
 
     /// - Parameter installed: the side that an installed app is on.
     init(
@@ -24,7 +24,7 @@ struct LocalSides {
         installed: @escaping (ApplicationIdentifier) -> DeviceRole?, log: @escaping LogHandler
     ) {
         role = options.role
-        record = installed
+        installedSide = installed
         registrations = ApplicationRegistrations(owners, operators: options.operators)
         let main = LocalEndpoint(options: options, relay: relay, registrations: registrations, log: log)
         var endpoints = PerRole(main)
@@ -41,7 +41,7 @@ struct LocalSides {
     var software: String { endpoints[role].options.software }
 
     /// The side that an app is on; of one that is not installed the side that the daemon was started for.
-    func side(of app: ApplicationIdentifier) -> DeviceRole { record(app) ?? role }
+    func side(of app: ApplicationIdentifier) -> DeviceRole { installedSide(app) ?? role }
 
     /// The endpoint of an app's side.
     func endpoint(of app: ApplicationIdentifier) -> LocalEndpoint { endpoints[side(of: app)] }
@@ -55,8 +55,8 @@ struct LocalSides {
     // MARK: the operator's changes
 
     /// The operator has assigned an app (SES-74): the connections of other users, and of its other side, end.
-    func assign(_ app: ApplicationIdentifier, to place: ApplicationOwnership) {
-        registrations.assign(app, to: place)
+    func assign(_ app: ApplicationIdentifier, to ownership: ApplicationOwnership) {
+        registrations.assign(app, to: ownership)
         endpoints[role].endOtherConnections(of: app)
     }
 

@@ -309,7 +309,7 @@ final class ConfigurationService {
     private func isForSecondaries(_ payload: ConfigurationPayload) -> Bool {
         let app = payload.application
         return (context.side(of: app), payload.role) == (.secondary, .secondary)
-            && device.target(of: app, as: .secondary) != payload.target
+            && payload.audience.mismatch(device.target(of: app, as: .secondary), nil) == .target
             && !receivers(of: payload).isEmpty
     }
 
@@ -388,7 +388,8 @@ final class ConfigurationService {
                 "it is for '\(payload.target)'; the paired identifier of this device's secondaries is '\(own?.text ?? "")'"
             return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
         }
-        let named = all.filter { payload.audience.includes(payload.target, $0.device) }
+        // All of them have the target; 'only' may narrow them.
+        let named = all.filter { payload.audience.mismatch(payload.target, $0.device) == nil }
         guard !named.isEmpty else {
             let text = "'only' names no secondary that is paired"
             return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))

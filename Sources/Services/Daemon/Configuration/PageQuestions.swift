@@ -17,7 +17,7 @@ enum PageQuestionFailure: Error, Equatable {
     case busy
     /// It has not answered in time, or has ended.
     case noAnswer
-    /// It has answered what is no answer, or has failed to answer.
+    /// Its answer does not read, or is a failure.
     case wrongAnswer
 }
 
@@ -137,7 +137,7 @@ extension PageQuestionFailure: CustomStringConvertible {
         case .notAsked: "the app takes no presses and has no checks of its own while it runs"
         case .busy: "as many questions to the app are under way as one user or device may have"
         case .noAnswer: "the app has not answered in time; whether it has done anything is not known"
-        case .wrongAnswer: "the app's answer is none; whether it has done anything is not known"
+        case .wrongAnswer: "the app's answer does not read; whether it has done anything is not known"
         }
     }
 }

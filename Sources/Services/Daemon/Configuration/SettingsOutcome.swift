@@ -30,7 +30,7 @@ struct SettingsOutcome {
 enum SettingsFailure: Error {
     /// The app has sent no schema.
     case noSchema
-    /// The asker may not edit any more: the app is another user's (CTL-2), or the pairing has ended.
+    /// The asker may no longer edit: the app is another user's (CTL-2), or the pairing has ended.
     case notAllowed
     /// The file is not what the app has sent.
     case otherSchema
@@ -62,7 +62,7 @@ extension SettingsFailure: CustomStringConvertible {
         case .document(let error): "the app's schema: \(error)"
         case .refused(let error): error.description
         case .unfit(let refusals): refusals.prefix(8).map { "\($0.key): \($0.text)" }.joined(separator: "; ")
-        case .wrongAnswer: "the app's answer to its own checks of these values is none; nothing was stored"
+        case .wrongAnswer: "the app's answer about its own checks does not read; nothing was stored"
         case .tooLarge:
             "one person's edits of an app have \(SettingEdits.userRoom) bytes, those of a primary "
                 + "\(SettingEdits.primaryRoom), of \(SettingEdits.primaryLimit) primaries"

@@ -253,7 +253,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         if pace.isDue(at: scheduler.instant) { commitPending() } else { commitAtEndOfTurn() }
     }
 
-    /// A completion of the last commit may cause more events in this turn: one sync carries all of them.
+    /// More events of this turn may follow: one sync carries all of them.
     private func commitAtEndOfTurn() {
         guard !isAtEndOfTurn else { return }
         isAtEndOfTurn = true

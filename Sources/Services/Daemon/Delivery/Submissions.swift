@@ -187,11 +187,9 @@ package final class Submissions {
                 completion(body)
             }
             guard let self, let record = queues[key]?.machine.record(of: id) else { return done(nil) }
-            // A short body stays until the item has ended.
-            let isStored = if case .stored = record.phase { true } else { false }
-            environment.store.payload(record.ordinal, of: key, in: record.bodyTable) { body in
-                done(isStored ? nil : (try? body.get()) ?? nil)
-            }
+            // The peer has it: a long body is gone, and a short one is no longer shown.
+            if case .stored = record.phase { return done(nil) }
+            environment.store.payload(record.ordinal, of: key, in: record.bodyTable) { done((try? $0.get()) ?? nil) }
         }
     }
 

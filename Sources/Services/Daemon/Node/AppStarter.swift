@@ -16,7 +16,7 @@ final class AppStarter {
     private let loop: EventLoop
     private let log: LogHandler
     private let waiting: () -> Set<ApplicationIdentifier>
-    private let place: (ApplicationIdentifier) -> ApplicationOwnership?
+    private let ownership: (ApplicationIdentifier) -> ApplicationOwnership?
     private var schedule: WakeSchedule
     private var isLooking = false
     private var timer: TimerToken?
@@ -25,18 +25,18 @@ final class AppStarter {
     /// - Parameters:
     ///   - sockets: where the apps find this daemon.
     ///   - waiting: the apps for which durable items wait. Configuration does not count: the daemon itself takes it.
-    ///   - place: the user and the side that an installed app belongs to.
+    ///   - ownership: the user and the side that an installed app belongs to.
     init(
         _ commands: WakeCommands, sockets: Sockets, loop: EventLoop, log: @escaping LogHandler,
         waiting: @escaping () -> Set<ApplicationIdentifier>,
-        place: @escaping (ApplicationIdentifier) -> ApplicationOwnership?
+        ownership: @escaping (ApplicationIdentifier) -> ApplicationOwnership?
     ) {
         self.commands = commands
         self.sockets = sockets
         self.loop = loop
         self.log = log
         self.waiting = waiting
-        self.place = place
+        self.ownership = ownership
         schedule = WakeSchedule(commands.applications)
     }
 
@@ -127,11 +127,11 @@ final class AppStarter {
     }
 
     private func call(_ app: ApplicationIdentifier) throws -> ProgramCall {
-        guard let arguments = commands[app], let place = place(app), let role = place.role else {
+        guard let arguments = commands[app], let ownership = ownership(app), let role = ownership.role else {
             throw Obstacle.neverRegistered
         }
         guard let socket = sockets[role] else { throw Obstacle.noSocket(role) }
-        let owner = place.user
+        let owner = ownership.user
         guard owner == Linux.user || Linux.user == 0 else { throw Obstacle.otherUser(owner) }
         let user = try ProgramUser(owner)
         return ProgramCall(

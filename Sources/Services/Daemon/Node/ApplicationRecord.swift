@@ -29,7 +29,7 @@ struct ApplicationRecord: Equatable {
         self.role = role
     }
 
-    var place: ApplicationOwnership { ApplicationOwnership(user: user, role: role) }
+    var ownership: ApplicationOwnership { ApplicationOwnership(user: user, role: role) }
 
     var row: RowChange {
         var value: PropertyListDictionary = ["app": .string(app.description), "user": .integer(Int64(user))]
@@ -110,11 +110,11 @@ struct InstalledApplications {
     }
 
     /// Writes the app down with its owner and side; what it declared before stays.
-    mutating func install(_ app: ApplicationIdentifier, at place: ApplicationOwnership) -> [RowChange] {
-        var record = records[app] ?? ApplicationRecord(app: app, user: place.user, role: place.role)
+    mutating func install(_ app: ApplicationIdentifier, as ownership: ApplicationOwnership) -> [RowChange] {
+        var record = records[app] ?? ApplicationRecord(app: app, user: ownership.user, role: ownership.role)
         // The schema is in the directory, which goes with the former user.
-        if record.user != place.user { record.schema = nil }
-        (record.user, record.role) = (place.user, place.role)
+        if record.user != ownership.user { record.schema = nil }
+        (record.user, record.role) = (ownership.user, ownership.role)
         return put(record)
     }
 

@@ -132,11 +132,11 @@ final class ApplicationService {
         do throws(StoreError) {
             hasChanged = try await installed.commit { [self] next in
                 let changes = next.assign(app, to: user, on: role)
-                guard let place = next[app]?.place, !changes.isEmpty else { return (changes, { false }) }
+                guard let ownership = next[app]?.ownership, !changes.isEmpty else { return (changes, { false }) }
                 return (
                     changes,
                     { [self] in
-                        local.assign(app, to: place)
+                        local.assign(app, to: ownership)
                         // It is in the former user's directory.
                         if former?.user != user { local.relay.describe(app, schema: nil, role: local.side(of: app)) }
                         delivery.reassign(app)

@@ -105,7 +105,7 @@ package final class Node {
             store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
         local = LocalSides(
             LocalEndpoint.Options(role: options.role, device: vendor, software: software, daemonUser: Linux.user),
-            relay: relay, owners: applications.records.mapValues(\.place),
+            relay: relay, owners: applications.records.mapValues(\.ownership),
             installed: { [installed] in installed.state[$0]?.role }, log: log)
         configuration = try Self.configuration(
             options, device, delivery, store, pairings, installed, counterparts, local, relay, log)
@@ -141,7 +141,7 @@ package final class Node {
             starter = AppStarter(
                 options.wake ?? WakeCommands(), sockets: options.sockets, loop: processes, log: log,
                 waiting: { [delivery, local] in delivery.applicationsWithItems(where: local.isServed) },
-                place: { [installed] in installed.state[$0]?.place })
+                ownership: { [installed] in installed.state[$0]?.ownership })
         } else {
             starter = nil
         }
@@ -154,7 +154,7 @@ package final class Node {
         _ pairings: PairingService, _ installed: CommittedState<InstalledApplications>, _ counterparts: Counterparts,
         _ local: LocalSides, _ relay: Relay, _ log: @escaping LogHandler
     ) throws(NodeError) -> ConfigurationService {
-        let host = PairedConfigurationHost(
+        let host = NodeConfigurationHost(
             pairings: pairings, counterparts: counterparts, installed: installed, local: local, relay: relay)
         do {
             return try ConfigurationService(

@@ -154,7 +154,7 @@ final class PairingService {
     }
 
     /// A pairing is new or has become active.
-    private func follow(_ record: PairingRecord) { follower?.follow(.paired(record)) }
+    private func announce(_ record: PairingRecord) { follower?.follow(.paired(record)) }
 
     /// A pairing has been removed from the registry.
     private func forget(_ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier]) {
@@ -203,7 +203,7 @@ final class PairingService {
                         rows,
                         { [self] in
                             for (record, targets) in old { forget(record, targets: targets) }
-                            follow(record)
+                            announce(record)
                             // A ready link of before has the old epoch.
                             if isNewEpoch { follower?.follow(.newEpoch(record)) }
                             choose()
@@ -229,7 +229,7 @@ final class PairingService {
                     return (
                         changes.map(\.rowChange),
                         { [self] in
-                            if let record { follow(record) }
+                            if let record { announce(record) }
                             return logged(event, answer)
                         }
                     )
@@ -269,7 +269,7 @@ final class PairingService {
                     return (
                         changes.map(\.rowChange),
                         { [self] in
-                            follow(stored)
+                            announce(stored)
                             return .success(())
                         }
                     )
@@ -408,7 +408,7 @@ final class PairingService {
             return (
                 changes.map(\.rowChange),
                 { [self] in
-                    follow(stored)
+                    announce(stored)
                     return true
                 }
             )

@@ -212,7 +212,7 @@ extension SimulatedPeers: ConfigurationHost {
 
     func owner(of app: ApplicationIdentifier) -> UInt32? { Linux.user }
 
-    /// The side of its only socket.
+    /// None is recorded: every app is on the side of the only socket.
     func side(of app: ApplicationIdentifier) -> DeviceRole? { nil }
 
     func keyTrusted(for subject: KeySubject, _ isTrusted: Bool) {

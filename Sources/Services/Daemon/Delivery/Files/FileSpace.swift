@@ -1,6 +1,7 @@
-// Space for files (FIL-13): whether a file may begin, and each part of it be written. There are two accounts: the free
-// space of the disk, of which a reserve stays free (LIM-31), and the bytes of one owner's files (LIM-43). A file that
-// is refused for either waits: its sender repeats the item after a pause that is no attempt (DEL-12, ``PeerLink``).
+// Space for files (FIL-13): whether a file may begin, and whether each part of it may be written. There are two
+// accounts: the free space of the disk, of which a reserve stays free (LIM-31), and the bytes of one owner's files
+// (LIM-43). Without space an app's submission ends. A file from a peer waits, unless it would never fit: its sender
+// repeats the item after a pause that is no attempt (DEL-12, ``PeerLink``).
 
 import TandemBase
 import TandemDelivery

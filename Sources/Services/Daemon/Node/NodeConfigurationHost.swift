@@ -7,7 +7,7 @@ import TandemStore
 import TandemWire
 
 /// A daemon as its configuration service sees it; confined to its loop.
-final class PairedConfigurationHost: ConfigurationHost {
+final class NodeConfigurationHost: ConfigurationHost {
     private let pairings: PairingService
     private let counterparts: Counterparts
     private let apps: CommittedState<InstalledApplications>
