@@ -176,6 +176,18 @@ import Testing
         #expect(try refusal() == .corruptRow(path: path, space: space.rawValue, key: [77]))
     }
 
+    @Test func aRangeIsReadInParts() async throws {
+        try await makeStore()
+        let store = try Store(path: path)
+        var (range, keys): (RowRange?, [[UInt8]]) = (RowRange(space: space, limit: 64), [])
+        while let next = range {
+            let rows = try store.read(next)
+            keys += rows.map(\.key)
+            range = next.rest(after: rows)
+        }
+        #expect(keys == (try store.read(RowRange(space: space)).map(\.key)) && keys.count == 200)
+    }
+
     /// A store of 32 MiB in bodies, beside records of 100 bytes.
     private func makeLargeStore() async throws {
         let store = try Store(path: path)
@@ -215,6 +227,10 @@ import Testing
         let store = try Store(path: path, opening: .mustExist)
         #expect(try store.read(RowRange(space: space)).count == 512)
         #expect(throws: StoreError.self) { try store.read(RowRange(space: otherSpace)) }
+        var range = RowRange(space: otherSpace)
+        range.passesDamaged = true
+        let rows = try store.read(range)
+        #expect(rows.count == 512 && rows.filter(\.isDamaged).map(\.value) == [[]], "or without its value, where asked")
         store.close()
     }
 }

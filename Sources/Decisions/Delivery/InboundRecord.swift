@@ -73,7 +73,7 @@ package struct InboundRecord: Sendable, Equatable {
     package internal(set) var attempts = 0
     package internal(set) var phase = InboundPhase.waiting
     /// Not stored: the table that the row was in says it.
-    var sharesRow = false
+    package var sharesRow = false
 
     /// An item that arrived now, in the ledger's time.
     init(_ ordinal: UInt64, _ item: ReceivedItem, sequence: UInt64, at now: Int64) {

@@ -88,7 +88,7 @@ package struct OutboundRecord: Sendable, Equatable {
     /// more.
     package internal(set) var isAcknowledged = false
     /// Not stored: the table that the row was in says it.
-    var sharesRow = false
+    package var sharesRow = false
 
     init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
         self.init(

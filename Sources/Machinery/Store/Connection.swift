@@ -359,7 +359,8 @@ extension Connection {
     }
 
     /// The rows of the range.
-    /// - Throws: ``StoreError/corruptRow(path:space:key:)`` for the first row whose bytes are not those written.
+    /// - Throws: ``StoreError/corruptRow(path:space:key:)`` for the first row whose bytes are not those written, unless
+    ///   the range passes it.
     func rows(_ range: RowRange) throws(StoreError) -> [Row] {
         var rows: [Row] = []
         var damaged: [UInt8]?
@@ -370,8 +371,13 @@ extension Connection {
                 try statement.run { (statement) throws(ResultCode) in
                     let row = Row(space: range.space, key: statement.bytes(at: 0), value: statement.bytes(at: 2))
                     let checksum = RowChecksum.of(space: row.space.rawValue, key: row.key, value: row.value)
-                    if Int64(bitPattern: checksum) != statement.integer(at: 1) { damaged = damaged ?? row.key }
-                    rows.append(row)
+                    if Int64(bitPattern: checksum) == statement.integer(at: 1) {
+                        rows.append(row)
+                    } else if range.passesDamaged {
+                        rows.append(Row(space: row.space, key: row.key, value: [], isDamaged: true))
+                    } else {
+                        damaged = damaged ?? row.key
+                    }
                 }
             }
         }

@@ -13,11 +13,14 @@ package struct Row: Sendable, Equatable {
     package let space: RowSpace
     package let key: [UInt8]
     package let value: [UInt8]
+    /// Whether its bytes are not those that were written; it has no value then (``RowRange/passesDamaged``).
+    package let isDamaged: Bool
 
-    package init(space: RowSpace, key: [UInt8], value: [UInt8]) {
+    package init(space: RowSpace, key: [UInt8], value: [UInt8], isDamaged: Bool = false) {
         self.space = space
         self.key = key
         self.value = value
+        self.isDamaged = isDamaged
     }
 }
 
@@ -49,6 +52,9 @@ package struct RowRange: Sendable, Equatable {
     package let upper: [UInt8]?
     package var limit: Int?
     package var descending: Bool
+    /// Whether a row whose bytes are not those that were written is passed without its value. Otherwise it fails the
+    /// whole read.
+    package var passesDamaged = false
 
     package init(
         space: RowSpace, from lower: [UInt8] = [], to upper: [UInt8]? = nil, limit: Int? = nil, descending: Bool = false
@@ -58,6 +64,15 @@ package struct RowRange: Sendable, Equatable {
         self.upper = upper
         self.limit = limit
         self.descending = descending
+    }
+
+    /// The rest of an ascending range with a limit, behind these rows of it; nil if they were the last.
+    package func rest(after rows: [Row]) -> RowRange? {
+        precondition(!descending, "only an ascending range is read in parts")
+        guard let last = rows.last, rows.count == limit else { return nil }
+        var rest = RowRange(space: space, from: last.key + [0], to: upper, limit: limit)
+        rest.passesDamaged = passesDamaged
+        return rest
     }
 
     /// The rows whose key starts with `prefix`.

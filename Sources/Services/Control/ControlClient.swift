@@ -27,7 +27,8 @@ package final class ControlClient {
     /// - Parameters:
     ///   - time: how long the command itself may take in the daemon.
     ///   - isInterruptible: whether a signal ends it with ``Interruption``; the process is prepared for that.
-    /// - Throws: ``ControlError`` if the daemon refuses the request or does not answer, ``Interruption`` after a signal.
+    /// - Throws: ``ControlError`` if the daemon refuses the request or does not answer, ``Interruption`` after a
+    ///   signal.
     package func ask(
         _ command: ControlName, _ body: PropertyListDictionary = [:], time: Duration = .zero,
         isInterruptible: Bool = false

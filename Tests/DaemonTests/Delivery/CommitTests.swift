@@ -56,7 +56,7 @@ extension RowChange {
         #expect(delivery.positions(of: key.pairing).sent.map(\.sequence) == [10], "all are sent")
         let read = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
         read.setPairing(key.pairing, epoch: 1)
-        try read.restore { store.memory.read(RowRange(space: $0)) }
+        try read.restore { store.memory.read($0) }
         #expect(read.positions(of: key.pairing).sent.map(\.sequence) == [10], "the rows tell the last of its changes")
     }
 

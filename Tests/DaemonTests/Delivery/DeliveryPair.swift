@@ -93,9 +93,7 @@ final class MemoryDevice {
     var rows: LoopStore { LoopStore(store ?? memory, on: scheduler) }
 
     /// The rows of a key space. Those of a store are read after its commits so far.
-    func read(_ space: RowSpace) throws -> [Row] {
-        try store?.read(RowRange(space: space)) ?? memory.read(RowRange(space: space))
-    }
+    func read(_ range: RowRange) throws -> [Row] { try store?.read(range) ?? memory.read(range) }
 
     /// Runs what is due. A store's thread takes no time on this clock.
     func run() {

@@ -190,7 +190,8 @@ import Testing
         sender.rows.commit(DurableDelivery.removal(of: key.pairing)) { _ in isDone = true }
         pair.run(until: { isDone })
         for table in DeliveryTable.allCases {
-            #expect(try sender.read(table.space).allSatisfy { $0.key.starts(with: other.pairing.bytes) })
+            #expect(
+                try sender.read(RowRange(space: table.space)).allSatisfy { $0.key.starts(with: other.pairing.bytes) })
         }
         #expect(sender.delivery.queues.map(\.key) == [other])
     }

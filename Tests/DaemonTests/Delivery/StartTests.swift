@@ -45,9 +45,10 @@ import Testing
         let delivery = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
         delivery.setPairing(pairing, epoch: 1)
         var spaces: [RowSpace] = []
-        try delivery.restore { space in
-            spaces.append(space)
-            return memory.read(RowRange(space: space))
+        try delivery.restore { range in
+            spaces.append(range.space)
+            #expect(range.limit == 1000, "a table is read in parts")
+            return memory.read(range)
         }
         delivery.resume()
         scheduler.run()
@@ -57,6 +58,34 @@ import Testing
         #expect(scheduler.timerCount == Self.queues + 1, "a timer for each queue, and one for the clock")
         #expect(
             delivery.submissions.outstanding(in: keys[3], after: UInt64(Self.items - 10)).map(\.ordinal).count == 10)
+    }
+
+    @Test("DEL-32: a damaged short body leaves the item whose record has a row of its own, and is refused otherwise")
+    func damagedBody() throws {
+        let (scheduler, memory) = (ManualScheduler(), MemoryStore())
+        let key = QueueKey(pairing: .random(), app: try ApplicationIdentifier("app"), channel: .userInfo)
+        let reading = ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow)
+        var queue = OutboundQueue(key, header: OutboundHeader(epoch: 1, at: reading), at: reading)
+        let item = payloadItem(1)
+        for case .put(let place, let value) in try queue.enqueue(item, at: reading).changes {
+            memory.commit([.put(place.table.space, key: place.bytes, value: value.bytes)]) { _ in }
+        }
+        func count() throws -> [Int] {
+            let delivery = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
+            delivery.setPairing(key.pairing, epoch: 1)
+            try delivery.restore { (range: RowRange) -> [Row] in
+                guard range.passesDamaged else { return memory.read(range) }
+                return memory.read(range).map { Row(space: $0.space, key: $0.key, value: [], isDamaged: true) }
+            }
+            return delivery.queues.map(\.count)
+        }
+        #expect(throws: DeliveryRecordError.self) { try count() }
+        let stored = queue.record(of: item.id)
+        let record = try #require(stored)
+        let row = DeliveryRowKey(.outboundRecord, key, record.ordinal)
+        memory.commit([.put(row.table.space, key: row.bytes, value: DeliveryValue.outboundRecord(record).bytes)]) { _ in
+        }
+        #expect(try count() == [1])
     }
 
     @Test func `DEL-31: a start removes what is left of a pairing that ended on a full disk`() throws {
@@ -73,7 +102,7 @@ import Testing
         #expect(rows().contains { $0.key.starts(with: pairings[1].bytes) })
         let delivery = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
         delivery.setPairing(pairings[0], epoch: 1)
-        try delivery.restore { memory.read(RowRange(space: $0)) }
+        try delivery.restore { memory.read($0) }
         delivery.resume()
         scheduler.run()
         #expect(delivery.queues.map(\.count) == [Self.items])

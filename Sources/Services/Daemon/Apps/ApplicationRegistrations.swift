@@ -80,7 +80,9 @@ package final class ApplicationRegistrations {
 
     // MARK: the operator's changes
 
-    package func assign(_ app: ApplicationIdentifier, to ownership: ApplicationOwnership) { owners.assign(app, to: ownership) }
+    package func assign(_ app: ApplicationIdentifier, to ownership: ApplicationOwnership) {
+        owners.assign(app, to: ownership)
+    }
 
     func withdraw(_ app: ApplicationIdentifier) { owners.withdraw(app) }
 

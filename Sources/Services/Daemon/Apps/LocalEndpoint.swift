@@ -50,8 +50,8 @@ package final class LocalEndpoint {
             return options
         }
 
-        /// The daemon's user and root: they may use all control commands (CTL-2), and their apps may take all that other
-        /// users leave.
+        /// The daemon's user and root: they may use all control commands (CTL-2), and their apps may take all that
+        /// other users leave.
         var operators: Set<UInt32> { [0, daemonUser] }
     }
 

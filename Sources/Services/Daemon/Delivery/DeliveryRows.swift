@@ -85,6 +85,15 @@ struct DeliveryRows {
         $0 != .outboundPayload && $0 != .inboundPayload
     }
 
+    /// The first part of a table's rows, of one queue or of all. In parts, because the rows of short bodies take far
+    /// more memory than the records that stay of them; and a damaged one of them must not take the others with it.
+    static func range(of table: DeliveryTable, in queue: QueueKey? = nil) -> RowRange {
+        var range = queue.map { .prefix($0.bytes, in: table.space) } ?? RowRange(space: table.space)
+        range.limit = 1000
+        range.passesDamaged = table == .outboundItem || table == .inboundItem
+        return range
+    }
+
     /// The pairings of the queues.
     var pairings: Set<UniqueIdentifier> {
         Set(outboundHeaders.keys.map(\.pairing)).union(inboundHeaders.keys.map(\.pairing))
@@ -93,6 +102,10 @@ struct DeliveryRows {
     mutating func add(_ rows: [Row], of table: DeliveryTable) throws(DeliveryRecordError) {
         for row in rows {
             let key = try DeliveryRowKey(table, bytes: row.key)
+            guard !row.isDamaged else {
+                try addDamaged(key, of: table)
+                continue
+            }
             switch try DeliveryValue(key, bytes: row.value) {
             case .outboundHeader(let header): outboundHeaders[key.queue] = header
             case .outboundRecord(let record): outboundRecords[key.queue, default: []].append(record)
@@ -105,6 +118,21 @@ struct DeliveryRows {
             case .receivedContext(let context, _): receivedContexts[key.queue] = context
             case .payload: preconditionFailure("bodies are not among the tables that are read whole")
             }
+        }
+    }
+
+    /// Where the record has a row of its own, only the body is lost: it cannot be taken (DEL-32).
+    private mutating func addDamaged(_ key: DeliveryRowKey, of table: DeliveryTable) throws(DeliveryRecordError) {
+        if let place = outboundRecords[key.queue]?.firstIndex(where: { $0.ordinal == key.ordinal }),
+            table == .outboundItem
+        {
+            outboundRecords[key.queue]?[place].sharesRow = true
+        } else if let place = inboundRecords[key.queue]?.firstIndex(where: { $0.ordinal == key.ordinal }),
+            table == .inboundItem
+        {
+            inboundRecords[key.queue]?[place].sharesRow = true
+        } else {
+            throw .invalid(table, field: "body")
         }
     }
 }
@@ -159,7 +187,19 @@ extension LoopStore {
         then done: @escaping (Result<DeliveryRows, StoreError>) -> Void
     ) {
         guard let table = tables.first else { return done(.success(rows)) }
-        fetch(.prefix(key.bytes, in: table.space)) { [self] result in
+        self.rows(DeliveryRows.range(of: table, in: key), of: table, rows) { [self] result in
+            switch result {
+            case .failure(let error): done(.failure(error))
+            case .success(let rows): self.rows(of: key, in: tables.dropFirst(), rows, then: done)
+            }
+        }
+    }
+
+    private func rows(
+        _ range: RowRange, of table: DeliveryTable, _ rows: DeliveryRows,
+        then done: @escaping (Result<DeliveryRows, StoreError>) -> Void
+    ) {
+        fetch(range) { [self] result in
             switch result {
             case .failure(let error): done(.failure(error))
             case .success(let found):
@@ -169,7 +209,8 @@ extension LoopStore {
                 } catch {
                     return done(.failure(.corrupt(path: "", detail: error.description)))
                 }
-                self.rows(of: key, in: tables.dropFirst(), rows, then: done)
+                guard let rest = range.rest(after: found) else { return done(.success(rows)) }
+                self.rows(rest, of: table, rows, then: done)
             }
         }
     }

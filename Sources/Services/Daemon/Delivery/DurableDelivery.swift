@@ -152,10 +152,17 @@ package final class DurableDelivery {
     // MARK: start
 
     /// Reads all queues of the known pairings from the store, and removes those of others; before the loop runs.
-    /// - Parameter rows: the rows of a key space.
-    package func restore<Failure: Error>(_ rows: (RowSpace) throws(Failure) -> [Row]) throws {
+    /// - Parameter rows: the rows of a range.
+    package func restore<Failure: Error>(_ rows: (RowRange) throws(Failure) -> [Row]) throws {
         var stored = DeliveryRows()
-        for table in DeliveryRows.tables { try stored.add(try rows(table.space), of: table) }
+        for table in DeliveryRows.tables {
+            var next: RowRange? = DeliveryRows.range(of: table)
+            while let range = next {
+                let found = try rows(range)
+                try stored.add(found, of: table)
+                next = range.rest(after: found)
+            }
+        }
         outbound.table.restore(stored)
         arrivals.restore(stored)
         let ended = stored.pairings.filter { environment.epoch(of: $0) == nil }

@@ -58,9 +58,12 @@ struct DeviceState {
     }
 
     /// All rows of a space as it was opened, in the order of their keys: for a start, before anything is committed.
-    func rows(in space: RowSpace) throws(NodeError) -> [Row] {
-        guard store.spacesAtOpening.contains(space) else { return [] }
-        do throws(StoreError) { return try store.read(RowRange(space: space)) } catch { throw .store(error) }
+    func rows(in space: RowSpace) throws(NodeError) -> [Row] { try rows(RowRange(space: space)) }
+
+    /// Likewise the rows of a range.
+    func rows(_ range: RowRange) throws(NodeError) -> [Row] {
+        guard store.spacesAtOpening.contains(range.space) else { return [] }
+        do throws(StoreError) { return try store.read(range) } catch { throw .store(error) }
     }
 
     /// The pairings, tokens and claims as they were committed.
@@ -106,7 +109,7 @@ struct DeviceState {
     }
 }
 
-/// The node's own spaces of the store. The queues have 17 to 25 (`DeliveryRows`), configuration 33 to 59
+/// The node's own spaces of the store. The queues have 17 to 27 (`DeliveryRows`), configuration 33 to 59
 /// (`ReceiverState`, `DesiredRows`, `CarrierRows`). A number is never used again for another meaning.
 extension RowSpace {
     /// Pairings, tokens, trusted devices, choices and claims .

@@ -255,7 +255,7 @@ package final class Node {
     private func connect(_ endpoint: LocalEndpoint, _ role: DeviceRole) {
         var outlets = LocalEndpoint.Outlets(
             store: { [weak self] app, user in
-                await self?.store(app, at: ApplicationOwnership(user: user, role: role)) ?? false
+                await self?.store(app, as: ApplicationOwnership(user: user, role: role)) ?? false
             },
             directory: { [weak configuration] in configuration?.directory(of: $0) },
             connected: { [weak self, loop, starter] application in
@@ -278,7 +278,7 @@ package final class Node {
     private func restore() throws(NodeError) {
         for record in pairings.all { delivery.setPairing(record.pairing, epoch: record.epoch) }
         do {
-            try delivery.restore { try device.rows(in: $0) }
+            try delivery.restore { try device.rows($0) }
         } catch {
             throw (error as? NodeError) ?? .row(path: device.store.path, reason: String(describing: error))
         }
@@ -437,9 +437,9 @@ package final class Node {
 
     // MARK: host apps
 
-    private func store(_ app: ApplicationIdentifier, at place: ApplicationOwnership) async -> Bool {
+    private func store(_ app: ApplicationIdentifier, as ownership: ApplicationOwnership) async -> Bool {
         do throws(StoreError) {
-            try await installed.commit { next in (next.install(app, at: place), {}) }
+            try await installed.commit { next in (next.install(app, as: ownership), {}) }
             return true
         } catch {
             log(.notStored(error))
