@@ -187,9 +187,12 @@ package final class Submissions {
                 completion(body)
             }
             guard let self, let record = queues[key]?.machine.record(of: id) else { return done(nil) }
-            // The peer has it: a long body is gone, and a short one is no longer shown.
-            if case .stored = record.phase { return done(nil) }
-            environment.store.payload(record.ordinal, of: key, in: record.bodyTable) { done((try? $0.get()) ?? nil) }
+            // Where the peer has it a long body is gone, and a short one is no longer shown. It is looked for all the
+            // same, so that a list of many such items takes its turns, too.
+            let isStored = if case .stored = record.phase { true } else { false }
+            environment.store.payload(record.ordinal, of: key, in: record.bodyTable) { body in
+                done(isStored ? nil : (try? body.get()) ?? nil)
+            }
         }
     }
 
