@@ -49,6 +49,9 @@ private final class OddStore: PreferenceStore {
 
     func fail(_ error: PreferenceStoreError?) { fault.withLock { $0 = error } }
 
+    /// Another's edit, also while the store fails for the app.
+    func edit(_ values: PropertyListDictionary) throws { try memory.update { _ in PreferenceEdit(values: values) } }
+
     func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
         if let error = fault.withLock(\.self) { throw error }
         var isWrite = false
@@ -118,11 +121,12 @@ private final class OddStore: PreferenceStore {
     }
 
     @Test("SET-22: a change that could not be stored stays in force and pending, and the fault is told once")
-    func aFailingStore() throws {
+    func aFailingStore() async throws {
         let store = OddStore()
         let app = Preferences(preferences: store)
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+        // The library's thread tries, too, and may be the one that delivers.
+        let (events, continuation) = AsyncStream.makeStream(of: ConfigurationEvent.self)
+        let observation = app.observeEvents { continuation.yield($0) }
         let full = PreferenceStoreError(.full, store: "odd", detail: "no space left")
         store.fail(full)
         app.sliderSetting = 0.25
@@ -132,9 +136,12 @@ private final class OddStore: PreferenceStore {
         store.fail(nil)
         try app.writePreferences()
         #expect(!app.isDirty && store.entries["sliderSetting"] == 0.25)
-        #expect(events.withLock { $0 } == [.preferences(.failed(full))])
+        var event = events.makeAsyncIterator()
+        #expect(await event.next() == .preferences(.failed(full)))
+        observation.cancel()
+        continuation.finish()
+        #expect(await event.next() == nil)
         #expect(full.description == "preferences in odd (full): no space left")
-        withExtendedLifetime(observation) {}
     }
 
     @Test("SET-22: what was wrong with the store at start is told to the observer that comes first")
@@ -304,23 +311,26 @@ private final class OddStore: PreferenceStore {
     }
 
     @Test("SET-25: an edit wins over a change that was not written, and the conflict is an event")
-    func aConflict() throws {
+    func aConflict() async throws {
         let store = OddStore()
         let app = Preferences(preferences: store)
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+        // The library's thread tries, too, and may be the one that merges and delivers.
+        let (events, continuation) = AsyncStream.makeStream(of: ConfigurationEvent.self)
+        let observation = app.observeEvents { continuation.yield($0) }
         app.sliderSetting = 0.25
         try app.writePreferences()
         let fault = PreferenceStoreError(.inUse, store: "odd", detail: "busy")
         store.fail(fault)
         app.sliderSetting = 0.5
         #expect(throws: fault) { try app.writePreferences() }
+        try store.edit(["sliderSetting": 0.75])
         store.fail(nil)
-        try edit(store, ["sliderSetting": 0.75])
         try app.writePreferences()
         #expect(app.sliderSetting == 0.75 && !app.isDirty)
         let conflict = PreferenceConflict(name: "sliderSetting", edited: .double(0.75), replaced: .double(0.5))
-        #expect(events.withLock { $0.last } == .preferences(.conflict(conflict)))
+        var event = events.makeAsyncIterator()
+        #expect(await event.next() == .preferences(.failed(fault)))
+        #expect(await event.next() == .preferences(.conflict(conflict)))
         withExtendedLifetime(observation) {}
     }
 
