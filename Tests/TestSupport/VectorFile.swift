@@ -32,13 +32,10 @@ package struct VectorCase: CustomStringConvertible, Sendable {
     /// How many cases a file under Protocol/Vectors lists; nil if it is not there or no list of cases.
     package static func count(in file: String) -> Int? { list(at: path(of: file))?.count }
 
-    private static func path(of file: String, source: String = #filePath) -> String {
-        let root = source.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-        return "\(root)/Protocol/Vectors/\(file)"
-    }
+    private static func path(of file: String) -> String { ProtocolText.path(of: "Vectors/\(file)") }
 
     private static func list(at path: String) -> [PropertyListValue]? {
-        (try? JSONReader.read(contents(of: path)))?.dictionaryValue?["cases"]?.arrayValue
+        (try? JSONReader.read(ProtocolText.contents(of: path)))?.dictionaryValue?["cases"]?.arrayValue
     }
 
     /// Bytes many times, or big-endian numbers of one size that follow each other.
@@ -54,8 +51,21 @@ package struct VectorCase: CustomStringConvertible, Sendable {
             (0..<size).reversed().map { UInt8(truncatingIfNeeded: (first + step * index) >> (8 * $0)) }
         }
     }
+}
 
-    private static func contents(of path: String) -> [UInt8] {
+/// The files of Protocol, in the checkout that the tests were built from.
+enum ProtocolText {
+    static func path(of file: String, source: String = #filePath) -> String {
+        let root = source.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+        return "\(root)/Protocol/\(file)"
+    }
+
+    /// The lines of a page; none if it cannot be read, which the tests notice.
+    static func lines(of page: String) -> [Substring] {
+        String(decoding: contents(of: path(of: page)), as: UTF8.self).split(separator: "\n")
+    }
+
+    static func contents(of path: String) -> [UInt8] {
         guard let file = fopen(path, "r") else { return [] }
         defer { fclose(file) }
         var bytes: [UInt8] = []

@@ -1,5 +1,5 @@
-// The table of kinds and keys (FRM-10), as the reference has it, compared with the code: for each kind every key is
-// tried, present and absent.
+// The tables of keys and kinds (FRM-8, FRM-10), as Protocol has them, compared with the code: for each kind every key
+// is tried, present and absent, and for each key the ends of its range.
 
 import TandemBase
 import TandemPropertyList
@@ -8,17 +8,9 @@ import TandemWire
 import Testing
 
 @Suite struct FrameKindTests {
-    static let values: PropertyListDictionary = [
-        "app": "a.b", "pairing": .data(Array(1...16)), "id": .data(Array(1...16)), "channel": "configuration",
-        "sequence": 1, "reply": true, "deadline": 1000, "age": 0, "remaining": 5, "attempt": 1,
-        "nonce": .data(Array(1...16)),
-        "topic": "alarms", "key": "state", "after": .data(Array(1...16)), "revision": 1, "offset": 0,
-        "code": 7007, "name": "word", "command": "status", "body": .data([1]),
-    ]
-
     static func fault(_ kind: FrameKind, _ keys: some Sequence<String>) -> WireError? {
         var pairs: PropertyListDictionary = ["kind": .string(kind.rawValue)]
-        for key in keys { pairs[key] = values[key] }
+        for key in keys { pairs[key] = FrameTables.examples[key] }
         do {
             let envelope = try EnvelopeTests.envelope(pairs)
             #expect(try EnvelopeTests.envelope(pairs).frame() == envelope.frame())
@@ -28,25 +20,64 @@ import Testing
         }
     }
 
-    @Test(arguments: FrameKind.allCases)
+    @Test("FRM-10: a kind has the keys of its row and no others", arguments: FrameKind.allCases)
     func aKindHasItsKeysAndNoOthers(kind: FrameKind) throws {
-        let (required, optional) = try #require(ReferenceEnvelope.kinds[kind.rawValue])
+        let (required, optional) = try #require(FrameTables.kinds[kind.rawValue])
         #expect(Self.fault(kind, required) == nil)
         #expect(Self.fault(kind, required + optional) == nil)
         for key in required {
             let name = try #require(EnvelopeKey(rawValue: key))
             #expect(Self.fault(kind, required.filter { $0 != key }) == .missingKey(name, kind))
         }
-        for key in Self.values.keys where !required.contains(key) && !optional.contains(key) {
+        for key in FrameTables.examples.keys where !required.contains(key) && !optional.contains(key) {
             let name = try #require(EnvelopeKey(rawValue: key))
             #expect(Self.fault(kind, required + [key]) == .unlistedKey(name, kind))
         }
     }
 
-    @Test("FRM-8: every key of the table has a value here, so that the other tests try it")
-    func allKeys() {
-        let keys = EnvelopeKey.allCases.map(\.rawValue).filter { $0 != "kind" && $0 != "sealing" }
-        #expect(Set(keys) == Set(Self.values.keys))
+    @Test("FRM-8, FRM-10: the code has the keys and the kinds of Protocol's tables")
+    func tables() {
+        #expect(Set(EnvelopeKey.allCases.map(\.rawValue)) == Set(FrameTables.rules.keys))
+        #expect(Set(FrameKind.allCases.map(\.rawValue)) == Set(FrameTables.kinds.keys))
+        #expect(Set(Channel.allCases.map(\.rawValue)) == Set(FrameTables.channels))
+    }
+
+    @Test("FRM-8: the value of a key is of the type of its row, and within its range", arguments: EnvelopeKey.allCases)
+    func values(key: EnvelopeKey) throws {
+        // Their words and values are lists of their own.
+        guard ![.kind, .app, .channel, .sealing].contains(key) else { return }
+        let (right, wrong) = try Self.borders(#require(FrameTables.rules[key.rawValue]))
+        let row = try #require(
+            FrameTables.kinds.first { ($0.value.required + $0.value.optional).contains(key.rawValue) })
+        func fault(_ value: PropertyListValue) -> WireError? {
+            var pairs: PropertyListDictionary = ["kind": .string(row.key)]
+            for key in row.value.required { pairs[key] = FrameTables.examples[key] }
+            pairs[key.rawValue] = value
+            return EnvelopeTests.fault(pairs)
+        }
+        for value in right { #expect(fault(value) == nil, "\(value)") }
+        for value in wrong { #expect(fault(value)?.refusalName == .envelope, "\(value)") }
+    }
+
+    /// Values at the ends of a range, and others behind them or of another type.
+    private static func borders(
+        _ rule: FrameTables.Rule
+    ) -> (right: [PropertyListValue], wrong: [PropertyListValue]) {
+        func text(_ count: Int) -> PropertyListValue { .string(String(repeating: "x", count: count)) }
+        func data(_ count: Int) -> PropertyListValue { .data(Array(repeating: 1, count: count)) }
+        switch rule {
+        case .text(nil): return ([text(0), text(300), "a\u{0}b"], [1, data(1), true])
+        case .text(let sizes?):
+            let (least, most) = (sizes.lowerBound, sizes.upperBound)
+            return ([text(least), text(most)], [text(least - 1), text(most + 1), "a\u{0}b", 1, data(1), true])
+        case .boolean: return ([true, false], [1, "true", data(1)])
+        case .data(nil): return ([data(0), data(300)], [1, "a", true])
+        case .data(let count?): return ([data(count)], [data(count - 1), data(count + 1), 1, "a", true])
+        case .integer(let range):
+            let (least, most) = (range.lowerBound, range.upperBound)
+            let beyond = [least > .min ? least - 1 : nil, most < .max ? most + 1 : nil].compactMap(\.self)
+            return ([.integer(least), .integer(most)], beyond.map { .integer($0) } + ["1", data(1), true, 1.0])
+        }
     }
 
     @Test func writingFollowsTheSameTable() {

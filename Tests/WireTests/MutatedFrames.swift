@@ -32,28 +32,28 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
 
     /// The required keys of the kind and some of its optional ones, in the order of a frame.
     private mutating func keys(of kind: FrameKind) -> [String] {
-        let row = ReferenceEnvelope.kinds[kind.rawValue] ?? ([], [])
+        let row = FrameTables.kinds[kind.rawValue] ?? ([], [])
         let sealing = row.required.contains("body") ? ["sealing"] : []
         return (["kind"] + row.required + (row.optional + sealing).filter { _ in !one(in: 3) }).sorted()
     }
 
     private mutating func value(_ key: String, _ kind: FrameKind) -> [UInt8] {
         if one(in: 60) { return pick([[8], [9], [0x10, 0], text("reply"), data(16), [0x33] + data(8).dropFirst()]) }
-        switch key {
-        case "kind": return text(kind.rawValue)
-        case "app" where one(in: 12): return text(pick([".a", "a/b", "", String(repeating: "x", count: 129)]))
-        case "app": return text(pick(["com.example.app", "a", "kind", "A_-.9", String(repeating: "x", count: 128)]))
-        case "channel": return text(one(in: 20) ? "fil" : pick(Channel.allCases).rawValue)
-        case "name", "command": return text(pick(["status", "kind", "a\u{0}b", "", "no-link"]))
-        case "pairing", "id", "nonce", "after":
-            return one(in: 40) ? data(.random(in: 14...18, using: &generator)) : data(16)
-        case "topic", "key":
+        switch (key, FrameTables.rules[key]) {
+        case ("kind", _): return text(kind.rawValue)
+        case ("app", _) where one(in: 12): return text(pick([".a", "a/b", "", String(repeating: "x", count: 129)]))
+        case ("app", _):
+            return text(pick(["com.example.app", "a", "kind", "A_-.9", String(repeating: "x", count: 128)]))
+        case ("channel", _): return text(one(in: 20) ? "fil" : pick(Channel.allCases).rawValue)
+        case ("sealing", _): return one(in: 20) ? integer() : [0x10, 0]
+        case (_, .text(nil)?): return text(pick(["status", "kind", "a\u{0}b", "", "no-link"]))
+        case (_, .text?):
             let wrong = ["", "a\u{0}b", String(repeating: "x", count: 129)]
             return text(one(in: 12) ? pick(wrong) : pick(["alarms", "a"]))
-        case "body": return data(pick([0, 1, 14, 15, 16, 17, 200, 300]))
-        case "reply": return pick([[8], [9]])
-        case "sealing": return one(in: 20) ? integer() : [0x10, 0]
-        default: return integer()
+        case (_, .data(nil)?): return data(pick([0, 1, 14, 15, 16, 17, 200, 300]))
+        case (_, .data?): return one(in: 40) ? data(.random(in: 14...18, using: &generator)) : data(16)
+        case (_, .boolean?): return pick([[8], [9]])
+        case (_, .integer?), (_, nil): return integer()
         }
     }
 

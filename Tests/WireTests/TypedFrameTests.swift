@@ -21,7 +21,10 @@ import Testing
     @Test func `FRM-8: each key has a place for its value`() throws {
         #expect(EnvelopeKey.Words.count == EnvelopeKey.allCases.count)
         var envelope = Envelope(.ping)
-        let texts: [EnvelopeKey] = [.command, .key, .name, .topic]
+        let texts = EnvelopeKey.allCases.filter { key in
+            guard case .text? = FrameTables.rules[key.rawValue] else { return false }
+            return ![.kind, .app, .channel].contains(key)
+        }
         for key in texts { envelope[key] = key.rawValue }
         #expect(texts.allSatisfy { envelope[$0] == $0.rawValue })
         for channel in Channel.allCases {

@@ -1,15 +1,17 @@
 """Frames and envelopes (Protocol/Frames.md), with nothing but Python's own property-list module."""
+import pathlib
 import plistlib
+import re
 import struct
 
 FRAME_LIMIT = 512 * 1024  # LIM-1
 BODY_LIMIT = 65_536  # LIM-2
 
-ENVELOPE_TYPES = {  # FRM-8
-    "kind": str, "app": str, "pairing": bytes, "id": bytes, "channel": str, "sequence": int, "reply": bool,
-    "deadline": int, "age": int, "remaining": int, "attempt": int, "nonce": bytes, "code": int, "name": str,
-    "command": str, "topic": str, "key": str, "after": bytes, "revision": int, "offset": int, "sealing": int,
-    "body": bytes,
+FRAMES = pathlib.Path(__file__).resolve().parents[3] / "Protocol/Frames.md"
+# FRM-8's table: key and type.
+ENVELOPE_TYPES = {
+    key: {"string": str, "data": bytes, "integer": int, "boolean": bool}[kind]
+    for key, kind in re.findall(r"^\| `(\w+)` \| (\w+)", FRAMES.read_text().split("**FRM-8**")[1].split("**FRM-9**")[0], re.M)
 }
 
 
