@@ -166,6 +166,7 @@ struct ActivationTests {
         let other = try ApplicationIdentifier("other")
         let frames = [
             (try Envelope(.join).with(body: [:]), RefusalName.unexpected),
+            (try Envelope(.result, id: .random(), command: "status").with(body: [:]), .unexpected),
             (try Envelope(.state, app: other).with(body: [:]), .notYours),
             (try Envelope(.hello).with(body: Hello(.chosen(.first), software: "x").body), .unexpected),
             (try Envelope(.state, app: ApplicationIdentifier("com.example.app")).with(body: [:]), .envelope),

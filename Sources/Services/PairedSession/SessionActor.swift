@@ -246,7 +246,8 @@ package actor SessionActor {
             contexts.arrived(frame, context)
             publish()
         case .answer: queries.answered(try AnswerFrame(envelope))
-        default: preconditionFailure("the connection passes on the kinds for applications only")
+        // Another that a daemon may send, to other clients.
+        default: connection.refuse(.notForApps(envelope.kind))
         }
     }
 

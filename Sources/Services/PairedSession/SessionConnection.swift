@@ -225,12 +225,12 @@ final class SessionConnection {
             isDaemonLeaving = true
             onEvent(.daemonLeaves)
         case .pong, .reply, .failure: onEvent(.frame(envelope))
-        case .message, .messageData, .configuration, .accepted, .progress, .delivery, .finished, .context, .answer:
+        default:
+            guard envelope.kind.mayBeSent(by: .daemon) else { return refuse(.notForApps(envelope.kind)) }
             guard machine.phase == .active else {
                 return refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) before registered"))
             }
             onEvent(.frame(envelope))
-        default: refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) is not sent to host apps"))
         }
     }
 
@@ -257,5 +257,12 @@ final class SessionConnection {
         guard let name = refusal.name else { return lost() }
         refusalText = refusal.text
         perform(machine.refused(name, now: scheduler.now, random: random()))
+    }
+}
+
+extension Refusal {
+    /// The refusal of a kind that no daemon sends to a host app.
+    static func notForApps(_ kind: FrameKind) -> Refusal {
+        Refusal(.unexpected, "\(kind.rawValue) is not sent to host apps")
     }
 }
