@@ -1,12 +1,12 @@
 // The table of envelope keys (FRM-8): one row for each, with its word, its bit and the type and range of its value.
 // Reading, writing, checking and dumping go by this table. To add a key:
-// 0. In Protocol: its rows in FRM-8 and FRM-10. In tests: `ReferenceEnvelope`, `FrameKindTests.values` and
-//    python_client/frames.py.
 // 1. Here: a case in the order of the words, its row in `type`, and the new count in `Words`; for a text also in
 //    `Texts`.
-// 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it; in ``EnvelopeHead`` if one is forwarded.
-// 3. In the typed frame of each of these kinds: a field. A frame with more than 14 keys is read on the slow path.
-// 4. In ``Hello``: a capability, because an older end refuses the key.
+// 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it.
+// 3. In Protocol: its rows in FRM-8 and FRM-10, which the tests and the clients in Python read.
+// 4. Its use: a field in the typed frame of each of these kinds; in ``EnvelopeHead`` if one is forwarded. A frame with
+//    more than 14 keys is read on the slow path.
+// 5. In ``Hello``: a capability, because an older end refuses the key.
 
 import TandemPropertyList
 
