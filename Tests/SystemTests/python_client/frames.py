@@ -7,12 +7,10 @@ import struct
 FRAME_LIMIT = 512 * 1024  # LIM-1
 BODY_LIMIT = 65_536  # LIM-2
 
-FRAMES = pathlib.Path(__file__).resolve().parents[3] / "Protocol/Frames.md"
-# FRM-8's table: key and type.
-ENVELOPE_TYPES = {
-    key: {"string": str, "data": bytes, "integer": int, "boolean": bool}[kind]
-    for key, kind in re.findall(r"^\| `(\w+)` \| (\w+)", FRAMES.read_text().split("**FRM-8**")[1].split("**FRM-9**")[0], re.M)
-}
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "Protocol/Frames.md"
+KEYS = PAGE.read_text().split("**FRM-8**")[1].split("**FRM-9**")[0]
+TYPES = {"string": str, "data": bytes, "integer": int, "boolean": bool}
+ENVELOPE_TYPES = {key: TYPES[word] for key, word in re.findall(r"^\| `(\w+)` \| (\w+)", KEYS, re.M)}
 
 
 class ProtocolError(Exception):
