@@ -118,15 +118,24 @@ measure_fanout() {
 }
 
 # What a primary holds more (heap, not code) when the links of its pairings come up; the first two pay for what is there once.
+# As at the floor, each link comes up when the one before is there; then all at once, as after a primary's restart.
 measure_idle() {
-    local before
+    local before number
+    hub_up
+    kiosks_up 1 2
+    sleep 1
+    before=$(held hub)
+    for ((number = 3; number <= secondaries; number++)); do kiosks_up "$number" "$number"; done
+    sleep 1
+    note idle tandem 0 "{\"bytes\": $((($(held hub) - before) / (secondaries - 2)))}"
+    stop_all
     hub_up
     kiosks_up 1 2
     sleep 1
     before=$(held hub)
     kiosks_up 3 "$secondaries"
     sleep 1
-    note idle tandem 0 "{\"bytes\": $((($(held hub) - before) / (secondaries - 2)))}"
+    note at-once tandem 0 "{\"bytes\": $((($(held hub) - before) / (secondaries - 2)))}"
     floor_up 2
     before=$(held floor)
     floor_dials floor-others "$((secondaries - 2))"
