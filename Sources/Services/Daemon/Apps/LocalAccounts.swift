@@ -162,7 +162,7 @@ final class LocalAccounts {
 
     func endSubmission(of user: UInt32, _ bytes: Int) {
         submissions.release(bytes, of: user)
-        guard submissions.used(by: user) <= submissions.limit(of: user) / 2 else { return }
+        guard !held.isEmpty, submissions.used(by: user) <= submissions.limit(of: user) / 2 else { return }
         for port in held.removeValue(forKey: user) ?? [] { port.resumeReading() }
     }
 
