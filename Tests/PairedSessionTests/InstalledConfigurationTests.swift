@@ -255,7 +255,7 @@ private func turn(_ fixture: SessionFixture, _ session: WCSession) {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct InstalledOnWCSessionTests {
     private let fixture: SessionFixture
     private let pairing: UniqueIdentifier

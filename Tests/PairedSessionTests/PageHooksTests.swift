@@ -111,7 +111,7 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
     @Slider("Volume", in: 0...100) var volume = 50
 }
 
-@Suite(.timeLimit(.minutes(1))) struct PageHooksTests {
+@Suite(.timeLimit(.minutes(10))) struct PageHooksTests {
     private let fixture: SessionFixture
 
     init() throws { fixture = try SessionFixture() }

@@ -5,7 +5,7 @@ import TandemReactor
 import TandemTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ChildProgramTests {
+@Suite(.timeLimit(.minutes(10))) struct ChildProgramTests {
     private let directory: TemporaryDirectory
 
     init() { directory = TemporaryDirectory() }

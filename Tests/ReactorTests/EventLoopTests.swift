@@ -18,7 +18,7 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct EventLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct EventLoopTests {
     private func write(_ descriptor: CInt) throws {
         #expect(try [UInt8](repeating: 1, count: 1).withUnsafeBytes { try Linux.write(descriptor, $0) } == .bytes(1))
     }

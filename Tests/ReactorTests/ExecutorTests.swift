@@ -29,7 +29,7 @@ private actor Pinned {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ExecutorTests {
+@Suite(.timeLimit(.minutes(10))) struct ExecutorTests {
     @Test func anActorPinnedToALoopRunsOnItsThread() async throws {
         let loop = try EventLoop()
         try loop.startThread()
@@ -83,7 +83,7 @@ private final class Diary {
 }
 
 /// Straight-line asynchronous code on a scheduler: it may use what is confined to the scheduler's thread.
-@Suite(.timeLimit(.minutes(1))) struct StraightLineTests {
+@Suite(.timeLimit(.minutes(10))) struct StraightLineTests {
     @Test func codeStartsAtOnceAndResumesInSubmissionOrder() {
         let scheduler = ManualScheduler()
         let diary = Diary()

@@ -7,7 +7,7 @@ import TandemReactor
 import TandemTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ProcessTests {
+@Suite(.timeLimit(.minutes(10))) struct ProcessTests {
     @Test func signalsArriveAsEventsInTheLoop() async {
         await #expect(processExitsWith: .exitCode(42)) {
             try ProcessSignal.prepareProcess()

@@ -5,7 +5,7 @@ import TandemStore
 import TandemTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CommittedStateReentryTests {
+@Suite(.timeLimit(.minutes(10))) struct CommittedStateReentryTests {
     private let directory = TemporaryDirectory()
     private let faults = FaultyFileSystem()
     private let loop: EventLoop

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct ChainOfDevicesTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ChainOfDevicesTests {
     /// The hub, and the gateway that carries.
     private let devices: TwoDevices
     private let panel: Program

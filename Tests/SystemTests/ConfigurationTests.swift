@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct ConfigurationTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ConfigurationTests {
     private let devices: TwoDevices
     private let target: String
 

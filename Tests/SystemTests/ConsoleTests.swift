@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct ConsoleTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ConsoleTests {
     private let devices: TwoDevices
     private let app: Program
     private let console: ConsoleProgram

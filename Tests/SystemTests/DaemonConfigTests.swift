@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct DaemonConfigTests {
+@Suite(.timeLimit(.minutes(10))) struct DaemonConfigTests {
     private let workspace: Workspace
 
     init() { workspace = Workspace() }

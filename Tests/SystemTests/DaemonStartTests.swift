@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct DaemonStartTests {
+@Suite(.timeLimit(.minutes(10))) struct DaemonStartTests {
     private let workspace: Workspace
     init() { workspace = Workspace() }
 

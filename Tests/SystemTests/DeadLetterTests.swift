@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct DeadLetterTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct DeadLetterTests {
     @Test func `CTL-16: what failed too often is listed, tried again and dropped`() async throws {
         let devices = try await TwoDevices()
         try await devices.pair()

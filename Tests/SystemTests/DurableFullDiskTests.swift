@@ -7,7 +7,7 @@ import PairedSession
 import TandemWire
 import Testing
 
-@Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(3))) struct DurableFullDiskTests {
+@Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(10))) struct DurableFullDiskTests {
     @Test func `items are refused without space, and go on within 5 s when there is some`() async throws {
         let workspace = Workspace()
         let disk = try SmallDisk(at: workspace["hub"], size: "4m")

@@ -5,7 +5,7 @@ import Foundation
 import PairedSession
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct FailingSyncTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FailingSyncTests {
     @Test func `after a failed fsync nothing is acknowledged, the daemon ends, and what was acknowledged is there`()
         async throws
     {

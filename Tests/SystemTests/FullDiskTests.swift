@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(2))) struct FullDiskTests {
+@Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(10))) struct FullDiskTests {
     private let workspace: Workspace
     private let disk: SmallDisk
 

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct GracefulStopTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct GracefulStopTests {
     @Test func `SES-18: an open request is answered, and then the daemon ends with 0`() async throws {
         let devices = try await TwoDevices()
         try await devices.pair()

@@ -7,7 +7,7 @@ import PairedSessionFoundation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct HostAppTests {
+@Suite(.timeLimit(.minutes(10))) struct HostAppTests {
     private func session(_ side: String, in workspace: Workspace, receives: Bool = true) throws -> PairedSession {
         var options = PairedSessionOptions(application: "com.example.app", socketPath: workspace["\(side).sock"])
         options.receivesMessages = receives

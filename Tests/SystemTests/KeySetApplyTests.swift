@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct KeySetApplyTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct KeySetApplyTests {
     private static let subject = "--app \(TwoDevices.app) --role secondary"
 
     private let devices: TwoDevices

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct KeySetCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct KeySetCommandTests {
     private let workspace: Workspace
     init() { workspace = Workspace() }
 

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 // Side by side: they wait, and need little else.
-@Suite(.timeLimit(.minutes(4))) struct NetworkFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct NetworkFaultTests {
     enum Fault: String, CaseIterable, Sendable {
         case delay, loss, narrow, silence, resets, halfOpen, flap
     }

@@ -6,7 +6,7 @@ import PairedSession
 import TandemPropertyList
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct OperatingTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct OperatingTests {
     @Test func `CTL-11: health and readiness follow the link, and a blink of it does not count`() async throws {
         let devices = try await TwoDevices()
         #expect(try await devices.run("hub", "ready").status == 0, "no pairing, so no link to wait for")

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct PageHookTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PageHookTests {
     private let devices: TwoDevices
     private let app: Program
     private let console: ConsoleProgram

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct PairingCommandTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PairingCommandTests {
     private let devices: TwoDevices
     init() async throws { devices = try await TwoDevices() }
 

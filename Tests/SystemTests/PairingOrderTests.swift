@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct PairingOrderTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PairingOrderTests {
     private let devices: TwoDevices
     private let app: Program
 

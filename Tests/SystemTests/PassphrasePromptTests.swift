@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct PassphrasePromptTests {
+@Suite(.timeLimit(.minutes(10))) struct PassphrasePromptTests {
     private let workspace = Workspace()
 
     private struct Seen: Decodable {

@@ -6,7 +6,7 @@ import TandemPropertyList
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct RealErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct RealErrorTests {
     @Test("7013: a file that is not there, and one that is no file, are refused by name, and nothing is queued")
     func unreadable() async throws {
         let devices = try await FileDevices()

@@ -47,7 +47,7 @@ enum RejectionPage {
     }
 }
 
-@Suite(.timeLimit(.minutes(4))) struct RejectionPageTests {
+@Suite(.timeLimit(.minutes(10))) struct RejectionPageTests {
     private let workspace: Workspace
     init() { workspace = Workspace() }
 

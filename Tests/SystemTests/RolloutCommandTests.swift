@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct RolloutCommandTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct RolloutCommandTests {
     /// The hub, and the kiosk, which by its name comes before the panel.
     private let devices: TwoDevices
     private let panel: Program

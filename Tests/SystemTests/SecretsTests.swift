@@ -9,7 +9,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SecretsTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SecretsTests {
     private static let payload = "CANARY-PAYLOAD-5f3759df"
     private static let identifier = "CANARY-IDENTIFIER-2b992ddf"
 

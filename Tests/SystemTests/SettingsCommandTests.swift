@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SettingsCommandTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SettingsCommandTests {
     private let devices: TwoDevices
 
     init() async throws {

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct SigningCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct SigningCommandTests {
     private let workspace: Workspace
     init() { workspace = Workspace() }
 

@@ -10,7 +10,7 @@ import TandemWire
 import Testing
 
 // Both rates side by side: they wait, and need little else.
-@Suite(.timeLimit(.minutes(4))) struct SlowConsumerTests {
+@Suite(.timeLimit(.minutes(10))) struct SlowConsumerTests {
     @Test(arguments: [0, 8192])
     func `LIM-6: a consumer that reads so many bytes a second`(rate: Int) async throws {
         let workspace = Workspace()

@@ -5,7 +5,7 @@ import PairedSession
 import TandemWire
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct StoppedPeerTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct StoppedPeerTests {
     @Test("SES-17: a stopped peer is no-heartbeat within three intervals; what waits comes in order and once after it")
     func stopped() async throws {
         let devices = try await TwoDevices()

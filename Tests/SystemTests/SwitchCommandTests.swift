@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SwitchCommandTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SwitchCommandTests {
     private let devices: TwoDevices
     private let panel: Program
 

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SyncedSettingsTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SyncedSettingsTests {
     private func app(_ device: String, _ number: Int, _ sync: String..., in devices: TwoDevices) throws -> Program {
         try Program(
             "SampleApp", ["--device", devices.workspace["\(device).sock"]] + sync.flatMap { ["--sync", $0] },

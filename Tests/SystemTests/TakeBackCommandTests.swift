@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct TakeBackCommandTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct TakeBackCommandTests {
     private let devices: TwoDevices
     init() async throws { devices = try await TwoDevices() }
 

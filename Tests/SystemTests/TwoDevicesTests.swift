@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct TwoDevicesTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct TwoDevicesTests {
     @Test(arguments: [false, true]) func messagesGoBothWaysOverEachTransport(overUnixSocket: Bool) async throws {
         let devices = try await TwoDevices(overUnixSocket: overUnixSocket)
         try await devices.pair()

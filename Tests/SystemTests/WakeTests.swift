@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct WakeTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct WakeTests {
     private let workspace: Workspace
 
     init() { workspace = Workspace() }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import TandemTransport
 
-@Suite(.timeLimit(.minutes(1))) struct ConnectorTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectorTests {
     private let loop: EventLoop
     private let directory = TemporaryDirectory()
 

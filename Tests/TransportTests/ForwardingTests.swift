@@ -9,7 +9,7 @@ import TandemTransport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ForwardingTests {
+@Suite(.timeLimit(.minutes(10))) struct ForwardingTests {
     private let loop: EventLoop
     private let source: RawPeer
     private let target: RawPeer

@@ -7,7 +7,7 @@ import TandemTransport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FrameChannelTests {
+@Suite(.timeLimit(.minutes(10))) struct FrameChannelTests {
     private let loop: EventLoop
 
     init() throws { loop = try EventLoop() }

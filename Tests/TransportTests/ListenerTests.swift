@@ -7,7 +7,7 @@ import TandemTestSupport
 import TandemTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ListenerTests {
+@Suite(.timeLimit(.minutes(10))) struct ListenerTests {
     private let loop: EventLoop
     private let directory = TemporaryDirectory()
     private let budget = ConnectionBudget(limit: 100)

@@ -7,7 +7,7 @@ import TandemTestSupport
 import TandemTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SocketStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct SocketStreamTests {
     private let loop: EventLoop
     private let stream: SocketStream
     private let peer: RawPeer

@@ -16,7 +16,7 @@ import TandemTransport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ApplicationSettingsTests {
+@Suite(.timeLimit(.minutes(10))) struct ApplicationSettingsTests {
     private let nodes: TwoNodes
     private let document: SchemaDocument
 

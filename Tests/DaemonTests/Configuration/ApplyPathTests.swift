@@ -13,7 +13,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct ApplyPathTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct ApplyPathTests {
     private let nodes: TwoNodes
 
     init() throws {

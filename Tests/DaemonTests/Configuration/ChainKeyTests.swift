@@ -12,7 +12,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct ChainKeyTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct ChainKeyTests {
     /// The primary, the secondary that carries, and `other` below it.
     private let nodes: TwoNodes
     private let target: PairedIdentifier

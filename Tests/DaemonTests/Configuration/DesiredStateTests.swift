@@ -14,7 +14,7 @@ import Testing
 
 @testable import TandemDaemon
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct DesiredStateTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct DesiredStateTests {
     private let nodes: TwoNodes
 
     init() throws {

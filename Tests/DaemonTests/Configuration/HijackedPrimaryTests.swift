@@ -11,7 +11,7 @@ import Testing
 
 @testable import TandemDaemon
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct HijackedPrimaryTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct HijackedPrimaryTests {
     private let nodes: TwoNodes
     private let holders: KeyHolders
 

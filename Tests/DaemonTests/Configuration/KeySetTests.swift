@@ -14,7 +14,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct KeySetTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct KeySetTests {
     private let nodes: TwoNodes
     private let holders: KeyHolders
     private let successor = ConfigurationPrivateKey.generate()

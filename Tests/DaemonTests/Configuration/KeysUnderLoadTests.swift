@@ -12,7 +12,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct KeysUnderLoadTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct KeysUnderLoadTests {
     private static let rotations = 20
 
     private let nodes: TwoNodes

@@ -13,7 +13,7 @@ import Testing
 
 @testable import TandemDaemon
 
-@Suite(.timeLimit(.minutes(2))) struct ListSecretAnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct ListSecretAnswerTests {
     private let nodes: TwoNodes
     private let document: SchemaDocument
 

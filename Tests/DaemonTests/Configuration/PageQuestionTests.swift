@@ -13,7 +13,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct PageQuestionTests {
+@Suite(.timeLimit(.minutes(10))) struct PageQuestionTests {
     private let nodes: TwoNodes
     private let document: SchemaDocument
 

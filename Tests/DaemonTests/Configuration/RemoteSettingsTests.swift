@@ -14,7 +14,7 @@ import Testing
 
 @testable import TandemDaemon
 
-@Suite(.timeLimit(.minutes(2))) struct RemoteSettingsTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteSettingsTests {
     private let nodes: TwoNodes
     private let document: SchemaDocument
 

@@ -12,7 +12,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct RolloutTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct RolloutTests {
     private let nodes: TwoNodes
 
     init() throws {

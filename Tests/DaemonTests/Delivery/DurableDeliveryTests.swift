@@ -8,7 +8,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DurableDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct DurableDeliveryTests {
     private let directory = TemporaryDirectory()
     private let pair: DeliveryPair
     private let key: QueueKey

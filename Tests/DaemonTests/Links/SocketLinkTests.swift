@@ -10,7 +10,7 @@ import TandemTransport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SocketLinkTests {
+@Suite(.timeLimit(.minutes(10))) struct SocketLinkTests {
     private let loop: EventLoop
     private let directory = TemporaryDirectory()
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import TandemDaemon
 
-@Suite(.timeLimit(.minutes(1))) struct AppStarterTests {
+@Suite(.timeLimit(.minutes(10))) struct AppStarterTests {
     /// The daemon's state as the starter reads it.
     private final class Daemon {
         var waiting: Set<ApplicationIdentifier> = []

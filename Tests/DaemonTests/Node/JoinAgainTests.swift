@@ -12,7 +12,7 @@ import TandemTransport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct JoinAgainTests {
+@Suite(.timeLimit(.minutes(10))) struct JoinAgainTests {
     private let nodes: TwoNodes
 
     init() throws { nodes = try TwoNodes() }

@@ -9,7 +9,7 @@ import TandemTransport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct NodeDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct NodeDeliveryTests {
     private let nodes: TwoNodes
 
     init() throws { nodes = try TwoNodes() }

@@ -15,7 +15,7 @@ import TandemTransport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct NodeTests {
+@Suite(.timeLimit(.minutes(10))) struct NodeTests {
     private let nodes: TwoNodes
 
     init() throws { nodes = try TwoNodes() }

@@ -10,7 +10,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct PairingDirectoryTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingDirectoryTests {
     private let nodes: TwoNodes
 
     init() throws { nodes = try TwoNodes() }

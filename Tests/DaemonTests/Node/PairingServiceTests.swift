@@ -12,7 +12,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct PairingServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingServiceTests {
     private let nodes: TwoNodes
 
     init() throws { nodes = try TwoNodes() }

@@ -15,7 +15,7 @@ import Testing
 
 @testable import TandemDaemon
 
-@Suite(.timeLimit(.minutes(2)), .serialized) struct TwoSidesTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct TwoSidesTests {
     /// The control room, the gateway, and the panel as `other`.
     private let nodes: TwoNodes
     /// The app between control room and gateway, and the one between gateway and panel.

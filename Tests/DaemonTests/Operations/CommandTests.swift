@@ -9,7 +9,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct CommandTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandTests {
     private let nodes: TwoNodes
     /// The exceptions of CTL-2.
     private static let everyonesCommands: Set<ControlName> = [

@@ -13,7 +13,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct TakeBackTests {
+@Suite(.timeLimit(.minutes(10))) struct TakeBackTests {
     private let nodes: TwoNodes
     private var app: PropertyListDictionary { ["app": .string(nodes.app.description)] }
 

@@ -6,7 +6,7 @@ import PairedSession
 import TandemWire
 import Testing
 
-@Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(3))) struct FileFullDiskTests {
+@Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(10))) struct FileFullDiskTests {
     /// LIM-31 besides the store, and not the file, however much is freed.
     private static let small = "80m"
     private static let size = 24 << 20

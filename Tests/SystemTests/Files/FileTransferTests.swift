@@ -6,7 +6,7 @@ import TandemPropertyList
 import TandemWire
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct FileTransferTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FileTransferTests {
     @Test("FIL-4, FIL-11, FIL-15: a file arrives whole, with its name and metadata, and nothing of it stays behind")
     func whole() async throws {
         let devices = try await FileDevices()
