@@ -187,7 +187,7 @@ let testTargets: [Target] = [
     .target(
         name: "TandemConformance",
         dependencies: (values + machinery + [
-            "TandemSession", "TandemDaemon", "PairedSession", "TandemTestSupport",
+            "TandemSession", "TandemOperations", "TandemDaemon", "PairedSession", "TandemTestSupport",
         ]).map { .byName(name: $0) },
         path: "Tests/Conformance", swiftSettings: strict),
     tests("Base", imports: ["TandemBase"]),

@@ -1,6 +1,6 @@
-// Ownership of application identifiers by uid (SES-6) and side (SES-83): those of the first registration, or those that
-// the operator assigned. A new claim counts only once the daemon has stored it. No user can take all identifiers
-// (LIM-11).
+// Rights of users: ownership of application identifiers by uid (SES-6) and side (SES-83), from the first registration or
+// the operator's assignment, and the control commands that serve a user (CTL-2). A new claim counts only once the daemon
+// has stored it. No user can take all identifiers (LIM-11). All questions about a user are decided here.
 
 package import TandemBase
 package import TandemWire
@@ -17,8 +17,46 @@ package struct ApplicationOwnership: Sendable, Equatable {
     }
 }
 
+/// The clients that a control command serves (CTL-2).
+package enum ControlAccess {
+    /// Every client of the local socket; the command limits its answer to the apps of the caller's user.
+    case everyone
+    /// The daemon's own user and root.
+    case `operator`
+}
+
+/// The client that sends a control request.
+package struct Caller: Sendable {
+    package let user: UInt32
+    /// The daemon's own user, or root.
+    package let isOperator: Bool
+
+    package init(_ user: UInt32, isOperator: Bool) {
+        self.user = user
+        self.isOperator = isOperator
+    }
+
+    /// - Parameter access: nil for an unknown command.
+    package func isServed(with access: ControlAccess?) -> Bool { isOperator || access == .everyone }
+
+    /// Whether a command may show the caller an app, and change its settings.
+    /// - Parameter owner: the app's user; nil if nobody owns it.
+    package func mayUse(appOf owner: UInt32?) -> Bool { isOperator || owner == user }
+}
+
 /// The owner of each installed app, and the side that it is on.
 package struct ApplicationOwners: ~Copyable, Sendable {
+    /// The decision on a connection that asks for an app.
+    package enum Admission: Sendable, Equatable {
+        /// The app is the user's, on this side.
+        case owned
+        /// Nobody owns the app, and the connection only sends.
+        case borrowed
+        /// The user has to claim the app first.
+        case unclaimed
+        case refused(RefusalName)
+    }
+
     /// The decision on a registration.
     package enum Claim: Sendable, Equatable {
         /// The app already belongs to this user, on this side.
@@ -53,13 +91,16 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     /// The owner and the side of an app.
     package subscript(app: ApplicationIdentifier) -> ApplicationOwnership? { ownerships[app] }
 
-    /// Whether a user may use all control commands (CTL-2).
-    package func isOperator(_ user: UInt32) -> Bool { operators.contains(user) }
+    /// The user as the caller of control commands (CTL-2).
+    package func caller(_ user: UInt32) -> Caller { Caller(user, isOperator: operators.contains(user)) }
+
+    /// Whether an app is the user's, who alone hands configuration over to it (CFG-60).
+    package func isOwner(_ user: UInt32, of app: ApplicationIdentifier) -> Bool { ownerships[app]?.user == user }
 
     /// Whether an admitted user may use the queues of the app (SES-75): they are the owner's, and the operator's while
     /// nobody owns the app.
     package func mayUseQueues(of app: ApplicationIdentifier, by user: UInt32) -> Bool {
-        ownerships[app] != nil || isOperator(user)
+        ownerships[app] != nil || operators.contains(user)
     }
 
     /// Why a user may not use an app on a side; nil if nothing is against it. The owner is judged first: no other user
@@ -68,6 +109,17 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         guard let ownership = ownerships[app] else { return nil }
         if ownership.user != user { return .appOwned }
         return ownership.role == nil || ownership.role == role ? nil : .appOtherSide
+    }
+
+    /// A user's connection asks for an app on a side. One that only sends claims nothing: it borrows an app that nobody
+    /// owns (SES-75).
+    package mutating func admit(
+        _ user: UInt32, to app: ApplicationIdentifier, on role: DeviceRole, receives: Bool
+    ) -> Admission {
+        if let name = refusal(of: app, to: user, on: role) { return .refused(name) }
+        if let ownership = ownerships[app] { return ownership.role == nil ? .unclaimed : .owned }
+        if receives { return .unclaimed }
+        return borrow(app, by: user).map { .refused($0) } ?? .borrowed
     }
 
     /// A user registers an app on a side. The rule binds root, too: root acts as the operator through

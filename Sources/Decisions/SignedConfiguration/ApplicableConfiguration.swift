@@ -39,7 +39,7 @@ private struct ApplicabilityCheck {
     /// Step 13.
     func target() throws(VerificationFailure) {
         if let mismatch = payload.audience.mismatch(context.target, context.device) {
-            throw failure(.wrongTarget, payload.audience.description(of: mismatch))
+            throw failure(.wrongTarget, mismatch)
         }
     }
 

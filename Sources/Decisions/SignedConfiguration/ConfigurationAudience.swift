@@ -1,41 +1,49 @@
 // Audience of a configuration (CFG-10, step 13 of CFG-20): the paired identifier that it is for, and the only
-// secondaries of that target if it narrows them. Both daemons and the library compare here.
+// secondaries of that target if it narrows them. The library, a secondary's daemon and a primary's that chooses its
+// secondaries all compare here. ``PairedTargets`` says which identifier a device has.
 
 package import TandemBase
 
 /// The devices that a configuration is for.
 package struct ConfigurationAudience {
-    /// Why a configuration is not for a device.
-    package enum Mismatch: Equatable {
-        /// It is for another paired identifier.
-        case target
-        /// It is for other secondaries of this target only.
-        case device
-    }
-
     fileprivate let target: PairedIdentifier
     fileprivate let only: [UniqueIdentifier]?
 
-    /// The first reason why it is not for a device; nil if it is.
+    /// Whether it is for devices of a paired identifier; nil for none.
+    package func isFor(_ identifier: PairedIdentifier?) -> Bool { identifier == target }
+
+    /// - Parameter device: the vendor identifier; nil for one that is not known.
+    private func admits(_ device: UniqueIdentifier?) -> Bool {
+        guard let only else { return true }
+        return device.map(only.contains) ?? false
+    }
+
+    /// Why it is not for this device, which has the identifier for the app; nil if it is.
+    func mismatch(_ identifier: PairedIdentifier?, _ device: UniqueIdentifier?) -> String? {
+        guard isFor(identifier) else { return "it is for '\(target.text)', not for this device's paired identifier" }
+        return admits(device) ? nil : "it is for other secondaries of this target only"
+    }
+
+    /// The secondaries that it is for.
     /// - Parameters:
-    ///   - identifier: the paired identifier that the device has for the app; nil for none.
-    ///   - device: the vendor identifier; nil for one that is not known.
-    package func mismatch(_ identifier: PairedIdentifier?, _ device: UniqueIdentifier?) -> Mismatch? {
-        guard identifier == target else { return .target }
-        guard let only else { return nil }
-        return device.map(only.contains) ?? false ? nil : .device
-    }
-
-    package func includes(_ identifier: PairedIdentifier?, _ device: UniqueIdentifier?) -> Bool {
-        mismatch(identifier, device) == nil
-    }
-
-    /// The reason as the device that it is not for says it.
-    func description(of mismatch: Mismatch) -> String {
-        switch mismatch {
-        case .target: "it is for '\(target.text)', not for this device's paired identifier"
-        case .device: "it is for other secondaries of this target only"
+    ///   - known: for the text, the identifier that this device's secondaries have for the app.
+    ///   - identity: the identifier and the device of a secondary.
+    package func selection<Secondary>(
+        from secondaries: [Secondary], known: PairedIdentifier?,
+        _ identity: (Secondary) -> (identifier: PairedIdentifier?, device: UniqueIdentifier?)
+    ) throws(VerificationFailure) -> [Secondary] {
+        let named = secondaries.filter { isFor(identity($0).identifier) }
+        guard !named.isEmpty else {
+            throw VerificationFailure(
+                .wrongTarget,
+                "it is for '\(target.text)'; the paired identifier of this device's secondaries is "
+                    + "'\(known?.text ?? "")'")
         }
+        let chosen = named.filter { admits(identity($0).device) }
+        guard !chosen.isEmpty else {
+            throw VerificationFailure(.wrongTarget, "'only' names no secondary that is paired")
+        }
+        return chosen
     }
 }
 

@@ -4,9 +4,12 @@
 import TandemBase
 import TandemCrypto
 import TandemDaemon
+import TandemOperations
+import TandemPages
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemSettings
 import TandemSignedConfiguration
 import TandemTestSupport
 import TandemTransport
@@ -217,6 +220,17 @@ final class TwoNodes {
         return try connect(to: place, registration, on: side) { [app, signer, clock] client in
             client.judgeOffers(to: app, as: side ?? role(place), trusting: signer, on: clock)
         }
+    }
+
+    /// An app on the secondary that has sent its schema, and answers questions about its pages.
+    func startApp(
+        with document: SchemaDocument, answering kinds: [String] = PageQuestion.Kind.allCases.map(\.rawValue)
+    ) throws -> Client {
+        let questions = try #require(ProvidedNames(kinds))
+        let app = try startApp(
+            at: .secondary, .init(schema: SHA256.digest(document.bytes), questions: questions))
+        try bring(document.bytes, from: app)
+        return app
     }
 
     /// An app sends its schema; returns the daemon's answer.

@@ -174,7 +174,7 @@ final class AppQueries {
     /// Judges a configuration that an app hands over, as `apply` of an operator does: it has no other authority.
     private func apply(_ envelope: [UInt8], _ query: QueryFrame, _ connection: HostAppConnection) {
         let number = connection.number
-        guard endpoint.registrations.owner(of: query.app) == connection.credentials.user, let apply = endpoint.applying
+        guard endpoint.registrations.isOwner(connection.credentials.user, of: query.app), let apply = endpoint.applying
         else {
             return refuse(query, .invalidParameter, .unknownCommand, connection)
         }

@@ -1,5 +1,6 @@
-// Registrations of one device's apps: owner and side of each, the claims that are being stored, and the operator's
-// changes that registrations wait for. The local sockets of both sides share them, so that no app is on two sides.
+// Registrations of one device's apps: ``ApplicationOwners`` decides, and here are the claims that are being stored, the
+// operator's changes that registrations wait for, and the words of the refusals. The local sockets of both sides share
+// them, so that no app is on two sides.
 
 package import TandemBase
 package import TandemOperations
@@ -7,14 +8,17 @@ import TandemWire
 
 /// The registrations of one device; confined to its loop.
 package final class ApplicationRegistrations {
-    /// The end of a claim.
-    enum Claim {
-        /// The app was the user's on this side already.
+    /// The answer to a connection that asks for an app.
+    enum Admission {
+        /// The app is its user's and on this side, and that is stored.
         case owned
-        /// It is from now on, and that is stored.
+        /// The same since just now: connections of others to the app end.
         case new
-        case notStored
-        case refused(RefusalName)
+        /// Nobody owns the app, and the connection only sends, until ``giveBack(_:by:)``.
+        case borrowed
+        /// Its user has to claim the app first, or another change of the app ends before.
+        case unclaimed
+        case refused(Refusal)
     }
 
     private var owners: ApplicationOwners
@@ -36,45 +40,85 @@ package final class ApplicationRegistrations {
     /// The user that an app belongs to.
     package func owner(of app: ApplicationIdentifier) -> UInt32? { owners[app]?.user }
 
-    /// Whether no claim and no change of the app is under way.
-    func isSettled(_ app: ApplicationIdentifier) -> Bool { storing[app] == nil && changing[app] == nil }
+    private func isSettled(_ app: ApplicationIdentifier) -> Bool { storing[app] == nil && changing[app] == nil }
 
-    func caller(_ user: UInt32) -> Caller { Caller(user, isOperator: owners.isOperator(user)) }
+    func caller(_ user: UInt32) -> Caller { owners.caller(user) }
+
+    func isOwner(_ user: UInt32, of app: ApplicationIdentifier) -> Bool { owners.isOwner(user, of: app) }
 
     func mayUseQueues(of app: ApplicationIdentifier, by user: UInt32) -> Bool { owners.mayUseQueues(of: app, by: user) }
 
-    func refusal(of app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole) -> RefusalName? {
-        owners.refusal(of: app, to: user, on: role)
+    // MARK: admission
+
+    /// Why a user may not use an app on a side; nil if nothing is against it.
+    func refusal(of app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole) -> Refusal? {
+        owners.refusal(of: app, to: user, on: role).map { refusal($0, of: app, to: user, on: role) }
     }
 
-    func limit(of user: UInt32) -> Int { owners.limit(of: user) }
-
-    // MARK: claims
-
-    /// Claims an app; of two claims at once the first counts, and the other waits for it.
-    /// - Parameter store: makes the claim durable; without it ownership lasts as long as this.
-    func claim(
-        _ app: ApplicationIdentifier, by user: UInt32, on role: DeviceRole,
-        storing store: ((ApplicationIdentifier, _ user: UInt32) async -> Bool)?
-    ) async -> Claim {
-        let former = owners[app]
-        switch owners.claim(app, by: user, on: role) {
-        case .refused(let name): return .refused(name)
-        case .owned:
-            guard storing[app] != nil else { return .owned }
-            let isStored = await withUnsafeContinuation { storing[app]?.append($0) }
-            return isStored ? .owned : .notStored
-        case .new:
-            guard let store else { return .new }
-            storing[app] = []
-            let isStored = await store(app, user)
-            if !isStored, owners[app] == ApplicationOwnership(user: user, role: role) { owners.revert(app, to: former) }
-            for waiting in storing.removeValue(forKey: app) ?? [] { waiting.resume(returning: isStored) }
-            return isStored ? .new : .notStored
+    /// Admits a user's connection to an app at once, if no claim and no change of the app is under way.
+    func admit(
+        _ user: UInt32, to app: ApplicationIdentifier, on role: DeviceRole, receives: Bool
+    ) -> Admission {
+        guard isSettled(app) else {
+            return refusal(of: app, to: user, on: role).map { .refused($0) } ?? .unclaimed
+        }
+        switch owners.admit(user, to: app, on: role, receives: receives) {
+        case .owned: return .owned
+        case .borrowed: return .borrowed
+        case .unclaimed: return .unclaimed
+        case .refused(let name): return .refused(refusal(name, of: app, to: user, on: role))
         }
     }
 
-    func borrow(_ app: ApplicationIdentifier, by user: UInt32) -> RefusalName? { owners.borrow(app, by: user) }
+    /// Claims an app for a user's connection. No app is registered before its ownership lasts (SES-6); of two claims at
+    /// once the first counts, and the other waits for it. A connection that only sends claims nothing (SES-75).
+    /// - Parameter store: makes the claim durable; without it ownership lasts as long as this.
+    func claim(
+        _ app: ApplicationIdentifier, by user: UInt32, on role: DeviceRole, receives: Bool,
+        storing store: ((ApplicationIdentifier, _ user: UInt32) async -> Bool)?
+    ) async -> Admission {
+        await waitForChange(of: app)
+        if !receives, owners[app] == nil {
+            return owners.borrow(app, by: user).map { .refused(refusal($0, of: app, to: user, on: role)) } ?? .borrowed
+        }
+        let former = owners[app]
+        let claim = owners.claim(app, by: user, on: role)
+        var isStored = true
+        switch claim {
+        case .refused(let name): return .refused(refusal(name, of: app, to: user, on: role))
+        case .owned:
+            if storing[app] != nil { isStored = await withUnsafeContinuation { storing[app]?.append($0) } }
+        case .new:
+            guard let store else { break }
+            storing[app] = []
+            isStored = await store(app, user)
+            if !isStored, owners[app] == ApplicationOwnership(user: user, role: role) { owners.revert(app, to: former) }
+            for waiting in storing.removeValue(forKey: app) ?? [] { waiting.resume(returning: isStored) }
+        }
+        // The operator may have removed or assigned it meanwhile.
+        guard isStored, owners[app] != nil else { return .refused(.notStored) }
+        if let refusal = refusal(of: app, to: user, on: role) { return .refused(refusal) }
+        return claim == .new ? .new : .owned
+    }
+
+    private func refusal(
+        _ name: RefusalName, of app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole
+    ) -> Refusal {
+        switch name {
+        case .appOwned:
+            Refusal(name, "\(app) belongs to another user; 'tandem apps assign \(app) USER' makes it another's")
+        case .appOtherSide:
+            Refusal(
+                name,
+                "\(app) is on this device's \(role.counterpart) side and registers at the socket of that; after "
+                    + "'tandem apps remove \(app)' it may register here")
+        default:
+            Refusal(
+                name,
+                "user \(user) may register \(owners.limit(of: user)) of \(Limits.applications) apps; "
+                    + "'tandem apps list' shows all, and 'tandem apps remove APP' makes room")
+        }
+    }
 
     func giveBack(_ app: ApplicationIdentifier, by user: UInt32) { owners.giveBack(app, by: user) }
 
@@ -104,4 +148,8 @@ package final class ApplicationRegistrations {
     func endChange(of app: ApplicationIdentifier) {
         for waiting in changing.removeValue(forKey: app) ?? [] { waiting.resume() }
     }
+}
+
+extension Refusal {
+    fileprivate static var notStored: Refusal { Refusal(.stopping, "the registration could not be stored") }
 }

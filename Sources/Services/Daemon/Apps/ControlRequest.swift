@@ -1,6 +1,7 @@
 // Control requests (Protocol/Control.md) as values. The local endpoint checks that the frame is whole and knows the
 // caller; the responder judges the caller and carries the request out.
 
+package import TandemOperations
 package import TandemPropertyList
 package import TandemWire
 

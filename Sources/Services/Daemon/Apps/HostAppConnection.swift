@@ -103,15 +103,6 @@ final class HostAppConnection {
         refuse(.tooManyConnections, "a later connection needs the place")
     }
 
-    /// It begins to send as an app that nobody owns.
-    func borrow() { isBorrowing = true }
-
-    /// Ends that; false if it has ended, or has never begun.
-    func giveBack() -> Bool {
-        defer { isBorrowing = false }
-        return isBorrowing
-    }
-
     private func unexpected(_ envelope: Envelope, _ place: String) {
         refuse(.unexpected, "\(envelope.kind.rawValue) is not taken \(place)")
     }
@@ -130,7 +121,7 @@ final class HostAppConnection {
         self.port = nil
         port?.closed()
         if let port, let app = port.app {
-            endpoint.giveBack(app, from: self)
+            giveBack(app)
             endpoint.items?.left(self, app, receives: port.receives)
         }
         if case .receiving(let application) = last { endpoint.left(self, application, inOrder: inOrder) }
@@ -231,35 +222,53 @@ final class HostAppConnection {
         let application = ConnectedApplication(
             app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
             takesConfiguration: capabilities.contains(.configuration))
-        switch endpoint.admit(self, to: app, receives: registration.receives) {
-        case .refused(let refusal): refuse(refusal)
-        case .owned, .borrowed: enter(application, capabilities)
-        case .unclaimed:
-            phase = .registering
-            channel.pauseReading()
-            // Not weakly: a weak reference would make each later use of the connection slower, and it ends in any case.
-            endpoint.scheduler.start { [self] in await claim(application, capabilities) }
-        }
+        let admission = endpoint.admit(self, to: app, receives: registration.receives)
+        guard case .unclaimed = admission else { return proceed(admission, application, capabilities) }
+        phase = .registering
+        channel.pauseReading()
+        // Not weakly: a weak reference would make each later use of the connection slower, and it ends in any case.
+        endpoint.scheduler.start { [self] in await claim(application, capabilities) }
     }
 
     private func claim(_ application: ConnectedApplication, _ capabilities: [Capability]) async {
-        let refusal = await endpoint.claim(
+        let admission = await endpoint.claim(
             application.app, for: self, receives: application.registration.receives)
+        if case .borrowed = admission { isBorrowing = true }
         // The connection may have ended while its claim was stored.
-        guard case .registering = phase else { return endpoint.abandon(application.app, from: self) }
+        guard case .registering = phase else { return abandon(application.app) }
         channel.resumeReading()
-        if let refusal = endpoint.isStopping ? .daemonStops : refusal {
-            endpoint.abandon(application.app, from: self)
+        proceed(endpoint.isStopping ? .refused(.daemonStops) : admission, application, capabilities)
+    }
+
+    private func proceed(
+        _ admission: ApplicationRegistrations.Admission, _ application: ConnectedApplication,
+        _ capabilities: [Capability]
+    ) {
+        if case .refused(let refusal) = admission {
+            abandon(application.app)
             return refuse(refusal)
         }
+        if case .borrowed = admission { isBorrowing = true }
         enter(application, capabilities)
+    }
+
+    /// Ends before it was registered.
+    private func abandon(_ app: ApplicationIdentifier) {
+        endpoint.release(app, from: self)
+        giveBack(app)
+    }
+
+    private func giveBack(_ app: ApplicationIdentifier) {
+        guard isBorrowing else { return }
+        isBorrowing = false
+        endpoint.registrations.giveBack(app, by: credentials.user)
     }
 
     private func enter(_ application: ConnectedApplication, _ capabilities: [Capability]) {
         let app = application.app
         let registration = application.registration
         // A connection that only sends does not speak for the app, and installs none that nobody owns.
-        if endpoint.registrations.owner(of: app) != nil {
+        if !isBorrowing {
             endpoint.relay.install(
                 app, on: endpoint.side, identifier: registration.identifier,
                 features: registration.receives ? registration.features : nil)

@@ -237,114 +237,68 @@ package final class LocalEndpoint {
 
     // MARK: the operator's changes
 
-    /// Ends the connections, on both sides, that the app's owner and side do not admit; ``remove(_:)`` is for one side.
-    func endOtherConnections(of app: ApplicationIdentifier) {
-        for endpoint in [self, partner].compactMap(\.self) {
+    private var bothSides: [LocalEndpoint] { [self, partner].compactMap(\.self) }
+
+    /// The operator has assigned an app (SES-74): the connections of other users, and of its other side, end.
+    func assign(_ app: ApplicationIdentifier, to ownership: ApplicationOwnership) {
+        registrations.assign(app, to: ownership)
+        endOtherConnections(of: app)
+    }
+
+    /// The operator has removed an app (SES-73): it has no owner, and its connections end.
+    package func remove(_ app: ApplicationIdentifier) {
+        registrations.withdraw(app)
+        for endpoint in bothSides {
             for connection in endpoint.connections(of: app) {
-                guard let refusal = endpoint.refusal(of: app, to: connection.credentials.user) else { continue }
-                connection.refuse(refusal)
+                connection.refuse(.appRemoved, "the operator has removed \(app) from this device")
             }
+            relay.uninstall(app, on: endpoint.side)
         }
     }
 
-    /// The operator has removed an app (SES-73): its connections on this side end.
-    package func remove(_ app: ApplicationIdentifier) {
-        for connection in connections(of: app) {
-            connection.refuse(.appRemoved, "the operator has removed \(app) from this device")
+    /// Ends the connections that the app's owner and side do not admit.
+    private func endOtherConnections(of app: ApplicationIdentifier) {
+        for endpoint in bothSides {
+            for connection in endpoint.connections(of: app) {
+                let user = connection.credentials.user
+                if let refusal = registrations.refusal(of: app, to: user, on: endpoint.options.role) {
+                    connection.refuse(refusal)
+                }
+            }
         }
-        relay.uninstall(app, on: side)
     }
 
     // MARK: admission
 
-    /// The answer to a connection that asks for an app.
-    enum Admission {
-        case refused(Refusal)
-        /// The app is its user's and on this side, and that is stored.
-        case owned
-        /// Nobody owns the app, and the connection only sends.
-        case borrowed
-        /// Its user has to claim the app first.
-        case unclaimed
-    }
-
     /// Admits a connection to an app, and makes it the app's receiver if it is to be one. The owner is judged first: no
     /// other user learns whether the app is connected (SES-6).
-    func admit(_ connection: HostAppConnection, to app: ApplicationIdentifier, receives: Bool) -> Admission {
-        if let refusal = refusal(of: app, to: connection.credentials.user) { return .refused(refusal) }
-        if receives {
-            guard receivers[app] == nil else {
-                return .refused(Refusal(.alreadyReceiving, "another connection takes the messages of \(app)"))
-            }
-            receivers[app] = connection
+    func admit(
+        _ connection: HostAppConnection, to app: ApplicationIdentifier, receives: Bool
+    ) -> ApplicationRegistrations.Admission {
+        let admission = registrations.admit(
+            connection.credentials.user, to: app, on: options.role, receives: receives)
+        if case .refused = admission { return admission }
+        guard receives else { return admission }
+        guard receivers[app] == nil else {
+            return .refused(Refusal(.alreadyReceiving, "another connection takes the messages of \(app)"))
         }
-        guard registrations.isSettled(app) else { return .unclaimed }
-        guard let ownership = registrations[app] else {
-            return receives ? .unclaimed : borrow(app, for: connection).map { .refused($0) } ?? .borrowed
-        }
-        return ownership.role == nil ? .unclaimed : .owned
+        receivers[app] = connection
+        return admission
     }
 
-    /// Why a user may not use an app on this side; nil if nothing is against it.
-    private func refusal(of app: ApplicationIdentifier, to user: UInt32) -> Refusal? {
-        registrations.refusal(of: app, to: user, on: options.role).map { refusal($0, of: app, to: user) }
-    }
-
-    private func refusal(_ name: RefusalName, of app: ApplicationIdentifier, to user: UInt32) -> Refusal {
-        switch name {
-        case .appOwned: .otherOwner(of: app)
-        case .appOtherSide: .otherSide(of: app, than: options.role)
-        default: tooMany(name, user)
-        }
-    }
-
-    /// Lets a connection send as an app that nobody owns (SES-75).
-    private func borrow(_ app: ApplicationIdentifier, for connection: HostAppConnection) -> Refusal? {
-        let user = connection.credentials.user
-        if let name = registrations.borrow(app, by: user) { return tooMany(name, user) }
-        connection.borrow()
-        return nil
-    }
-
-    /// The connection sends as the app no longer.
-    func giveBack(_ app: ApplicationIdentifier, from connection: HostAppConnection) {
-        if connection.giveBack() { registrations.giveBack(app, by: connection.credentials.user) }
-    }
-
-    private func tooMany(_ name: RefusalName, _ user: UInt32) -> Refusal {
-        let limit = registrations.limit(of: user)
-        return Refusal(
-            name,
-            "user \(user) may register \(limit) of \(Limits.applications) apps; 'tandem apps list' shows all, and "
-                + "'tandem apps remove APP' makes room")
-    }
-
-    /// Claims an app for a connection's user. No app is registered before its ownership lasts (SES-6), and of two
-    /// claims at once the first counts. A connection that only sends claims nothing (SES-75).
-    /// - Returns: nil once the app is this user's for good, or borrowed.
-    func claim(_ app: ApplicationIdentifier, for connection: HostAppConnection, receives: Bool) async -> Refusal? {
-        await registrations.waitForChange(of: app)
-        if !receives, registrations[app] == nil { return borrow(app, for: connection) }
-        let user = connection.credentials.user
-        switch await registrations.claim(app, by: user, on: options.role, storing: outlets?.store) {
-        case .refused(let name): return refusal(name, of: app, to: user)
-        case .notStored: return .notStored
-        case .new: endOtherConnections(of: app)
-        case .owned: break
-        }
-        // The operator may have removed or assigned it meanwhile.
-        return registrations[app] == nil ? .notStored : refusal(of: app, to: user)
+    /// Claims an app for a connection's user.
+    func claim(
+        _ app: ApplicationIdentifier, for connection: HostAppConnection, receives: Bool
+    ) async -> ApplicationRegistrations.Admission {
+        let admission = await registrations.claim(
+            app, by: connection.credentials.user, on: options.role, receives: receives, storing: outlets?.store)
+        if case .new = admission { endOtherConnections(of: app) }
+        return admission
     }
 
     /// The connection takes the app's messages no more.
     func release(_ app: ApplicationIdentifier, from connection: HostAppConnection) {
         if receivers[app] === connection { receivers[app] = nil }
-    }
-
-    /// The connection has ended before it was registered.
-    func abandon(_ app: ApplicationIdentifier, from connection: HostAppConnection) {
-        release(app, from: connection)
-        giveBack(app, from: connection)
     }
 
     /// Judges a configuration that an app hands over; nil if the side takes none.
@@ -464,18 +418,5 @@ package final class LocalEndpoint {
 }
 
 extension Refusal {
-    fileprivate static func otherOwner(of app: ApplicationIdentifier) -> Refusal {
-        Refusal(.appOwned, "\(app) belongs to another user; 'tandem apps assign \(app) USER' makes it another's")
-    }
-
-    fileprivate static func otherSide(of app: ApplicationIdentifier, than role: DeviceRole) -> Refusal {
-        Refusal(
-            .appOtherSide,
-            "\(app) is on this device's \(role.counterpart) side and registers at the socket of that; after "
-                + "'tandem apps remove \(app)' it may register here")
-    }
-
     static var daemonStops: Refusal { Refusal(.stopping, "this daemon is stopping") }
-
-    fileprivate static var notStored: Refusal { Refusal(.stopping, "the registration could not be stored") }
 }

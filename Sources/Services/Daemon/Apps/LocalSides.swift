@@ -54,17 +54,13 @@ struct LocalSides {
 
     // MARK: the operator's changes
 
-    /// The operator has assigned an app (SES-74): the connections of other users, and of its other side, end.
+    /// The operator has assigned an app (SES-74).
     func assign(_ app: ApplicationIdentifier, to ownership: ApplicationOwnership) {
-        registrations.assign(app, to: ownership)
-        endpoints[role].endOtherConnections(of: app)
+        endpoints[role].assign(app, to: ownership)
     }
 
-    /// The operator has removed an app (SES-73): it has no owner, and its connections end.
-    func remove(_ app: ApplicationIdentifier) {
-        registrations.withdraw(app)
-        for role in DeviceRole.allCases { endpoints[role].remove(app) }
-    }
+    /// The operator has removed an app (SES-73).
+    func remove(_ app: ApplicationIdentifier) { endpoints[role].remove(app) }
 
     // MARK: stopping
 

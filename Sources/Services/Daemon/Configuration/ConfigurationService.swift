@@ -309,16 +309,16 @@ final class ConfigurationService {
     private func isForSecondaries(_ payload: ConfigurationPayload) -> Bool {
         let app = payload.application
         return (context.side(of: app), payload.role) == (.secondary, .secondary)
-            && payload.audience.mismatch(device.target(of: app, as: .secondary), nil) == .target
-            && !receivers(of: payload).isEmpty
+            && !payload.audience.isFor(device.target(of: app, as: .secondary))
+            && context.receivers.contains { payload.audience.isFor(context.target(of: app, through: $0.pairing)) }
     }
 
-    /// The secondaries that have the configuration's target.
-    private func receivers(of payload: ConfigurationPayload) -> [ConfigurationPeer] {
-        context.receivers.filter {
-            let target = context.target(of: payload.application, through: $0.pairing)
-            return payload.audience.mismatch(target, $0.device) != .target
-        }
+    /// The secondaries that the configuration is for.
+    private func receivers(of payload: ConfigurationPayload) throws(VerificationFailure) -> [ConfigurationPeer] {
+        let app = payload.application
+        return try payload.audience.selection(
+            from: context.receivers, known: device.target(of: app, as: .primary)
+        ) { (context.target(of: app, through: $0.pairing), $0.device) }
     }
 
     /// The results of an envelope that was applied before, once anything has changed after an ordinal (CTL-25).
@@ -331,10 +331,8 @@ final class ConfigurationService {
         guard let desired = try? DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow),
             desired.key.application == app
         else { return .failed(ControlFailure(.badRequest, "this is no configuration of '\(app)'")) }
-        let named = context.receivers.filter {
-            desired.payload.audience.includes(context.target(of: app, through: $0.pairing), $0.device)
-        }
-        return await forwarder.follow(desired, at: named, after: ordinal, wait: wait)
+        let named = try? receivers(of: desired.payload)
+        return await forwarder.follow(desired, at: named ?? [], after: ordinal, wait: wait)
     }
 
     /// Takes an envelope for an app of this device that the app itself brings, as it got it by a link (CFG-60).
@@ -381,18 +379,9 @@ final class ConfigurationService {
         guard !device.receivers.isEmpty else {
             return .failed(ControlFailure(.notFound, "no secondary is paired; run 'tandem pair' first"))
         }
-        let own = device.target(of: payload.application, as: .primary)
-        let all = receivers(of: payload)
-        guard !all.isEmpty else {
-            let text =
-                "it is for '\(payload.target)'; the paired identifier of this device's secondaries is '\(own?.text ?? "")'"
-            return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
-        }
-        // All of them have the target; 'only' may narrow them.
-        let named = all.filter { payload.audience.mismatch(payload.target, $0.device) == nil }
-        guard !named.isEmpty else {
-            let text = "'only' names no secondary that is paired"
-            return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
+        let named: [ConfigurationPeer]
+        do throws(VerificationFailure) { named = try receivers(of: payload) } catch {
+            return .failed(ControlFailure(name: error.rejection.rawValue, text: error.detail))
         }
         let first: Set<UniqueIdentifier>?
         do throws(ControlFailure) { first = try stage?.first(of: forwarder.reachableFirst(named)) } catch {

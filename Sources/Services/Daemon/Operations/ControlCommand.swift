@@ -6,6 +6,7 @@
 // it by a `Subcommand`.
 
 import TandemBase
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemStore

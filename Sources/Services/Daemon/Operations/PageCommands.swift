@@ -1,6 +1,7 @@
 // The control commands that ask a running app about its pages (CTL-58, CTL-59): one of this device, or through a
 // primary one of a secondary, as far as the app has opened its pages.
 
+import TandemOperations
 import TandemPages
 import TandemPropertyList
 import TandemWire

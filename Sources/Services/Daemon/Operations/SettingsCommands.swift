@@ -2,6 +2,7 @@
 // user of an app may use them for it, as may the operator.
 
 import TandemBase
+import TandemOperations
 import TandemPairing
 import TandemPropertyList
 import TandemSettings

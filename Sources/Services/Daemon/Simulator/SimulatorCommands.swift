@@ -2,6 +2,7 @@
 // here has to see a switch before its users do; configuration and a short status on each.
 
 import TandemBase
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemWire
