@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The console beside its daemon: memory at rest, the first byte of a page of 500 keys, an edit until another open page
-# hears of it, and what page loads leave in either process. Prints one line of JSON for each figure.
+# The console beside its daemon: memory at rest, the time to the first byte of a page of 500 keys, the time from an edit to
+# its update on another open page, and the memory that page loads leave in either process. Prints one line of JSON for
+# each figure.
 #
 #     console.sh [--json]
 #

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# App - daemon - TLS - daemon - app beside tls/floor.c, which has the same shape: two paired real daemons, and one primary
-# with many secondaries. Prints one line of JSON for each figure. CPU is that of both processes in the middle for a round
-# trip, and of the sending one for a delivery of the fan-out.
+# Messages through two paired daemons over TLS, and from one primary to many secondaries, beside tls/floor.c in the same
+# places: CPU of both daemons for a round trip, and of the primary for a delivery of the fan-out. Prints one line of JSON
+# for each figure.
 #
 #     tls.sh [--json]
 #

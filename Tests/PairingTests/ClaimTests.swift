@@ -19,22 +19,23 @@ struct ClaimTests {
         return (registry, record, try ApplicationIdentifier("com.example.app"))
     }
 
+    private func target(
+        of app: ApplicationIdentifier, through pairing: UniqueIdentifier, in registry: PairingRegistry,
+        claiming claim: CustomIdentifier? = nil
+    ) -> PairedIdentifier? {
+        PairedTargets(registry, vendor: own, ownClaim: { _ in claim }).target(of: app, through: pairing)
+    }
+
     @Test("PAR-18: without a claim the target is the primary's vendor identifier, with one the custom identifier")
     func target() throws {
         var (registry, record, app) = try secondaryRegistry()
         let vendor = try #require(record.peer.derivedIdentifier)
-        #expect(
-            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
-                == .vendor(vendor))
+        #expect(target(of: app, through: record.pairing, in: registry) == .vendor(vendor))
         let custom = try CustomIdentifier("kitchen")
         #expect(registry.declared(custom, for: app, pairing: record.pairing).changes.count == 1)
-        #expect(
-            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
-                == .custom(custom))
+        #expect(target(of: app, through: record.pairing, in: registry) == .custom(custom))
         let other = try ApplicationIdentifier("com.example.other")
-        #expect(
-            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: other, through: record.pairing)
-                == .vendor(vendor))
+        #expect(target(of: other, through: record.pairing, in: registry) == .vendor(vendor))
     }
 
     @Test("PAR-18: a primary's own claim, else its own vendor identifier, is the target on its side")
@@ -43,12 +44,8 @@ struct ClaimTests {
         let pairing = try fixture.joinWell().pairing
         let app = try ApplicationIdentifier("a")
         let custom = try CustomIdentifier("kitchen")
-        #expect(
-            PairedTargets(fixture.registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: pairing)
-                == .vendor(own))
-        #expect(
-            PairedTargets(fixture.registry, vendor: own, ownClaim: { _ in custom }).target(of: app, through: pairing)
-                == .custom(custom))
+        #expect(target(of: app, through: pairing, in: fixture.registry) == .vendor(own))
+        #expect(target(of: app, through: pairing, in: fixture.registry, claiming: custom) == .custom(custom))
         #expect(fixture.registry.declared(custom, for: app, pairing: pairing).changes.isEmpty)
     }
 
@@ -61,14 +58,10 @@ struct ClaimTests {
         #expect(change.event == .identifierChanged(record.pairing, app: app) && change.changes.count == 1)
         let again = registry.declared(second, for: app, pairing: record.pairing)
         #expect(again.event == nil && again.changes.isEmpty)
-        #expect(
-            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
-                == .custom(first))
+        #expect(target(of: app, through: record.pairing, in: registry) == .custom(first))
         #expect(registry.acceptIdentifier(of: app, pairing: record.pairing)?.claim.effective == second)
         #expect(registry.acceptIdentifier(of: app, pairing: record.pairing) == nil)
-        #expect(
-            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
-                == .custom(second))
+        #expect(target(of: app, through: record.pairing, in: registry) == .custom(second))
     }
 
     @Test("PAR-18: declaring the one in force again withdraws a waiting offer")
@@ -90,19 +83,13 @@ struct ClaimTests {
         _ = registry.declared(first, for: app, pairing: record.pairing)
         let change = registry.declared(nil, for: app, pairing: record.pairing)
         #expect(change.event == .identifierChanged(record.pairing, app: app) && change.changes.count == 1)
-        #expect(
-            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
-                == .custom(first))
+        #expect(target(of: app, through: record.pairing, in: registry) == .custom(first))
         let accepted = registry.acceptIdentifier(of: app, pairing: record.pairing)
-        #expect(
-            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
-                == .vendor(vendor))
+        #expect(target(of: app, through: record.pairing, in: registry) == .vendor(vendor))
         #expect(registry.declared(nil, for: app, pairing: record.pairing).changes.isEmpty)
         // Else an app could take its identifier back to declare any other.
         #expect(registry.declared(second, for: app, pairing: record.pairing).event != nil)
-        #expect(
-            PairedTargets(registry, vendor: own, ownClaim: { _ in nil }).target(of: app, through: record.pairing)
-                == .vendor(vendor))
+        #expect(target(of: app, through: record.pairing, in: registry) == .vendor(vendor))
         let claim = try #require(accepted).claim
         #expect(claim.effective == nil)
         #expect(try IdentifierClaim(row: claim.row) == claim)

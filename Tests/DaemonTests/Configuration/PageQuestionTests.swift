@@ -2,7 +2,6 @@
 // in between, or are another user's; and apps that have not named a question, which are never asked.
 
 import TandemBase
-import TandemCrypto
 import TandemDaemon
 import TandemPages
 import TandemPropertyList
@@ -26,16 +25,6 @@ import Testing
             SettingDeclaration(
                 name: "token", type: .string, editor: .edit, summary: "", isSecret: true, initialValue: .string("")),
         ])
-    }
-
-    private func startApp(
-        answering kinds: [String] = PageQuestion.Kind.allCases.map(\.rawValue)
-    ) throws -> Client {
-        let questions = try #require(ProvidedNames(kinds))
-        let app = try nodes.startApp(
-            at: .secondary, .init(schema: SHA256.digest(document.bytes), questions: questions))
-        try nodes.bring(document.bytes, from: app)
-        return app
     }
 
     private func body(_ more: PropertyListDictionary) -> PropertyListDictionary {
@@ -68,7 +57,7 @@ import Testing
     @Test("SES-80, CTL-58: a press reaches the app, and its answer the person; each press is a line of the log")
     func press() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         app.answerQuestion = { question in
             guard case .press(let key) = question else { return nil }
             return PageQuestion.reply((key == "test" ? PressAnswer.done("It sounds.") : .refused("No siren.")).body)
@@ -89,7 +78,7 @@ import Testing
     @Test("PAG-33: the app learns which user presses, edits or imports, and nobody of a look at a page")
     func person() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         app.answerQuestion = { _ in Self.reply([:]) }
         var answers = 0
         for (command, more): (String, PropertyListDictionary) in [
@@ -108,7 +97,7 @@ import Testing
     @Test("PAG-26, CTL-60: the app is asked about what its schema takes, and takes, replaces or refuses it")
     func validate() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         var results: [String: PageValidation] = [:]
         app.answerQuestion = { _ in Self.reply(results) }
         #expect(set(["volume": 101]).name == "schema" && app.questions.isEmpty, "the declared rule counts first")
@@ -136,7 +125,7 @@ import Testing
     @Test("PAG-32: the app makes a value of a picked date, which the schema judges; without it the date is refused")
     func dates() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         let date = PropertyListValue.date(PropertyListDate(millisecondsSinceReferenceDate: 0))
         var results: [String: PageValidation] = ["volume": .replaced(30)]
         app.answerQuestion = { _ in Self.reply(results) }
@@ -158,7 +147,7 @@ import Testing
     func remote() throws {
         defer { nodes.stop() }
         try nodes.pair()
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         app.answerQuestion = { _ in Self.reply(["volume": .failed("Not from afar.", replacement: nil)]) }
         let edit = body(["who": "the secondary", "values": ["volume": 13]])
         let refused = nodes.ask(nodes.primary, "settings-set", edit)
@@ -171,7 +160,7 @@ import Testing
     @Test("CTL-59, PAG-27: the page of the moment is the app's answer")
     func page() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         let page = RunningPage(
             hidden: ["token"], choices: ["volume": [.init(label: "Low", value: 1)]], buttons: ["test"])
         app.answerQuestion = { _ in PageQuestion.reply(page.body) }
@@ -190,7 +179,7 @@ import Testing
     @Test("SES-80: an app that has not named a question is not asked it")
     func older() throws {
         defer { nodes.stop() }
-        let app = try startApp(answering: ["later"])
+        let app = try nodes.startApp(with: document, answering: ["later"])
         #expect(RunningState(ask("settings-page").body) == .withoutHooks)
         #expect(ask("settings-press", ["key": "test"]).name == "not-found")
         #expect(set(["volume": 9]).body == ["converted": []] && app.questions.isEmpty)
@@ -199,7 +188,7 @@ import Testing
     @Test("THR-136, CTL-58: another user presses no button of the app, and sees nothing of its page")
     func others() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         app.answerQuestion = { _ in PageQuestion.reply(PressAnswer.done(nil).body) }
         for (user, name) in [(Linux.user, nil), (Linux.user + 1, "not-allowed")] {
             for command in ["settings-press", "settings-page"] {
@@ -216,7 +205,7 @@ import Testing
     @Test("CTL-2: an edit whose app becomes another user's while it is asked is not-allowed")
     func reassigned() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         let edit = nodes.request(
             "settings-set", body(["values": ["volume": 9]]), user: Linux.user, isOperator: false)
         var answer: ControlAnswer?
@@ -233,7 +222,7 @@ import Testing
     @Test("LIM-129, THR-137: an app that never answers costs its asker five seconds, and an edit is made without it")
     func silent() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         let begin = nodes.clock.now
         #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
         #expect(nodes.clock.now.since(begin) >= .seconds(5) && nodes.clock.now.since(begin) < .seconds(6))
@@ -249,7 +238,7 @@ import Testing
     @Test("LIM-129, SES-81: of one asker one question is open and eight wait, the next is full, and none waits longer")
     func turns() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         var answers: [ControlAnswer] = []
         for _ in 0..<10 { nodes.begin(nodes.secondary, "settings-press", body(["key": "test"])) { answers.append($0) } }
         nodes.clock.run()
@@ -267,7 +256,7 @@ import Testing
     @Test("PAG-26: an edit that lacked the time for its check because it had to wait is full, and is not stored")
     func waited() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         app.answerQuestion = { question in
             if case .validate = question { return Self.reply(["volume": .failed("Never.", replacement: nil)]) }
             return nil
@@ -282,7 +271,7 @@ import Testing
     @Test("PAG-26: a running app that fails to answer, as one whose hooks hang, refuses an edit")
     func failing() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         var answer: ControlAnswer?
         nodes.begin(nodes.secondary, "settings-set", body(["values": ["volume": 9]])) { answer = $0 }
         nodes.run(until: { !app.questions.isEmpty })
@@ -296,7 +285,7 @@ import Testing
     @Test("LIM-129, PAG-25, PAG-26: too much, or nonsense, is no answer and refuses an edit, and a late one is none")
     func wrong() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         let long = String(repeating: "x", count: 70_000)
         for body: PropertyListDictionary in [
             PageQuestion.reply(PressAnswer.done(long).body), [:], ["tandem.answer": 7], PageQuestion.reply([:]),
@@ -319,7 +308,7 @@ import Testing
     @Test("SES-80: an app that dies before it answers ends the question at once")
     func dying() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        let app = try nodes.startApp(with: document)
         app.answerQuestion = { [app] _ in
             app.disconnect()
             return nil
@@ -327,7 +316,7 @@ import Testing
         let begin = nodes.clock.now
         #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
         #expect(nodes.clock.now.since(begin) < .seconds(1))
-        let again = try startApp()
+        let again = try nodes.startApp(with: document)
         again.answerQuestion = { [again] _ in
             again.disconnect()
             return nil

@@ -2,7 +2,6 @@
 // the moment as far as they are about what it has opened. Everything else is as if the app had no other.
 
 import TandemBase
-import TandemCrypto
 import TandemDaemon
 import TandemPages
 import TandemPropertyList
@@ -49,13 +48,8 @@ import Testing
 
     /// The app on the secondary, with a link to the primary.
     private func startApp(_ document: SchemaDocument? = nil) throws -> Client {
-        let document = document ?? self.document
         try nodes.pair()
-        let questions = try #require(ProvidedNames(PageQuestion.Kind.allCases.map(\.rawValue)))
-        let app = try nodes.startApp(
-            at: .secondary, .init(schema: SHA256.digest(document.bytes), questions: questions))
-        try nodes.bring(document.bytes, from: app)
-        return app
+        return try nodes.startApp(with: document ?? self.document)
     }
 
     private func body(_ more: PropertyListDictionary) -> PropertyListDictionary {
