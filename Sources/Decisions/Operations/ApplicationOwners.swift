@@ -1,6 +1,6 @@
-// Rights of users: ownership of application identifiers by uid (SES-6) and side (SES-83), from the first registration or
-// the operator's assignment, and the control commands that serve a user (CTL-2). A new claim counts only once the daemon
-// has stored it. No user can take all identifiers (LIM-11). All questions about a user are decided here.
+// Rights of users: ownership of application identifiers by uid (SES-6) and side (SES-83), from the first registration
+// or the operator's assignment, and the control commands that serve a user (CTL-2). A new claim counts only once the
+// daemon has stored it. No user can take all identifiers (LIM-11). All questions about a user are decided here.
 
 package import TandemBase
 package import TandemWire
