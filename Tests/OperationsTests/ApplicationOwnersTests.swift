@@ -65,6 +65,30 @@ struct ApplicationOwnersTests {
         #expect(owners.limit(of: 1001) > limit)
     }
 
+    @Test func `SES-75: a borrower never uses the queues of the owner, also while the owner's claim is being stored`() {
+        var owners = ApplicationOwners(operators: [0])
+        #expect(owners.admit(1001, to: lamp, on: .primary, receives: false) == .borrowed)
+        #expect(!owners.mayUseQueues(of: lamp, by: 1001) && owners.mayUseQueues(of: lamp, by: 0))
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .new)
+        #expect(owners.mayUseQueues(of: lamp, by: 1000) == true, "the claim counts at once, also before it is stored")
+        #expect(!owners.mayUseQueues(of: lamp, by: 1001) && !owners.mayUseQueues(of: lamp, by: 0))
+    }
+
+    @Test func `SES-6, SES-75, SES-83: a connection is admitted, borrows, claims first, or is refused`() {
+        var owners = ApplicationOwners()
+        #expect(owners.admit(1000, to: lamp, on: .primary, receives: true) == .unclaimed)
+        #expect(owners.admit(1000, to: lamp, on: .primary, receives: false) == .borrowed)
+        owners.assign(lamp, to: ApplicationOwnership(user: 1000, role: nil))
+        #expect(owners.admit(1000, to: lamp, on: .primary, receives: false) == .unclaimed, "its side is not decided")
+        #expect(owners.claim(lamp, by: 1000, on: .primary) == .new)
+        for receives in [false, true] {
+            #expect(owners.admit(1000, to: lamp, on: .primary, receives: receives) == .owned)
+            #expect(owners.admit(1000, to: lamp, on: .secondary, receives: receives) == .refused(.appOtherSide))
+            #expect(owners.admit(0, to: lamp, on: .secondary, receives: receives) == .refused(.appOwned))
+        }
+        #expect(owners.isOwner(1000, of: lamp) && !owners.isOwner(0, of: lamp))
+    }
+
     @Test func `SES-75, LIM-11: a user borrows no more apps than it may own`() throws {
         var owners = ApplicationOwners()
         let limit = owners.limit(of: 1000)

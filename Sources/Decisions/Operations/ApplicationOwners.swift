@@ -1,6 +1,6 @@
 // Rights of users: ownership of application identifiers by uid (SES-6) and side (SES-83), from the first registration
 // or the operator's assignment, and the control commands that serve a user (CTL-2). A new claim counts only once the
-// daemon has stored it. No user can take all identifiers (LIM-11). All questions about a user are decided here.
+// daemon has stored it. No user can take all identifiers (LIM-11): `SharedResource` decides how many it may have.
 
 package import TandemBase
 package import TandemWire
@@ -94,16 +94,16 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     /// The user as the caller of control commands (CTL-2).
     package func caller(_ user: UInt32) -> Caller { Caller(user, isOperator: operators.contains(user)) }
 
-    /// Whether an app is the user's, who alone hands configuration over to it (CFG-60).
+    /// Whether an app is the user's. Only its owner's connections may bring a configuration for it (CFG-60).
     package func isOwner(_ user: UInt32, of app: ApplicationIdentifier) -> Bool { ownerships[app]?.user == user }
 
     /// Whether an admitted user may use the queues of the app (SES-75): they are the owner's, and the operator's while
-    /// nobody owns the app.
+    /// nobody owns the app. A borrower is still connected while the first owner's claim is being stored.
     package func mayUseQueues(of app: ApplicationIdentifier, by user: UInt32) -> Bool {
-        ownerships[app] != nil || operators.contains(user)
+        ownerships[app].map { $0.user == user } ?? operators.contains(user)
     }
 
-    /// Why a user may not use an app on a side; nil if nothing is against it. The owner is judged first: no other user
+    /// Why a user may not use an app on a side; nil if the user may. The owner is judged first: no other user
     /// learns the side.
     package func refusal(of app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole) -> RefusalName? {
         guard let ownership = ownerships[app] else { return nil }
