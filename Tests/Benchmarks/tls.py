@@ -30,7 +30,7 @@ def main():
         for size, size_name in figures.SIZES.items():
             tell(runs, case, size, f"{name.format(sys.argv[2])}, {size_name}", "us", "cpu")
     tell(runs, "idle", 0, "bytes an idle link", "B", "bytes")
-    # The floor takes its links one after another: the same without a target.
+    # The floor's links always follow each other: it has no such case, and this row no target.
     at_once = [run["bytes"] for run in runs["at-once", 0, "tandem"]]
     print(json.dumps(figures.figure("tls", "bytes an idle link, all dialled at once", "B", at_once)))
 

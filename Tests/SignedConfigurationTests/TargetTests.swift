@@ -57,6 +57,33 @@ import Testing
         #expect(throws: Never.self) { try ApplicableConfiguration(verifying: both, in: try Fixture.context()) }
     }
 
+    @Test("CFG-10: a primary's daemon chooses the secondaries of the target, or says why there is none")
+    func theSecondariesOfTheTarget() throws {
+        let (lamp, shelf) = (UniqueIdentifier.random(), UniqueIdentifier.random())
+        let (target, other) = (try PairedIdentifier(text: "custom:hw-1"), try PairedIdentifier(text: "custom:hw-2"))
+        var payload = try Fixture.payload()
+        payload.target = target
+        func chosen(_ secondaries: (PairedIdentifier?, UniqueIdentifier?)...) throws -> [UniqueIdentifier?] {
+            try payload.audience.selection(from: secondaries, known: other) { ($0.0, $0.1) }.map(\.1)
+        }
+        #expect(try chosen((target, lamp), (other, shelf), (nil, nil), (target, nil)) == [lamp, nil])
+        payload.only = [lamp]
+        #expect(try chosen((target, lamp), (target, shelf), (target, nil)) == [lamp])
+        #expect {
+            try chosen((target, shelf))
+        } throws: {
+            ($0 as? VerificationFailure)?.detail == "'only' names no secondary that is paired"
+        }
+        #expect {
+            try chosen((other, lamp), (nil, lamp))
+        } throws: { error in
+            let failure = error as? VerificationFailure
+            return failure?.rejection == .wrongTarget
+                && failure?.detail == "it is for 'custom:hw-1'; the paired identifier of this device's secondaries is "
+                    + "'custom:hw-2'"
+        }
+    }
+
     @Test("CFG-20: the other side's configuration is refused")
     func theOtherSidesConfigurationIsRefused() throws {
         try Fixture.expectRejected(try Fixture.envelope { $0.role = .primary }, .wrongRole)

@@ -1,6 +1,6 @@
 // Audience of a configuration (CFG-10, step 13 of CFG-20): the paired identifier that it is for, and the only
-// secondaries of that target if it narrows them. The library, a secondary's daemon and a primary's that chooses its
-// secondaries all compare here. ``PairedTargets`` says which identifier a device has.
+// secondaries of that target if it narrows them. The library, a secondary's daemon, and a primary's daemon that chooses
+// secondaries compare here. ``PairedTargets`` says which identifier a device has.
 
 package import TandemBase
 
@@ -26,7 +26,7 @@ package struct ConfigurationAudience {
 
     /// The secondaries that it is for.
     /// - Parameters:
-    ///   - known: for the text, the identifier that this device's secondaries have for the app.
+    ///   - known: for the text of the refusal, the identifier that this device's secondaries have for the app.
     ///   - identity: the identifier and the device of a secondary.
     package func selection<Secondary>(
         from secondaries: [Secondary], known: PairedIdentifier?,

@@ -246,7 +246,7 @@ package actor SessionActor {
             contexts.arrived(frame, context)
             publish()
         case .answer: queries.answered(try AnswerFrame(envelope))
-        // Another that a daemon may send, to other clients.
+        // A kind that a daemon sends to other clients only, such as `result`.
         default: connection.refuse(.notForApps(envelope.kind))
         }
     }

@@ -67,7 +67,8 @@ extension EnvelopeHead {
 }
 
 extension EnvelopeHead: PlainConsumer {
-    /// The keys that a forwarded frame may have begin with different letters.
+    /// The keys that a forwarded frame may have begin with different letters: a second one of a letter needs a choice
+    /// in the letter's case.
     @inline(__always)
     mutating func take(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
         switch payload.innerByte(at: key + 1) {

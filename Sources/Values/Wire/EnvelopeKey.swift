@@ -16,8 +16,8 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
     case after, age, app, attempt, body, channel, code, command, deadline, id, key, kind, name, nonce, offset, pairing
     case remaining, reply, revision, sealing, sequence, topic
 
-    /// A word for the value of each key. The compiler takes only a literal as the count; EnvelopeTests compares it with
-    /// the cases.
+    /// A word for the value of each key. The compiler takes only a literal as the count; TypedFrameTests compares it
+    /// with the cases.
     package typealias Words = InlineArray<22, UInt128>
     /// A place for the value of each key of a text.
     typealias Texts = InlineArray<4, String>

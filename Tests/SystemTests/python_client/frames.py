@@ -1,4 +1,4 @@
-"""Frames and envelopes (Protocol/Frames.md), with nothing but Python's own property-list module."""
+"""Frames and envelopes, with Python's own property-list module and the table of keys in Protocol/Frames.md (FRM-8)."""
 import pathlib
 import plistlib
 import re

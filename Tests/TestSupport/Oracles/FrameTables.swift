@@ -37,7 +37,7 @@ package enum FrameTables {
             return words(cells[0]).map { ($0, row) }
         }, uniquingKeysWith: { first, _ in first })
 
-    /// A right value of each key except `kind` and `sealing`.
+    /// A valid value of each key except `kind` and `sealing`.
     package static let examples: PropertyListDictionary = {
         var values = PropertyListDictionary()
         for (key, rule) in rules where key != "kind" && key != "sealing" { values[key] = rule.example }

@@ -1,5 +1,5 @@
-// Registrations of one device's apps: ``ApplicationOwners`` decides, and here are the claims that are being stored, the
-// operator's changes that registrations wait for, and the words of the refusals. The local sockets of both sides share
+// Registrations of one device's apps: ``ApplicationOwners`` decides; this type keeps the claims that are being stored,
+// the operator's changes that registrations wait for, and the texts of refusals. The local sockets of both sides share
 // them, so that no app is on two sides.
 
 package import TandemBase
@@ -12,11 +12,11 @@ package final class ApplicationRegistrations {
     enum Admission {
         /// The app is its user's and on this side, and that is stored.
         case owned
-        /// The same since just now: connections of others to the app end.
+        /// As `owned`, but claimed just now: the endpoint ends the connections of other users to the app.
         case new
         /// Nobody owns the app, and the connection only sends, until ``giveBack(_:by:)``.
         case borrowed
-        /// Its user has to claim the app first, or another change of the app ends before.
+        /// The user must claim the app first, or wait for a claim or a change of the app that is under way.
         case unclaimed
         case refused(Refusal)
     }
@@ -50,7 +50,7 @@ package final class ApplicationRegistrations {
 
     // MARK: admission
 
-    /// Why a user may not use an app on a side; nil if nothing is against it.
+    /// Why a user may not use an app on a side; nil if the user may.
     func refusal(of app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole) -> Refusal? {
         owners.refusal(of: app, to: user, on: role).map { refusal($0, of: app, to: user, on: role) }
     }
@@ -78,8 +78,10 @@ package final class ApplicationRegistrations {
         storing store: ((ApplicationIdentifier, _ user: UInt32) async -> Bool)?
     ) async -> Admission {
         await waitForChange(of: app)
-        if !receives, owners[app] == nil {
-            return owners.borrow(app, by: user).map { .refused(refusal($0, of: app, to: user, on: role)) } ?? .borrowed
+        switch owners.admit(user, to: app, on: role, receives: receives) {
+        case .refused(let name): return .refused(refusal(name, of: app, to: user, on: role))
+        case .borrowed: return .borrowed
+        case .owned, .unclaimed: break
         }
         let former = owners[app]
         let claim = owners.claim(app, by: user, on: role)

@@ -189,7 +189,8 @@ final class HostAppConnection {
         switch envelope.kind {
         case .ping: send(PingFrame(envelope).answer)
         case .bye: finish(inOrder: true)
-        default: break
+        case .pong: break
+        default: unexpected(envelope, "before register")
         }
     }
 
@@ -233,6 +234,7 @@ final class HostAppConnection {
     private func claim(_ application: ConnectedApplication, _ capabilities: [Capability]) async {
         let admission = await endpoint.claim(
             application.app, for: self, receives: application.registration.receives)
+        // Before the phase: `abandon` gives the app back.
         if case .borrowed = admission { isBorrowing = true }
         // The connection may have ended while its claim was stored.
         guard case .registering = phase else { return abandon(application.app) }
@@ -244,15 +246,18 @@ final class HostAppConnection {
         _ admission: ApplicationRegistrations.Admission, _ application: ConnectedApplication,
         _ capabilities: [Capability]
     ) {
-        if case .refused(let refusal) = admission {
+        switch admission {
+        case .owned, .new: break
+        case .borrowed: isBorrowing = true
+        case .unclaimed: preconditionFailure("a claim has ended")
+        case .refused(let refusal):
             abandon(application.app)
             return refuse(refusal)
         }
-        if case .borrowed = admission { isBorrowing = true }
         enter(application, capabilities)
     }
 
-    /// Ends before it was registered.
+    /// Releases what an admission took: the place of the receiver, and a borrowed app.
     private func abandon(_ app: ApplicationIdentifier) {
         endpoint.release(app, from: self)
         giveBack(app)
