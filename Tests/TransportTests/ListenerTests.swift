@@ -187,8 +187,8 @@ import Testing
         await #expect(processExitsWith: .exitCode(42)) {
             // The runtime opens a descriptor at the first timer of each clock, such as that of the time limit. Later it
             // could take the one that the listener gives up for a moment.
-            try await Task.sleep(for: .nanoseconds(1), clock: .continuous)
-            try await Task.sleep(for: .nanoseconds(1), clock: .suspending)
+            try await Task.sleep(for: .milliseconds(5), clock: .continuous)
+            try await Task.sleep(for: .milliseconds(5), clock: .suspending)
             let loop = try EventLoop()
             let directory = TemporaryDirectory()
             var streams: [SocketStream] = []
