@@ -185,8 +185,8 @@ import Testing
 
     @Test func runningOutOfDescriptorsPausesAndRecovers() async {
         await #expect(processExitsWith: .exitCode(42)) {
-            // The runtime opens a descriptor at the first timer of each clock, such as that of the time limit. Later it
-            // could take the one that the listener gives up for a moment.
+            // The runtime opens a descriptor for its first timer of each clock. Later it could take the one that the
+            // listener gives up for a moment. These wait for the descriptors and measure no time.
             try await Task.sleep(for: .milliseconds(5), clock: .continuous)
             try await Task.sleep(for: .milliseconds(5), clock: .suspending)
             let loop = try EventLoop()

@@ -50,7 +50,7 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     package enum Admission: Sendable, Equatable {
         /// The app is the user's, on this side.
         case owned
-        /// Nobody owns the app, and the connection only sends.
+        /// The app has no owner, and the connection only sends.
         case borrowed
         /// The user has to claim the app first.
         case unclaimed
@@ -103,8 +103,8 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         ownerships[app].map { $0.user == user } ?? operators.contains(user)
     }
 
-    /// Why a user may not use an app on a side; nil if the user may. The owner is judged first: no other user
-    /// learns the side.
+    /// Why a user may not use an app on a side; nil if the user may. The owner is judged first: no other user learns
+    /// the side.
     package func refusal(of app: ApplicationIdentifier, to user: UInt32, on role: DeviceRole) -> RefusalName? {
         guard let ownership = ownerships[app] else { return nil }
         if ownership.user != user { return .appOwned }

@@ -14,7 +14,7 @@ package final class ApplicationRegistrations {
         case owned
         /// As `owned`, but claimed just now: the endpoint ends the connections of other users to the app.
         case new
-        /// Nobody owns the app, and the connection only sends, until ``giveBack(_:by:)``.
+        /// The app has no owner, and the connection only sends, until ``giveBack(_:by:)``.
         case borrowed
         /// The user must claim the app first, or wait for a claim or a change of the app that is under way.
         case unclaimed
