@@ -1,4 +1,4 @@
-// Delegates that record their calls, in order.
+// Delegates and a log that remember their calls, in order.
 
 package import TandemBase
 package import TandemTransport
@@ -52,4 +52,13 @@ package final class ChannelRecorder: FrameChannelDelegate {
     package func channelDidDrain(_ channel: FrameChannel) { drains += 1 }
 
     package func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) { closeReasons.append(reason) }
+}
+
+/// Remembers the lines of a log.
+package final class LogLines {
+    package private(set) var all: [LogEvent] = []
+
+    package init() {}
+
+    package func append(_ line: LogEvent) { all.append(line) }
 }

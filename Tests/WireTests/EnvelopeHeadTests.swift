@@ -8,8 +8,6 @@ import TandemWire
 import Testing
 
 @Suite struct EnvelopeHeadTests {
-    private static func application() throws -> ApplicationIdentifier { try ApplicationIdentifier("com.example.app") }
-
     private static func head(_ envelope: Envelope) throws -> EnvelopeHead? {
         let payload = try envelope.frame().payload.copied()
         let span = payload.span
@@ -22,13 +20,9 @@ import Testing
         var pairs: PropertyListDictionary = ["kind": .string(kind.rawValue)]
         for key in row.required + row.optional { pairs[key] = FrameTables.examples[key] }
         var envelope = try EnvelopeTests.envelope(pairs)
-        // Equal values are written once, which is no plain frame; and large ones take all their bytes.
-        if envelope.has(.app) { envelope.app = try application() }
-        if envelope.has(.pairing) { envelope.pairing = .random() }
-        if envelope.has(.id) { envelope.id = .random() }
+        // Large values take all their bytes.
         if envelope.has(.deadline) { envelope.deadline = .seconds(600) }
         if envelope.has(.code) { envelope.code = -7 }
-        if envelope.has(.name) { envelope.name = "a-name" }
         if envelope.body != nil { envelope.body = ArraySlice(repeating: 1, count: 70_000) }
         // With a channel it answers an item, and is not forwarded.
         if kind == .failure { envelope.channel = nil }

@@ -19,6 +19,8 @@ package final class LoopStore {
     /// The disk was full and has had no room since: what keeps something new is refused without a commit, so that it
     /// cannot fail together with what makes room.
     package private(set) var fullDisk: StoreError?
+    /// The file, for messages.
+    package var path: String { store.path }
     /// A full disk is looked at this often (LIM-56).
     private static let pause = Duration.seconds(1)
 

@@ -13,6 +13,8 @@ package final class MemoryStore: RowBackend {
 
     private let state = Mutex(State())
 
+    package let path = "in memory"
+
     package init() {}
 
     /// The next commits fail with these errors, one each, and change nothing.

@@ -140,6 +140,9 @@ package enum CommitRoom: Sendable {
 /// Ordered rows, in the store's file or in memory (the simulator, tests on a manual clock). Completions come in the
 /// order of submission, on any thread.
 package protocol RowBackend: AnyObject, Sendable {
+    /// The file, for messages.
+    var path: String { get }
+
     /// Makes the changes durable together, or none of them.
     func commit(
         _ changes: [RowChange], room: CommitRoom, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void)

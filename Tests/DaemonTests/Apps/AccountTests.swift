@@ -192,11 +192,10 @@ import Testing
     }
 
     @Test func `LIM-54: registrations of one user write so many lines in a minute`() throws {
-        final class Lines { var all: [LogEvent] = [] }
-        let lines = Lines()
+        let lines = LogLines()
         let relay = Relay(scheduler: scheduler, devices: PerRole(UniqueIdentifier.random()))
         let options = LocalEndpoint.Options(role: .primary, device: .random(), software: "test", daemonUser: 1)
-        let endpoint = LocalEndpoint(options: options, relay: relay, log: { lines.all.append($0) })
+        let endpoint = LocalEndpoint(options: options, relay: relay, log: lines.append)
         for _ in 0..<Limits.applications + 10 {
             try endpoint.app("org.example.often", .init(receives: false), on: scheduler, user: 2000).disconnect()
             scheduler.run()
@@ -207,11 +206,10 @@ import Testing
     @Test func `LIM-54: refusals that one user causes write so many lines in a minute, and another user's are written`()
         throws
     {
-        final class Lines { var all: [LogEvent] = [] }
-        let lines = Lines()
+        let lines = LogLines()
         let relay = Relay(scheduler: scheduler, devices: PerRole(UniqueIdentifier.random()))
         let options = LocalEndpoint.Options(role: .primary, device: .random(), software: "test", daemonUser: 1)
-        let endpoint = LocalEndpoint(options: options, relay: relay, log: { lines.all.append($0) })
+        let endpoint = LocalEndpoint(options: options, relay: relay, log: lines.append)
         func refused(user: UInt32) throws {
             let (ours, theirs) = InProcessStream.pair(on: scheduler)
             endpoint.accept(theirs, credentials: PeerCredentials(user: user, process: 1))

@@ -14,6 +14,7 @@ import Testing
 /// Rows in memory that remember each commit's changes.
 private final class RecordingStore: RowBackend {
     let memory = MemoryStore()
+    var path: String { memory.path }
     let commits = Mutex<[[RowChange]]>([])
 
     func commit(

@@ -4,6 +4,7 @@ import TandemBase
 import TandemDaemon
 import TandemDelivery
 import TandemPropertyList
+import TandemStore
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -75,5 +76,21 @@ import Testing
         #expect(device.delivery.receive(outcome))
         device.run()
         #expect(device.delivery.deadLetters().map(\.id) == [id])
+    }
+
+    @Test("DEL-32: a body in a form that is unknown is not sent, and the log names the store's file")
+    func unknownBody() throws {
+        let app = try device.simulation.app(.primary, receives: false)
+        device.delivery.linkClosed(device.queue.pairing)
+        try device.submit(from: app)
+        device.run()
+        let row = try #require(
+            device.store.memory.read(RowRange(space: DeliveryTable.outboundItem.space)).first)
+        device.store.memory.commit([.put(row.space, key: row.key, value: [255])]) { _ in }
+        device.delivery.linkOpened(device.queue.pairing, received: [])
+        device.run()
+        #expect(device.sent.filter { $0.kind == .item }.isEmpty)
+        let line = try #require(device.log.all.first { $0.level == .error })
+        #expect("\(line)".contains("store disk is damaged"))
     }
 }

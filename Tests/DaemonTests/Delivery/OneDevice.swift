@@ -25,7 +25,8 @@ final class UnwillingStore: RowBackend {
         var held: [@Sendable () -> Void] = []
     }
 
-    private let memory = MemoryStore()
+    let path = "disk"
+    let memory = MemoryStore()
     private let state = Mutex(State())
 
     var isFull: Bool {
@@ -91,9 +92,9 @@ final class UnwillingStore: RowBackend {
         _ changes: [RowChange], _ room: CommitRoom,
         _ completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        if isBusy { return completion(.failure(.overloaded(path: "disk", limit: 1))) }
+        if isBusy { return completion(.failure(.overloaded(path: path, limit: 1))) }
         if isFull, !changes.isEmpty, room == .ordinary || !hasReserve {
-            return completion(.failure(.full(path: "disk")))
+            return completion(.failure(.full(path: path)))
         }
         memory.commit(changes, completion: completion)
     }
@@ -104,7 +105,7 @@ final class UnwillingStore: RowBackend {
             return state.holdsFetches
         }
         if state.withLock({ $0.damagedSpace }) == range.space {
-            return completion(.failure(.corruptRow(path: "disk", space: range.space.rawValue, key: range.lower)))
+            return completion(.failure(.corruptRow(path: path, space: range.space.rawValue, key: range.lower)))
         }
         if !isHeld { memory.fetch(range, completion: completion) }
     }
@@ -114,6 +115,7 @@ final class UnwillingStore: RowBackend {
 final class OneDevice {
     let simulation = Simulation()
     let store = UnwillingStore()
+    let log = LogLines()
     let delivery: DurableDelivery
     let channels: AppDelivery
     let queue: QueueKey
@@ -125,7 +127,8 @@ final class OneDevice {
     init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
         let (scheduler, pairing) = (simulation.scheduler, simulation.pairing)
         queue = QueueKey(pairing: pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
-        delivery = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits)
+        delivery = DurableDelivery(
+            store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits, log: log.append)
         channels = AppDelivery(delivery: delivery, endpoint: simulation.simulator.primary)
         simulation.simulator.primary.items = channels
         delivery.connect(

@@ -36,7 +36,7 @@ final class LinkedDevice {
     private(set) var drained = 0
     private(set) var log: [String] = []
     private(set) var pairingEvents: [PairingEvent] = []
-    private let box = LogBox()
+    private let box = LogLines()
 
     init(_ name: String, key: DevicePrivateKey = .generate(), on scheduler: any Scheduler, offer: HelloOffer? = nil)
         throws
@@ -51,7 +51,7 @@ final class LinkedDevice {
             offer: offer ?? HelloOffer(capabilities: Set(Capability.allCases)))
         let box = box
         context = LinkContext(
-            scheduler: scheduler, identity: identity, device: device, log: { box.lines.append($0) })
+            scheduler: scheduler, identity: identity, device: device, log: box.append)
         acceptor = LinkAcceptor(context: context)
         context.host = self
     }
@@ -83,10 +83,6 @@ final class LinkedDevice {
             if holdsCommits { heldCommits.append(done) } else { scheduler.atEndOfTurn(done) }
         }
     }
-}
-
-private final class LogBox {
-    var lines: [LogEvent] = []
 }
 
 extension LinkedDevice: LinkHost {

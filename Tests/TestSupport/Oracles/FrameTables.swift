@@ -40,7 +40,7 @@ package enum FrameTables {
     /// A valid value of each key except `kind` and `sealing`.
     package static let examples: PropertyListDictionary = {
         var values = PropertyListDictionary()
-        for (key, rule) in rules where key != "kind" && key != "sealing" { values[key] = rule.example }
+        for (key, rule) in rules where key != "kind" && key != "sealing" { values[key] = rule.example(of: key) }
         values["channel"] = channels.first.map { .string($0) }
         return values
     }()
@@ -74,11 +74,13 @@ extension FrameTables.Rule {
         }
     }
 
-    fileprivate var example: PropertyListValue {
-        switch self {
-        case .text: "a.b"
+    /// Another value for each key: equal ones are written once, which is no plain frame (FRM-12).
+    fileprivate func example(of key: String) -> PropertyListValue {
+        let first = key.utf8.reduce(0) { $0 &* 31 &+ Int($1) }
+        return switch self {
+        case .text: .string("a." + key)
         case .boolean: true
-        case .data(let count): .data((1...(count ?? 1)).map { UInt8(truncatingIfNeeded: $0) })
+        case .data(let count): .data((0..<(count ?? 1)).map { UInt8(truncatingIfNeeded: first &+ $0) })
         case .integer(let range): .integer(range.contains(7007) ? 7007 : range.lowerBound)
         }
     }

@@ -207,7 +207,7 @@ extension LoopStore {
                 do throws(DeliveryRecordError) {
                     try rows.add(found, of: table)
                 } catch {
-                    return done(.failure(.corrupt(path: "", detail: error.description)))
+                    return done(.failure(.corrupt(path: path, detail: error.description)))
                 }
                 guard let rest = range.rest(after: found) else { return done(.success(rows)) }
                 self.rows(rest, of: table, rows, then: done)
@@ -221,14 +221,14 @@ extension LoopStore {
         then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
         let place = DeliveryRowKey(table, key, ordinal)
-        fetch(.key(place.bytes, in: table.space)) { result in
+        fetch(.key(place.bytes, in: table.space)) { [path] result in
             done(
                 result.flatMap { rows in
                     guard let row = rows.first else { return .success(nil) }
                     do throws(DeliveryRecordError) {
                         return .success(try DeliveryValue(place, bytes: row.value).body)
                     } catch {
-                        return .failure(.corrupt(path: "", detail: error.description))
+                        return .failure(.corrupt(path: path, detail: error.description))
                     }
                 })
         }
