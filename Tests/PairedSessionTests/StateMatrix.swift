@@ -25,9 +25,10 @@ enum StateMatrix {
     static var lines: [String] { text.split(separator: "\n").map(String.init) }
 
     private static func cells(_ line: String) -> [String] {
-        line.split(separator: "|").map { $0.trimmingPrefix(" ") }.map { cell in
-            cell.last == " " ? String(cell.dropLast()) : String(cell)
-        }.filter { !$0.isEmpty }
+        line.split(separator: "|").compactMap { (cell: Substring) -> String? in
+            let words = cell.split(separator: " ")
+            return words.isEmpty ? nil : words.joined(separator: " ")
+        }
     }
 
     static var calls: [String] { Array(cells(lines[0]).dropFirst()) }
