@@ -8,6 +8,7 @@ import Testing
 /// Rows and pending commits of one device.
 struct Disk<Effect> {
     private(set) var rows: [DeliveryTable: [[UInt8]: [UInt8]]] = [:]
+    private var packs: [DeliveryRowKey: ItemPacks] = [:]
     private var pending: [(changes: [DeliveryChange], effects: [Effect])] = []
 
     var isIdle: Bool { pending.isEmpty }
@@ -18,7 +19,7 @@ struct Disk<Effect> {
     mutating func commitNext() -> [Effect] {
         guard !pending.isEmpty else { return [] }
         let commit = pending.removeFirst()
-        for change in commit.changes {
+        for change in stored(commit.changes) {
             switch change {
             case .put(let key, let value): rows[key.table, default: [:]][key.bytes] = value.bytes
             case .remove(let key): rows[key.table, default: [:]][key.bytes] = nil
@@ -27,24 +28,61 @@ struct Disk<Effect> {
         return commit.effects
     }
 
-    /// Power fails: what was not committed is gone, effects included.
-    mutating func lose() { pending = [] }
-
-    func values(_ table: DeliveryTable) throws -> [DeliveryValue] {
-        try (rows[table] ?? [:]).sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, value in
-            try DeliveryValue(DeliveryRowKey(table, bytes: key), bytes: value)
+    /// The changes with new items in packs, each row once.
+    private mutating func stored(_ changes: [DeliveryChange]) -> [DeliveryChange] {
+        var seen: Set<DeliveryRowKey> = []
+        let last = changes.reversed().filter { seen.insert($0.key).inserted }.reversed()
+        guard let queue = changes.first?.key.queue else { return [] }
+        return [.outboundItem, .inboundItem].reduce(Array(last)) { changes, table in
+            packs[DeliveryRowKey(table, queue, 1), default: ItemPacks(queue, items: table)].packed(changes)
         }
     }
+
+    /// Power fails: what was not committed is gone, effects included; the packs are read back.
+    mutating func lose() throws {
+        pending = []
+        packs = [:]
+        for (table, items, ends) in Self.packTables {
+            for (key, value) in sorted(table) {
+                let key = try DeliveryRowKey(table, bytes: key)
+                let ended = try (rows[ends] ?? [:]).keys.map { try DeliveryRowKey(ends, bytes: $0) }
+                let place = DeliveryRowKey(items, key.queue, 1)
+                _ = try packs[place, default: ItemPacks(key.queue, items: items)].restore(
+                    key, value, ends: Set(ended.filter { $0.queue == key.queue }.compactMap(\.ordinal)))
+            }
+        }
+    }
+
+    private static var packTables: [(DeliveryTable, items: DeliveryTable, ends: DeliveryTable)] {
+        [(.outboundPack, .outboundItem, .outboundEnd), (.inboundPack, .inboundItem, .inboundEnd)]
+    }
+
+    private func sorted(_ table: DeliveryTable) -> [(key: [UInt8], value: [UInt8])] {
+        (rows[table] ?? [:]).sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    }
+
+    /// The rows of the table, and the items of packs that have not ended.
+    func entries(_ table: DeliveryTable) throws -> [ItemPacks.Item] {
+        let own = try sorted(table).map { key, value in
+            let key = try DeliveryRowKey(table, bytes: key)
+            return (key: key, value: try DeliveryValue(key, bytes: value))
+        }
+        guard let (packs, _, ends) = Self.packTables.first(where: { $0.items == table }) else { return own }
+        return try own
+            + sorted(packs).flatMap { key, value in
+                try ItemPacks.items(of: DeliveryRowKey(packs, bytes: key), in: value).filter {
+                    rows[ends]?[DeliveryRowKey(ends, $0.key.queue, $0.key.ordinal).bytes] == nil
+                }
+            }
+    }
+
+    func values(_ table: DeliveryTable) throws -> [DeliveryValue] { try entries(table).map(\.value) }
 
     func values(_ table: DeliveryTable, in queue: QueueKey) throws -> [DeliveryValue] {
-        try (rows[table] ?? [:]).filter { $0.key.starts(with: queue.bytes) }.map { key, value in
-            try DeliveryValue(DeliveryRowKey(table, bytes: key), bytes: value)
-        }
+        try entries(table).filter { $0.key.queue == queue }.map(\.value)
     }
 
-    func value(_ key: DeliveryRowKey) throws -> DeliveryValue? {
-        try rows[key.table]?[key.bytes].map { try DeliveryValue(key, bytes: $0) }
-    }
+    func value(_ key: DeliveryRowKey) throws -> DeliveryValue? { try entries(key.table).first { $0.key == key }?.value }
 
     func body(_ table: DeliveryTable, _ queue: QueueKey, _ ordinal: UInt64) -> [UInt8]? {
         (try? value(DeliveryRowKey(table, queue, ordinal)))?.body

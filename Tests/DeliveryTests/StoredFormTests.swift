@@ -11,10 +11,15 @@ import Testing
     private func writtenRows() throws -> [(DeliveryRowKey, [UInt8])] {
         var devices = try TwoDevices(seed: 77)
         for _ in 0..<600 { try devices.step() }
-        let rows = devices.senderDisk.rows.merging(devices.receiverDisk.rows) { one, _ in one }
         return try channelRows()
-            + rows.flatMap { table, rows in try rows.map { (try DeliveryRowKey(table, bytes: $0.key), $0.value) } }
+            + DeliveryTable.allCases.filter { !Self.packs.contains($0) }.flatMap { table in
+                try (devices.senderDisk.entries(table) + devices.receiverDisk.entries(table))
+                    .map { ($0.key, $0.value.bytes) }
+            }
     }
+
+    /// The tables whose rows are no records.
+    private static let packs: Set<DeliveryTable> = [.outboundPack, .outboundEnd, .inboundPack, .inboundEnd]
 
     /// Rows and fields that only some channels have.
     private func channelRows() throws -> [(DeliveryRowKey, [UInt8])] {
@@ -30,7 +35,8 @@ import Testing
 
     @Test func whatWasReadIsWrittenAgainAsItWas() throws {
         let rows = try writtenRows()
-        #expect(Set(rows.map(\.0.table)).count == DeliveryTable.allCases.count, "every table has been written")
+        #expect(
+            Self.packs.union(rows.map(\.0.table)) == Set(DeliveryTable.allCases), "every table has been written")
         for (key, bytes) in rows {
             #expect(try DeliveryValue(key, bytes: bytes).bytes == bytes)
             #expect(try DeliveryRowKey(key.table, bytes: key.bytes) == key)

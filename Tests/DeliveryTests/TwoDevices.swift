@@ -216,7 +216,7 @@ struct TwoDevices: ~Copyable {
 
     mutating func restartSender() throws {
         linkDown()
-        senderDisk.lose()
+        try senderDisk.lose()
         sender = try senderDisk.outboundQueue(at: now, limits: limits)
         for record in sender.unacknowledged() {
             guard case .finished(let outcome) = record.phase else { continue }
@@ -226,7 +226,7 @@ struct TwoDevices: ~Copyable {
 
     mutating func restartReceiver() throws {
         linkDown()
-        receiverDisk.lose()
+        try receiverDisk.lose()
         handler = nil
         receiver = try receiverDisk.inboundLedger(at: now, limits: limits)
         run(receiver.consumerArrived(at: now))

@@ -34,15 +34,22 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     case urgentBudget = 7
     case sentContext = 8
     case receivedContext = 9
-    /// A new item with a short body, record and body in one row (Decisions/0039). Later forms of the record are in the
-    /// table of records.
+    /// A new item with a short body, its record and the body (Decisions/0039). Later forms of the record are in the
+    /// table of records. Since version 3 it is stored in a pack.
     case outboundItem = 10
     case inboundItem = 11
+    /// An item of a pack that has ended before the others. Read before the packs.
+    case outboundEnd = 12
+    case inboundEnd = 13
+    /// New items with short bodies (``ItemPacks``).
+    case outboundPack = 14
+    case inboundPack = 15
 
     /// Whether a queue has one such row, or one for each item.
     package var hasOrdinals: Bool {
         switch self {
-        case .outboundRecord, .outboundPayload, .outboundItem, .inboundRecord, .inboundPayload, .inboundItem: true
+        case .outboundRecord, .outboundPayload, .outboundItem, .outboundEnd, .outboundPack: true
+        case .inboundRecord, .inboundPayload, .inboundItem, .inboundEnd, .inboundPack: true
         case .outboundHeader, .inboundHeader, .urgentBudget, .sentContext, .receivedContext: false
         }
     }
@@ -105,6 +112,9 @@ package enum DeliveryValue: Sendable, Equatable {
     indirect case receivedContext(ContextVersion, body: [UInt8])
     /// An item's body, exactly as it was submitted.
     case payload([UInt8])
+    /// The stored form of several items (``ItemPacks``).
+    case pack([UInt8])
+    case end
 
     /// The value's bytes.
     package var bytes: [UInt8] {
@@ -119,6 +129,8 @@ package enum DeliveryValue: Sendable, Equatable {
         case .sentContext(let context, let body): context.stored(body)
         case .receivedContext(let context, let body): context.stored(body)
         case .payload(let body): body
+        case .pack(let items): items
+        case .end: []
         }
     }
 
@@ -126,6 +138,8 @@ package enum DeliveryValue: Sendable, Equatable {
     package init(_ key: DeliveryRowKey, bytes: [UInt8]) throws(DeliveryRecordError) {
         switch (key.table, key.ordinal) {
         case (.outboundPayload, _), (.inboundPayload, _): self = .payload(bytes)
+        case (.outboundPack, _), (.inboundPack, _): self = .pack(bytes)
+        case (.outboundEnd, _), (.inboundEnd, _): self = .end
         case (.outboundHeader, _): self = .outboundHeader(try OutboundHeader(stored: bytes))
         case (.inboundHeader, _): self = .inboundHeader(try InboundHeader(stored: bytes))
         case (.outboundRecord, let ordinal?):
@@ -147,7 +161,7 @@ package enum DeliveryValue: Sendable, Equatable {
         case .payload(let body), .outboundItem(_, let body), .inboundItem(_, let body), .sentContext(_, let body),
             .receivedContext(_, let body):
             body
-        case .outboundHeader, .outboundRecord, .inboundHeader, .inboundRecord, .urgentBudget: nil
+        case .outboundHeader, .outboundRecord, .inboundHeader, .inboundRecord, .urgentBudget, .pack, .end: nil
         }
     }
 }

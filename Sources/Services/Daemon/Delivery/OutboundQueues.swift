@@ -210,13 +210,17 @@ final class OutboundQueues {
         _ dispatch: OutboundDispatch, of key: QueueKey, over link: DeliveryLink, _ done: @escaping () -> Void
     ) {
         let size = dispatch.size + DeliveryLink.frameSize
-        link.whenRoom(for: size) { [environment] in
+        link.whenRoom(for: size) { [weak self] in
             guard link.isOpen else { return done() }
+            guard let queue = self?.table[key] else {
+                link.giveBack(size)
+                return done()
+            }
             if let body = dispatch.payload {
                 link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)
                 return done()
             }
-            environment.store.payload(dispatch.ordinal, of: key, in: dispatch.bodyTable) { [weak self] body in
+            queue.body(of: dispatch.ordinal, in: dispatch.bodyTable) { [weak self] body in
                 switch body {
                 case .success(let body?):
                     link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)

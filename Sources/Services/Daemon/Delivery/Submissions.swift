@@ -186,11 +186,11 @@ package final class Submissions {
                 turns.end()
                 completion(body)
             }
-            guard let self, let record = queues[key]?.machine.record(of: id) else { return done(nil) }
+            guard let queue = self?.queues[key], let record = queue.machine.record(of: id) else { return done(nil) }
             // Where the peer has it a long body is gone, and a short one is no longer shown. It is looked for all the
             // same, so that a list of many such items takes its turns, too.
             let isStored = if case .stored = record.phase { true } else { false }
-            environment.store.payload(record.ordinal, of: key, in: record.bodyTable) { body in
+            queue.body(of: record.ordinal, in: record.bodyTable) { body in
                 done(isStored ? nil : (try? body.get()) ?? nil)
             }
         }

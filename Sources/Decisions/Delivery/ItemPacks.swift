@@ -1,0 +1,245 @@
+// Packs: rows that hold the new items of a commit, each its record with a short body (Decisions/0040). A row for each
+// item cost more than the item. A pack never changes: of an item that ends before the others of its pack a row in the
+// table of ends says so, and the pack goes with the last. The bodies stay in their packs until then.
+
+import TandemBase
+package import TandemWire
+
+/// The packs of one queue or ledger, as they will be stored with the next commit. Read back with the queue's rows after
+/// a commit that failed.
+package struct ItemPacks: Sendable {
+    private struct Pack: Sendable {
+        let first: UInt64
+        let last: UInt64
+        /// Its items that have not ended. Numbers are missing between them: an item that is accepted and ends in one
+        /// commit is written nowhere.
+        var live: [UInt64]
+        /// Its items that have, and have a row that says so.
+        var ends: [UInt64] = []
+    }
+
+    private let queue: QueueKey
+    private let tables: Tables
+    /// In the order of their items.
+    private var packs: [Pack] = []
+
+    /// - Parameter items: the table in which the queue's machine writes new items.
+    package init(_ queue: QueueKey, items: DeliveryTable) {
+        self.queue = queue
+        tables = Tables(of: items)
+    }
+
+    /// The changes as they are stored: new items in packs, and ends instead of removed items.
+    /// - Parameter changes: at most one of each row, and new items in the order of their ordinals.
+    package mutating func packed(_ changes: [DeliveryChange]) -> [DeliveryChange] {
+        var packed: [DeliveryChange] = []
+        packed.reserveCapacity(changes.count)
+        var draft = Draft()
+        var ended: [(place: Int, ordinal: UInt64)] = []
+        for change in changes {
+            switch change {
+            case .put(let key, let value) where key.table == tables.items:
+                guard let ordinal = key.ordinal else { preconditionFailure("an item's row has its number") }
+                let item = value.bytes
+                if !draft.hasRoom(for: item) { close(&draft, &packed) }
+                draft.add(ordinal, item, change)
+            case .remove(let key) where key.table == tables.items:
+                guard let ordinal = key.ordinal else { preconditionFailure("an item's row has its number") }
+                switch location(of: ordinal) {
+                case .pack: ended.append((end(ordinal), ordinal))
+                case .ended: break
+                // It has a row of its own, or is written nowhere.
+                case .ownRow: packed.append(change)
+                }
+            default: packed.append(change)
+            }
+        }
+        close(&draft, &packed)
+        add(ended, to: &packed)
+        return packed
+    }
+
+    private mutating func close(_ draft: inout Draft, _ packed: inout [DeliveryChange]) {
+        defer { draft = Draft() }
+        guard draft.isWorthIt, let first = draft.ordinals.first, let last = draft.ordinals.last else {
+            packed += draft.rows
+            return
+        }
+        precondition(packs.last.map { $0.last < first } ?? true, "items are accepted in the order of their ordinals")
+        packs.append(Pack(first: first, last: last, live: draft.ordinals))
+        packed.append(.put(DeliveryRowKey(tables.packs, queue, first), .pack(draft.bytes)))
+    }
+
+    /// - Returns: the place of its pack.
+    private mutating func end(_ ordinal: UInt64) -> Int {
+        let place = place(of: ordinal)
+        packs[place].live.removeAll { $0 == ordinal }
+        packs[place].ends.append(ordinal)
+        return place
+    }
+
+    /// Writes the ends, or removes the packs that have none but ended items.
+    private mutating func add(_ ended: [(place: Int, ordinal: UInt64)], to packed: inout [DeliveryChange]) {
+        guard !ended.isEmpty else { return }
+        for (place, ordinal) in ended where !packs[place].live.isEmpty {
+            packed.append(.put(DeliveryRowKey(tables.ends, queue, ordinal), .end))
+        }
+        let new = Set(ended.lazy.map(\.ordinal))
+        // From behind: the places before stay.
+        for place in Set(ended.lazy.map(\.place)).sorted(by: >) where packs[place].live.isEmpty {
+            packed.append(.remove(DeliveryRowKey(tables.packs, queue, packs[place].first)))
+            for ordinal in packs[place].ends where !new.contains(ordinal) {
+                packed.append(.remove(DeliveryRowKey(tables.ends, queue, ordinal)))
+            }
+            packs.remove(at: place)
+        }
+    }
+
+    /// The place of the first pack that does not end before this item; behind all if there is none.
+    private func place(of ordinal: UInt64) -> Int {
+        var (low, high) = (0, packs.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if packs[middle].last < ordinal { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Where an item's body is, if it is in a pack; its own row is elsewhere.
+    package enum Location: Sendable, Equatable {
+        case pack(DeliveryRowKey)
+        case ended
+        case ownRow
+    }
+
+    package func location(of ordinal: UInt64) -> Location {
+        let place = place(of: ordinal)
+        guard place < packs.count else { return .ownRow }
+        if packs[place].live.contains(ordinal) { return .pack(DeliveryRowKey(tables.packs, queue, packs[place].first)) }
+        return packs[place].ends.contains(ordinal) ? .ended : .ownRow
+    }
+
+    // MARK: stored form
+
+    /// One item of a pack's row.
+    package typealias Item = (key: DeliveryRowKey, value: DeliveryValue)
+
+    /// Reads a pack's row back.
+    /// - Parameter ends: the items that have a row in the table of ends.
+    /// - Returns: its items that have not ended.
+    package mutating func restore(
+        _ key: DeliveryRowKey, _ bytes: [UInt8], ends: Set<UInt64>
+    ) throws(DeliveryRecordError) -> [Item] {
+        let items = try Self.items(of: key, in: bytes)
+        guard let first = items.first?.key.ordinal, let last = items.last?.key.ordinal else {
+            throw .form(key.table)
+        }
+        guard packs.last.map({ $0.last < first }) ?? true else { throw .key(key.table) }
+        let ordinals = items.compactMap(\.key.ordinal)
+        let live = ordinals.filter { !ends.contains($0) }
+        packs.append(Pack(first: first, last: last, live: live, ends: ordinals.filter(ends.contains)))
+        return items.filter { item in item.key.ordinal.map { !ends.contains($0) } ?? false }
+    }
+
+    /// The items of a pack's row.
+    package static func items(of key: DeliveryRowKey, in bytes: [UInt8]) throws(DeliveryRecordError) -> [Item] {
+        var items: [Item] = []
+        var rest = bytes[...]
+        var last: UInt64?
+        while let (item, stored) = try next(of: key, behind: &last, in: &rest) {
+            items.append((item, try DeliveryValue(item, bytes: Array(stored))))
+        }
+        return items
+    }
+
+    /// The body of one item of a pack's row; the others are passed. Nil if it has no such item.
+    package static func body(
+        of ordinal: UInt64, in key: DeliveryRowKey, _ bytes: [UInt8]
+    ) throws(DeliveryRecordError) -> [UInt8]? {
+        var rest = bytes[...]
+        var last: UInt64?
+        while let (item, stored) = try next(of: key, behind: &last, in: &rest) {
+            if item.ordinal == ordinal { return try DeliveryValue(item, bytes: Array(stored)).body }
+        }
+        return nil
+    }
+
+    /// Takes the next item of a pack's row.
+    private static func next(
+        of key: DeliveryRowKey, behind last: inout UInt64?, in rest: inout ArraySlice<UInt8>
+    ) throws(DeliveryRecordError) -> (key: DeliveryRowKey, stored: ArraySlice<UInt8>)? {
+        guard !rest.isEmpty else { return nil }
+        let ordinal = try number(8, of: &rest, key.table)
+        guard last.map({ $0 < ordinal }) ?? (ordinal == key.ordinal), ordinal <= UInt64(Int64.max) else {
+            throw .invalid(key.table, field: "ordinal")
+        }
+        last = ordinal
+        let count = try number(4, of: &rest, key.table)
+        guard count <= rest.count else { throw .invalid(key.table, field: "count") }
+        defer { rest = rest.dropFirst(Int(count)) }
+        return (DeliveryRowKey(Tables(ofPacks: key.table).items, key.queue, ordinal), rest.prefix(Int(count)))
+    }
+
+    private static func number(
+        _ count: Int, of rest: inout ArraySlice<UInt8>, _ table: DeliveryTable
+    ) throws(DeliveryRecordError) -> UInt64 {
+        guard rest.count >= count else { throw .invalid(table, field: "count") }
+        defer { rest = rest.dropFirst(count) }
+        return rest.prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+extension ItemPacks {
+    /// The three tables of a direction.
+    fileprivate struct Tables: Sendable {
+        let items: DeliveryTable
+        let packs: DeliveryTable
+        let ends: DeliveryTable
+
+        init(of items: DeliveryTable) {
+            self = items == .outboundItem ? Self.outbound : Self.inbound
+            precondition(self.items == items, "a table of items")
+        }
+
+        init(ofPacks packs: DeliveryTable) {
+            self = packs == .outboundPack ? Self.outbound : Self.inbound
+            precondition(self.packs == packs, "a table of packs")
+        }
+
+        private init(_ items: DeliveryTable, _ packs: DeliveryTable, _ ends: DeliveryTable) {
+            (self.items, self.packs, self.ends) = (items, packs, ends)
+        }
+
+        private static var outbound: Tables { Tables(.outboundItem, .outboundPack, .outboundEnd) }
+        private static var inbound: Tables { Tables(.inboundItem, .inboundPack, .inboundEnd) }
+    }
+}
+
+/// A pack that is being filled: of each item its ordinal in eight bytes, the count of its bytes in four, and these; the
+/// highest byte of a number first.
+private struct Draft {
+    /// The most bytes of a pack (LIM-131): an item that stays long keeps no more.
+    private static var most: Int { 8192 }
+    /// Fewer items have rows of their own: they share a page with others, where a pack takes pages alone.
+    private static var least: Int { 8 }
+
+    private(set) var ordinals: [UInt64] = []
+    private(set) var bytes: [UInt8] = []
+    /// The items as rows of their own.
+    private(set) var rows: [DeliveryChange] = []
+
+    var isWorthIt: Bool { ordinals.count >= Self.least }
+
+    func hasRoom(for item: [UInt8]) -> Bool { bytes.isEmpty || bytes.count + 12 + item.count <= Self.most }
+
+    mutating func add(_ ordinal: UInt64, _ item: [UInt8], _ row: DeliveryChange) {
+        if bytes.isEmpty { bytes.reserveCapacity(Self.most) }
+        ordinals.append(ordinal)
+        rows.append(row)
+        bytes.append(bigEndian: ordinal)
+        for shift in stride(from: 24, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: item.count >> shift))
+        }
+        bytes += item
+    }
+}
