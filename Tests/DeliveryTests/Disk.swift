@@ -1,5 +1,5 @@
-// A disk as the machines see one: rows of bytes, and commits that wait their turn. Whatever a transition asks for goes
-// through the stored form, so that every test also tests reading back.
+// A disk as the machines see one: rows of bytes, and commits that wait their turn, each with its packs. Whatever a
+// transition asks for goes through the stored form, so that every test also tests reading back.
 
 import TandemDelivery
 import TandemWire
@@ -15,10 +15,14 @@ struct Disk<Effect> {
 
     mutating func submit(_ changes: [DeliveryChange], _ effects: [Effect]) { pending.append((changes, effects)) }
 
-    /// Makes the oldest commit durable and releases its effects.
+    /// Makes the oldest commit durable and releases its effects; when many wait, those behind it, too, as one.
     mutating func commitNext() -> [Effect] {
         guard !pending.isEmpty else { return [] }
-        let commit = pending.removeFirst()
+        let count = pending.count < 8 ? 1 : pending.count
+        let commit = (
+            changes: pending.prefix(count).flatMap(\.changes), effects: pending.prefix(count).flatMap(\.effects)
+        )
+        pending.removeFirst(count)
         for change in stored(commit.changes) {
             switch change {
             case .put(let key, let value): rows[key.table, default: [:]][key.bytes] = value.bytes
@@ -42,19 +46,19 @@ struct Disk<Effect> {
     mutating func lose() throws {
         pending = []
         packs = [:]
-        for (table, items, ends) in Self.packTables {
-            for (key, value) in sorted(table) {
-                let key = try DeliveryRowKey(table, bytes: key)
-                let ended = try (rows[ends] ?? [:]).keys.map { try DeliveryRowKey(ends, bytes: $0) }
-                let place = DeliveryRowKey(items, key.queue, 1)
-                _ = try packs[place, default: ItemPacks(key.queue, items: items)].restore(
+        for tables in Self.packTables {
+            for (key, value) in sorted(tables.packs) {
+                let key = try DeliveryRowKey(tables.packs, bytes: key)
+                let ended = try (rows[tables.ends] ?? [:]).keys.map { try DeliveryRowKey(tables.ends, bytes: $0) }
+                let place = DeliveryRowKey(tables.items, key.queue, 1)
+                _ = try packs[place, default: ItemPacks(key.queue, items: tables.items)].restore(
                     key, value, ends: Set(ended.filter { $0.queue == key.queue }.compactMap(\.ordinal)))
             }
         }
     }
 
-    private static var packTables: [(DeliveryTable, items: DeliveryTable, ends: DeliveryTable)] {
-        [(.outboundPack, .outboundItem, .outboundEnd), (.inboundPack, .inboundItem, .inboundEnd)]
+    private static var packTables: [ItemPacks.Tables] {
+        [ItemPacks.Tables(of: .outboundItem), ItemPacks.Tables(of: .inboundItem)]
     }
 
     private func sorted(_ table: DeliveryTable) -> [(key: [UInt8], value: [UInt8])] {
@@ -67,11 +71,11 @@ struct Disk<Effect> {
             let key = try DeliveryRowKey(table, bytes: key)
             return (key: key, value: try DeliveryValue(key, bytes: value))
         }
-        guard let (packs, _, ends) = Self.packTables.first(where: { $0.items == table }) else { return own }
+        guard let tables = Self.packTables.first(where: { $0.items == table }) else { return own }
         return try own
-            + sorted(packs).flatMap { key, value in
-                try ItemPacks.items(of: DeliveryRowKey(packs, bytes: key), in: value).filter {
-                    rows[ends]?[DeliveryRowKey(ends, $0.key.queue, $0.key.ordinal).bytes] == nil
+            + sorted(tables.packs).flatMap { key, value in
+                try ItemPacks.items(of: DeliveryRowKey(tables.packs, bytes: key), in: value).filter {
+                    rows[tables.ends]?[DeliveryRowKey(tables.ends, $0.key.queue, $0.key.ordinal).bytes] == nil
                 }
             }
     }

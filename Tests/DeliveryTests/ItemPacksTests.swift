@@ -72,13 +72,13 @@ import Testing
     mutating func ending() throws {
         commit(try (1...8).map { try put($0) })
         #expect(commit([end(2)]).map(\.key.table) == [.outboundEnd])
-        #expect(commit([end(2)]).isEmpty, "it had ended")
-        #expect(packs.location(of: 2) == .ended)
-        #expect(packs.location(of: 3) == .pack(DeliveryRowKey(.outboundPack, queue, 1)))
+        #expect(commit([end(2)]) == [end(2)], "it had ended: there is no such row")
+        #expect(packs.pack(of: 2) == nil)
+        #expect(packs.pack(of: 3) == DeliveryRowKey(.outboundPack, queue, 1))
         #expect(try start() == [1] + Array(3...8))
-        #expect(packs.location(of: 2) == .ended)
+        #expect(packs.pack(of: 2) == nil)
         commit(([1] + Array(3...8)).map { end($0) })
-        #expect(rows.isEmpty && packs.location(of: 3) == .ownRow)
+        #expect(rows.isEmpty && packs.pack(of: 3) == nil)
     }
 
     @Test("A pack whose items all end in one commit leaves no row of an end") mutating func allAtOnce() throws {
@@ -89,7 +89,7 @@ import Testing
     @Test("An item in a row of its own is removed there") mutating func ownRow() throws {
         #expect(commit([end(7)]) == [end(7)])
         commit(try (8...20).map { try put($0) })
-        #expect(commit([end(7)]) == [end(7)] && packs.location(of: 7) == .ownRow)
+        #expect(commit([end(7)]) == [end(7)] && packs.pack(of: 7) == nil)
     }
 
     @Test("An item that is accepted and ends in one commit takes no other along, however many packs the commit has")
@@ -97,7 +97,7 @@ import Testing
         let kept: [UInt64] = [1] + Array(3...30)
         commit(try kept.map { try put($0, size: 700) } + [end(2)])
         #expect(rows(.outboundPack).count > 1 && rows(.outboundEnd).isEmpty)
-        #expect(packs.location(of: 2) == .ownRow)
+        #expect(packs.pack(of: 2) == nil)
         #expect(try start() + rows(.outboundItem).compactMap(\.key.ordinal) == kept)
     }
 

@@ -35,10 +35,10 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     case sentContext = 8
     case receivedContext = 9
     /// A new item with a short body, its record and the body (Decisions/0039). Later forms of the record are in the
-    /// table of records. Since version 3 it is stored in a pack.
+    /// table of records. Eight or more of a commit are in a pack instead.
     case outboundItem = 10
     case inboundItem = 11
-    /// An item of a pack that has ended before the others. Read before the packs.
+    /// An item of a pack that has ended before the others. The number is below the packs', so that ends are read first.
     case outboundEnd = 12
     case inboundEnd = 13
     /// New items with short bodies (``ItemPacks``).

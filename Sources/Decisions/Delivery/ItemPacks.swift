@@ -1,6 +1,6 @@
-// Packs: rows that hold the new items of a commit, each its record with a short body (Decisions/0040). A row for each
-// item cost more than the item. A pack never changes: of an item that ends before the others of its pack a row in the
-// table of ends says so, and the pack goes with the last. The bodies stay in their packs until then.
+// Packs: rows that hold eight or more new items of a commit, each its record with a short body (Decisions/0040). A row
+// for each item cost more than the item. A pack never changes: of an item that ends before the others of its pack a row
+// in the table of ends says so, and the pack goes with the last. The bodies stay in their packs until then.
 
 import TandemBase
 package import TandemWire
@@ -29,7 +29,7 @@ package struct ItemPacks: Sendable {
         tables = Tables(of: items)
     }
 
-    /// The changes as they are stored: new items in packs, and ends instead of removed items.
+    /// The changes as they are stored: new items in packs if there are enough, and ends instead of removed items.
     /// - Parameter changes: at most one of each row, and new items in the order of their ordinals.
     package mutating func packed(_ changes: [DeliveryChange]) -> [DeliveryChange] {
         var packed: [DeliveryChange] = []
@@ -45,17 +45,18 @@ package struct ItemPacks: Sendable {
                 draft.add(ordinal, item, change)
             case .remove(let key) where key.table == tables.items:
                 guard let ordinal = key.ordinal else { preconditionFailure("an item's row has its number") }
-                switch location(of: ordinal) {
-                case .pack: ended.append((end(ordinal), ordinal))
-                case .ended: break
-                // It has a row of its own, or is written nowhere.
-                case .ownRow: packed.append(change)
+                if let place = place(of: ordinal) {
+                    end(ordinal, at: place)
+                    ended.append((place, ordinal))
+                } else {
+                    // It has a row of its own, or none.
+                    packed.append(change)
                 }
             default: packed.append(change)
             }
         }
         close(&draft, &packed)
-        add(ended, to: &packed)
+        writeEnds(ended, to: &packed)
         return packed
     }
 
@@ -70,16 +71,13 @@ package struct ItemPacks: Sendable {
         packed.append(.put(DeliveryRowKey(tables.packs, queue, first), .pack(draft.bytes)))
     }
 
-    /// - Returns: the place of its pack.
-    private mutating func end(_ ordinal: UInt64) -> Int {
-        let place = place(of: ordinal)
+    private mutating func end(_ ordinal: UInt64, at place: Int) {
         packs[place].live.removeAll { $0 == ordinal }
         packs[place].ends.append(ordinal)
-        return place
     }
 
     /// Writes the ends, or removes the packs that have none but ended items.
-    private mutating func add(_ ended: [(place: Int, ordinal: UInt64)], to packed: inout [DeliveryChange]) {
+    private mutating func writeEnds(_ ended: [(place: Int, ordinal: UInt64)], to packed: inout [DeliveryChange]) {
         guard !ended.isEmpty else { return }
         for (place, ordinal) in ended where !packs[place].live.isEmpty {
             packed.append(.put(DeliveryRowKey(tables.ends, queue, ordinal), .end))
@@ -95,28 +93,19 @@ package struct ItemPacks: Sendable {
         }
     }
 
-    /// The place of the first pack that does not end before this item; behind all if there is none.
-    private func place(of ordinal: UInt64) -> Int {
+    /// The place of the pack in which this item is and has not ended.
+    private func place(of ordinal: UInt64) -> Int? {
         var (low, high) = (0, packs.count)
         while low < high {
             let middle = low + (high - low) / 2
             if packs[middle].last < ordinal { low = middle + 1 } else { high = middle }
         }
-        return low
+        return low < packs.count && packs[low].live.contains(ordinal) ? low : nil
     }
 
-    /// Where an item's body is, if it is in a pack; its own row is elsewhere.
-    package enum Location: Sendable, Equatable {
-        case pack(DeliveryRowKey)
-        case ended
-        case ownRow
-    }
-
-    package func location(of ordinal: UInt64) -> Location {
-        let place = place(of: ordinal)
-        guard place < packs.count else { return .ownRow }
-        if packs[place].live.contains(ordinal) { return .pack(DeliveryRowKey(tables.packs, queue, packs[place].first)) }
-        return packs[place].ends.contains(ordinal) ? .ended : .ownRow
+    /// The pack in which an item is; nil for one that has ended, and for one that has a row of its own.
+    package func pack(of ordinal: UInt64) -> DeliveryRowKey? {
+        place(of: ordinal).map { DeliveryRowKey(tables.packs, queue, packs[$0].first) }
     }
 
     // MARK: stored form
@@ -191,17 +180,17 @@ package struct ItemPacks: Sendable {
 
 extension ItemPacks {
     /// The three tables of a direction.
-    fileprivate struct Tables: Sendable {
-        let items: DeliveryTable
-        let packs: DeliveryTable
-        let ends: DeliveryTable
+    package struct Tables: Sendable {
+        package let items: DeliveryTable
+        package let packs: DeliveryTable
+        package let ends: DeliveryTable
 
-        init(of items: DeliveryTable) {
+        package init(of items: DeliveryTable) {
             self = items == .outboundItem ? Self.outbound : Self.inbound
             precondition(self.items == items, "a table of items")
         }
 
-        init(ofPacks packs: DeliveryTable) {
+        package init(ofPacks packs: DeliveryTable) {
             self = packs == .outboundPack ? Self.outbound : Self.inbound
             precondition(self.packs == packs, "a table of packs")
         }
@@ -218,8 +207,8 @@ extension ItemPacks {
 /// A pack that is being filled: of each item its ordinal in eight bytes, the count of its bytes in four, and these; the
 /// highest byte of a number first.
 private struct Draft {
-    /// The most bytes of a pack (LIM-131): an item that stays long keeps no more.
-    private static var most: Int { 8192 }
+    /// The most bytes and items of a pack (LIM-131): an item that stays long keeps no more, and no more ends.
+    private static var most: (bytes: Int, items: Int) { (8192, 32) }
     /// Fewer items have rows of their own: they share a page with others, where a pack takes pages alone.
     private static var least: Int { 8 }
 
@@ -230,10 +219,12 @@ private struct Draft {
 
     var isWorthIt: Bool { ordinals.count >= Self.least }
 
-    func hasRoom(for item: [UInt8]) -> Bool { bytes.isEmpty || bytes.count + 12 + item.count <= Self.most }
+    func hasRoom(for item: [UInt8]) -> Bool {
+        bytes.isEmpty || bytes.count + 12 + item.count <= Self.most.bytes && ordinals.count < Self.most.items
+    }
 
     mutating func add(_ ordinal: UInt64, _ item: [UInt8], _ row: DeliveryChange) {
-        if bytes.isEmpty { bytes.reserveCapacity(Self.most) }
+        if bytes.isEmpty { bytes.reserveCapacity(Self.most.bytes) }
         ordinals.append(ordinal)
         rows.append(row)
         bytes.append(bigEndian: ordinal)

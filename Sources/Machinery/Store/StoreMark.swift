@@ -15,8 +15,8 @@ import CTandemSQLite
 /// The number that SQLite keeps for its user: 8 bits for the version, 22 for the turn, and one.
 struct StoreMark: Equatable {
     /// The version of the rows that this program writes, and the highest that it reads. Since 2 a queue's item may have
-    /// its record and its body in one row (Decisions/0039), since 3 with other items (Decisions/0040); rows of earlier
-    /// versions are read as they are.
+    /// its record and its body in one row (Decisions/0039), since 3 one row may have several items (Decisions/0040);
+    /// rows of earlier versions are read as they are.
     static let newestVersion = 3
     private static let turns = 1 << 22
 

@@ -135,11 +135,10 @@ struct DeliveryRows {
     }
 
     private mutating func add(_ key: DeliveryRowKey, _ bytes: [UInt8]) throws(DeliveryRecordError) {
-        let (items, ends): (DeliveryTable, DeliveryTable) =
-            key.table == .outboundPack ? (.outboundItem, .outboundEnd) : (.inboundItem, .inboundEnd)
-        let ended = self.ends[ends]?[key.queue] ?? []
+        let tables = ItemPacks.Tables(ofPacks: key.table)
+        let ended = ends[tables.ends]?[key.queue] ?? []
         // In its place: a copy for each row would be felt with thousands of packs.
-        let found = try packs[items, default: [:]][key.queue, default: ItemPacks(key.queue, items: items)]
+        let found = try packs[tables.items, default: [:]][key.queue, default: ItemPacks(key.queue, items: tables.items)]
             .restore(key, bytes, ends: ended)
         for item in found { try add(item.key, item.value) }
     }

@@ -140,16 +140,15 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     /// The machine's contents count in these budgets from now on.
     func use(_ budgets: [ItemBudget]) { surroundings.usage.move(to: budgets) }
 
-    /// Reads the body of an item that is durable; nil if there is none, or it has ended.
+    /// Reads the body of an item that is durable; nil if there is none, or the item has ended, durably or not yet.
     /// - Parameter table: the one that its record names.
     func body(
         of ordinal: UInt64, in table: DeliveryTable, then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
-        switch packs.location(of: ordinal) {
-        case .pack(let pack) where table == Machine.items: store.payload(ordinal, packedIn: pack, then: done)
-        // In its turn, as if it were read.
-        case .ended where table == Machine.items: store.commit([], room: .reserve) { _ in done(.success(nil)) }
-        case .pack, .ended, .ownRow: store.payload(ordinal, of: machine.key, in: table, then: done)
+        if table == Machine.items, let pack = packs.pack(of: ordinal) {
+            store.payload(ordinal, packedIn: pack, then: done)
+        } else {
+            store.payload(ordinal, of: machine.key, in: table, then: done)
         }
     }
 
