@@ -105,3 +105,41 @@ final class DeliveryEnvironment {
     /// Whether frames of this queue can be sent now.
     func isOpen(_ key: QueueKey) -> Bool { links[key.pairing]?.channels.contains(key.channel) ?? false }
 }
+
+/// Watches the wall clock while there are queues: one that was set must be noted in their headers. Confined to its
+/// loop.
+final class ClockWatch {
+    private let scheduler: any Scheduler
+    /// How far the wall clock was ahead of the monotonic one at the last look; nil before the first queue.
+    private var offset: Int64?
+    private var wasSet: [(ClockReading) -> Void] = []
+
+    init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+
+    /// - Parameter action: called when the wall clock was set while there are queues.
+    func whenSet(_ action: @escaping (ClockReading) -> Void) { wasSet.append(action) }
+
+    /// Looks at the clock from the first queue on, once a minute.
+    func watch() {
+        guard offset == nil else { return }
+        offset = Self.offset(reading)
+        schedule()
+    }
+
+    private func schedule() { scheduler.schedule(after: .seconds(60)) { [weak self] in self?.look() } }
+
+    private func look() {
+        let reading = reading
+        let now = Self.offset(reading)
+        if (now - (offset ?? now)).magnitude > 1000 { for action in wasSet { action(reading) } }
+        offset = now
+        schedule()
+    }
+
+    private static func offset(_ reading: ClockReading) -> Int64 {
+        // Wall clocks are some 2 to the power of 41; one that is not does not overflow here.
+        max(-(1 << 60), min(1 << 60, reading.wall.milliseconds)) - Int64(reading.monotonic.nanoseconds / 1_000_000)
+    }
+}

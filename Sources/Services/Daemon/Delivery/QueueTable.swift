@@ -1,0 +1,163 @@
+// The journaled queues of one direction (outbound queues or inbound ledgers): when one is made, read back, moved to a
+// new epoch, and removed.
+
+import TandemBase
+import TandemDelivery
+import TandemStore
+import TandemWire
+
+/// The journaled queues of one direction: made at their first use or from their rows, read back after a commit that
+/// failed, moved to new epochs, and removed with their pairings. Confined to its loop.
+final class QueueTable<Machine: StoredMachine & ~Copyable> {
+    typealias Queue = JournaledQueue<Machine>
+
+    /// The table's calls to its owner.
+    struct Owner {
+        /// Runs an effect as far as it concerns this device, then calls back; later effects of the queue wait for that.
+        let run: (Machine.Effect, QueueKey, @escaping () -> Void) -> Void
+        /// Sends the frame of an effect, then calls back; later frames of the queue wait for that.
+        let send: (Machine.Effect, QueueKey, DeliveryLink, @escaping () -> Void) -> Void
+        /// A queue was read back: it has neither a link nor a handler.
+        let wasReadBack: (QueueKey) -> Void
+        /// The numbers of a queue's former epoch are over.
+        let leftEpoch: (QueueKey) -> Void
+    }
+
+    private let environment: DeliveryEnvironment
+    private(set) var queues: [QueueKey: Queue] = [:]
+    /// The queue that was looked up last: each item asks for its queue several times, and hashing its names costs more
+    /// than comparing them.
+    private var last: (key: QueueKey, queue: Queue)?
+    private var owner: Owner?
+
+    init(in environment: DeliveryEnvironment) {
+        self.environment = environment
+        environment.clock.whenSet { [weak self] reading in
+            guard let self else { return }
+            for queue in queues.values { queue.perform { $0.noteClock(at: reading) } }
+        }
+    }
+
+    /// Connects the owner; before the first queue.
+    func connect(_ owner: Owner) { self.owner = owner }
+
+    subscript(key: QueueKey) -> Queue? {
+        if let last, last.key == key { return last.queue }
+        guard let queue = queues[key] else { return nil }
+        last = (key, queue)
+        return queue
+    }
+
+    func queues(of pairing: UniqueIdentifier) -> [Queue] { queues.filter { $0.key.pairing == pairing }.map(\.value) }
+
+    /// The queues of an application's own channels.
+    func queues(of app: ApplicationIdentifier) -> [Queue] {
+        queues.filter { $0.key.app == app && $0.key.channel.isForApps }.map(\.value)
+    }
+
+    /// The queues of an application count as another user's.
+    func reassign(_ app: ApplicationIdentifier) {
+        for (key, queue) in queues where key.app == app {
+            queue.use(environment.budgets.budgets(of: key, Machine.direction, user: environment.userOf(app)))
+        }
+    }
+
+    // MARK: making
+
+    /// Makes a queue that was never used.
+    func make(_ key: QueueKey, epoch: UInt64) -> Queue {
+        add(
+            Machine(
+                key, from: DeliveryRows(), epoch: epoch, at: environment.reading,
+                limits: environment.limits(key.channel)), ItemPacks(key, items: Machine.items))
+    }
+
+    /// Makes the queues of the known pairings from their rows.
+    func restore(_ rows: DeliveryRows) {
+        let reading = environment.reading
+        for key in Machine.keys(in: rows) {
+            guard let epoch = environment.epoch(of: key.pairing) else { continue }
+            _ = add(
+                Machine(key, from: rows, epoch: epoch, at: reading, limits: environment.limits(key.channel)),
+                rows.packs(key, items: Machine.items))
+        }
+    }
+
+    private func add(_ machine: consuming Machine, _ packs: ItemPacks) -> Queue {
+        let key = machine.key
+        let usage = environment.budgets.add(key, Machine.direction, user: environment.userOf(key.app))
+        let queue = Queue(
+            machine, packs, store: environment.store, scheduler: environment.scheduler,
+            patience: environment.patience,
+            Queue.Surroundings(
+                run: { [weak self] effect, done in self?.owner?.run(effect, key, done) },
+                send: { [weak self] effect, link, done in self?.owner?.send(effect, key, link, done) },
+                link: { [environment] in environment.link(key.pairing) },
+                reload: { [weak self] done in self?.reload(key, done) },
+                renewed: { [weak self] machine in self?.startEpoch(&machine) ?? DeliveryTransition() }, usage: usage,
+                overflowed: { [environment] in environment.report(.stalled(key.pairing)) }))
+        queues[key] = queue
+        environment.clock.watch()
+        return queue
+    }
+
+    /// Reads a queue back after a commit that failed.
+    private func reload(
+        _ key: QueueKey, _ done: @escaping (consuming Result<Machine, StoreError>, ItemPacks) -> Void
+    ) {
+        let reading = environment.reading
+        environment.store.rows(of: key, in: Machine.tables[...]) { [weak self] result in
+            guard let self else { return }
+            let epoch = environment.epoch(of: key.pairing) ?? 1
+            let limits = environment.limits(key.channel)
+            let packs = (try? result.get())?.packs(key, items: Machine.items) ?? ItemPacks(key, items: Machine.items)
+            done(result.map { Machine(key, from: $0, epoch: epoch, at: reading, limits: limits) }, packs)
+            if case .success = result { owner?.wasReadBack(key) }
+        }
+    }
+
+    // MARK: pairings
+
+    /// Starts the pairing's epoch in its queues.
+    func startEpoch(of pairing: UniqueIdentifier) {
+        for (key, queue) in queues where key.pairing == pairing {
+            // At once: a queue that is being read back takes the event later.
+            owner?.leftEpoch(key)
+            catchUp(queue)
+        }
+    }
+
+    /// A daemon that ended between the commit of a new epoch and those of its queues starts the epoch in them now.
+    func startEpochs() { for queue in queues.values { catchUp(queue) } }
+
+    private func catchUp(_ queue: Queue) { queue.perform { [unowned self] in startEpoch(&$0) } }
+
+    /// Starts the pairing's epoch in a queue of another one.
+    private func startEpoch(_ machine: inout Machine) -> DeliveryTransition<Machine.Effect> {
+        guard let epoch = environment.epoch(of: machine.key.pairing), machine.epoch != epoch else {
+            return DeliveryTransition()
+        }
+        owner?.leftEpoch(machine.key)
+        return machine.startEpoch(epoch, at: environment.reading)
+    }
+
+    func removePairing(_ pairing: UniqueIdentifier) {
+        for key in Array(queues.keys) where key.pairing == pairing { queues.removeValue(forKey: key)?.end() }
+        // Afterwards, because the end of a queue completes what waits for it.
+        last = nil
+    }
+
+    // MARK: dead letters
+
+    func retryDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
+        let reading = environment.reading
+        guard let queue = self[key] else { return completion(false) }
+        queue.attempt({ $0.retryDeadLetter(ordinal, at: reading) }, then: completion)
+    }
+
+    func dropDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
+        let reading = environment.reading
+        guard let queue = self[key] else { return completion(false) }
+        queue.attempt({ $0.dropDeadLetter(ordinal, at: reading) }, then: completion)
+    }
+}
