@@ -303,13 +303,13 @@ package struct DesiredConfigurations: Sendable {
         _ key: ConfigurationSlotKey, at pairing: UniqueIdentifier, _ bringsKeys: Bool,
         _ transition: inout DesiredTransition
     ) {
-        // A configuration of one set never passes under a later one: only a secondary that is behind may take it.
-        let retried = bringsKeys ? Self.retried.union([Rejection.oldKeySet.rawValue]) : Self.retried
-        let refusals = state(of: key, at: pairing)?.refusals ?? []
-        guard refusals.contains(where: { retried.contains($0.verdict) }) else { return }
-        change(key, at: pairing, &transition) { state, _ in
-            state.refusals.removeAll { retried.contains($0.verdict) }
+        let isRetried: (SecondaryState.Refusal) -> Bool = { refusal in
+            guard let rejection = Rejection(rawValue: refusal.verdict) else { return false }
+            // A configuration of one set never passes under a later one: only a secondary that is behind may take it.
+            return rejection.maySolveItself || bringsKeys && rejection == .oldKeySet
         }
+        guard state(of: key, at: pairing)?.refusals.contains(where: isRetried) == true else { return }
+        change(key, at: pairing, &transition) { state, _ in state.refusals.removeAll(where: isRetried) }
     }
 
     /// Deliveries that are neither answered nor in their queue no longer keep the envelope from being delivered.
@@ -324,11 +324,6 @@ package struct DesiredConfigurations: Sendable {
         }
         deliver(key, to: addressee, because: .reachable, at: now, identifier, &transition)
     }
-
-    /// Rejections that another state of the secondary can end without the primary's knowledge: it took the primary's
-    /// new identifier, its clock was set, it has a newer key set.
-    private static let retried: Set<String> = Set(
-        [Rejection.wrongTarget, .future, .keySetGap, .keySetExpired].map(\.rawValue))
 
     /// A secondary's app has been announced, or the primary has another paired identifier for it.
     package mutating func changed(

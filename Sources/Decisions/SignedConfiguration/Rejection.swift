@@ -47,6 +47,15 @@ extension Rejection {
         default: false
         }
     }
+
+    /// Whether the device that rejects may take the same bytes later, without its primary's knowledge: it took the
+    /// primary's new identifier, its clock was set, it has a newer key set.
+    var maySolveItself: Bool {
+        switch self {
+        case .wrongTarget, .future, .keySetGap, .keySetExpired: true
+        default: false
+        }
+    }
 }
 
 /// A configuration that was rejected.
