@@ -15,6 +15,21 @@ import Testing
         #expect(Self.plan.part.isEmpty ? !outcome.isEmpty : Self.plan.namesCase, "a case of some world is named")
     }
 
+    private static func plan(naming text: String) -> SuitePlan {
+        SuitePlan(environment: { $0 == "TANDEM_CONFORMANCE_CASE" ? text : nil }, tandem: "")
+    }
+
+    @Test func `a case that is named runs in the worlds that have it, and fails no other; an unknown name is none`()
+        async
+    {
+        let named = Self.plan(naming: "an item expires that is not sent in its time to live")
+        let (manual, simulator) = (SuiteRun(.manual, named), SuiteRun(.simulator, named))
+        let outcome = await manual.failures()
+        #expect(outcome.all.isEmpty && !outcome.isEmpty)
+        #expect(await simulator.failures().isEmpty && named.namesCase, "the simulator cuts no links")
+        #expect(!Self.plan(naming: "no case has this").namesCase)
+    }
+
     @Test(arguments: ["DEL-5:", "SES-4:", "DEL-3: frames of kind 'item'"])
     func `one seed gives one run`(of part: String) throws {
         let each = try #require(Case.all.first { "\($0)".hasPrefix(part) && $0.needs.contains(.cut) })

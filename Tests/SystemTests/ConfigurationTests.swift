@@ -129,21 +129,28 @@ import Testing
         #expect(try await apply(sign(3, "volume=81")).status == 0)
     }
 
-    @Test func eachBadConfigurationIsRefusedByItsNameAndChangesNothing() async throws {
+    @Test func eachBadConfigurationIsRefusedByItsNameWithItsReasonAndChangesNothing() async throws {
         let app = try await startApp()
         let good = try await sign(2, "volume=75")
         #expect(try await apply(good).status == 0)
         let refusals = [
-            (try await sign(3, "volume=99", key: "other"), "threshold"), (try await sign(1, "volume=99"), "rollback"),
-            (try await sign(2, "volume=99"), "equivocation"),
-            (try await sign(3, "volume=99", target: "custom:elsewhere"), "wrong-target"),
-            (try await sign(3, "volume=101"), "schema"), (try await sign(3, "nothing=1"), "schema"),
-            (try await sign(3, "volume=true"), "schema"), (try await sign(3, "colour=red"), "schema"),
+            (try await sign(3, "volume=99", key: "other"), "threshold", "0 trusted keys; 1 are needed"),
+            (try await sign(1, "volume=99"), "rollback", "version 2 is desired; sign a higher version"),
+            (try await sign(2, "volume=99"), "equivocation", "version 2 is desired with other bytes"),
+            (
+                try await sign(3, "volume=99", target: "custom:elsewhere"), "wrong-target",
+                "it is for 'custom:elsewhere'"
+            ),
+            (try await sign(3, "volume=101"), "schema", "volume"),
+            (try await sign(3, "nothing=1"), "schema", "nothing"),
+            (try await sign(3, "volume=true"), "schema", "volume"),
+            (try await sign(3, "colour=red"), "schema", "colour"),
         ]
-        for (file, name) in refusals {
+        for (file, name, reason) in refusals {
             let refused = try await apply(file)
             #expect(refused.status == 1, "\(name): \(refused)")
-            #expect(refused.output.contains(name) || refused.errors.contains(name), "\(name): \(refused)")
+            let text = refused.output + refused.errors
+            #expect(text.contains(name) && text.contains(reason), "\(name): \(refused)")
         }
         #expect(try await apply(good).status == 0, "the same bytes again are applied already")
         #expect(try await shows(app, "volume", "75"))

@@ -43,12 +43,15 @@ import Testing
         var record: PairingRecord? { try? result?.get() }
     }
 
-    private func join(_ secondary: LinkedDevice, _ credential: JoinAttempt.Credential) -> Outcome {
+    private func join(
+        _ secondary: LinkedDevice, _ credential: JoinAttempt.Credential, over dialling: StreamSource? = nil
+    ) -> Outcome {
         let outcome = Outcome()
         network.scheduler.start { [network] in
             let client = JoinClient(credential, own: secondary.own, context: secondary.context)
             do throws(JoinFailure) {
-                let record = try await client.join(over: network.dialling) { record async throws(JoinFailure) in
+                let source = dialling ?? network.dialling
+                let record = try await client.join(over: source) { record async throws(JoinFailure) in
                     let changes: [PairingChange]
                     do throws(JoinAnswerError) { changes = try secondary.registry.joined(record) } catch {
                         throw .answer(error)
@@ -224,6 +227,30 @@ import Testing
         try peer.send(Envelope(.join).with(body: ["method": "token", "name": "x"]))
         network.scheduler.run()
         #expect(peer.refusals == ["envelope"])
+    }
+
+    @Test("PAR-6, PAR-9: an answer to a join that does not read is refused as 'envelope', and nothing is stored")
+    func brokenAnswer() throws {
+        let primary = try primary()
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        var peer: RawPeer?
+        let outcome = join(
+            secondary, .link(try link(to: primary)),
+            over: StreamSource { [network] _, completion in
+                let (near, far) = InProcessStream.pair(on: network.scheduler)
+                peer = try? RawPeer(over: far, identity: TLSIdentity(key: primary.key), side: .server)
+                completion(.success(near))
+                return {}
+            })
+        network.scheduler.run()
+        try #require(peer).send(Envelope(.joined).with(body: ["name": "gateway"]))
+        network.scheduler.run()
+        #expect(peer?.refusals == ["envelope"])
+        guard case .malformed? = outcome.error else {
+            Issue.record("\(String(describing: outcome.error))")
+            return
+        }
+        #expect(secondary.registry.pairings.isEmpty)
     }
 
     @Test func aReportKeyThatIsNoKeyIsRefused() throws {
