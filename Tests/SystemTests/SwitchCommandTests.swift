@@ -11,17 +11,24 @@ import Testing
     init() async throws {
         devices = try await TwoDevices()
         try await devices.pair()
-        let arguments = [
-            "secondary", "--state", devices.workspace["panel"], "--local", devices.workspace["panel.sock"],
-        ]
-        let panel = try Program("tandem", arguments + ["--name", "panel"], named: "panel", in: devices.workspace)
-        try #require(try await holds(within: .seconds(20)) { panel.output.contains("ready") }, "\(panel.errors)")
-        self.panel = panel
+        panel = try await Self.start("panel", in: devices.workspace)
+        try await join("panel")
+    }
+
+    /// A further secondary's daemon.
+    private static func start(_ name: String, in workspace: Workspace) async throws -> Program {
+        let arguments = ["secondary", "--state", workspace[name], "--local", workspace["\(name).sock"], "--name", name]
+        let program = try Program("tandem", arguments, named: name, in: workspace)
+        try #require(try await holds(within: .seconds(20)) { program.output.contains("ready") }, "\(program.errors)")
+        return program
+    }
+
+    private func join(_ name: String) async throws {
         let link = try await devices.run("hub", "pair", "--link-only").output
         let joined = try await tandem(
-            "join", "--device", devices.workspace["panel.sock"], in: devices.workspace, input: link)
+            "join", "--device", devices.workspace["\(name).sock"], in: devices.workspace, input: link)
         try #require(joined.status == 0, "\(joined)")
-        try #require(await isPaired("panel"))
+        try #require(await isPaired(name))
     }
 
     /// Whether the hub has greeted the device of this name.
@@ -70,5 +77,20 @@ import Testing
     @Test func unpairingTheActiveOneChoosesTheOnlyOther() async throws {
         #expect(try await devices.run("hub", "unpair", "kiosk", "--yes").status == 0)
         #expect(try await row(of: "panel")?.contains(" * ") == true)
+    }
+
+    @Test("PAR-15, CTL-7: an operator who unpairs the active one of several is told which are left to choose from")
+    func unpairingTheActiveOneOfSeveral() async throws {
+        let desk = try await Self.start("desk", in: devices.workspace)
+        try await join("desk")
+        let ending = try await devices.run("hub", "unpair", "kiosk", "--yes")
+        #expect(ending.status == 0, "\(ending)")
+        let text = try #require(ending.output.split(separator: "\n").last)
+        #expect(
+            text.hasPrefix("no device is active: choose ") && text.hasSuffix(" with 'tandem switch NAME'"), "\(ending)")
+        #expect(text.contains("panel") && text.contains("desk"), "\(ending)")
+        #expect(try await devices.run("hub", "switch", "desk").status == 0)
+        #expect(try await row(of: "desk")?.contains(" * ") == true)
+        #expect(desk.isRunning)
     }
 }
