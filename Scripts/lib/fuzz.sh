@@ -22,7 +22,7 @@ fuzz_rooms=(
     PairedSessionFoundation:Sources/Services/PairedSessionFoundation
 )
 fuzz_support=(
-    "$root"/Tests/TestSupport/{SeededGenerator,Envelope+Values,Oracles/*Oracle,Oracles/Reference*}.swift
+    "$root"/Tests/TestSupport/{SeededGenerator,Envelope+Values,ProtocolText,Oracles/*}.swift
     "$root"/Tests/TestSupport/Doubles/{FaultPlan,InProcessStream,ManualScheduler}.swift
 )
 fuzz_sources=("$root"/Tests/Fuzz/*.swift "$root"/Tests/PairedSessionTests/{DaemonFrames,SessionOracle}.swift)
@@ -50,6 +50,24 @@ build_fuzz() {
         "$out"/*.o -lcrypto -lexpat -lpcre2-8 -lm 2>&1 | { grep -v 'Cannot export local symbol' >&2 || true; }
     mv "$out/fuzz.new" "$out/fuzz"
     echo "$print" >"$out/built-from"
+}
+
+# check_fuzz_sources: whether the sources are whole. Building them takes minutes, so they are only checked, beside the
+# modules of the debug build, whose package has the name of its folder.
+check_fuzz_sources() {
+    local made flags modules status=0
+    modules=$(swift build --package-path "$root" --show-bin-path)/Modules
+    made=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
+    flags=("${fuzz_flags[@]/#-O/-Onone}" -package-name "$(basename "$root" | tr '[:upper:]' '[:lower:]')")
+    flags+=(-I "$made" -I "$modules" -I "$made/CTandemLinux")
+    {
+        build_c "$made" "$root/Sources/System/CLinux" \
+            && swiftc "${flags[@]}" -module-name TandemTestSupport -emit-module \
+                -emit-module-path "$made/TandemTestSupport.swiftmodule" "${fuzz_support[@]}" \
+            && swiftc "${flags[@]}" -module-name Fuzz -typecheck "${fuzz_sources[@]}"
+    } || status=1
+    rm -rf "$made"
+    return "$status"
 }
 
 # build_module OUT NAME SOURCES...
