@@ -22,6 +22,7 @@ package final class AppDelivery {
     private var frames = ItemFrames()
     /// Traces what apps submit, are given and have handled.
     private var trace: (TraceEvent) -> Void = { _ in }
+    private var appHasHandled: (ApplicationIdentifier) -> Void = { _ in }
 
     package init(delivery: DurableDelivery, endpoint: LocalEndpoint) {
         self.delivery = delivery
@@ -31,6 +32,9 @@ package final class AppDelivery {
     }
 
     package func onTrace(_ trace: @escaping (TraceEvent) -> Void) { self.trace = trace }
+
+    /// - Parameter action: called when an app has handled an item.
+    func whenHandled(_ action: @escaping (ApplicationIdentifier) -> Void) { appHasHandled = action }
 
     /// Whether a pairing is one of this side's.
     func serves(_ pairing: UniqueIdentifier) -> Bool { endpoint.serves(pairing) }
@@ -120,7 +124,7 @@ package final class AppDelivery {
     private func submit(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let (id, queue) = (frame.item.id, frame.item.queue)
         if let error = obstacle(to: frame, connection) { return refuse(frame.item, error, connection) }
-        if queue.channel == .file { return submitFile(frame, connection) }
+        if queue.channel.properties.hasFile { return submitFile(frame, connection) }
         outcomes.setSubmitter(connection.number, of: id, in: queue)
         let isKnown = delivery.submissions.hasAccepted(id, in: queue)
         let (user, size) = (connection.credentials.user, frame.body.count + DeliveryLink.frameSize)
@@ -235,7 +239,7 @@ package final class AppDelivery {
 
     /// A part of a file.
     private func chunk(_ chunk: ChunkFrame, _ connection: HostAppConnection) -> Refusal? {
-        guard let files = delivery.files?.uploads, chunk.item.queue.channel == .file else {
+        guard let files = delivery.files?.uploads, chunk.item.queue.channel.properties.hasFile else {
             return Refusal(.unexpected, "a part of no file")
         }
         return files.take(chunk, from: connection.number)
@@ -246,7 +250,7 @@ package final class AppDelivery {
 
     /// An item for its app's handler (SES-51). A file goes into the app's directory first.
     private func received(_ item: ReceivedItem) {
-        guard item.queue.channel == .file else { return deliver(item, item.payload) }
+        guard item.queue.channel.properties.hasFile else { return deliver(item, item.payload) }
         guard let files = delivery.files?.offers else { return fail(item) }
         offered.begin(item)
         files.offer(item.id, in: item.queue, manifest: item.payload) { [weak self] result in
@@ -316,6 +320,7 @@ package final class AppDelivery {
         switch frame.verdict {
         case .handled:
             note(.handled, id, queue, isOutbound: false)
+            appHasHandled(queue.app)
             delivery.arrivals.handled(ordinal, in: queue)
         case .failed: delivery.arrivals.failed(ordinal, in: queue)
         case .rejected(let code, _): delivery.arrivals.rejected(ordinal, code: Int64(code), in: queue)

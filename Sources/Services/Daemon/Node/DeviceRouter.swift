@@ -31,6 +31,8 @@ final class DeviceRouter {
         var frameMoved: (_ envelope: Envelope, _ isSent: Bool) -> Void = { _, _ in }
         /// An item may wait for an absent app.
         var itemsMayWait: () -> Void = {}
+        /// An app has handled an item: it works.
+        var appHasHandled: (ApplicationIdentifier) -> Void = { _ in }
     }
 
     /// A peer's breach of the protocol: the refusal that ends its path.
@@ -76,7 +78,11 @@ final class DeviceRouter {
     }
 
     /// Connects the outlets; once, before the first frame.
-    func connect(_ outlets: Outlets) { self.outlets = outlets }
+    func connect(_ outlets: Outlets) {
+        self.outlets = outlets
+        apps.whenHandled(outlets.appHasHandled)
+        otherApps?.whenHandled(outlets.appHasHandled)
+    }
 
     /// Traces what the apps submit, are given and have handled.
     func onTrace(_ trace: @escaping (TraceEvent) -> Void) {

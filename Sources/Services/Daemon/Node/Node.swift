@@ -244,12 +244,13 @@ package final class Node {
         pairings.follower = self
         counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
         links.whenChanged { [weak self] in self?.health.observe() }
-        router.onTrace { [weak self] in self?.note($0) }
+        router.onTrace { [tracing] in tracing.note($0) }
         router.connect(
             DeviceRouter.Outlets(
                 needsEpoch: { [weak self] in self?.beginEpoch(of: $0) },
                 frameMoved: { [tracing] in tracing.note($0, isSent: $1) },
-                itemsMayWait: { [starter] in starter?.itemsMayWait() }))
+                itemsMayWait: { [starter] in starter?.itemsMayWait() },
+                appHasHandled: { [starter] in starter?.handled($0) }))
     }
 
     private func connect(_ endpoint: LocalEndpoint, _ role: DeviceRole) {
@@ -304,12 +305,6 @@ package final class Node {
 
     private func beginEpoch(of pairing: UniqueIdentifier) {
         loop.start { [pairings] in await pairings.beginEpoch(of: pairing) }
-    }
-
-    /// Notes a step between an app and this device; an app that has handled an item works.
-    private func note(_ event: TraceEvent) {
-        tracing.note(event)
-        if event.step == .handled, let app = event.app { starter?.handled(app) }
     }
 
     // MARK: life
