@@ -3,8 +3,8 @@
 // allocation, no lookup by a String and no look at a body when all is well.
 
 import TandemBase
-package import TandemOperations
-package import TandemReactor
+import TandemOperations
+import TandemReactor
 import TandemSession
 import TandemWire
 
@@ -391,23 +391,5 @@ struct RelayCounters {
         stray = counters.counter("relay.stray")
         shed = counters.counter("relay.shed")
         expired = counters.counter("relay.expired")
-    }
-}
-
-/// Trace of the messages and durable items that this device saw (CTL-20), for an operator who asks; confined to its
-/// loop. Durable items are always noted: they are few, and each costs a commit anyway. Messages are noted only while
-/// somebody follows them.
-package final class TraceLog {
-    private let scheduler: any Scheduler
-    package private(set) var ring = TraceRing()
-    /// Told at each event: those who wait for one.
-    package var onEvent: (() -> Void)?
-
-    package init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
-
-    /// Notes an event at this moment.
-    package func note(_ event: TraceEvent) {
-        ring.append(event, at: scheduler.now, wall: scheduler.wallNow)
-        onEvent?()
     }
 }
