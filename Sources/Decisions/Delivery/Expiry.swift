@@ -37,6 +37,11 @@ extension InboundRecord {
         remaining.map { QueueClock.end(of: $0, from: now) }
     }
 
+    /// The rest of a time to live once the bytes of the item's file have taken theirs; nil if the sender named none.
+    package static func remaining(_ remaining: Duration?, after passed: Duration) -> Duration? {
+        remaining.map { max(.zero, $0 - passed) }
+    }
+
     /// The rest of the time to live; nil if the sender named none.
     func remaining(at now: Int64) -> Duration? { expiresAt.map { .milliseconds(max(0, $0 - now)) } }
 }

@@ -242,8 +242,7 @@ final class FileArrivals {
     private func complete(_ arrival: FileArrival) {
         end(arrival)
         var item = arrival.item
-        // The bytes took their time; what is left of the item's is less.
-        item[.remaining] = item[.remaining].map { max(Duration.zero, $0 - now.since(arrival.began)) }
+        item[.remaining] = InboundRecord.remaining(item[.remaining], after: now.since(arrival.began))
         guard environment.items?.store(item) == true else { return remove(arrival.key) }
         environment.onArrival(arrival.key.queue.app)
     }
