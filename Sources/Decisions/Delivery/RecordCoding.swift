@@ -5,19 +5,16 @@
 import TandemBase
 import TandemWire
 
-/// A field of a stored record; the raw value is stable, it is stored.
+/// A field of a stored record. The raw value is what is stored: a number never changes, and none is given again.
 enum RecordField: UInt8, CaseIterable {
-    case epoch = 1
-    case nextOrdinal, nextSequence, watermark, storedThrough, contextEpoch, clock, wall
-    case id = 16
+    case epoch = 1, nextOrdinal = 2, nextSequence = 3, watermark = 4, storedThrough = 5, contextEpoch = 6, clock = 7
+    case wall = 8
     // 17 was the precedence of an item.
-    case sequence = 18
-    case size, accepted, expires, attempts, supersedes, topic, revision, kind, current, after
-    case failure, acknowledged, withdrawal, handing, sent, stored, outcome, code, refusal
-    case used = 48
-    case start
-    case digest = 64
-    case body
+    case id = 16, sequence = 18, size = 19, accepted = 20, expires = 21, attempts = 22, supersedes = 23, topic = 24
+    case revision = 25, kind = 26, current = 27, after = 28, failure = 29, acknowledged = 30, withdrawal = 31
+    case handing = 32, sent = 33, stored = 34, outcome = 35, code = 36, refusal = 37
+    case used = 48, start = 49
+    case digest = 64, body = 65
 
     /// The first byte of every record.
     static var form: UInt8 { 1 }
