@@ -64,7 +64,7 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
 
     /// Removes a body, and releases the file that belongs to it.
     mutating func removePayload<Record: QueueRecord>(of record: Record, in queue: QueueKey) {
-        if queue.channel == .file, let id = record.itemID { effects.append(.released(id)) }
+        if queue.channel.properties.hasFile, let id = record.itemID { effects.append(.released(id)) }
         // Its row goes: a later form of the record is a row in the table of records.
         if fresh?.ordinal == record.ordinal { fresh = nil }
         changes.append(.remove(DeliveryRowKey(record.bodyTable, queue, record.ordinal)))

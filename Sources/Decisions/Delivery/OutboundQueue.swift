@@ -119,7 +119,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             ordinal: journal.takeOrdinal(), item, acceptedAt: now(reading),
             expiresAt: key.channel.expiry(of: item.lifetime, from: now(reading)))
         // The manifest of a file goes with the file, when the peer has stored both.
-        record.sharesRow = OutboundRecord.isShort(record.size) && key.channel != .file
+        record.sharesRow = OutboundRecord.isShort(record.size) && !key.channel.properties.hasFile
         if let kind = item.kind {
             untag(kind, &transition)
             record.isCurrent = true

@@ -146,7 +146,7 @@ final class AppQueries {
     ) {
         let number = connection.number
         // Only this device knows a file that it has not accepted.
-        if queue.channel == .file,
+        if queue.channel.properties.hasFile,
             delivery.files?.uploads.drop(ItemKey(queue, item), for: number, .cancelled) == true
         {
             outcomes.removeSubmitter(of: item, in: queue)

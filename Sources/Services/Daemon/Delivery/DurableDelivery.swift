@@ -56,8 +56,9 @@ package final class DurableDelivery {
     ) {
         environment.connect(send: send, queuedBytes: queuedBytes) { [weak files] event in
             switch event {
-            case .stored(let id, let queue) where queue.channel == .file: files?.sentItemStored(id, in: queue)
-            case .ended(let id, let queue, _, _) where queue.channel == .file: files?.sentItemEnded(id, in: queue)
+            case .stored(let id, let queue) where queue.channel.properties.hasFile: files?.sentItemStored(id, in: queue)
+            case .ended(let id, let queue, _, _) where queue.channel.properties.hasFile:
+                files?.sentItemEnded(id, in: queue)
             case .fileReleased(let id, let queue, let direction): files?.released(id, in: queue, direction)
             default: break
             }
@@ -261,7 +262,7 @@ package final class DurableDelivery {
         }
         let reading = environment.reading
         queue.perform { $0.refused(failure, at: reading) }
-        if item.queue.channel == .file { files?.refused(item) }
+        if item.queue.channel.properties.hasFile { files?.refused(item) }
         return true
     }
 

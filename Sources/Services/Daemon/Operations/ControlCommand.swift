@@ -1,5 +1,6 @@
-// Control commands (CTL-1 to CTL-4): a command is one type that says which clients it serves, reads its body strictly
-// and runs. The set of a daemon's commands judges the client, finds the command and forms the answer.
+// Control commands (CTL-1 to CTL-4): a command is one type that says which clients it serves, checks the keys of its
+// body that it knows (others are ignored: a newer client may send them) and runs. The set of a daemon's commands judges
+// the client, finds the command and forms the answer.
 //
 // To add one: its row in CTL-3, its case in `ControlName`, its type here in Operations, and its line in `Node.command`,
 // which the compiler asks for. A simulated device answers it once `SimulatedDevice.command` names it, and people reach
