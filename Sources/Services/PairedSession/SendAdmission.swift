@@ -27,13 +27,18 @@ struct SendAdmission {
             isSupported: connection.machine.isSupported)
         if let refusal { throw SessionError(refusal, messageID: id) }
         try checkTopic(of: content, id)
-        guard let target = connection.machine.state?.pairing(pairing)?.pairing,
-            let frame = try? MessageFrame(
+        guard let target = connection.machine.state?.pairing(pairing)?.pairing else {
+            throw SessionError(.notPaired, messageID: id)
+        }
+        do throws(WireError) {
+            let frame = try MessageFrame(
                 content.kind, app: app, pairing: target, id: id, reply: wantsReply, deadline: timeout,
                 topic: content.topic, body: content.body[...]
             ).frame()
-        else { throw SessionError(.notPaired, messageID: id) }
-        return (frame, target)
+            return (frame, target)
+        } catch {
+            throw SessionError(.genericError, reason: "the message could not be written: \(error)", messageID: id)
+        }
     }
 
     /// The pairing that an item goes to.

@@ -125,7 +125,13 @@ extension WCSession {
     }
 
     private func learned(_ item: OutstandingTransfer) {
-        if item.kind == .file { return fileLearned(item) }
+        switch item.kind {
+        case .file: fileLearned(item)
+        case .userInfo, .urgent: userInfoLearned(item)
+        }
+    }
+
+    private func userInfoLearned(_ item: OutstandingTransfer) {
         guard item.state == .accepted else { return }
         let values = item.body.flatMap { try? PropertyListReader.readDictionary($0) }
         add(
