@@ -4,9 +4,11 @@
 //    `Texts`.
 // 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it.
 // 3. In Protocol: its rows in FRM-8 and FRM-10, which the tests and the clients in Python read.
-// 4. Its use: a field in the typed frame of each of these kinds; in ``EnvelopeHead`` if one is forwarded. A frame with
-//    more than 14 keys is read on the slow path.
-// 5. In ``Hello``: a capability, because an older end refuses the key.
+// 4. Its use: a field in the typed frame of each of these kinds. A key of forwarded frames follows `topic` through
+//    ``EnvelopeHead``, `RoutingHeader` and `RelayPort`; a key of items follows it through `OutboundRecord`,
+//    `InboundRecord` and `RecordField`. A frame with more than 14 keys is read on the slow path.
+// 5. In ``Hello``: a capability, because an older end refuses the key and closes the connection. The relay asks for it
+//    before it forwards (`RelayPort.takes`), the library before it sends (`SendAdmission`).
 
 import TandemPropertyList
 
