@@ -52,22 +52,24 @@ build_fuzz() {
     echo "$print" >"$out/built-from"
 }
 
-# check_fuzz_sources: whether the sources are whole. Building them takes minutes, so they are only checked, beside the
-# modules of the debug build, whose package has the name of its folder.
+# check_fuzz_sources: whether the sources are whole; for a script that ends with it. Building them takes minutes, so they
+# are only checked, beside those modules of the debug build that the targets have.
 check_fuzz_sources() {
-    local made flags modules status=0
+    local flags modules name package room
     modules=$(swift build --package-path "$root" --show-bin-path)/Modules
+    package=$(grep -om1 -- '"-package-name","[^"]*"' "$root/.build/debug.yaml")
     made=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-    flags=("${fuzz_flags[@]/#-O/-Onone}" -package-name "$(basename "$root" | tr '[:upper:]' '[:lower:]')")
-    flags+=(-I "$made" -I "$modules" -I "$made/CTandemLinux")
-    {
-        build_c "$made" "$root/Sources/System/CLinux" \
-            && swiftc "${flags[@]}" -module-name TandemTestSupport -emit-module \
-                -emit-module-path "$made/TandemTestSupport.swiftmodule" "${fuzz_support[@]}" \
-            && swiftc "${flags[@]}" -module-name Fuzz -typecheck "${fuzz_sources[@]}"
-    } || status=1
-    rm -rf "$made"
-    return "$status"
+    trap 'rm -rf "$made"' EXIT
+    for room in "${fuzz_rooms[@]}"; do
+        name=${room%%:*}.swiftmodule
+        ln -s "$modules/$name" "$made/$name"
+    done
+    flags=("${fuzz_flags[@]/#-O/-Onone}" -package-name "$(cut -d'"' -f4 <<<"$package")")
+    flags+=(-I "$made" -I "$made/CTandemLinux")
+    describe_c "$made" "$root/Sources/System/CLinux"
+    swiftc "${flags[@]}" -module-name TandemTestSupport -emit-module \
+        -emit-module-path "$made/TandemTestSupport.swiftmodule" "${fuzz_support[@]}"
+    swiftc "${flags[@]}" -module-name Fuzz -typecheck "${fuzz_sources[@]}"
 }
 
 # build_module OUT NAME SOURCES...
@@ -79,11 +81,16 @@ build_module() {
         -c "$@" -o "$out/$name.o"
 }
 
+# describe_c OUT FOLDER: what Swift needs to know of our C.
+describe_c() {
+    mkdir -p "$1/CTandemLinux"
+    printf 'module CTandemLinux { umbrella "%s/include" export * }\n' "$2" >"$1/CTandemLinux/module.modulemap"
+}
+
 # build_c OUT LINUX: the room of C, and the maps of the modules that Swift imports.
 build_c() {
     local out=$1 linux=$2 file
-    mkdir -p "$out/CTandemLinux"
-    printf 'module CTandemLinux { umbrella "%s/include" export * }\n' "$linux" >"$out/CTandemLinux/module.modulemap"
+    describe_c "$out" "$linux"
     for file in "$linux"/*.c; do
         clang -O2 -D_GNU_SOURCE -I "$linux/include" -c "$file" -o "$out/c-$(basename "$file" .c).o"
     done
