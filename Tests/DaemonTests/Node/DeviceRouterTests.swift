@@ -28,6 +28,7 @@ import Testing
         var epochs: [UniqueIdentifier] = []
         var moved: [(kind: FrameKind, isSent: Bool)] = []
         var wakeUps = 0
+        var handled: [ApplicationIdentifier] = []
     }
 
     /// An empty dictionary.
@@ -47,7 +48,8 @@ import Testing
             DeviceRouter.Outlets(
                 needsEpoch: { [surroundings] in surroundings.epochs.append($0) },
                 frameMoved: { [surroundings] in surroundings.moved.append(($0.kind, $1)) },
-                itemsMayWait: { [surroundings] in surroundings.wakeUps += 1 }))
+                itemsMayWait: { [surroundings] in surroundings.wakeUps += 1 },
+                appHasHandled: { [surroundings] in surroundings.handled.append($0) }))
         delivery.setPairing(key.pairing, epoch: 1)
     }
 
@@ -88,6 +90,23 @@ import Testing
         #expect(path.sent.map(\.kind) == [.stored])
         #expect(surroundings.moved.map(\.kind) == [.item, .stored])
         #expect(surroundings.moved.map(\.isSent) == [false, true])
+    }
+
+    @Test func `CTL-22: an app that has handled an item is told of, one that has failed is not`() throws {
+        let app = try device.app("com.example.app")
+        open()
+        for (number, name) in ["handled", "failed"].enumerated() {
+            #expect(router.receive(item(UInt64(number + 1)), from: key.pairing) == nil)
+            device.scheduler.run()
+            let delivery = try #require(app.received(.delivery).last)
+            var verdict = Envelope(
+                .verdict, app: key.app, pairing: key.pairing, id: delivery.id, channel: key.channel,
+                body: name == "failed" ? Self.body : nil)
+            verdict.name = name
+            try app.send(verdict)
+            device.scheduler.run()
+            #expect(surroundings.handled == [key.app])
+        }
     }
 
     @Test func `DEL-14, FRM-10: frames that do not read, or that have no place on the path, are breaches by name`() {

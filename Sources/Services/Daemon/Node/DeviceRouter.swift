@@ -32,7 +32,7 @@ final class DeviceRouter {
         /// An item may wait for an absent app.
         var itemsMayWait: () -> Void = {}
         /// An app has handled an item: it works.
-        var appHasHandled: (ApplicationIdentifier) -> Void = { _ in }
+        var appHasHandled: (ApplicationIdentifier) -> Void
     }
 
     /// A peer's breach of the protocol: the refusal that ends its path.

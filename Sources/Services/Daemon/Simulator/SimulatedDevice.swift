@@ -57,7 +57,8 @@ final class SimulatedDevice {
         (self.delivery, self.files, self.peers) = (delivery, files, peers)
         router = DeviceRouter(endpoint: endpoint, delivery: delivery, configuration: signed)
         // Nothing here is ever restored from a backup.
-        router.connect(DeviceRouter.Outlets(needsEpoch: { SimulatedPath.contradiction($0, log) }))
+        router.connect(
+            DeviceRouter.Outlets(needsEpoch: { SimulatedPath.contradiction($0, log) }, appHasHandled: { _ in }))
         endpoint.controlResponder = self
         connectConfiguration()
     }
