@@ -6,22 +6,20 @@ import Testing
 @testable import tandem
 
 @Suite struct SubcommandTests {
-    /// The names of the subcommands that the command's sources declare.
-    private func declared() throws -> Set<String> {
+    /// The sources of the command.
+    private func sources() throws -> [String] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let folder = root.deletingLastPathComponent().appendingPathComponent("Sources/Commands/tandem").path
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
-        return try Set(
-            files.flatMap { file in
-                try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-                    .matches(of: /static let \w+ = Subcommand\(\s*path: \[([^\]]+)\]/)
-                    .map { $0.1.replacing(/[", ]+/, with: " ").trimmingCharacters(in: .whitespaces) }
-            })
+        return try files.map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
     }
 
     @Test func everySubcommandIsInTheList() throws {
-        let declared = try declared()
-        #expect(declared.count > 50)
-        #expect(declared.subtracting(Subcommand.all.map(\.name)).isEmpty)
+        let sources = try sources()
+        let declarations = sources.map { $0.matches(of: /static let \w+ = Subcommand\(/).count }.reduce(0, +)
+        let paths = sources.flatMap { $0.matches(of: /= Subcommand\(\s*path: \[([^\]]+)\]/).map(\.1) }
+        let names = paths.map { $0.replacing(/[", ]+/, with: " ").trimmingCharacters(in: .whitespaces) }
+        #expect(declarations > 50 && names.count == declarations)
+        #expect(Set(names).subtracting(Subcommand.all.map(\.name)).isEmpty)
     }
 }

@@ -37,7 +37,7 @@ import Testing
         return changes.compactMap { if case .put(let key, let value) = $0 { (key, value.bytes) } else { nil } }
     }
 
-    @Test("The stored form of a record does not change: the next version reads what this one has written")
+    @Test("The rows of new items, headers, budgets and contexts are these bytes in every version")
     func pinned() throws {
         let written = try channelRows().map { Hexadecimal.encode($0.1) }
         #expect(

@@ -37,7 +37,7 @@ struct SendAdmission {
             ).frame()
             return (frame, target)
         } catch {
-            throw SessionError(.genericError, reason: "the message could not be written: \(error)", messageID: id)
+            throw .notWritten(error, messageID: id)
         }
     }
 

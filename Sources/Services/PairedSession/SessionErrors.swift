@@ -99,6 +99,13 @@ extension SessionError {
             .deliveryFailed, .malformed, reason: "the body is not a property list of the strict profile")
     }
 
+    /// A message that has no frame: this library should have refused its content.
+    static func notWritten(_ error: WireError, messageID: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .genericError, name: error.refusalName.rawValue, reason: "the message cannot be written: \(error)",
+            messageID: messageID)
+    }
+
     /// The counterpart's reply to a dictionary is none.
     package static func malformedReply(_ error: any Error, messageID: UniqueIdentifier? = nil) -> SessionError {
         SessionError(

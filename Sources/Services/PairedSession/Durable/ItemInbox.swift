@@ -44,7 +44,7 @@ final class ItemInbox {
         case .done(let verdict): return verdict
         case .new: break
         }
-        guard let item = DeliveredItem(frame), item.channel == .file || !item.content.hasReservedKey else {
+        guard let item = DeliveredItem(frame), item.channel.properties.hasFile || !item.content.hasReservedKey else {
             memory.ended(frame.item, .rejected(.malformedItem))
             return .rejected(.malformedItem)
         }

@@ -47,8 +47,13 @@ final class BroadcastTable {
         laterFailure: LaterFailure?, completion: @escaping Completion<[BroadcastOutcome]>
     ) {
         let addresses = isToAll ? [(id, .zero)] : entries.map { (UniqueIdentifier.random(), $0.pairing) }
-        guard open.count + parts.count < Limits.openRequests, let frames = try? frames(content, id, to: addresses)
-        else { return completion(.failure(.tooManyRequests(id))) }
+        guard open.count + parts.count < Limits.openRequests else {
+            return completion(.failure(.tooManyRequests(id)))
+        }
+        let frames: [Frame]
+        do throws(WireError) { frames = try self.frames(content, id, to: addresses) } catch {
+            return completion(.failure(.notWritten(error, messageID: id)))
+        }
         let deadline = scheduler.now + Limits.standardDeadline
         let own = isToAll ? [] : addresses.map(\.0)
         for part in own { parts[part] = id }
