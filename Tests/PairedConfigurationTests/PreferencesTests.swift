@@ -319,6 +319,8 @@ private final class OddStore: PreferenceStore {
         let observation = app.observeEvents { continuation.yield($0) }
         app.sliderSetting = 0.25
         try app.writePreferences()
+        // The write that this change made due has ended: under way, it could still write the next change.
+        await withCheckedContinuation { ended in ConfigurationThread.run { ended.resume() } }
         let fault = PreferenceStoreError(.inUse, store: "odd", detail: "busy")
         store.fail(fault)
         app.sliderSetting = 0.5
