@@ -130,3 +130,10 @@ extension OwnedDirectory {
         try replace(name, with: try PropertyListWriter.write(fields))
     }
 }
+
+extension ConfigurationThread {
+    /// Returns when everything that was due on the thread has run.
+    static func rest() async {
+        await withCheckedContinuation { ended in run { ended.resume() } }
+    }
+}

@@ -320,7 +320,7 @@ private final class OddStore: PreferenceStore {
         app.sliderSetting = 0.25
         try app.writePreferences()
         // The write that this change made due has ended: under way, it could still write the next change.
-        await withCheckedContinuation { ended in ConfigurationThread.run { ended.resume() } }
+        await ConfigurationThread.rest()
         let fault = PreferenceStoreError(.inUse, store: "odd", detail: "busy")
         store.fail(fault)
         app.sliderSetting = 0.5
