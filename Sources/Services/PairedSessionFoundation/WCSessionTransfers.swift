@@ -221,8 +221,9 @@ final class UrgentBudget: Sendable {
 /// A user info that was queued by ``WCSession/transferUserInfo(_:)`` or
 /// ``WCSession/transferCurrentComplicationUserInfo(_:)``.
 ///
-/// `@unchecked`: the mutex protects `state`, all other properties are immutable. An app that puts a mutable object
-/// (`NSMutableArray`) into the user info must not change it afterwards.
+/// An app that puts a mutable object (`NSMutableArray`) into the user info must not change it afterwards.
+///
+/// `@unchecked`: the lock of `state` (a mutex) protects what changes here; all other properties are constants.
 public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     private struct State {
         var isCurrent = false
