@@ -64,4 +64,41 @@ import Testing
         pair.advance(60)
         #expect(receiver.received.map(\.id) == items.map(\.id))
     }
+
+    @Test("DEL-31: an item whose end the full disk does not take stays in its pack, and ends when there is room")
+    func endOnAFullDisk() throws {
+        let items = (1...10).map { payloadItem($0) }
+        submit(items)
+        var results: [Cancellation] = []
+        for failures in [[StoreError.full(path: "disk")], []] {
+            sender.memory.failNext(failures)
+            sender.delivery.submissions.cancel(items[4].id, in: sender.key(.userInfo)) { results.append($0) }
+            sender.run()
+            #expect(try rows(.outboundEnd, of: sender) == (failures.isEmpty ? 1 : 0))
+            #expect(try rows(.outboundPack, of: sender) == 1)
+            pair.advance(5)
+        }
+        #expect(results == [.notStored, .cancelled])
+        try sender.restart()
+        sender.link()
+        pair.advance(60)
+        #expect(receiver.received.map(\.payload) == items.filter { $0.id != items[4].id }.map(\.payload))
+    }
+
+    @Test("DEL-1: after the last item of a pack has ended and a restart, new items make a pack behind it")
+    func packBehindAnEndedItem() throws {
+        let items = (1...20).map { payloadItem($0) }
+        submit(Array(items[..<10]))
+        sender.delivery.submissions.cancel(items[9].id, in: sender.key(.userInfo)) { _ in }
+        sender.run()
+        sender.delivery.submissions.forget(items[9].id, in: sender.key(.userInfo))
+        pair.advance(1)
+        try sender.restart()
+        submit(Array(items[10...]))
+        #expect(try rows(.outboundPack, of: sender) == 2)
+        try sender.restart()
+        sender.link()
+        pair.advance(60)
+        #expect(receiver.received.map(\.id) == items.filter { $0.id != items[9].id }.map(\.id))
+    }
 }
