@@ -52,8 +52,6 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         return now
     }
 
-    package var instant: MonotonicTime { Linux.bootTime }
-
     package var wallNow: WallTime { Linux.wallTime }
 
     /// The number of events that came too late, for a registration that was gone.

@@ -44,9 +44,6 @@ package protocol Scheduler: SerialExecutor {
     /// The time since boot, sleep included; one reading per turn.
     var now: MonotonicTime { get }
 
-    /// The same, read at each call: how long a turn has lasted.
-    var instant: MonotonicTime { get }
-
     /// The wall clock, read at each call.
     var wallNow: WallTime { get }
 

@@ -61,28 +61,6 @@ extension RowChange {
         #expect(read.positions(of: key.pairing).sent.map(\.sequence) == [10], "the rows tell the last of its changes")
     }
 
-    @Test func theDiskWorksWhileALongTurnGoesOn() throws {
-        let device = try Device()
-        var accepted = 0
-        func submit(_ numbers: Range<Int>) {
-            for number in numbers {
-                device.delivery.submissions.submit(payloadItem(number), to: device.key) {
-                    if case .success = $0 { accepted += 1 }
-                }
-            }
-        }
-        submit(0..<1)
-        device.scheduler.run()
-        let before = device.commits
-        submit(1..<5)
-        #expect(device.commits == before, "a short turn is committed at its end")
-        device.scheduler.turnTime = .milliseconds(1)
-        submit(5..<10)
-        #expect(device.commits == before + 1, "the turn lasts longer than the last commit took")
-        device.scheduler.run()
-        #expect(device.commits == before + 2 && accepted == 10, "the rest follows together")
-    }
-
     /// A device whose peer and handler are the test.
     private final class Device {
         let scheduler = ManualScheduler()

@@ -13,8 +13,6 @@ package import TandemReactor
 package final class ManualScheduler: Scheduler, @unchecked Sendable {
     package private(set) var now: MonotonicTime
     package private(set) var wallNow: WallTime
-    /// The time that the turn under way has taken, as the test says.
-    package var turnTime = Duration.zero
     private var timers = TimerQueue()
     private var endings: [() -> Void] = []
     private let submitted = Mutex<[@Sendable () -> Void]>([])
@@ -28,8 +26,6 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
         self.now = now
         self.wallNow = wallNow
     }
-
-    package var instant: MonotonicTime { now + turnTime }
 
     package var isCurrent: Bool { Linux.currentThread == thread.load(ordering: .relaxed) }
 

@@ -1,9 +1,9 @@
 // Journaled queues: each is one delivery machine in front of the store. Events change the machine at once. The changes
-// of one turn of the loop (of a long one, those of its beginning), or those that arrive while a commit is under way,
-// form the next commit, so that no commit rests on one that failed. Changes that no caller awaits stay for a few
-// milliseconds, and go with others. The effects of an event run only after its commit, in order. Frames among them wait
-// for room on their link, and nothing else waits for those. If a commit fails, memory is ahead of the disk: the machine
-// is then read back from its rows before it takes another event.
+// of one turn of the loop, or those that arrive while a commit is under way, form the next commit, so that no commit
+// rests on one that failed. Changes that no caller awaits stay for a few milliseconds, and go with others. The effects
+// of an event run only after its commit, in order. Frames among them wait for room on their link, and nothing else
+// waits for those. If a commit fails, memory is ahead of the disk: the machine is then read back from its rows before
+// it takes another event.
 
 import TandemBase
 import TandemDelivery
@@ -75,7 +75,6 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private var state = State.open
     private var pending = Pending()
     private var isCommitting = false
-    private var pace = CommitPace()
     private var isAtEndOfTurn = false
     private var isPatient = false
     private let effects: SerialQueue<Effect>
@@ -264,10 +263,12 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private func commitInTime() {
         guard !isCommitting, !pending.isEmpty else { return }
         guard pending.isDue else { return commitPatiently() }
-        if pace.isDue(at: scheduler.instant) { commitPending() } else { commitAtEndOfTurn() }
+        commitAtEndOfTurn()
     }
 
-    /// More events of this turn may follow: one sync carries all of them.
+    /// More events of this turn may follow: one sync carries all of them. Also in a turn that lasts longer than a sync:
+    /// what a second commit costs (a sync, two changes of threads, the inner pages of the store's tree) is more than
+    /// what the disk could do meanwhile.
     private func commitAtEndOfTurn() {
         guard !isAtEndOfTurn else { return }
         isAtEndOfTurn = true
@@ -295,13 +296,11 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         pending = Pending()
         if group.isEmpty { return }
         isCommitting = true
-        pace.commitBegins(at: scheduler.instant)
         store.commit(group.changes.rowChanges(&packs), room: group.room) { [self] result in finish(group, result) }
     }
 
     private func finish(_ group: Pending, _ result: Result<Void, StoreError>) {
         isCommitting = false
-        pace.commitEnded(at: scheduler.instant)
         switch result {
         case .success:
             failures = 0

@@ -17,7 +17,6 @@ final class ProcessScheduler: Scheduler, @unchecked Sendable {
     init(_ clock: ManualScheduler) { self.clock = clock }
 
     var now: MonotonicTime { clock.now }
-    var instant: MonotonicTime { clock.instant }
     var wallNow: WallTime { clock.wallNow }
     var isCurrent: Bool { clock.isCurrent }
 
