@@ -100,7 +100,12 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     /// Whether an admitted user may use the queues of the app (SES-75): they are the owner's, and the operator's while
     /// nobody owns the app. A borrower is still connected while the first owner's claim is being stored.
     package func mayUseQueues(of app: ApplicationIdentifier, by user: UInt32) -> Bool {
-        ownerships[app].map { $0.user == user } ?? operators.contains(user)
+        mayUseQueues(ofOwner: ownerships[app]?.user, by: user)
+    }
+
+    /// The same for an app whose owner is known; nil for an app that nobody owns.
+    package func mayUseQueues(ofOwner owner: UInt32?, by user: UInt32) -> Bool {
+        owner.map { $0 == user } ?? operators.contains(user)
     }
 
     /// Why a user may not use an app on a side; nil if the user may. The owner is judged first: no other user learns

@@ -122,16 +122,17 @@ package final class AppDelivery {
     /// Checks a submission in the order of SES-13, and answers it when it is durable or when it cannot be (SES-48,
     /// SES-49).
     private func submit(_ frame: SubmitFrame, _ connection: HostAppConnection) {
-        let (id, queue) = (frame.item.id, frame.item.queue)
-        if let error = obstacle(to: frame, connection) { return refuse(frame.item, error, connection) }
-        if queue.channel.properties.hasFile { return submitFile(frame, connection) }
-        outcomes.setSubmitter(connection.number, of: id, in: queue)
-        let isKnown = delivery.submissions.hasAccepted(id, in: queue)
+        let item = frame.item
+        if let error = obstacle(to: frame, connection) { return refuse(item, error, connection) }
+        if item.queue.channel.properties.hasFile { return submitFile(frame, connection) }
+        let number = connection.number
+        outcomes.setSubmitter(number, of: item.id, in: item.queue)
+        let isKnown = delivery.submissions.hasAccepted(item.id, in: item.queue)
         let (user, size) = (connection.credentials.user, frame.body.count + DeliveryLink.frameSize)
         endpoint.accounts.beginSubmission(of: user, size, from: connection.port)
-        delivery.submissions.submit(OutboundItem(frame, Array(frame.body)), to: queue) { [weak self] result in
+        delivery.submissions.submit(OutboundItem(frame, Array(frame.body)), to: item.queue) { [weak self] result in
             self?.endpoint.accounts.endSubmission(of: user, size)
-            self?.submitted(frame.item, result, connection.number, isKnown: isKnown)
+            self?.submitted(item, result, number, isKnown: isKnown)
         }
     }
 
@@ -164,22 +165,23 @@ package final class AppDelivery {
     /// The first reason against taking an item (SES-13), as far as the daemon can see; nil if there is none.
     private func obstacle(to frame: SubmitFrame, _ connection: HostAppConnection) -> SessionError? {
         let queue = frame.item.queue
-        let seen = endpoint.relay.reachability(of: queue.app, pairing: queue.pairing, on: endpoint.side)
-        let isOwned = endpoint.registrations.owner(of: queue.app) != nil
-        // Without an owner here, an item for an app that is not known there either would be left behind (SES-75).
-        let isForNobody =
-            !isOwned && !endpoint.relay.isInstalled(queue.app, at: queue.pairing, of: endpoint.side)
+        let route = connection.port?.route(through: queue.pairing)
+        let owner = endpoint.registrations.owner(of: queue.app)
         let check = SendCheck(
             activation: .activated,
-            counterpart: seen.map { seen in
-                SendCheck.Counterpart(
+            counterpart: route.map { route in
+                let seen = route.reachability
+                // Without an owner here, an item for an app that is not known there either would be left behind
+                // (SES-75).
+                let isForNobody = owner == nil && !route.isInstalled
+                return SendCheck.Counterpart(
                     role: endpoint.options.role, level: seen.level, reason: isForNobody ? .notInstalled : seen.reason)
             },
             badArgument: Self.badArgument(frame), bodySize: frame.body.count,
             bodyLimit: queue.channel.properties.bodyLimit ?? 0,
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
-        guard endpoint.registrations.mayUseQueues(of: queue.app, by: connection.credentials.user) else {
+        guard endpoint.registrations.mayUseQueues(ofOwner: owner, by: connection.credentials.user) else {
             return .nobodysQueue
         }
         // An accepted item continues (CTL-14), also if its app has missed the acceptance.

@@ -37,9 +37,9 @@ final class AppQueries {
     /// Takes `query`.
     func answer(_ query: QueryFrame, _ connection: HostAppConnection) {
         if case .schema(let document)? = try? query.question() { return take(document, query, connection) }
-        guard let pairing = query.pairing,
-            endpoint.relay.reachability(of: query.app, pairing: pairing, on: endpoint.side) != nil
-        else { return refuse(query, .deviceNotPaired, .notPaired, connection) }
+        guard let pairing = query.pairing, connection.port?.route(through: pairing) != nil else {
+            return refuse(query, .deviceNotPaired, .notPaired, connection)
+        }
         if case .apply(let envelope)? = try? query.question() { return apply(envelope, query, connection) }
         // An app may neither read nor cancel what an operator sends, not even to its counterpart.
         let isForApps =

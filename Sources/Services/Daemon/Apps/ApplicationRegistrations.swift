@@ -48,6 +48,8 @@ package final class ApplicationRegistrations {
 
     func mayUseQueues(of app: ApplicationIdentifier, by user: UInt32) -> Bool { owners.mayUseQueues(of: app, by: user) }
 
+    func mayUseQueues(ofOwner owner: UInt32?, by user: UInt32) -> Bool { owners.mayUseQueues(ofOwner: owner, by: user) }
+
     // MARK: admission
 
     /// Why a user may not use an app on a side; nil if the user may.

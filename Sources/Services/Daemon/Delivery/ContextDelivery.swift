@@ -40,13 +40,13 @@ package final class ContextDelivery {
             then: { [environment] result in
                 switch update {
                 case .unchanged(let revision):
-                    completion(result.map { SubmitReceipt(.unchanged, revision: revision) })
+                    completion(result.map { _ in SubmitReceipt(.unchanged, revision: revision) })
                 case .set(let revision):
                     // A repeated submission may be of an older context than the one that is set.
                     if isNew, key.isContext, case .success = result {
                         environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
                     }
-                    completion(result.map { SubmitReceipt(revision: revision) })
+                    completion(result.map { _ in SubmitReceipt(revision: revision) })
                 }
             })
     }

@@ -57,9 +57,9 @@ final class OutboundQueues {
 
     /// Applies an event that the queue may refuse, and completes the submission once.
     func accept(
-        _ key: QueueKey, size: Int,
+        _ key: QueueKey, size: Int, receipt: SubmitReceipt = SubmitReceipt(),
         _ event: @escaping (inout OutboundQueue, DeliveryError?) throws(DeliveryError) -> OutboundTransition,
-        then completion: @escaping (Result<Void, SubmitFailure>) -> Void
+        then completion: @escaping Submissions.Completion
     ) {
         var refusal: SubmitFailure?
         let queue = queue(key)
@@ -79,7 +79,10 @@ final class OutboundQueues {
             size: size, room: .ordinary,
             then: { result in
                 if let refusal { return completion(.failure(refusal)) }
-                completion(result.mapError { SubmitFailure($0) })
+                switch result {
+                case .success: completion(.success(receipt))
+                case .failure(let failure): completion(.failure(SubmitFailure(failure)))
+                }
             })
     }
 

@@ -32,10 +32,9 @@ package final class Submissions {
 
     /// Accepts an item for the peer; `completion` is called once, later, when it is durable here or refused. A context
     /// supersedes the one before; an urgent item over budget goes to the end of the user info.
-    package func submit(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
+    package func submit(_ item: consuming OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
         guard environment.epoch(of: key.pairing) != nil else { return later { completion(.failure(.unpaired)) } }
-        var item = item
-        item.after = item.after.flatMap { queues.isUnfinished($0, of: key.app, in: key.pairing) ? $0 : nil }
+        if let after = item.after, !queues.isUnfinished(after, of: key.app, in: key.pairing) { item.after = nil }
         if key.channel.properties.isLatestWins {
             contexts.set(item, in: key, then: completion)
         } else if key.channel.properties.overflow != nil {
@@ -66,9 +65,9 @@ package final class Submissions {
     ) {
         let reading = reading
         queues.accept(
-            key, size: item.payload.count,
+            key, size: item.payload.count, receipt: receipt,
             { queue, full throws(DeliveryError) in try queue.enqueue(item, at: reading, unless: full) },
-            then: { completion($0.map { receipt }) })
+            then: completion)
     }
 
     private func submitUrgent(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
@@ -87,9 +86,7 @@ package final class Submissions {
                 return transition ?? OutboundTransition()
             },
             then: { [weak self] result in
-                guard let self, isSpent, case .success = result else {
-                    return completion(result.map { SubmitReceipt() })
-                }
+                guard let self, isSpent, case .success = result else { return completion(result) }
                 demote(item, to: userInfo, then: completion)
             })
         untag(item.kind, in: userInfo)

@@ -206,18 +206,6 @@ package final class Relay {
         forwarder.giveBack(numberOf: application.app)
     }
 
-    /// Level, reason and since of an app's counterpart, on any side; nil if there is no such pairing or app.
-    package func reachability(
-        of app: ApplicationIdentifier, pairing: UniqueIdentifier, on side: RoleContext
-    ) -> Reachability? {
-        side.applications[app]?.routes[pairing]?.reachability
-    }
-
-    /// Whether an app's counterpart is installed at the other end of a pairing, as far as is known.
-    func isInstalled(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier, of side: RoleContext) -> Bool {
-        side.applications[app]?.routes[pairing]?.isInstalled ?? false
-    }
-
     /// The state as an app of this side sees it now.
     package func state(of app: ApplicationIdentifier, on side: RoleContext) -> SessionState {
         publisher.state(of: app, on: side)

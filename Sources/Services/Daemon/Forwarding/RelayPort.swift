@@ -151,6 +151,9 @@ package final class RelayPort: NumberedConnection {
 
     var isLink: Bool { application == nil }
 
+    /// The app's way through a pairing; nil for a pairing that its side does not have, and for a link.
+    func route(through pairing: UniqueIdentifier) -> Route? { application?.routes[pairing] }
+
     var source: Source { if let application { .application(application) } else { .link(itsLink.end) } }
 
     var side: RoleContext { if let application { application.side } else { itsLink.side } }
