@@ -186,7 +186,8 @@ final class DeviceApps: Sendable {
     var received: [Int64] { seen.withLock { $0 } }
 
     /// Queues an item with a number.
-    func queue(_ number: Int64, padding: Int = 0) async throws {
+    @discardableResult
+    func queue(_ number: Int64, padding: Int = 0) async throws(SessionError) -> Transfer {
         try await sender.transferUserInfo([
             "n": .integer(number), "padding": .data([UInt8](repeating: 1, count: padding)),
         ])
