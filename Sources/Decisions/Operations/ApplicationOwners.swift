@@ -103,7 +103,7 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         mayUseQueues(ofOwner: ownerships[app]?.user, by: user)
     }
 
-    /// The same for an app whose owner is known; nil for an app that nobody owns.
+    /// - Parameter owner: the app's user; nil if nobody owns it.
     package func mayUseQueues(ofOwner owner: UInt32?, by user: UInt32) -> Bool {
         owner.map { $0 == user } ?? operators.contains(user)
     }

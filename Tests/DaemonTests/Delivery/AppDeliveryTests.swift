@@ -220,7 +220,7 @@ struct AppDeliveryTests {
         simulation.scheduler.run()
     }
 
-    @Test("SES-49: an item for no pairing, on no channel of apps, or too large is refused by name")
+    @Test("SES-49, SES-54: an item and a query for no pairing, an item on no channel of apps or too large are refused")
     func refusals() throws {
         let primary = try simulation.app(.primary)
         try installCounterpart()
@@ -232,6 +232,11 @@ struct AppDeliveryTests {
         let codes = try primary.received(.failure).map { try SessionError(failure: $0).code }
         #expect(codes == [.deviceNotPaired, .invalidParameter, .payloadTooLarge])
         #expect(primary.received(.failure).last?.id != nil)
+        let query = Envelope(
+            .query, app: app, pairing: .random(), id: .random(), channel: .userInfo, command: "outstanding")
+        try submit(query, from: primary)
+        let answer = try #require(primary.received(.answer).last)
+        #expect(answer.id == query.id && answer.name == "not-paired")
         #expect(primary.refusal == nil)
     }
 

@@ -224,10 +224,11 @@ package final class AppDelivery {
     }
 
     private func submit(_ manifest: [UInt8], _ frame: SubmitFrame, _ number: ConnectionNumber) {
-        delivery.submissions.submit(OutboundItem(frame, manifest), to: frame.item.queue) { [weak self] result in
+        let item = frame.item
+        delivery.submissions.submit(OutboundItem(frame, manifest), to: item.queue) { [weak self] result in
             guard let self else { return }
-            if case .failure = result { delivery.files?.uploads.discard(frame.item) }
-            submitted(frame.item, result, number, isKnown: false)
+            if case .failure = result { delivery.files?.uploads.discard(item) }
+            submitted(item, result, number, isKnown: false)
         }
     }
 

@@ -262,13 +262,11 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
 
     private func commitInTime() {
         guard !isCommitting, !pending.isEmpty else { return }
-        guard pending.isDue else { return commitPatiently() }
-        commitAtEndOfTurn()
+        if pending.isDue { commitAtEndOfTurn() } else { commitPatiently() }
     }
 
-    /// More events of this turn may follow: one sync carries all of them. Also in a turn that lasts longer than a sync:
-    /// what a second commit costs (a sync, two changes of threads, the inner pages of the store's tree) is more than
-    /// what the disk could do meanwhile.
+    /// More events of this turn may follow, and one sync carries them, also if the turn lasts longer than the sync: a
+    /// commit that begins earlier costs more processor time than the disk would otherwise be idle.
     private func commitAtEndOfTurn() {
         guard !isAtEndOfTurn else { return }
         isAtEndOfTurn = true

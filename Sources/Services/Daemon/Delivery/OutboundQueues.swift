@@ -56,6 +56,7 @@ final class OutboundQueues {
     func whenContextIsLost(_ action: @escaping (QueueKey) -> Void) { contextIsLost = action }
 
     /// Applies an event that the queue may refuse, and completes the submission once.
+    /// - Parameter receipt: the answer when the event is durable.
     func accept(
         _ key: QueueKey, size: Int, receipt: SubmitReceipt = SubmitReceipt(),
         _ event: @escaping (inout OutboundQueue, DeliveryError?) throws(DeliveryError) -> OutboundTransition,

@@ -394,8 +394,8 @@ package final class Node {
         delivery.stop()
         files.close()
         directories.close()
-        // The changes of this turn are committed at its end, those of a queue whose last commit is under way at the end
-        // of the turn in which that is done.
+        // The changes of this turn are committed at its end; those of a queue whose last commit is under way when that
+        // is done, at the end of that turn at the latest.
         flush { [self] in
             flush { [self] in
                 device.close()
