@@ -4,11 +4,12 @@
 //    `Texts`.
 // 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it.
 // 3. In Protocol: its rows in FRM-8 and FRM-10, which the tests and the clients in Python read.
-// 4. Its use: a field in the typed frame of each of these kinds. A key of forwarded frames follows `topic` through
-//    ``EnvelopeHead``, `RoutingHeader` and `RelayPort`; a key of items follows it through `OutboundRecord`,
-//    `InboundRecord` and `RecordField`. A frame with more than 14 keys is read on the slow path.
+// 4. For a key of forwarded frames: its letter in ``EnvelopeHead``, which reads them in place; an integer with a range
+//    has a reader in `PlainValues`. A frame with more than 14 keys is read on the slow path.
 // 5. In ``Hello``: a capability, because an older end refuses the key and closes the connection. The relay asks for it
-//    before it forwards (`RelayPort.takes`), the library before it sends (`SendAdmission`).
+//    before it forwards (`RoutingHeader.needs`), the library before it sends (`SendAdmission`).
+// 6. Its use: a field in the typed frame of each of these kinds, and from there as far as its meaning goes; for a
+//    message as `topic` does, for an item also through `OutboundRecord`, `InboundRecord` and `RecordField`.
 
 import TandemPropertyList
 

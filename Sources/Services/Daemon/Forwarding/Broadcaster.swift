@@ -231,9 +231,8 @@ private struct BroadcastBatch {
     private var passages: [RoutingHeader] = []
     /// Pairings that could not take the first message; each of them fails each message.
     private var unreachable = 0
-    private var hasData = false
-    private var hasMessages = false
-    private var hasTopics = false
+    /// The abilities that a receiver of all of them needs.
+    private var needs: RelayPort.Abilities = []
 
     var isEmpty: Bool { messages.isEmpty }
 
@@ -256,20 +255,18 @@ private struct BroadcastBatch {
         origin = port
         messages.append(message)
         passages.append(header)
-        if case .messageData = header.kind { hasData = true } else { hasMessages = true }
-        hasTopics = hasTopics || header.hasTopic
+        needs.formUnion(header.needs)
         return true
     }
 
     mutating func address(to pairing: UniqueIdentifier) { frames.address(to: pairing) }
 
     /// Whether a receiver agreed to one of the messages.
-    func isAgreed(_ index: Int, with port: RelayPort) -> Bool { port.takes(passages[index]) }
+    func isAgreed(_ index: Int, with port: RelayPort) -> Bool { port.takes(passages[index].needs) }
 
     /// Whether a receiver can take all frames.
     func fits(_ port: RelayPort) -> Bool {
-        (port.takesTopics || !hasTopics) && (!hasMessages || port.takes(.message))
-            && (!hasData || port.takes(.messageData)) && port.endpoint.isWritable(frames.bytes.count)
+        port.takes(needs) && port.endpoint.isWritable(frames.bytes.count)
     }
 
     /// A receiver got one of the messages and not all.
@@ -283,6 +280,6 @@ private struct BroadcastBatch {
         frames.removeAll()
         messages.removeAll(keepingCapacity: true)
         passages.removeAll(keepingCapacity: true)
-        (hasData, hasMessages, hasTopics) = (false, false, false)
+        needs = []
     }
 }

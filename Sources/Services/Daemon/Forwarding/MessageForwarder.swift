@@ -197,7 +197,7 @@ final class MessageForwarder {
 
     private func obstacle(_ header: RoutingHeader, to destination: RelayPort) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
-        guard destination.takes(header) else { return .unsupportedKind }
+        guard destination.takes(header.needs) else { return .unsupportedKind }
         let size = header.size
         return size > Limits.messageBody ? .tooLarge(actual: size, limit: Limits.messageBody) : nil
     }

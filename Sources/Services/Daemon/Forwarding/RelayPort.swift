@@ -86,18 +86,16 @@ package final class RelayPort: NumberedConnection {
         }
     }
 
-    /// The kinds of frames that the connection takes, in one byte: with one more the port would need another 16 bytes.
-    private struct Abilities {
-        private let bits: UInt8
+    /// The frames that a connection takes (SES-3), and that a frame needs its receiver to take. In one byte: with a
+    /// second one the port would need another 16 bytes.
+    struct Abilities: OptionSet {
+        let rawValue: UInt8
 
-        init(receives: Bool, messages: Bool, data: Bool, topics: Bool) {
-            bits = (receives ? 1 : 0) | (messages ? 2 : 0) | (data ? 4 : 0) | (topics ? 8 : 0)
-        }
-
-        var receives: Bool { bits & 1 != 0 }
-        var messages: Bool { bits & 2 != 0 }
-        var data: Bool { bits & 4 != 0 }
-        var topics: Bool { bits & 8 != 0 }
+        /// It is the one that takes the app's messages.
+        static let receives = Self(rawValue: 1)
+        static let messages = Self(rawValue: 2)
+        static let data = Self(rawValue: 4)
+        static let topics = Self(rawValue: 8)
     }
 
     package let endpoint: any RelayEndpoint
@@ -131,9 +129,11 @@ package final class RelayPort: NumberedConnection {
         case .application(let application): (self.application, link) = (application, nil)
         case .link(let end): (application, link) = (nil, LinkSource(end, side))
         }
-        abilities = Abilities(
-            receives: receives, messages: capabilities.contains(.message), data: capabilities.contains(.messageData),
-            topics: capabilities.contains(.topic))
+        var abilities: Abilities = receives ? .receives : []
+        if capabilities.contains(.message) { abilities.insert(.messages) }
+        if capabilities.contains(.messageData) { abilities.insert(.data) }
+        if capabilities.contains(.topic) { abilities.insert(.topics) }
+        self.abilities = abilities
         self.party = party
         self.forwarder = forwarder
     }
@@ -141,10 +141,7 @@ package final class RelayPort: NumberedConnection {
     package var number: ConnectionNumber { endpoint.number }
 
     /// Whether this is the connection that takes the app's messages.
-    package var receives: Bool { abilities.receives }
-
-    /// Whether frames to it may name a topic.
-    var takesTopics: Bool { abilities.topics }
+    package var receives: Bool { abilities.contains(.receives) }
 
     /// The app whose connection this is; nil for a link.
     package var app: ApplicationIdentifier? { application?.app }
@@ -163,12 +160,9 @@ package final class RelayPort: NumberedConnection {
         return link
     }
 
-    /// Whether the other end agreed to get this kind of message (SES-3).
-    func takes(_ kind: FrameKind) -> Bool { if case .messageData = kind { abilities.data } else { abilities.messages } }
-
-    /// Whether it may get such a frame: an end that did not agree to topics would refuse the key, and close the
-    /// connection (SES-3).
-    func takes(_ header: RoutingHeader) -> Bool { takes(header.kind) && (takesTopics || !header.hasTopic) }
+    /// Whether it may get frames with these needs: an end that did not agree to one would refuse the kind or the key,
+    /// and close the connection (SES-3).
+    func takes(_ needs: Abilities) -> Bool { abilities.isSuperset(of: needs) }
 
     /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place.
     /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. A frame that

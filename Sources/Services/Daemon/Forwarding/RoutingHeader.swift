@@ -20,8 +20,8 @@ struct RoutingHeader {
     let deadline: UInt32
     /// The bytes that count against the limit of a message (SES-68): the body's, or more if the envelope is padded.
     let size: Int
-    /// It names a handler's topic.
-    let hasTopic: Bool
+    /// The abilities that its receiver needs, for its kind and for each key that an older end does not know.
+    let needs: RelayPort.Abilities
 
     /// By its case: `==` of a type from another room is a call through a table.
     var isReply: Bool { if case .reply = kind { true } else { false } }
@@ -34,7 +34,7 @@ struct RoutingHeader {
         wantsReply = head.wantsReply
         deadline = head.deadline ?? Limits.standardDeadlineMilliseconds
         size = max(head.body?.count ?? 0, frameCount - Limits.envelope)
-        hasTopic = head.hasTopic
+        needs = Self.needs(of: head.kind, hasTopic: head.hasTopic)
     }
 
     /// - Throws: for a frame that is never forwarded; a failure that answers an item is one (FRM-10).
@@ -49,7 +49,12 @@ struct RoutingHeader {
             (envelope[.deadline] as Duration?).map { UInt32(clamping: $0.saturatingMilliseconds) }
             ?? Limits.standardDeadlineMilliseconds
         size = max(envelope.body?.count ?? 0, frameCount - Limits.envelope)
-        hasTopic = envelope.has(.topic)
+        needs = Self.needs(of: envelope.kind, hasTopic: envelope.has(.topic))
+    }
+
+    private static func needs(of kind: FrameKind, hasTopic: Bool) -> RelayPort.Abilities {
+        let needs: RelayPort.Abilities = if case .messageData = kind { .data } else { .messages }
+        return hasTopic ? needs.union(.topics) : needs
     }
 }
 
