@@ -218,7 +218,7 @@ package struct ApplicationNumber: Sendable, Hashable {
 package struct OpenRequest: Sendable, Equatable {
     package let id: UniqueIdentifier
     package let pairing: UniqueIdentifier
-    /// When the caller stops waiting; the table forgets the request then.
+    /// When the caller stops waiting; the next sweep forgets the request, and until then an answer still passes.
     package let deadline: MonotonicTime
     /// Offset of the frame's end in the bytes written to the destination's channel; ``unwritten`` while it waits.
     package fileprivate(set) var endOffset: UInt64

@@ -82,7 +82,8 @@ package struct VerificationProfile: Sendable, Equatable {
         checksTarget: true, checksKeySetVersion: true, checksVersion: true, checksTime: true, countsRevoked: false)
     /// The secondary's daemon, before staging.
     package static let staging = full
-    /// The primary, before forwarding: never steps 13 and 15.
+    /// The primary, before forwarding: never steps 13 and 15, which it replaces by what it knows of all its secondaries
+    /// (CFG-71).
     package static let forwarding = VerificationProfile(
         checksTarget: false, checksKeySetVersion: true, checksVersion: false, checksTime: true, countsRevoked: false)
     /// An applied configuration: never steps 14 to 16.

@@ -69,7 +69,7 @@ import Testing
         nodes.stop()
     }
 
-    @Test func thePrimaryRefusesEarlyWhatNoSecondaryNeedsToSee() throws {
+    @Test("CFG-71: the primary refuses early what no secondary needs to see") func early() throws {
         let app = try nodes.startApp()
         let good = try nodes.envelope(1)
         let elsewhere = try ApplicationIdentifier("org.example.other")

@@ -117,7 +117,7 @@ extension JoinFailure {
     }
 }
 
-/// `trust-device`: trusts a device by the fingerprint of its key (PAR-12).
+/// `trust-device`: trusts a device by the fingerprint of its key (PAR-11).
 struct TrustDeviceCommand: ControlCommand {
     private let device: TrustedDevice
 
