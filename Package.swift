@@ -234,9 +234,8 @@ let testTargets: [Target] = [
     tests(
         "System",
         imports: [
-            "tandem", "tandem-console", "SampleApp", "PairedSession", "PairedSessionFoundation", "TandemFiles",
-            "TandemReactor",
-            "TandemConformance",
+            "tandem", "tandem-console", "SampleApp", "PairedSession", "PairedSessionFoundation", "TandemDaemon",
+            "TandemDelivery", "TandemFiles", "TandemReactor", "TandemStore", "TandemConformance",
         ] + values,
         excluding: ["python_client", "Support/typist.py"]),
 ]

@@ -6,8 +6,8 @@ package import TandemBase
 
 /// The wake-ups of the apps that the operator listed.
 package struct WakeSchedule: ~Copyable, Sendable {
-    /// A program that ended well is not started again within this time of its start: it may have started another one
-    /// whose app has not registered yet (LIM-36).
+    /// A program that ended well before its app registered is not started again within this time of its start: it may
+    /// have started another one (LIM-36).
     package static var registrationTime: Duration { .seconds(10) }
     /// The first pause after a program that handled nothing (LIM-36).
     package static var firstPause: Duration { .seconds(1) }

@@ -7,7 +7,8 @@
 // 4. For a key of forwarded frames: its letter in ``EnvelopeHead``, which reads them in place; an integer with a range
 //    has a reader in `PlainValues`. A frame with more than 14 keys is read on the slow path.
 // 5. In ``Hello``: a capability, because an older end refuses the key and closes the connection. The relay asks for it
-//    before it forwards (`RoutingHeader.needs`), the library before it sends (`SendAdmission`).
+//    before it forwards (`RelayPort.Abilities`, set in the port's initialiser, and `RoutingHeader.needs`), the library
+//    before it sends (`SendAdmission`).
 // 6. Its use: a field in the typed frame of each of these kinds, and from there as far as its meaning goes; for a
 //    message as `topic` does, for an item also through `OutboundRecord`, `InboundRecord` and `RecordField`.
 

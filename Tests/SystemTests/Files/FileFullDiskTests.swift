@@ -25,7 +25,7 @@ import Testing
         #expect(error?.code == .insufficientSpace && error?.name == "insufficient-space", "\(error as Any)")
         #expect(devices.received.all.isEmpty && devices.devices.kiosk.isRunning)
         #expect(try devices.leftovers(on: "kiosk").isEmpty && devices.leftovers(on: "hub").count == 1)
-        try disk.grow(to: "200m")
+        try disk.resize(to: "200m")
         #expect(try await devices.retryAll().status == 0)
         #expect(try await holds(within: .seconds(20)) { devices.received.all.count == 1 })
         let path = try #require(devices.received.all.first?.path)
@@ -48,7 +48,7 @@ import Testing
             return trace.components(separatedBy: " sent").count > 2
         }
         #expect(isRefused && devices.received.all.isEmpty, "\(trace)")
-        try disk.grow(to: "200m")
+        try disk.resize(to: "200m")
         try await transfer.reached(.handled)
         #expect(try await devices.isClean() && devices.received.all.count == 1)
         await devices.end()
@@ -90,7 +90,7 @@ import Testing
         #expect(error?.code == .insufficientSpace && error?.name == "insufficient-space" && error?.isRetryable == true)
         #expect((error?.actual ?? 0) > (error?.limit ?? .max), "\(error as Any)")
         #expect(try devices.leftovers(on: "hub").isEmpty)
-        try disk.grow(to: "200m")
+        try disk.resize(to: "200m")
         try await devices.sender.transferFile(source, until: .handled)
         #expect(devices.received.all.count == 1)
         #expect(try await devices.isClean())

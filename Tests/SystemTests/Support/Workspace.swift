@@ -74,7 +74,7 @@ final class SmallDisk {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    func grow(to size: String) throws {
+    func resize(to size: String) throws {
         try #require(mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=\(size)") == 0, "errno \(errno)")
     }
 

@@ -86,7 +86,7 @@ package final class RelayPort: NumberedConnection {
         }
     }
 
-    /// The frames that a connection takes (SES-3), and that a frame needs its receiver to take. In one byte: with a
+    /// The abilities of a connection (SES-3), or those that a frame needs its receiver to have. In one byte: with a
     /// second one the port would need another 16 bytes.
     struct Abilities: OptionSet {
         let rawValue: UInt8
