@@ -392,20 +392,24 @@ import Testing
         try nodes.pair()
         let app = try nodes.connect(to: .primary)
         let pairing = try nodes.pairingIdentifier()
-        for channel in [Channel.userInfo, .urgent, .context] {
+        for channel in [Channel.userInfo, .urgent, .context, .settings] {
             let key = QueueKey(pairing: pairing, app: nodes.app, channel: channel)
             try app.send(SubmitFrame(ItemKey(key, .random()), body: [1, 2, 3]).envelope)
         }
-        nodes.run(until: { app.received(.failure).count == 3 })
+        nodes.run(until: { app.received(.failure).count == 4 })
         for failure in app.received(.failure) {
             let error = try SessionError(failure: failure)
             #expect(error.code.rawValue == 7008 && error.name == "malformed")
         }
         // The same from a peer: no valid daemon sends it, so it is judged here.
+        for channel in [Channel.userInfo, .urgent, .context, .settings] {
+            let key = ItemKey(QueueKey(pairing: pairing, app: nodes.app, channel: channel), .random())
+            let item = ItemFrame(
+                key, sequence: 1, revision: channel.properties.isLatestWins ? 1 : nil, body: [1, 2, 3])
+            let answer = try SessionError(failure: #require(AppDelivery.fault(of: item.envelope)))
+            #expect(answer.code.rawValue == 7014 && answer.name == "malformed")
+        }
         let key = QueueKey(pairing: pairing, app: nodes.app, channel: .context)
-        let item = ItemFrame(ItemKey(key, .random()), sequence: 1, revision: 1, body: [1, 2, 3])
-        let answer = try SessionError(failure: #require(AppDelivery.fault(of: item.envelope)))
-        #expect(answer.code.rawValue == 7014 && answer.name == "malformed")
         let large = try Body.bytes(["a": .data([UInt8](repeating: 7, count: Limits.contextBody))])[...]
         let tooLarge = ItemFrame(ItemKey(key, .random()), sequence: 1, revision: 1, body: large)
         #expect(try SessionError(failure: #require(AppDelivery.fault(of: tooLarge.envelope))).code == .payloadTooLarge)
