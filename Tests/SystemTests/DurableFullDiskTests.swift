@@ -11,14 +11,20 @@ import TandemWire
 import Testing
 
 @Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(10))) struct DurableFullDiskTests {
-    @Test func `items are refused without space, and go on within 5 s when there is some`() async throws {
+    /// Two devices, the hub on a disk of its own, and their apps, which can reach each other.
+    private func started(diskOfHub size: String) async throws -> (SmallDisk, TwoDevices, DeviceApps) {
         let workspace = Workspace()
-        let disk = try SmallDisk(at: workspace["hub"], size: "4m")
+        let disk = try SmallDisk(at: workspace["hub"], size: size)
         let devices = try await TwoDevices(in: workspace)
         try await devices.pair()
         let apps = try DeviceApps(workspace)
         try await apps.activate()
         try await apps.untilReachable()
+        return (disk, devices, apps)
+    }
+
+    @Test func `items are refused without space, and go on within 5 s when there is some`() async throws {
+        let (disk, devices, apps) = try await started(diskOfHub: "4m")
         devices.kiosk.signal(SIGSTOP)
         var accepted: [Int64] = []
         var refusal: SessionError?
@@ -49,13 +55,7 @@ import Testing
 
     @Test("DEL-31: on a full disk most items of each pack are taken back, and the others arrive after a kill")
     func itemsOfPacksAreTakenBack() async throws {
-        let workspace = Workspace()
-        let disk = try SmallDisk(at: workspace["hub"], size: "64m")
-        let devices = try await TwoDevices(in: workspace)
-        try await devices.pair()
-        let apps = try DeviceApps(workspace)
-        try await apps.activate()
-        try await apps.untilReachable()
+        let (disk, devices, apps) = try await started(diskOfHub: "64m")
         devices.kiosk.signal(SIGTERM)
         _ = try await devices.kiosk.ending()
         // The reserve of a disk of 64 MiB, and some 3 MiB for items.
@@ -66,7 +66,7 @@ import Testing
         #expect(results.allSatisfy { $0 == .cancelled }, "\(results.filter { $0 != .cancelled }.count)")
         devices.hub.signal(SIGKILL)
         _ = try await devices.hub.ending()
-        let packs = try await packs(in: workspace)
+        let packs = try await packs(in: devices.workspace)
         #expect(packs > 50, "\(accepted.count) items")
         try await devices.restartHub()
         try await devices.restartKiosk()
