@@ -31,7 +31,7 @@ final class Workspace: Sendable {
     }
 }
 
-/// Ports that nobody listens on.
+/// Ports of loopback that nobody listens on.
 enum FreePort {
     /// Below those that the system gives to outgoing connections: none of them can take it meanwhile.
     private static let range: ClosedRange<UInt16> = 12_000...32_000
@@ -47,8 +47,12 @@ enum FreePort {
     }
 
     private static func isFree(_ port: UInt16) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
+        // A program that starts just now has a copy of this socket until it is executed. With this option, which every
+        // listener here sets too, the copy keeps no one from the port.
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
