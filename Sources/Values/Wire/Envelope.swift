@@ -347,7 +347,7 @@ private struct PlainEnvelopeReader: PlainConsumer {
             guard let plain = payload.plainBoolean(at: offset) else { return nil }
             return set(.boolean(plain.value), key, plain.end)
         case .integer(let range, _):
-            guard let plain = payload.plainInteger(at: offset), range.contains(plain.value) else { return nil }
+            guard let plain = payload.plainInteger(at: offset, in: range) else { return nil }
             return set(.integer(plain.value), key, plain.end)
         case .text:
             guard let plain = payload.plainText(at: offset, before: limit) else { return nil }
@@ -359,7 +359,7 @@ private struct PlainEnvelopeReader: PlainConsumer {
             guard let plain = payload.plainData(at: offset, before: limit) else { return nil }
             envelope.body = payload.copy(plain.value.range)[...]
             return plain.end
-        case .zero: return payload.plainZero(at: offset)?.end
+        case .zero: return payload.plainEnd(of: .zero, at: offset, before: limit)
         }
     }
 

@@ -60,59 +60,63 @@ extension EnvelopeHead {
     /// Reads the head of a frame's payload; nil if it is not plain, not right, or not of a kind that is forwarded.
     package init?(plain payload: RawSpan) {
         self.init()
-        guard let frame = PlainFrame(payload), let keys = frame.walk(payload, with: &self), kind.row.allows(keys) else {
-            return nil
-        }
+        // A failure with a channel answers an item (FRM-10).
+        guard let frame = PlainFrame(payload), let keys = frame.walk(payload, with: &self), kind.row.allows(keys),
+            !keys.contains(.channel)
+        else { return nil }
     }
 }
 
 extension EnvelopeHead: PlainConsumer {
-    /// The keys that a forwarded frame may have begin with different letters: a second one of a letter needs a choice
-    /// in the letter's case.
+    /// The keys that routing needs. They begin with different letters: a second one of a letter needs a choice in the
+    /// letter's case.
     @inline(__always)
     mutating func take(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
         switch payload.innerByte(at: key + 1) {
         case UInt8(ascii: "a"):
-            Self.set(
-                &appPlace, payload.plainApplication(at: value, before: limit), payload.plainWord("app", at: key), .app)
+            guard let end = payload.plainWord("app", at: key) else { break }
+            return Self.set(&appPlace, payload.plainApplication(at: value, before: limit), (.app, end))
         case UInt8(ascii: "b"):
-            Self.set(&bodyPlace, payload.plainData(at: value, before: limit), payload.plainWord("body", at: key), .body)
-        case UInt8(ascii: "c"):
-            Self.pass(payload.plainInteger(at: value), payload.plainWord("code", at: key), .code)
+            guard let end = payload.plainWord("body", at: key) else { break }
+            return Self.set(&bodyPlace, payload.plainData(at: value, before: limit), (.body, end))
         case UInt8(ascii: "d"):
-            Self.set(&milliseconds, payload.plainDeadline(at: value), payload.plainWord("deadline", at: key), .deadline)
+            guard let end = payload.plainWord("deadline", at: key) else { break }
+            return Self.set(&milliseconds, payload.plainDeadline(at: value), (.deadline, end))
         case UInt8(ascii: "i"):
-            Self.set(&id, payload.plainIdentifier(at: value), payload.plainWord("id", at: key), .id)
+            guard let end = payload.plainWord("id", at: key) else { break }
+            return Self.set(&id, payload.plainIdentifier(at: value), (.id, end))
         case UInt8(ascii: "k"):
-            Self.set(&kind, payload.plainKind(at: value), payload.plainWord("kind", at: key), .kind)
-        case UInt8(ascii: "n"):
-            Self.pass(payload.plainText(at: value, before: limit), payload.plainWord("name", at: key), .name)
+            guard let end = payload.plainWord("kind", at: key) else { break }
+            return Self.set(&kind, payload.plainKind(at: value), (.kind, end))
         case UInt8(ascii: "p"):
-            Self.set(&pairing, payload.plainIdentifier(at: value), payload.plainWord("pairing", at: key), .pairing)
+            guard let end = payload.plainWord("pairing", at: key) else { break }
+            return Self.set(&pairing, payload.plainIdentifier(at: value), (.pairing, end))
         case UInt8(ascii: "r"):
-            Self.set(&wantsReply, payload.plainBoolean(at: value), payload.plainWord("reply", at: key), .reply)
-        case UInt8(ascii: "s"):
-            Self.pass(payload.plainZero(at: value), payload.plainWord("sealing", at: key), .sealing)
+            guard let end = payload.plainWord("reply", at: key) else { break }
+            return Self.set(&wantsReply, payload.plainBoolean(at: value), (.reply, end))
         case UInt8(ascii: "t"):
-            Self.set(
-                &topicPlace, payload.plainTopic(at: value, before: limit), payload.plainWord("topic", at: key), .topic)
-        default: nil
+            guard let end = payload.plainWord("topic", at: key) else { break }
+            return Self.set(&topicPlace, payload.plainTopic(at: value, before: limit), (.topic, end))
+        default: break
         }
+        return Self.pass(key, value, before: limit, payload)
     }
 
     @inline(__always)
     private static func set<Field>(
-        _ field: inout Field, _ plain: Plain<Field>?, _ keyEnd: Int?, _ key: EnvelopeKey
+        _ field: inout Field, _ plain: Plain<Field>?, _ key: (EnvelopeKey, end: Int)
     ) -> PlainPair? {
-        guard let plain, let keyEnd else { return nil }
+        guard let plain else { return nil }
         field = plain.value
-        return (key, keyEnd, plain.end)
+        return (key.0, key.end, plain.end)
     }
 
-    /// A field that is checked, and that routing does not need.
-    @inline(__always)
-    private static func pass<Field>(_ plain: Plain<Field>?, _ keyEnd: Int?, _ key: EnvelopeKey) -> PlainPair? {
-        guard let plain, let keyEnd else { return nil }
-        return (key, keyEnd, plain.end)
+    /// Any other key of the table: its value is checked, and routing does not need it.
+    @inline(never)
+    private static func pass(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
+        guard let word = EnvelopeKey.plainWords.find(payload, at: key, from: 0) else { return nil }
+        let key = EnvelopeKey(place: word.value)
+        guard let end = payload.plainEnd(of: key.type, at: value, before: limit) else { return nil }
+        return (key, word.end, end)
     }
 }

@@ -1,16 +1,15 @@
 // The table of envelope keys (FRM-8): one row for each, with its word, its bit and the type and range of its value.
 // Reading, writing, checking and dumping go by this table. To add a key:
-// 1. Here: a case in the order of the words, its row in `type`, and the new count in `Words`; for a text also in
-//    `Texts`.
+// 1. Here: a case in the order of the words, and its row in `type`.
 // 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it.
 // 3. In Protocol: its rows in FRM-8 and FRM-10, which the tests and the clients in Python read.
-// 4. For a key of forwarded frames: its letter in ``EnvelopeHead``, which reads them in place; an integer with a range
-//    has a reader in `PlainValues`. A frame with more than 14 keys is read on the slow path.
-// 5. In ``Hello``: a capability, because an older end refuses the key and closes the connection. The relay asks for it
+// With that it is read, written, checked and forwarded. What it means comes beyond that:
+// 4. In ``Hello``: a capability, because an older end refuses the key and closes the connection. The relay asks for it
 //    before it forwards (`RelayPort.Abilities`, set in the port's initialiser, and `RoutingHeader.needs`), the library
 //    before it sends (`SendAdmission`).
-// 6. Its use: a field in the typed frame of each of these kinds, and from there as far as its meaning goes; for a
-//    message as `topic` does, for an item also through `OutboundRecord`, `InboundRecord` and `RecordField`.
+// 5. Its use: a field in the typed frame of each of these kinds, and from there as far as its meaning goes; for a
+//    message as `topic` does, for an item also through `OutboundRecord`, `InboundRecord` and `RecordField`; where
+//    routing needs it, a field in ``EnvelopeHead``.
 
 import TandemPropertyList
 
@@ -20,11 +19,11 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
     case after, age, app, attempt, body, channel, code, command, deadline, id, key, kind, name, nonce, offset, pairing
     case remaining, reply, revision, sealing, sequence, topic
 
-    /// A word for the value of each key. The compiler takes only a literal as the count; TypedFrameTests compares it
-    /// with the cases.
-    package typealias Words = InlineArray<22, UInt128>
+    /// A word for the value of each key: the compiler takes only a literal as the count, and 24 are room for a few
+    /// more. TypedFrameTests compares both counts with the table.
+    package typealias Words = InlineArray<24, UInt128>
     /// A place for the value of each key of a text.
-    typealias Texts = InlineArray<4, String>
+    package typealias Texts = InlineArray<4, String>
 
     /// The type and the range of the key's value.
     @inline(__always)
@@ -65,7 +64,7 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
     /// The key at a place of that order.
     @inline(__always)
     init(place: Int) {
-        precondition(place < Words.count, "a key has this place")
+        precondition(place < Self.plainWords.count, "a key has this place")
         // As above.
         self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: place), to: EnvelopeKey.self)
     }

@@ -42,10 +42,10 @@ extension RawSpan {
         return (UInt32(truncatingIfNeeded: value), end)
     }
 
-    /// The integer 0.
+    /// An integer of a range.
     @inline(__always)
-    func plainZero(at offset: Int) -> Plain<Int64>? {
-        plainInteger(at: offset).flatMap { $0.value == 0 ? $0 : nil }
+    func plainInteger(at offset: Int, in range: ClosedRange<Int64>) -> Plain<Int64>? {
+        plainInteger(at: offset).flatMap { range.contains($0.value) ? $0 : nil }
     }
 
     /// The kind of a frame that is forwarded.
@@ -55,6 +55,26 @@ extension RawSpan {
         if let end = plainWord("reply", at: offset) { return (.reply, end) }
         if let end = plainWord("messageData", at: offset) { return (.messageData, end) }
         return plainWord("failure", at: offset).map { (.failure, $0) }
+    }
+}
+
+// MARK: By the table of keys
+
+extension RawSpan {
+    /// Where a value of this type ends.
+    func plainEnd(of type: EnvelopeValue.Kind, at offset: Int, before limit: Int) -> Int? {
+        switch type {
+        case .kind: FrameKind.plainWords.find(self, at: offset, from: 0)?.end
+        case .application: plainApplication(at: offset, before: limit)?.end
+        case .channel: Channel.plainWords.find(self, at: offset, from: 0)?.end
+        case .identifier: plainIdentifier(at: offset)?.end
+        case .boolean: plainBoolean(at: offset)?.end
+        case .integer(let range, _): plainInteger(at: offset, in: range)?.end
+        case .text: plainText(at: offset, before: limit)?.end
+        case .shortText: plainTopic(at: offset, before: limit)?.end
+        case .body: plainData(at: offset, before: limit)?.end
+        case .zero: plainInteger(at: offset, in: 0...0)?.end
+        }
     }
 }
 

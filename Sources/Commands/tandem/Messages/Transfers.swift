@@ -7,8 +7,6 @@ import TandemOperations
 import TandemPropertyList
 
 extension Subcommand {
-    private static let kinds: [Transfer.Kind] = [.urgent, .userInfo, .file]
-
     static let transfersList = Subcommand(
         path: ["transfers", "list"], summary: "show an app's items that have not ended, in their order",
         options: [.device, .application.required, .json],
@@ -55,7 +53,7 @@ extension Subcommand {
 
     private static func outstanding(_ session: PairedSession) async throws -> [OutstandingTransfer] {
         var transfers: [OutstandingTransfer] = []
-        for kind in kinds { transfers += try await session.outstandingTransfers(kind) }
+        for kind in Transfer.Kind.allCases { transfers += try await session.outstandingTransfers(kind) }
         return transfers
     }
 }
