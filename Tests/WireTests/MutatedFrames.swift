@@ -180,6 +180,7 @@ extension EnvelopeHead {
         kind == envelope.kind && pairing == envelope.pairing && id == envelope.id && wantsReply == envelope.wantsReply
             && deadline.map { Duration.milliseconds($0) } == envelope.deadline
             && String(decoding: payload[app], as: UTF8.self) == envelope.app?.description
-            && body.map { payload[$0] } == envelope.body
+            && body.map { payload[$0] } == envelope.body && !envelope.has(.channel)
+            && has(.topic) == envelope.has(.topic) && has(.code) == envelope.has(.code)
     }
 }

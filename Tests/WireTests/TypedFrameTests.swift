@@ -19,12 +19,14 @@ import Testing
     }
 
     @Test func `FRM-8: each key has a place for its value`() throws {
-        #expect(EnvelopeKey.allCases.count <= EnvelopeKey.Words.count)
+        // A set of keys has 32 bits.
+        #expect(EnvelopeKey.allCases.count <= EnvelopeKey.Words.count && EnvelopeKey.Words.count <= 32)
         var envelope = Envelope(.ping)
         let texts = EnvelopeKey.allCases.filter { key in
             guard case .text? = FrameTables.rules[key.rawValue] else { return false }
             return ![.kind, .app, .channel].contains(key)
         }
+        #expect(EnvelopeKey.Texts.count == texts.count)
         for key in texts { envelope[key] = key.rawValue }
         #expect(texts.allSatisfy { envelope[$0] == $0.rawValue })
         for channel in Channel.allCases {

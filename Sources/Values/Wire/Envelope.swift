@@ -359,7 +359,7 @@ private struct PlainEnvelopeReader: PlainConsumer {
             guard let plain = payload.plainData(at: offset, before: limit) else { return nil }
             envelope.body = payload.copy(plain.value.range)[...]
             return plain.end
-        case .zero: return payload.plainEnd(of: .zero, at: offset, before: limit)
+        case .zero: return payload.plainInteger(at: offset, in: 0...0)?.end
         }
     }
 

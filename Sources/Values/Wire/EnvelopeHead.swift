@@ -27,8 +27,7 @@ package import TandemBase
     @usableFromInline var appPlace = Place()
     /// Ends at 0: there is none.
     @usableFromInline var bodyPlace = Place()
-    /// Ends at 0: there is none.
-    @usableFromInline var topicPlace = Place()
+    private var keys = EnvelopeKeys()
 }
 
 extension EnvelopeHead {
@@ -38,8 +37,8 @@ extension EnvelopeHead {
     /// Where the body is in the payload.
     @inlinable package var body: Range<Int>? { bodyPlace.end == 0 ? nil : bodyPlace.range }
 
-    /// Whether it names a handler's topic.
-    @inlinable package var hasTopic: Bool { topicPlace.end != 0 }
+    /// Whether the frame has this key, also one whose value routing does not need.
+    package func has(_ key: EnvelopeKey) -> Bool { keys.contains(key) }
 
     /// How long the sender still waits, in milliseconds, within ``Limits/deadline``.
     @inlinable package var deadline: UInt32? { milliseconds == 0 ? nil : milliseconds }
@@ -64,12 +63,13 @@ extension EnvelopeHead {
         guard let frame = PlainFrame(payload), let keys = frame.walk(payload, with: &self), kind.row.allows(keys),
             !keys.contains(.channel)
         else { return nil }
+        self.keys = keys
     }
 }
 
 extension EnvelopeHead: PlainConsumer {
-    /// The keys that routing needs. They begin with different letters: a second one of a letter needs a choice in the
-    /// letter's case.
+    /// Takes the values that routing needs. Their keys begin with different letters: a second one of the same letter
+    /// needs a further comparison in that letter's case.
     @inline(__always)
     mutating func take(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
         switch payload.innerByte(at: key + 1) {
@@ -94,9 +94,6 @@ extension EnvelopeHead: PlainConsumer {
         case UInt8(ascii: "r"):
             guard let end = payload.plainWord("reply", at: key) else { break }
             return Self.set(&wantsReply, payload.plainBoolean(at: value), (.reply, end))
-        case UInt8(ascii: "t"):
-            guard let end = payload.plainWord("topic", at: key) else { break }
-            return Self.set(&topicPlace, payload.plainTopic(at: value, before: limit), (.topic, end))
         default: break
         }
         return Self.pass(key, value, before: limit, payload)
@@ -113,8 +110,8 @@ extension EnvelopeHead: PlainConsumer {
 
     /// Any other key of the table: its value is checked, and routing does not need it.
     @inline(never)
-    private static func pass(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
-        guard let word = EnvelopeKey.plainWords.find(payload, at: key, from: 0) else { return nil }
+    private static func pass(_ offset: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
+        guard let word = EnvelopeKey.plainWords.find(payload, at: offset, from: 0) else { return nil }
         let key = EnvelopeKey(place: word.value)
         guard let end = payload.plainEnd(of: key.type, at: value, before: limit) else { return nil }
         return (key, word.end, end)

@@ -1,15 +1,16 @@
 // The table of envelope keys (FRM-8): one row for each, with its word, its bit and the type and range of its value.
 // Reading, writing, checking and dumping go by this table. To add a key:
-// 1. Here: a case in the order of the words, and its row in `type`.
-// 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it.
-// 3. In Protocol: its rows in FRM-8 and FRM-10, which the tests and the clients in Python read.
-// With that it is read, written, checked and forwarded. What it means comes beyond that:
-// 4. In ``Hello``: a capability, because an older end refuses the key and closes the connection. The relay asks for it
-//    before it forwards (`RelayPort.Abilities`, set in the port's initialiser, and `RoutingHeader.needs`), the library
-//    before it sends (`SendAdmission`).
+// 1. Here: a case in the order of the words, of at most 14 characters, and its row in `type`.
+// 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it. A frame with more than 14 keys is read on
+//    the slow path.
+// 3. In Protocol: its rows in FRM-8 and FRM-10, which the tests read.
+// With that it is read, written, checked and forwarded, also to an older end, which refuses it and closes the
+// connection. So do not ship it without a capability:
+// 4. In ``Hello`` and SES-3: the capability. The relay asks for it before it forwards (`RelayPort.Abilities`, set in the
+//    port's initialiser, and `RoutingHeader.needs`), the library before it sends (`SendAdmission`).
 // 5. Its use: a field in the typed frame of each of these kinds, and from there as far as its meaning goes; for a
-//    message as `topic` does, for an item also through `OutboundRecord`, `InboundRecord` and `RecordField`; where
-//    routing needs it, a field in ``EnvelopeHead``.
+//    message as `topic` does, for an item also through `OutboundRecord`, `InboundRecord` and `RecordField`. A value that
+//    decides the route has a field in ``EnvelopeHead``.
 
 import TandemPropertyList
 
@@ -19,8 +20,8 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
     case after, age, app, attempt, body, channel, code, command, deadline, id, key, kind, name, nonce, offset, pairing
     case remaining, reply, revision, sealing, sequence, topic
 
-    /// A word for the value of each key: the compiler takes only a literal as the count, and 24 are room for a few
-    /// more. TypedFrameTests compares both counts with the table.
+    /// A word for the value of each key, with room for two more: the compiler takes only a literal as the count.
+    /// TypedFrameTests compares this count and the next with the table.
     package typealias Words = InlineArray<24, UInt128>
     /// A place for the value of each key of a text.
     package typealias Texts = InlineArray<4, String>

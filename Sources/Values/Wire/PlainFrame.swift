@@ -43,7 +43,7 @@ struct PlainFrame {
     /// The root refers to the objects 1, 2, 3 and so on: as many keys and then as many values, none twice.
     @inline(__always)
     private static func hasOrder(_ payload: RawSpan, _ pairs: Int) -> Bool {
-        // Frames that are forwarded have up to eight.
+        // Frames that are forwarded have up to eight, as we write them.
         guard pairs <= 8 else { return hasLongOrder(payload, pairs) }
         let rest = UInt64(truncatingIfNeeded: 128 - 16 * pairs)
         return payload.innerWord(at: root + 1) == 0x0102_0304_0506_0708

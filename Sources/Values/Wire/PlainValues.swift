@@ -38,8 +38,7 @@ extension RawSpan {
     /// An integer of FRM-8's range for `deadline`.
     @inline(__always)
     func plainDeadline(at offset: Int) -> Plain<UInt32>? {
-        guard let (value, end) = plainInteger(at: offset), 1...Limits.deadlineMilliseconds ~= value else { return nil }
-        return (UInt32(truncatingIfNeeded: value), end)
+        plainInteger(at: offset, in: 1...Limits.deadlineMilliseconds).map { (UInt32(truncatingIfNeeded: $0.value), $0.end) }
     }
 
     /// An integer of a range.
@@ -61,18 +60,17 @@ extension RawSpan {
 // MARK: By the table of keys
 
 extension RawSpan {
-    /// Where a value of this type ends.
+    /// Where a value of this type ends, for the keys that ``EnvelopeHead`` passes.
     func plainEnd(of type: EnvelopeValue.Kind, at offset: Int, before limit: Int) -> Int? {
         switch type {
-        case .kind: FrameKind.plainWords.find(self, at: offset, from: 0)?.end
-        case .application: plainApplication(at: offset, before: limit)?.end
+        // The one key of each of these has a field in the head. Passed, a kind would not be the one that is routed.
+        case .kind, .application, .body: nil
         case .channel: Channel.plainWords.find(self, at: offset, from: 0)?.end
         case .identifier: plainIdentifier(at: offset)?.end
         case .boolean: plainBoolean(at: offset)?.end
         case .integer(let range, _): plainInteger(at: offset, in: range)?.end
         case .text: plainText(at: offset, before: limit)?.end
         case .shortText: plainTopic(at: offset, before: limit)?.end
-        case .body: plainData(at: offset, before: limit)?.end
         case .zero: plainInteger(at: offset, in: 0...0)?.end
         }
     }

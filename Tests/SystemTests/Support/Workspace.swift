@@ -47,9 +47,9 @@ enum FreePort {
     }
 
     private static func isFree(_ port: UInt16) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
-        // A program that starts just now has a copy of this socket until it is executed. With this option, which every
+        // A program that starts just now has a copy of this socket until its exec. With this option, which every
         // listener here sets too, the copy keeps no one from the port.
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))

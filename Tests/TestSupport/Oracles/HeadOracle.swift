@@ -19,6 +19,10 @@ enum HeadOracle {
             ("deadline", head.deadline.map { PropertyListValue($0) }),
         ]
         guard head.wantsReply == (reference["reply"] == true) else { return "reply in place is \(head.wantsReply)" }
+        guard reference["channel"] == nil else { return "a frame of an item is read in place" }
+        for key in EnvelopeKey.allCases where head.has(key) != (reference[key.rawValue] != nil) {
+            return "\(key) in place is \(head.has(key) ? "there" : "missing")"
+        }
         for (key, value) in pairs where reference[key] != value {
             return "\(key) in place is \(String(describing: value))"
         }

@@ -34,7 +34,7 @@ struct RoutingHeader {
         wantsReply = head.wantsReply
         deadline = head.deadline ?? Limits.standardDeadlineMilliseconds
         size = max(head.body?.count ?? 0, frameCount - Limits.envelope)
-        needs = Self.needs(of: head.kind, hasTopic: head.hasTopic)
+        needs = Self.needs(of: head.kind, head.has)
     }
 
     /// - Throws: for a frame that is never forwarded; a failure that answers an item is one (FRM-10).
@@ -49,12 +49,13 @@ struct RoutingHeader {
             (envelope[.deadline] as Duration?).map { UInt32(clamping: $0.saturatingMilliseconds) }
             ?? Limits.standardDeadlineMilliseconds
         size = max(envelope.body?.count ?? 0, frameCount - Limits.envelope)
-        needs = Self.needs(of: envelope.kind, hasTopic: envelope.has(.topic))
+        needs = Self.needs(of: envelope.kind, envelope.has)
     }
 
-    private static func needs(of kind: FrameKind, hasTopic: Bool) -> RelayPort.Abilities {
-        let needs: RelayPort.Abilities = if case .messageData = kind { .data } else { .messages }
-        return hasTopic ? needs.union(.topics) : needs
+    private static func needs(of kind: FrameKind, _ has: (EnvelopeKey) -> Bool) -> RelayPort.Abilities {
+        var needs: RelayPort.Abilities = if case .messageData = kind { .data } else { .messages }
+        if has(.topic) { needs.insert(.topics) }
+        return needs
     }
 }
 

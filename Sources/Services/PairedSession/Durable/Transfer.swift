@@ -17,12 +17,12 @@ public final class Transfer: Sendable {
         case finished(TransferOutcome)
     }
 
-    /// The channels that carry durable items, in the order of their claim to the link.
+    /// The channels that carry durable items.
     public enum Kind: String, CaseIterable, Sendable {
-        /// For what is shown at a glance: passes user infos, within a budget.
-        case urgent
         /// In order, each handled once.
         case userInfo
+        /// For what is shown at a glance: passes user infos, within a budget.
+        case urgent
         /// A file with metadata.
         case file
 
