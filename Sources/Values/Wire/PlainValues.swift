@@ -38,7 +38,8 @@ extension RawSpan {
     /// An integer of FRM-8's range for `deadline`.
     @inline(__always)
     func plainDeadline(at offset: Int) -> Plain<UInt32>? {
-        plainInteger(at: offset, in: 1...Limits.deadlineMilliseconds).map { (UInt32(truncatingIfNeeded: $0.value), $0.end) }
+        let plain = plainInteger(at: offset, in: 1...Limits.deadlineMilliseconds)
+        return plain.map { (UInt32(truncatingIfNeeded: $0.value), $0.end) }
     }
 
     /// An integer of a range.
