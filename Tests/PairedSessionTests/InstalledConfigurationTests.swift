@@ -208,6 +208,34 @@ struct InstalledConfigurationTests {
         #expect(results.all.count == 1)
     }
 
+    @Test("SES-70, SES-48: a load that ends without a connection opens nothing, and what waits leaves on the next one")
+    func loadedTooLate() throws {
+        try fixture.core.install(configuration.installed())
+        fixture.activate()
+        try #require(configuration.loads.all.first).loaded()
+        fixture.core.run { $0.submit(Submission(.userInfo, to: nil, OutgoingContent(["n": 1]))) { _ in } }
+        fixture.scheduler.run()
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(10))
+        try #require(configuration.loads.all.count == 2)
+        fixture.daemon.isRunning = false
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        let results = fixture.activate()
+        configuration.loads.all[1].loaded()
+        fixture.scheduler.run()
+        #expect(results.all.isEmpty && fixture.session.activationState != .activated)
+        fixture.daemon.isRunning = true
+        fixture.scheduler.advance(by: .seconds(10))
+        try #require(configuration.loads.all.count == 3)
+        #expect(results.all.isEmpty)
+        configuration.loads.all[2].loaded()
+        fixture.scheduler.run()
+        #expect(results.all.count == 1)
+        #expect(
+            fixture.daemon.received.filter { $0.kind == .submit }.count == 2, "once on the first connection, once more")
+    }
+
     @Test("SES-70: configurations from the daemon go to the installed configuration and to no message handler")
     func configurationsOnly() throws {
         try fixture.core.install(configuration.installed())

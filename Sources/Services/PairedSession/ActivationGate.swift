@@ -85,6 +85,9 @@ final class ActivationGate {
         for arrival in arrivals { arrival() }
     }
 
+    /// The session is activated no longer: a load that is under way opens nothing.
+    func keepClosed() { round += 1 }
+
     /// The session is over: messages that wait are let go, which answers them.
     func removeAll() { waiting = [] }
 }

@@ -167,7 +167,10 @@ package actor SessionActor {
 
     private func passed(through state: ActivationState) {
         publish(state)
-        guard state == .activated else { return onEvent?(.activation(state)) ?? () }
+        guard state == .activated else {
+            gate.keepClosed()
+            return onEvent?(.activation(state)) ?? ()
+        }
         guard let configuration, let role = states.snapshot.role else { return activated() }
         let number = gate.close()
         configuration.load(role, states.snapshot.directory) { [weak self] in
