@@ -57,6 +57,29 @@ import Testing
         #expect(pair.receiver.received.map(\.number) == [1, 2, 3])
     }
 
+    @Test("DEL-23: an item that is submitted again does not untag a newer one that was demoted")
+    func repeated() throws {
+        for number in 1..<50 { sender.submit(payloadItem(number), to: .urgent) }
+        let older = payloadItem(50, kind: "main")
+        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt()))
+        #expect(sender.submit(payloadItem(51, kind: "main"), to: .urgent) == .success(SubmitReceipt(.demoted)))
+        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt()))
+        #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [true])
+        #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
+    }
+
+    @Test("DEL-23: a demoted item that is submitted again does not untag a newer one")
+    func demotedRepeated() throws {
+        for number in 1...50 { sender.submit(payloadItem(number), to: .urgent) }
+        let older = payloadItem(51, kind: "main")
+        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(.demoted)))
+        pair.advance(24 * 3600)
+        #expect(sender.submit(payloadItem(52, kind: "main"), to: .urgent) == .success(SubmitReceipt()))
+        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(.demoted)))
+        #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).last?.isCurrent == true)
+        #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false])
+    }
+
     @Test("DEL-23: a demoted item is cancelled and heard by the channel that it was submitted to")
     func demotedIsFound() throws {
         for number in 0..<50 { sender.submit(payloadItem(number), to: .urgent) }

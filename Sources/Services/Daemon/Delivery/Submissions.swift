@@ -40,7 +40,7 @@ package final class Submissions {
         } else if key.channel.properties.overflow != nil {
             submitUrgent(item, to: key, then: completion)
         } else {
-            enqueue(item, to: key, SubmitReceipt(), then: completion)
+            enqueue(item, to: key, then: completion)
         }
     }
 
@@ -60,12 +60,10 @@ package final class Submissions {
             })
     }
 
-    private func enqueue(
-        _ item: OutboundItem, to key: QueueKey, _ receipt: SubmitReceipt, then completion: @escaping Completion
-    ) {
+    private func enqueue(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
         let reading = reading
         queues.accept(
-            key, size: item.payload.count, receipt: receipt,
+            key, size: item.payload.count,
             { queue, full throws(DeliveryError) in try queue.enqueue(item, at: reading, unless: full) },
             then: completion)
     }
@@ -74,30 +72,44 @@ package final class Submissions {
         let userInfo = key.demoted
         // An item that was demoted once stays where it is.
         if queues[userInfo]?.machine.isKnown(item.id) == true {
-            return demote(item, to: userInfo, then: completion)
+            return demote(item, from: key, to: userInfo, then: completion)
         }
         let reading = reading
         var isSpent = false
         queues.accept(
             key, size: item.payload.count,
-            { queue, full throws(DeliveryError) in
-                let transition = try queue.enqueueUrgent(item, at: reading, unless: full)
-                isSpent = transition == nil
-                return transition ?? OutboundTransition()
+            { [weak self] queue, full throws(DeliveryError) in
+                let isNew = !queue.isKnown(item.id)
+                guard let transition = try queue.enqueueUrgent(item, at: reading, unless: full) else {
+                    isSpent = true
+                    return OutboundTransition()
+                }
+                if isNew { self?.untag(item.kind, in: userInfo) }
+                return transition
             },
             then: { [weak self] result in
                 guard let self, isSpent, case .success = result else { return completion(result) }
-                demote(item, to: userInfo, then: completion)
+                demote(item, from: key, to: userInfo, then: completion)
             })
-        untag(item.kind, in: userInfo)
     }
 
-    private func demote(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
+    private func demote(
+        _ item: OutboundItem, from urgent: QueueKey, to key: QueueKey, then completion: @escaping Completion
+    ) {
         guard environment.epoch(of: key.pairing) != nil else { return completion(.failure(.unpaired)) }
-        untag(item.kind, in: QueueKey(pairing: key.pairing, app: key.app, channel: .urgent))
-        enqueue(item, to: key, SubmitReceipt(.demoted), then: completion)
+        let reading = reading
+        queues.accept(
+            key, size: item.payload.count, receipt: SubmitReceipt(.demoted),
+            { [weak self] queue, full throws(DeliveryError) in
+                let isNew = !queue.isKnown(item.id)
+                let transition = try queue.enqueue(item, at: reading, unless: full)
+                if isNew { self?.untag(item.kind, in: urgent) }
+                return transition
+            },
+            then: completion)
     }
 
+    /// A newer item of the kind is in the other queue of the two: none here is current any more (DEL-23).
     private func untag(_ kind: String?, in key: QueueKey) {
         guard let kind, let queue = queues[key] else { return }
         let reading = reading
