@@ -204,4 +204,25 @@ struct ActivationTests {
         scheduler.scheduler.run()
         #expect(scheduler.received.last?.kind == .bye)
     }
+
+    @Test("An ended session releases its observers, and takes no other")
+    func observers() throws {
+        final class Witness: Sendable {}
+        let fixture = try SessionFixture()
+        weak var held: Witness?
+        func observe() {
+            let witness = Witness()
+            held = witness
+            fixture.session.observeTransfers { _ in _ = witness }
+            fixture.session.observeIncomingFiles { _ in _ = witness }
+            fixture.scheduler.run()
+        }
+        observe()
+        #expect(held != nil)
+        fixture.session.end {}
+        fixture.scheduler.run()
+        #expect(held == nil)
+        observe()
+        #expect(held == nil)
+    }
 }

@@ -139,6 +139,7 @@ package actor SessionActor {
         messages.removeAll()
         items.removeAll()
         files.end()
+        transfers.removeObservers()
         states.finish()
     }
 
@@ -445,7 +446,13 @@ package actor SessionActor {
         round.begin(within: limit)
     }
 
-    package func observeTransfers(_ observer: @escaping (TransferEvent) -> Void) { transfers.observe(observer) }
+    package func observeTransfers(_ observer: @escaping (TransferEvent) -> Void) {
+        if !isEnded { transfers.observe(observer) }
+    }
+
+    func observeIncomingFiles(_ observer: @escaping (IncomingFileProgress) -> Void) {
+        if !isEnded { items.observeFiles(observer) }
+    }
 
     // MARK: files
 

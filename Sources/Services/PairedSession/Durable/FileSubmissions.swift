@@ -149,11 +149,11 @@ final class FileSubmissions {
     /// time by hand.
     func waitUntilIdle() { worker?.waitUntilIdle() }
 
-    /// The session ends.
+    /// The session ends. The worker ends with its last job, and nobody waits for it: a disk may hang, and the loop is
+    /// that of all sessions of the process.
     func end() {
         for id in Array(opening.keys) { _ = stop(id, SessionError(.ended, messageID: id)) }
         feeds = [:]
-        worker?.close()
         worker = nil
     }
 }

@@ -66,8 +66,9 @@ extension PairedSession {
         }
     }
 
-    /// Calls back while files arrive for this app, up to ten times a second for each.
+    /// Calls back while files arrive for this app, up to ten times a second for each. The session keeps the observer
+    /// until ``end()``, so that one which uses the session holds it weakly.
     public func observeIncomingFiles(_ observer: @escaping @Sendable (IncomingFileProgress) -> Void) {
-        core.run { $0.items.observeFiles(observer) }
+        core.run { $0.observeIncomingFiles(observer) }
     }
 }

@@ -83,6 +83,7 @@ final class ItemInbox {
 
     func removeAll() {
         handlers = []
+        fileObservers = []
         waiting = []
     }
 

@@ -182,6 +182,9 @@ final class TransferBook {
         }
     }
 
+    /// The session is over: what its observers hold is released.
+    func removeObservers() { observers = [] }
+
     private func report(_ event: TransferEvent) {
         for observer in observers { observer(event) }
     }
