@@ -62,6 +62,26 @@ struct MissedOutcomesTests {
         #expect(try device.simulation.app(.primary).received(.finished).isEmpty, "all are forgotten")
     }
 
+    @Test("SES-56: an end that becomes durable with the question of a connection is told to that one alone")
+    func withTheQuestion() throws {
+        let id = UniqueIdentifier.random()
+        let first = try device.simulation.app(.primary, receives: false)
+        try device.submit(id, from: first)
+        device.run()
+        first.disconnect()
+        device.run()
+        let receiving = try device.simulation.app(.primary)
+        let asking = try device.simulation.app(.primary, receives: false)
+        device.store.hold(commits: true)
+        try device.submit(from: asking)
+        device.run()
+        device.handled(1...1)
+        try follow([id], from: asking)
+        device.store.goOn()
+        device.run()
+        #expect(asking.received(.finished).map(\.id) == [id] && receiving.received(.finished).isEmpty)
+    }
+
     @Test("SES-56: of ends that were told as they came as many are remembered as are told ahead, and no more")
     func toldAsTheyCome() throws {
         let app = try device.simulation.app(.primary)

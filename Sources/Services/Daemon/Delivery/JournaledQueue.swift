@@ -150,9 +150,6 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         }
     }
 
-    /// Calls back after the effects of everything that is durable; frames may still wait for room on the link.
-    func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
-
     /// Calls back when everything that the machine knows is durable, or with the failure.
     func whenDurable(_ done: @escaping Completion) { perform({ _ in DeliveryTransition() }, then: done) }
 

@@ -3,15 +3,9 @@
 
 /// Elements that run in their order; confined to its loop.
 final class SerialQueue<Element> {
-    private enum Entry {
-        case element(Element)
-        /// Runs after the elements before it.
-        case marker(() -> Void)
-    }
-
     private let run: (Element, @escaping () -> Void) -> Void
-    /// The entries, and how many of them are done: removing each from the front would move all the rest each time.
-    private var entries: [Entry] = []
+    /// The elements, and how many of them are done: removing each from the front would move all the rest each time.
+    private var elements: [Element] = []
     private var done = 0
     private var isRunning = false
     /// The element that began last is done, or is waited for.
@@ -23,36 +17,25 @@ final class SerialQueue<Element> {
     /// - Parameter run: runs one element, then calls back.
     init(run: @escaping (Element, @escaping () -> Void) -> Void) { self.run = run }
 
-    var count: Int { entries.count - done }
+    var count: Int { elements.count - done }
 
     func append(_ new: [Element]) {
         guard !new.isEmpty else { return }
-        entries += new.map { .element($0) }
-        if !isRunning { runAll() }
-    }
-
-    /// Calls back when the elements before it are done.
-    func append(_ marker: @escaping () -> Void) {
-        entries.append(.marker(marker))
+        elements += new
         if !isRunning { runAll() }
     }
 
     /// Drops what has not begun.
     func removeAll() {
-        entries = []
+        elements = []
         done = 0
     }
 
     private func runAll() {
         isRunning = true
-        while done < entries.count {
+        while done < elements.count {
             isDone = false
-            switch next() {
-            case .element(let element): run(element, finished)
-            case .marker(let marker):
-                marker()
-                isDone = true
-            }
+            run(next(), finished)
             guard isDone else {
                 isWaiting = true
                 return
@@ -69,13 +52,13 @@ final class SerialQueue<Element> {
         runAll()
     }
 
-    /// Entries that are done are released when they are the greater part.
-    private func next() -> Entry {
-        if done > 64, done > entries.count / 2 {
-            entries.removeFirst(done)
+    /// Elements that are done are released when they are the greater part.
+    private func next() -> Element {
+        if done > 64, done > elements.count / 2 {
+            elements.removeFirst(done)
             done = 0
         }
         defer { done += 1 }
-        return entries[done]
+        return elements[done]
     }
 }

@@ -170,8 +170,9 @@ package final class Submissions {
         guard let key = keys.first else { return done(true) }
         guard let queue = queues[key] else { return whenDurable(keys.dropFirst(), done) }
         queue.whenDurable { [weak self] result in
-            guard case .success = result else { return done(false) }
-            queue.afterEffects { self?.whenDurable(keys.dropFirst(), done) }
+            guard case .success = result, let self else { return done(false) }
+            // The effects of the same commit, which report what ended in it, run after its completions.
+            environment.scheduler.atEndOfTurn { [weak self] in self?.whenDurable(keys.dropFirst(), done) }
         }
     }
 
