@@ -5,7 +5,7 @@ public import TandemBase
 import TandemReactor
 import TandemSession
 package import TandemTransport
-import TandemWire
+package import TandemWire
 
 /// How a host app introduces itself (SES-5), and where it looks for its daemon (SES-26).
 public struct PairedSessionOptions: Sendable {
@@ -17,6 +17,9 @@ public struct PairedSessionOptions: Sendable {
     public var role: DeviceRole?
     /// This connection takes the application's messages; at most one connection of an application does.
     public var receivesMessages = true
+    /// The channels whose items this connection takes, if it receives: those of others wait in the daemon (SES-3). For a
+    /// program that takes one sort of item and leaves the rest to another.
+    package var channels = Channel.forApps
     /// The application's compiled trust anchor, as PEM text.
     public var anchor: String?
     /// The custom identifier that this device's application declares: 1-256 bytes, no NUL.
@@ -51,6 +54,8 @@ package struct SessionSettings: Sendable {
     package let addresses: [SocketAddress]
     /// The daemon by its addresses: two daemons of one machine are two devices.
     package var daemon: String { addresses.map(\.description).joined(separator: " ") }
+    /// What this end can do, with the channels that it takes.
+    let capabilities: [Capability]
     let software: String
     let onMissingDaemon: (@Sendable (String) -> Void)?
 
@@ -63,6 +68,10 @@ package struct SessionSettings: Sendable {
             identifier: try Self.identifier(options.identifier),
             allowsInvalidSignatures: options.allowsInvalidSignatures, features: try Self.features(options))
         addresses = try Self.addresses(options, environment)
+        capabilities = Capability.allCases.filter { capability in
+            guard let channel = capability.channel, channel.isForApps else { return true }
+            return options.channels.contains(channel)
+        }
         software = options.software
         onMissingDaemon = { failure in
             PairedLog.write(LogEvent(.warning, "no daemon yet", .outside("reason", failure)))

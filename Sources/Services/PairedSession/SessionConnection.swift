@@ -168,7 +168,7 @@ final class SessionConnection {
         case .connect:
             isDaemonLeaving = false
             channel.connect { [weak self] in self?.happened($0) }
-        case .sendHello: channel.send(HelloFrame(.offer(software: settings.software)))
+        case .sendHello: channel.send(HelloFrame(.offer(settings.capabilities, software: settings.software)))
         case .sendRegister:
             // The key is sent when the role is known.
             if let anchor { registration.anchor = daemonRole.flatMap(anchor) }
@@ -243,7 +243,7 @@ final class SessionConnection {
 
     private func greeted(_ hello: Hello) {
         guard machine.phase == .greeting else { return refuse(Refusal(.unexpected, "hello is sent once")) }
-        let own = HelloOffer(capabilities: Set(Capability.allCases))
+        let own = HelloOffer(capabilities: Set(settings.capabilities))
         guard case .chosen(let version) = hello.versions,
             (try? HelloNegotiation(own: own).accept(version: version, capabilities: Set(hello.capabilities))) != nil
         else { return refuse(Refusal(.version)) }

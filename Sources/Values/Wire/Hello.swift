@@ -31,8 +31,8 @@ package struct Hello: Sendable, Equatable {
     }
 
     /// The client's hello for every version that this code speaks.
-    package static func offer(software: String) -> Hello {
-        Hello(.offered(ProtocolVersion.supported), software: software)
+    package static func offer(_ capabilities: [Capability] = Capability.allCases, software: String) -> Hello {
+        Hello(.offered(ProtocolVersion.supported), capabilities: capabilities, software: software)
     }
 }
 

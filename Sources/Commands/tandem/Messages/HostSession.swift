@@ -5,6 +5,7 @@ import PairedSession
 import Synchronization
 import TandemBase
 import TandemControl
+import TandemWire
 
 /// Constants of the commands that are host apps.
 enum HostSession {
@@ -14,10 +15,12 @@ enum HostSession {
 
 extension Arguments {
     /// The session of the app that `--app` names, with the daemon that `--device` names; not activated yet.
-    func session(receives: Bool) throws -> PairedSession {
+    /// - Parameter channels: what a receiving one takes; other items wait in the daemon.
+    func session(receives: Bool, channels: Set<Channel> = Channel.forApps) throws -> PairedSession {
         var options = PairedSessionOptions(
             application: try application().description, socketPath: try DaemonChoice(device: value("device")).path())
         options.receivesMessages = receives
+        options.channels = channels
         options.software = "tandem \(Version.text)"
         return try PairedSession(options)
     }

@@ -14,7 +14,7 @@ extension Subcommand {
         options: [
             .device, .application.required, .valued("reply", "JSON", "what to answer to messages (default {})"),
             .valued("count", "N", "end after N messages and items, or N files"), ItemVerdict.option,
-            .valued("files", "DIR", "receive files in place of messages, and move each into DIR"),
+            .valued("files", "DIR", "receive files and nothing else, and move each into DIR"),
         ],
         notes: """
             A message is printed as it is. A user info or context is an object with 'channel', 'id', 'attempt' and
@@ -28,11 +28,12 @@ extension Subcommand {
         let reply = try arguments.value("reply").map(MessageText.dictionary) ?? [:]
         let verdict = try ItemVerdict(arguments)
         let places = Places(try arguments.integer("count", in: 1...Int.max) ?? .max)
-        let session = try arguments.session(receives: true)
         if let directory = arguments.value("files") {
+            let session = try arguments.session(receives: true, channels: [.file])
             try await ReceiveFiles(directory: directory).run(session, places, console)
             return await session.end()
         }
+        let session = try arguments.session(receives: true, channels: [.userInfo, .urgent, .context])
         // All handlers are there before the first thing can arrive.
         let messages = session.messages
         let userInfos = session.handleUserInfo { info in
@@ -142,7 +143,8 @@ struct ReceiveFiles: Sendable {
     private func take(_ file: ReceivedFile, _ console: Console) throws {
         var line: PropertyListDictionary = [
             "file": .string(try move(file)), "name": .string(file.name), "size": .integer(file.size),
-            "sha256": .string(Hexadecimal.encode(file.digest)),
+            "sha256": .string(Hexadecimal.encode(file.digest)), "id": .string("\(file.facts.id)"),
+            "attempt": .integer(Int64(file.facts.attempt)),
         ]
         line["metadata"] = file.metadata.map { .dictionary($0) }
         console.print(json: .dictionary(line))

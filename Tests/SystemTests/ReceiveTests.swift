@@ -1,0 +1,30 @@
+// `receive` takes what it prints, and leaves the rest to another receiver of the app.
+
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct ReceiveTests {
+    @Test func `SES-3: a receiver of files leaves queued items to another, and that one leaves files`() async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let folder = devices.workspace["received"]
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let receiver = try devices.receiver(on: "kiosk")
+        try #require(try await devices.isAnswered(from: "hub"))
+        try await send(devices, "--file", try devices.workspace.write("file.txt", "of the file"))
+        try #require(try await devices.isAnswered(from: "hub"))
+        receiver.signal(SIGKILL)
+        _ = try await receiver.ending()
+        try await send(devices, "--queue", #"{"queued":1}"#)
+        let app = TwoDevices.app
+        let file = try await devices.run("kiosk", "receive", "--app", app, "--files", folder, "--count", "1")
+        #expect(file.output.contains(#""attempt":1"#), "\(file)")
+        let item = try await devices.run("kiosk", "receive", "--app", app, "--count", "1")
+        #expect(item.output.contains(#""queued":1"#) && item.output.contains(#""attempt":1"#), "\(item)")
+    }
+
+    private func send(_ devices: TwoDevices, _ option: String, _ value: String) async throws {
+        let sent = try await devices.run("hub", "send", "--app", TwoDevices.app, "--wait", "stored", option, value)
+        #expect(sent.status == 0, "\(sent)")
+    }
+}
