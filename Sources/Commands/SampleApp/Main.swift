@@ -9,6 +9,10 @@ import Glibc
             Output.complain(Launch.usage)
             exit(2)
         }
+        if let path = Launch.arguments.key, CommandLineKey.text == nil {
+            Output.complain("SampleApp: --key \(path) is no file that can be read")
+            exit(1)
+        }
         do {
             try await Lamp(Launch.arguments).run()
         } catch {

@@ -31,6 +31,8 @@ import TandemReactor
             return report(CommandFailure(failure), arguments, console)
         } catch let mistakes as OptionMistakes {
             return report(mistakes.failure, arguments, console)
+        } catch let error as SessionError where error.isNamed(.noDaemon) {
+            return report(.unanswered("\(error)"), arguments, console)
         } catch {
             return report(.refused("\(error)"), arguments, console)
         }

@@ -26,15 +26,16 @@ package struct StatusReport {
     /// The device itself.
     package var device: [(name: String, text: String)] {
         let listening = facts.texts("listening")
+        let software = [facts.text("software"), facts.span("uptime")].filter { !$0.isEmpty }
         return [
             ("device", "\(facts.text("name"))  \(facts.text("device"))"),
             ("role", facts.text("role")),
             ("fingerprint", facts.text("fingerprint")),
-            ("software", "\(facts.text("software")), up \(facts.span("uptime"))"),
+            ("software", software.joined(separator: ", up ")),
             ("listening", listening.isEmpty ? "no" : listening.joined(separator: ", ")),
             ("local", ["local", "localOther"].map(facts.text).filter { !$0.isEmpty }.joined(separator: ", ")),
             ("state", facts.text("state")),
-        ]
+        ].filter { !$0.text.isEmpty }
     }
 
     private var pairings: Table {

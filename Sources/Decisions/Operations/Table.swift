@@ -33,6 +33,9 @@ package struct Table: Sendable, Equatable {
         return [title] + body
     }
 
+    /// The same for a table that was asked for by itself: without rows it says so.
+    package var listing: [String] { rows.isEmpty ? ["no \(title)"] : lines }
+
     private static func trimmed(_ line: String) -> String {
         var line = line
         while line.last == " " { line.removeLast() }

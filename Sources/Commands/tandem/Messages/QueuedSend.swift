@@ -12,7 +12,8 @@ struct QueuedSend {
     static let options: [Option] = [
         .flag("queue", "queue it as a user info: durable, in order, delivered when the counterpart is there"),
         .valued(
-            "urgent", "KIND", "queue it ahead of user infos, within the day's budget; the newest of a KIND replaces it"),
+            "urgent", "KIND",
+            "queue it ahead of user infos, within the day's budget; the newest of a KIND is the current one"),
         .valued("wait", "accepted|stored|handled", "how far to wait for it (default accepted, of a file stored)"),
         .valued("topic", "TOPIC", "which handler is meant"),
         .valued("key", "KEY", "with --queue or --file: it takes the place of a waiting item with this key"),

@@ -131,7 +131,8 @@ struct ReceiveFiles: Sendable {
     /// Takes a file for each place, then returns.
     func run(_ session: PairedSession, _ places: Places, _ console: Console) async throws {
         guard (try? OwnedDirectory(existing: directory)) != nil else {
-            throw CommandFailure.refused("\(directory) is not a directory of this user that others cannot write to")
+            throw CommandFailure.refused(
+                "\(directory) is no directory of this user that others cannot write to; 'mkdir -m 700' makes one")
         }
         let handling = session.handleFiles { file in try places.take { try take(file, console) } }
         try await session.activate(timeout: HostSession.patience)

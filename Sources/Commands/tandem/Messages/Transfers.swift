@@ -24,7 +24,7 @@ extension Subcommand {
                     item.kind.rawValue, item.stateWord, String(item.size), item.topic.map { Printable.text($0) } ?? "",
                     item.refusal.map { Printable.text($0) } ?? "", "\(item.id)")
             }
-            for line in table.lines { console.print(line) }
+            for line in table.listing { console.print(line) }
         }
         await session.end()
     }

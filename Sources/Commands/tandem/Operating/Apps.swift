@@ -34,7 +34,7 @@ extension Subcommand {
                 app.text("items"), app.text("files"), app.text("letters"), app.text("configuration"),
                 app.text("identifier"))
         }
-        for line in table.lines.isEmpty ? ["no apps"] : table.lines { console.print(line) }
+        for line in table.listing { console.print(line) }
     }
 
     static let appsRemove = Subcommand(
@@ -167,7 +167,8 @@ enum Consequences {
     }
 
     static func unpairing(_ fact: Fact) -> [String] {
-        var lines = ["the pairing with \(fact.text("name")) ends on both devices:"]
+        let name = fact.text("name")
+        var lines = ["the pairing with \(name) ends; \(name) keeps a row of it until it is unpaired there, too"]
         let waiting = [("items", "item"), ("files", "file")].filter { fact.isPositive($0.0) }
             .map { fact.count($0.0, $0.1) }
         if !waiting.isEmpty { lines.append("  \(waiting.joined(separator: ", ")) dropped") }

@@ -18,7 +18,7 @@ extension Subcommand {
             for letter in letters { console.print(json: Fact.plain(.dictionary(letter.body))) }
             return
         }
-        for line in Table.deadLetters(letters).lines { console.print(line) }
+        for line in Table.deadLetters(letters).listing { console.print(line) }
     }
 
     static let deadLettersRetry = settling(

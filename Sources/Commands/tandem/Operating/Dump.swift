@@ -18,7 +18,7 @@ extension Subcommand {
             so this is for local sockets. Of a body only its size and the first 8 digits of its SHA-256 are shown. The
             first frame that breaks the protocol ends the dump with exit code 1, its place and its name.
             """,
-        examples: ["dump capture.bin", "socat -u OPEN:capture.bin - | tandem dump"]
+        examples: ["dump capture.bin", "dump - < capture.bin"]
     ) { arguments, console in
         let input = try DumpInput(arguments.operands.first ?? "-")
         var dump = FrameDump()

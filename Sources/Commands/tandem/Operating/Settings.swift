@@ -22,7 +22,7 @@ extension Subcommand {
     ) { arguments, console in
         let answer = try SettingsAnswer(arguments)
         if arguments.has("json") { return console.print(json: answer.json) }
-        for line in answer.table.lines { console.print(line) }
+        for line in answer.table.listing { console.print(line) }
     }
 
     static let settingsGet = Subcommand(
@@ -207,6 +207,9 @@ extension Subcommand {
     private static func printRows(of keys: [String], _ arguments: Arguments, _ console: Console) throws {
         var answer = try SettingsAnswer(arguments)
         answer.keep(keys)
+        for row in answer.rows where row.text("layer") == "signed" && row.body["edited"] == true {
+            console.warn("\(row.text("key")): the edit is stored, and a signed configuration's value hides it")
+        }
         if arguments.has("json") { return console.print(json: answer.json) }
         for line in answer.table.lines { console.print(line) }
     }

@@ -18,7 +18,7 @@ extension Subcommand {
             .device, .application.required,
             .valued("wait", "TIME", "how long to wait for reports (default 30s, in a rollout 2m)"),
             .valued("first", "N", "deliver it to N secondaries first, and to the others once it works there"),
-            Option.valued("only", "NAME", "deliver it to this secondary first; may be repeated").repeated,
+            Option.valued("only", "NAME", "deliver it to this secondary first").repeated,
             .json,
         ],
         notes: """

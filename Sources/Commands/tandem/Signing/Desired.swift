@@ -20,7 +20,10 @@ extension Subcommand {
         let answer = try arguments.ask(.configurationList, body)
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
         let facts = Fact(answer)
-        for line in DesiredReport.list(facts).lines + DesiredReport.more(facts) { console.print(line) }
+        let lines = DesiredReport.list(facts).lines
+        for line in lines.isEmpty ? ["no configuration is desired"] : lines + DesiredReport.more(facts) {
+            console.print(line)
+        }
     }
 
     static let configurationShow = Subcommand(
@@ -60,7 +63,9 @@ extension Subcommand {
         }
         let answer = Fact(try arguments.ask(.configurationWithdraw, body))
         let versions = (answer.body["versions"]?.arrayValue ?? []).compactMap(\.unsignedValue).map(String.init)
-        console.print("version \(versions.joined(separator: ", ")) for \(answer.text("target")) is desired no longer")
+        let (noun, verb) = versions.count == 1 ? ("version", "is") : ("versions", "are")
+        let list = versions.joined(separator: ", ")
+        console.print("\(noun) \(list) for \(answer.text("target")) \(verb) no longer desired")
         let holders = answer.texts("applied")
         if !holders.isEmpty { console.print("still applied at: \(holders.joined(separator: ", "))") }
     }

@@ -41,7 +41,7 @@ extension Subcommand {
         for anchor in Fact.list(anchors) {
             table.add(anchor.text("app"), anchor.text("role"), anchor.text("source"), anchor.text("keyid"))
         }
-        for line in table.lines.isEmpty ? ["no anchors"] : table.lines { console.print(line) }
+        for line in table.listing { console.print(line) }
     }
 
     static let trustRemove = Subcommand(
