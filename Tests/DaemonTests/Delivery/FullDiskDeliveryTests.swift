@@ -78,6 +78,20 @@ import Testing
         #expect(device.delivery.deadLetters().map(\.id) == [id])
     }
 
+    @Test("DEL-32: an arrived item whose body is damaged reaches no handler, and the log says why it is a dead letter")
+    func damagedArrival() throws {
+        let (queue, id) = (device.queue, UniqueIdentifier.random())
+        let item = Envelope(
+            .item, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel, sequence: 1)
+        #expect(device.delivery.receive(try item.with(body: ["n": 1])))
+        device.run()
+        device.store.damage(DeliveryTable.inboundItem.space)
+        let app = try device.simulation.app(.primary)
+        device.simulation.scheduler.advance(by: .seconds(3600))
+        #expect(app.received(.delivery).isEmpty && device.delivery.deadLetters().map(\.id) == [id])
+        #expect(device.log.all.contains { $0.level == .error && "\($0)".contains("body of an item cannot be read") })
+    }
+
     @Test("DEL-32: a body in a form that is unknown is not sent, and the log names the store's file")
     func unknownBody() throws {
         let app = try device.simulation.app(.primary, receives: false)

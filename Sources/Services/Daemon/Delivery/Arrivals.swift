@@ -217,11 +217,14 @@ package final class Arrivals {
     private func deliverStored(_ item: ReceivedItem, from table: DeliveryTable, _ done: @escaping () -> Void) {
         guard let ledger = self.table[item.queue] else { return done() }
         ledger.body(of: item.ordinal, in: table) { [weak self] payload in
-            if case .success(let payload?) = payload {
+            switch payload {
+            case .success(let payload?):
                 var item = item
                 item.payload = payload
                 self?.environment.report(.received(item))
-            } else {
+            case .success(nil): self?.failed(item.ordinal, in: item.queue)
+            case .failure(let error):
+                self?.environment.bodyIsUnreadable(error)
                 self?.failed(item.ordinal, in: item.queue)
             }
             done()

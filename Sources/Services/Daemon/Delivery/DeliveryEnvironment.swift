@@ -56,6 +56,11 @@ final class DeliveryEnvironment {
         if let line = paces.admit(event, at: scheduler.now) { sink(line) }
     }
 
+    /// Logs that the store cannot read back the body of an item, which is neither sent nor passed to a handler (DEL-32).
+    func bodyIsUnreadable(_ error: StoreError) {
+        log(LogEvent(.error, "the body of an item cannot be read", .text("reason", error.description)))
+    }
+
     var reading: ClockReading { clock.reading }
 
     // MARK: outlets

@@ -242,7 +242,7 @@ final class OutboundQueues {
     /// A damaged body is not sent. The item is tried again like one that the peer cannot take, and becomes a dead
     /// letter.
     private func bodyIsUnreadable(_ id: UniqueIdentifier, _ error: StoreError, in key: QueueKey) {
-        environment.log(LogEvent(.error, "the body of an item cannot be read", .text("reason", error.description)))
+        environment.bodyIsUnreadable(error)
         let code = Int64(SessionError.Code.deliveryFailed.rawValue)
         failed(id, ItemRefusal(code: code, name: ErrorName.store.rawValue), in: key)
     }

@@ -212,7 +212,7 @@ struct PairingName {
 
     func record(in pairings: PairingService) throws(ControlFailure) -> PairingRecord {
         let found = pairings.all.filter { $0.pairing == pairing || (pairing == nil && $0.name == name) }
-        guard let record = found.first else { throw ControlFailure(.notFound, "no such pairing; 'tandem status' lists them") }
+        guard let record = found.first else { throw ControlFailure.unknownPairing }
         guard found.count == 1 else {
             throw ControlFailure(.notFound, "several devices have this name; name the pairing's identifier")
         }
@@ -270,7 +270,7 @@ struct AddressCommand: ControlCommand {
         let isKnown = try await ControlFailure.storing { () async throws(StoreError) in
             try await node.pairings.setAddress(address, of: record)
         }
-        guard isKnown else { throw ControlFailure(.notFound, "no such pairing; 'tandem status' lists them") }
+        guard isKnown else { throw ControlFailure.unknownPairing }
         node.links.dialAgain(record.pairing)
         return ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
     }
@@ -334,7 +334,11 @@ struct AllowVersionCommand: ControlCommand {
         let isKnown = try await ControlFailure.storing { () async throws(StoreError) in
             try await node.pairings.allow(version, for: pairing)
         }
-        guard isKnown else { throw ControlFailure(.notFound, "no such pairing; 'tandem status' lists them") }
+        guard isKnown else { throw ControlFailure.unknownPairing }
         return [:]
     }
+}
+
+extension ControlFailure {
+    fileprivate static let unknownPairing = ControlFailure(.notFound, "no such pairing; 'tandem status' lists them")
 }
