@@ -44,16 +44,6 @@ package enum DeliveryError: Error, Sendable, Equatable {
     case queueFull(items: Int, bytes: Int, itemLimit: Int, byteLimit: Int)
 }
 
-extension DeliveryError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .queueFull(let items, let bytes, let itemLimit, let byteLimit):
-            "queue full: \(items) of \(itemLimit) items and \(bytes) of \(byteLimit) bytes wait; "
-                + "try again when the other device was connected"
-        }
-    }
-}
-
 /// The rows and bytes that a queue or ledger keeps: budgets over many queues count them.
 package struct KeptAmount: Sendable, Equatable {
     /// Rows of unfinished items, ended ones, gaps and dead letters.

@@ -17,8 +17,8 @@ public struct PairedSessionOptions: Sendable {
     public var role: DeviceRole?
     /// This connection takes the application's messages; at most one connection of an application does.
     public var receivesMessages = true
-    /// The channels whose items this connection takes, if it receives: those of others wait in the daemon (SES-3). For a
-    /// program that takes one sort of item and leaves the rest to another.
+    /// The channels whose items this connection takes, if it receives: those of others wait in the daemon (SES-3). For
+    /// a program that takes one sort of item and leaves the rest to another.
     package var channels = Channel.forApps
     /// The application's compiled trust anchor, as PEM text.
     public var anchor: String?
@@ -54,7 +54,7 @@ package struct SessionSettings: Sendable {
     package let addresses: [SocketAddress]
     /// The daemon by its addresses: two daemons of one machine are two devices.
     package var daemon: String { addresses.map(\.description).joined(separator: " ") }
-    /// What this end can do, with the channels that it takes.
+    /// The capabilities of this end's hello, with the channels that it takes.
     let capabilities: [Capability]
     let software: String
     let onMissingDaemon: (@Sendable (String) -> Void)?

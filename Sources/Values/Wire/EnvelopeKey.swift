@@ -1,16 +1,17 @@
 // The table of envelope keys (FRM-8): one row for each, with its word, its bit and the type and range of its value.
 // Reading, writing, checking and dumping go by this table. To add a key:
-// 1. Here: a case in the order of the words, of at most 14 characters, and its row in `type`.
+// 1. Here: a case in the order of the words, of at most 14 characters, and its row in `type`; for a text one more place
+//    in `Texts`.
 // 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it. A frame with more than 14 keys is read on
 //    the slow path.
 // 3. In Protocol: its rows in FRM-8 and FRM-10, which the tests read.
 // With that it is read, written, checked and forwarded, also to an older end, which refuses it and closes the
 // connection. So do not ship it without a capability:
-// 4. In ``Hello`` and SES-3: the capability. The relay asks for it before it forwards (`RelayPort.Abilities`, set in the
-//    port's initialiser, and `RoutingHeader.needs`), the library before it sends (`SendAdmission`).
+// 4. In ``Hello`` and SES-3: the capability. The relay asks for it before it forwards (`RelayPort.Abilities`, set in
+//    the port's initialiser, and `RoutingHeader.needs`), the library before it sends (`SendAdmission`).
 // 5. Its use: a field in the typed frame of each of these kinds, and from there as far as its meaning goes; for a
-//    message as `topic` does, for an item also through `OutboundRecord`, `InboundRecord` and `RecordField`. A value that
-//    decides the route has a field in ``EnvelopeHead``.
+//    message as `topic` does, for an item also through `OutboundRecord`, `InboundRecord` and `RecordField`. A value
+//    that decides the route has a field in ``EnvelopeHead``.
 
 import TandemPropertyList
 

@@ -101,14 +101,8 @@ package final class AppDelivery {
     }
 
     /// Sends a frame to a connection; if that is nil or gone, to the receiving connection of the app.
-    /// - Returns: false if neither is on this side.
     func notify(_ envelope: Envelope, _ number: ConnectionNumber?, _ app: ApplicationIdentifier?) {
-        (number.flatMap(endpoint.connection) ?? app.flatMap(receiver))?.send(envelope)
-    }
-
-    private func receiver(of app: ApplicationIdentifier) -> HostAppConnection? {
-        guard let receiver = endpoint.receivers[app], receiver.port != nil else { return nil }
-        return receiver
+        (number.flatMap(endpoint.connection) ?? app.flatMap(endpoint.receiver))?.send(envelope)
     }
 
     private func note(_ step: TraceEvent.Step, _ id: UniqueIdentifier, _ queue: QueueKey, isOutbound: Bool) {
@@ -272,7 +266,7 @@ package final class AppDelivery {
     private func fail(_ item: ReceivedItem) { delivery.arrivals.failed(item.ordinal, in: item.queue) }
 
     private func deliver(_ item: ReceivedItem, _ body: [UInt8]) {
-        guard let connection = receiver(of: item.queue.app) else { return fail(item) }
+        guard let connection = endpoint.receiver(of: item.queue.app) else { return fail(item) }
         offered.delivered(item, to: connection.number)
         connection.send(
             DeliveryFrame(

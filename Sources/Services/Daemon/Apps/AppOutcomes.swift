@@ -105,7 +105,7 @@ final class AppOutcomes {
         case .waiting, .sent: break
         case .stored: sendStored(id, place, to: connection)
         case .finished(let outcome):
-            // Else it was sent since the question came.
+            // Otherwise it has been sent since the question arrived.
             guard submitters[Submitted(id, in: queue)] == connection.number else { break }
             submitters[Submitted(id, in: queue)] = nil
             report(id, place, outcome, record.endingRefusal, to: connection)
@@ -136,8 +136,7 @@ final class AppOutcomes {
     private func recipient(of id: UniqueIdentifier, in queue: QueueKey) -> HostAppConnection? {
         let submitter = submitters[Submitted(id, in: queue)]
         if let submitter, let connection = endpoint.connection(submitter) { return connection }
-        guard let receiver = endpoint.receivers[queue.app], receiver.port != nil else { return nil }
-        return receiver
+        return endpoint.receiver(of: queue.app)
     }
 
     /// Sends an outcome, once on a receiving connection: it may ask for what it missed while it is sent.

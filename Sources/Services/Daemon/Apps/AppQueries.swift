@@ -24,8 +24,8 @@ final class AppQueries {
     private var pages: [ConnectionNumber: Int] = [:]
     /// The connections with a configuration or a schema that is being judged.
     private var applying: Set<ConnectionNumber> = []
-    /// Lists that wait until their connection was sent the contexts of before (SES-62). A connection that still is sent
-    /// some has an entry.
+    /// Lists held back until their connection has been sent its earlier contexts (SES-62). A connection has an entry
+    /// while contexts are still being sent to it.
     private var behindContexts: [ConnectionNumber: [Page]] = [:]
 
     init(to delivery: DurableDelivery, outcomes: AppOutcomes, endpoint: LocalEndpoint) {

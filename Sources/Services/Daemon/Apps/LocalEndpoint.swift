@@ -338,6 +338,12 @@ package final class LocalEndpoint {
         outlets?.disconnected(application, inOrder)
     }
 
+    /// The receiving connection of an app, once the relay has a port for it.
+    func receiver(of app: ApplicationIdentifier) -> HostAppConnection? {
+        guard let receiver = receivers[app], receiver.port != nil else { return nil }
+        return receiver
+    }
+
     /// The app whose receiving connection is registered; nil if there is none.
     package func connected(_ app: ApplicationIdentifier) -> ConnectedApplication? { receivers[app]?.receiving }
 

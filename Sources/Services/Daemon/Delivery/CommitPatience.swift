@@ -1,8 +1,8 @@
-// Commits that no caller awaits: those of a few milliseconds go together.
+// Batches the commits that no caller awaits: those made within a few milliseconds share one sync.
 
 import TandemReactor
 
-/// Commits that may wait, of all queues (LIM-75): those of a few milliseconds share one sync. Confined to its loop.
+/// Commits that may wait, of all queues (LIM-75). Confined to its loop.
 final class CommitPatience {
     private static let most = Duration.milliseconds(5)
 

@@ -56,7 +56,7 @@ final class DeliveryEnvironment {
         if let line = paces.admit(event, at: scheduler.now) { sink(line) }
     }
 
-    /// Logs that the store cannot read back the body of an item, which is neither sent nor passed to a handler (DEL-32).
+    /// Logs that the store cannot read back the body of an item, which is neither sent nor given to a handler (DEL-32).
     func bodyIsUnreadable(_ error: StoreError) {
         log(LogEvent(.error, "the body of an item cannot be read", .text("reason", error.description)))
     }
@@ -144,7 +144,7 @@ final class ClockWatch {
     }
 
     private static func offset(_ reading: ClockReading) -> Int64 {
-        // Wall clocks are some 2 to the power of 41; one that is not does not overflow here.
+        // Wall-clock times are about 2^41 ms; clamped so that an absurd one cannot overflow.
         max(-(1 << 60), min(1 << 60, reading.wall.milliseconds)) - Int64(reading.monotonic.nanoseconds / 1_000_000)
     }
 }

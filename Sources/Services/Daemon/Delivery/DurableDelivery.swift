@@ -144,7 +144,7 @@ package final class DurableDelivery {
         return !ends.hasFailed
     }
 
-    /// An application belongs to another user, whose its queues' contents are from now on.
+    /// An application belongs to another user now: from here on its queues count towards that user's budgets.
     func reassign(_ app: ApplicationIdentifier) {
         outbound.table.reassign(app)
         arrivals.table.reassign(app)

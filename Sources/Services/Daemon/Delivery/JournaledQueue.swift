@@ -1,9 +1,9 @@
 // Journaled queues: each is one delivery machine in front of the store. Events change the machine at once. The changes
 // of one turn of the loop, or those that arrive while a commit is under way, form the next commit, so that no commit
-// rests on one that failed. Changes that no caller awaits stay for a few milliseconds, and go with others. The effects
-// of an event run only after its commit, in order. Frames among them wait for room on their link, and nothing else
-// waits for those. If a commit fails, memory is ahead of the disk: the machine is then read back from its rows before
-// it takes another event.
+// rests on one that failed. Changes that no caller awaits are held for a few milliseconds and committed with others.
+// The effects of an event run only after its commit, in order. Frames among them wait for room on their link, and
+// nothing else waits for those. If a commit fails, memory is ahead of the disk: the machine is then read back from its
+// rows before it takes another event.
 
 import TandemBase
 import TandemDelivery

@@ -321,8 +321,8 @@ final class OutboundQueues {
     func counts(of pairing: UniqueIdentifier) -> [Channel: Int] {
         queues.reduce(into: [:]) { counts, entry in
             guard entry.key.pairing == pairing else { return }
-            let machine = entry.value
-            counts[entry.key.channel, default: 0] += machine.machine.count + machine.machine.deadLetters.count
+            let queue = entry.value
+            counts[entry.key.channel, default: 0] += queue.machine.count + queue.machine.deadLetters.count
         }
     }
 

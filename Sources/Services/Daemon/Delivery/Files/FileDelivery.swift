@@ -187,7 +187,7 @@ final class FileEnvironment {
     let scheduler: any Scheduler
     let log: LogHandler
     private let inboxOf: (ApplicationIdentifier) -> FileInbox?
-    // Settable by the face in this file; the parts only read them.
+    // Set only by `FileDelivery`, in this file; its parts only read them.
     fileprivate(set) var limits: FileLimits
     fileprivate(set) weak var items: (any FileItems)?
     fileprivate(set) var send: (Envelope, UniqueIdentifier) -> Void = { _, _ in }

@@ -1,5 +1,5 @@
 // Files that apps of this device submit (FIL-2 to FIL-4): written to the spool as they come, and accepted when they are
-// durable there. A submission that ends before that leaves nothing.
+// durable there. An upload that ends before that leaves nothing.
 
 import TandemBase
 package import TandemDelivery
@@ -17,7 +17,7 @@ package final class FileUploads {
     private let environment: FileEnvironment
     /// The user of this device who owns an app; nil if unknown.
     private let userOf: (ApplicationIdentifier) -> UInt32?
-    private var uploads: [FileKey: Submission] = [:]
+    private var uploads: [FileKey: Upload] = [:]
     private var waiting = WaitingFiles()
     private var spooled = FileBudget<SpoolOwner>()
     private var described: SharedResource<SpoolOwner>
@@ -44,14 +44,14 @@ package final class FileUploads {
         do throws(FileRefusal) {
             let (size, manifest) = try described(body)
             drop(key, for: source, .takenOver)
-            let submission = Submission(
+            let upload = Upload(
                 key, of: owner(of: key), size: size, manifest: manifest, from: source, limits: limits,
                 completion: completion)
-            let mayBegin = mayBegin(submission)
-            try checkQuota(of: submission, mayBegin: mayBegin)
-            try describe(submission)
-            spooled.set(key, of: submission.owner, size: size)
-            if mayBegin { begin(submission) } else { waiting.append(submission) }
+            let mayBegin = mayBegin(upload)
+            try checkQuota(of: upload, mayBegin: mayBegin)
+            try describe(upload)
+            spooled.set(key, of: upload.owner, size: size)
+            if mayBegin { begin(upload) } else { waiting.append(upload) }
         } catch {
             completion(.failure(error))
         }
@@ -59,22 +59,22 @@ package final class FileUploads {
 
     /// Checks the bound of an app's files that wait for their turn, which is that of items that wait for the peer
     /// (LIM-14), and the bytes of all files (LIM-43).
-    private func checkQuota(of submission: Submission, mayBegin: Bool) throws(FileRefusal) {
-        let (key, size) = (submission.key, submission.size)
-        if let refusal = spooled.refusal(of: key, of: submission.owner, size: size, limit: limits.spooled) {
+    private func checkQuota(of upload: Upload, mayBegin: Bool) throws(FileRefusal) {
+        let (key, size) = (upload.key, upload.size)
+        if let refusal = spooled.refusal(of: key, of: upload.owner, size: size, limit: limits.spooled) {
             throw refusal
         }
         guard !mayBegin else { return }
         let others = waiting.kept(of: key.queue.app)
-        let bytes = submission.manifest.count
+        let bytes = upload.manifest.count
         guard others.records < limits.waiting, bytes <= limits.waitingBytes - others.bytes else {
             throw .queueFull(actual: others.records, limit: limits.waiting)
         }
     }
 
-    /// Charges the user with the memory of a submission, which may wait for its first byte for ever (LIM-51).
-    private func describe(_ submission: Submission) throws(FileRefusal) {
-        let (owner, memory) = (submission.owner, submission.memory)
+    /// Charges the user with the memory of an upload, which may wait for its first byte for ever (LIM-51).
+    private func describe(_ upload: Upload) throws(FileRefusal) {
+        let (owner, memory) = (upload.owner, upload.memory)
         guard described.charge(memory, to: owner) else {
             throw .overDescribed(actual: described.used(by: owner), limit: described.limit(of: owner))
         }
@@ -100,10 +100,10 @@ package final class FileUploads {
         userOf(file.queue.app).map { .user($0) } ?? .app(file.queue.app)
     }
 
-    private func begin(_ submission: Submission) {
-        uploads[submission.key] = submission
-        let (spool, place) = (environment.spool, submission.key.place)
-        let (size, space) = (submission.size, environment.space(on: spool))
+    private func begin(_ upload: Upload) {
+        uploads[upload.key] = upload
+        let (spool, place) = (environment.spool, upload.key.place)
+        let (size, space) = (upload.size, environment.space(on: spool))
         environment.worker.perform({ () -> Result<GrowingFile, FileRefusal> in
             refusing { () throws(FileRefusal) in
                 try space.check(for: size)
@@ -113,13 +113,13 @@ package final class FileUploads {
                 }
             }
         }) { [self] result in
-            guard !submission.isOver else { return }
+            guard !upload.isOver else { return }
             switch result {
-            case .failure(let refusal): refuse(submission, refusal)
+            case .failure(let refusal): refuse(upload, refusal)
             case .success(let file):
-                submission.file = file
-                report(0, of: submission)
-                if submission.taking.isComplete { finish(submission) }
+                upload.file = file
+                report(0, of: upload)
+                if upload.taking.isComplete { finish(upload) }
             }
         }
     }
@@ -127,98 +127,98 @@ package final class FileUploads {
     /// A part of a file from an app. One of a file that was refused meanwhile is dropped.
     /// - Returns: false for a part out of place, which ends the connection (FIL-3).
     package func take(_ chunk: ChunkFrame, from source: ConnectionNumber) -> Bool {
-        guard let submission = uploads[chunk.item], submission.source == source, let file = submission.file else {
+        guard let upload = uploads[chunk.item], upload.source == source, let file = upload.file else {
             return waiting[chunk.item]?.source != source
         }
         let body = chunk.body
-        guard case .write = submission.taking.chunk(at: chunk.offset, count: body.count) else { return false }
+        guard case .write = upload.taking.chunk(at: chunk.offset, count: body.count) else { return false }
         environment.append(body, to: file, on: environment.spool) { [self] result in
-            guard !submission.isOver else { return }
-            if case .failure(let refusal) = result { return refuse(submission, refusal) }
-            submission.taking.wrote(body.count)
-            wrote(submission)
+            guard !upload.isOver else { return }
+            if case .failure(let refusal) = result { return refuse(upload, refusal) }
+            upload.taking.wrote(body.count)
+            wrote(upload)
         }
         return true
     }
 
-    private func wrote(_ submission: Submission) {
-        let written = submission.taking.written
-        if written == submission.taking.received || written - submission.reported >= Int64(limits.chunk * 2) {
-            report(written, of: submission)
+    private func wrote(_ upload: Upload) {
+        let written = upload.taking.written
+        if written == upload.taking.received || written - upload.reported >= Int64(limits.chunk * 2) {
+            report(written, of: upload)
         }
-        if submission.taking.isComplete { finish(submission) }
+        if upload.taking.isComplete { finish(upload) }
     }
 
-    private func report(_ offset: Int64, of submission: Submission) {
-        submission.reported = offset
-        environment.notify(.taking(offset: offset), of: submission.key, submission.source, nil)
+    private func report(_ offset: Int64, of upload: Upload) {
+        upload.reported = offset
+        environment.notify(.taking(offset: offset), of: upload.key, upload.source, nil)
     }
 
-    private func finish(_ submission: Submission) {
-        guard let file = submission.file else { return }
+    private func finish(_ upload: Upload) {
+        guard let file = upload.file else { return }
         environment.worker.attempt({ () throws(FileError) in try file.finish() }) { [self] result in
-            guard !submission.isOver else { return }
-            end(submission)
+            guard !upload.isOver else { return }
+            end(upload)
             switch result {
-            case .failure(let error): refuse(submission, .machine(error))
+            case .failure(let error): refuse(upload, .machine(error))
             case .success(let digest):
-                sources[submission.key] = submission.source
-                submission.completion(manifest(of: submission, digest))
+                sources[upload.key] = upload.source
+                upload.completion(manifest(of: upload, digest))
             }
         }
     }
 
-    private func manifest(of submission: Submission, _ digest: [UInt8]) -> Result<[UInt8], FileRefusal> {
+    private func manifest(of upload: Upload, _ digest: [UInt8]) -> Result<[UInt8], FileRefusal> {
         do throws(WireError) {
-            let file = try FileManifest(reading: submission.manifest[...], limits: limits).file
+            let file = try FileManifest(reading: upload.manifest[...], limits: limits).file
             return .success(try Body.bytes(FileManifest(file, digest: digest).dictionary))
         } catch {
             return .failure(.unreadable(error))
         }
     }
 
-    private func refuse(_ submission: Submission, _ refusal: FileRefusal) {
-        end(submission)
-        discard(submission.key)
-        submission.completion(.failure(refusal))
+    private func refuse(_ upload: Upload, _ refusal: FileRefusal) {
+        end(upload)
+        discard(upload.key)
+        upload.completion(.failure(refusal))
     }
 
-    private func end(_ submission: Submission) {
-        if !submission.isOver { described.release(submission.memory, of: submission.owner) }
-        submission.isOver = true
-        submission.file = nil
-        if uploads[submission.key] === submission { uploads[submission.key] = nil }
-        waiting.remove(submission)
+    private func end(_ upload: Upload) {
+        if !upload.isOver { described.release(upload.memory, of: upload.owner) }
+        upload.isOver = true
+        upload.file = nil
+        if uploads[upload.key] === upload { uploads[upload.key] = nil }
+        waiting.remove(upload)
         let apps = Set(uploads.keys.map(\.queue.app))
         let isFree = uploads.count < limits.uploads
         if let next = waiting.takeFirst(where: { isFree || !apps.contains($0) }) { begin(next) }
     }
 
     /// One file of each app at any time: an app that begins many and continues none delays only itself.
-    private func mayBegin(_ submission: Submission) -> Bool {
-        uploads.count < limits.uploads || !uploads.keys.contains { $0.queue.app == submission.key.queue.app }
+    private func mayBegin(_ upload: Upload) -> Bool {
+        uploads.count < limits.uploads || !uploads.keys.contains { $0.queue.app == upload.key.queue.app }
     }
 
     // MARK: ending
 
-    /// Ends a submission: it was cancelled, or begins again. Another connection that was submitting the file gets the
+    /// Ends an upload: it was cancelled, or begins again. Another connection that was submitting the file gets the
     /// reason.
     /// - Returns: whether there was one.
     @discardableResult
     package func drop(_ key: FileKey, for source: ConnectionNumber? = nil, _ reason: FileRefusal? = nil) -> Bool {
-        guard let submission = uploads[key] ?? waiting[key] else { return false }
-        end(submission)
+        guard let upload = uploads[key] ?? waiting[key] else { return false }
+        end(upload)
         discard(key)
-        if let reason, submission.source != source { submission.completion(.failure(reason)) }
+        if let reason, upload.source != source { upload.completion(.failure(reason)) }
         return true
     }
 
     /// An app's connection has ended.
     package func sourceLeft(_ source: ConnectionNumber) { dropAll { $0.source == source } }
 
-    private func dropAll(where isGone: (Submission) -> Bool) {
+    private func dropAll(where isGone: (Upload) -> Bool) {
         // First those that wait: the end of one lets the next one begin.
-        for submission in (waiting.all + uploads.values).filter(isGone) { drop(submission.key) }
+        for upload in (waiting.all + uploads.values).filter(isGone) { drop(upload.key) }
     }
 
     /// Removes a spooled file.
@@ -260,7 +260,7 @@ package final class FileUploads {
 }
 
 /// One file that an app submits; confined to its loop.
-private final class Submission {
+private final class Upload {
     let key: FileKey
     let owner: SpoolOwner
     let size: Int64
@@ -294,31 +294,31 @@ private final class Submission {
 /// operation looks at all of them for one: an entry that is gone is skipped in the order, and dropped from it when such
 /// entries are the greater part.
 private struct WaitingFiles {
-    private var order: [Submission] = []
-    private var submissions: [FileKey: Submission] = [:]
+    private var order: [Upload] = []
+    private var submissions: [FileKey: Upload] = [:]
     private var kept: [ApplicationIdentifier: KeptAmount] = [:]
 
     /// In no order.
-    var all: [Submission] { Array(submissions.values) }
+    var all: [Upload] { Array(submissions.values) }
 
-    subscript(key: FileKey) -> Submission? { submissions[key] }
+    subscript(key: FileKey) -> Upload? { submissions[key] }
 
     /// How many of an app wait, and the bytes that describe them.
     func kept(of app: ApplicationIdentifier) -> KeptAmount { kept[app] ?? KeptAmount() }
 
-    mutating func append(_ submission: Submission) {
-        order.append(submission)
-        submissions[submission.key] = submission
-        kept[submission.key.queue.app, default: KeptAmount()].records += 1
-        kept[submission.key.queue.app, default: KeptAmount()].bytes += submission.manifest.count
+    mutating func append(_ upload: Upload) {
+        order.append(upload)
+        submissions[upload.key] = upload
+        kept[upload.key.queue.app, default: KeptAmount()].records += 1
+        kept[upload.key.queue.app, default: KeptAmount()].bytes += upload.manifest.count
     }
 
-    mutating func remove(_ submission: Submission) {
-        guard submissions[submission.key] === submission else { return }
-        submissions[submission.key] = nil
-        let app = submission.key.queue.app
+    mutating func remove(_ upload: Upload) {
+        guard submissions[upload.key] === upload else { return }
+        submissions[upload.key] = nil
+        let app = upload.key.queue.app
         let before = kept(of: app)
-        let rest = KeptAmount(records: before.records - 1, bytes: before.bytes - submission.manifest.count)
+        let rest = KeptAmount(records: before.records - 1, bytes: before.bytes - upload.manifest.count)
         kept[app] = rest.records > 0 ? rest : nil
         if order.count > 64, order.count > 2 * submissions.count {
             let submissions = submissions
@@ -327,7 +327,7 @@ private struct WaitingFiles {
     }
 
     /// Takes out the first one whose app may begin.
-    mutating func takeFirst(where mayBegin: (ApplicationIdentifier) -> Bool) -> Submission? {
+    mutating func takeFirst(where mayBegin: (ApplicationIdentifier) -> Bool) -> Upload? {
         guard kept.keys.contains(where: mayBegin) else { return nil }
         let first = order.first { submissions[$0.key] === $0 && mayBegin($0.key.queue.app) }
         if let first { remove(first) }
