@@ -236,6 +236,25 @@ struct InstalledConfigurationTests {
             fixture.daemon.received.filter { $0.kind == .submit }.count == 2, "once on the first connection, once more")
     }
 
+    @Test("SES-70: what waits for a load and is owed an answer goes with its connection; a message without one stays")
+    func waitingAtALoss() throws {
+        try fixture.core.install(configuration.installed())
+        let (messages, items) = (fixture.receive(), Collector<DeliveredItem>())
+        fixture.core.run { core in _ = core.handleItems([.userInfo]) { item, _ in items.add(item) } }
+        fixture.activate()
+        try send(.message, ["n": 1])
+        try send(.delivery, ["n": 2], channel: .userInfo)
+        let note = Envelope(.message, app: fixture.daemon.app, pairing: pairing, id: .random())
+        fixture.daemon.send(try note.with(body: ["n": 3]))
+        fixture.scheduler.run()
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(10))
+        try #require(configuration.loads.all.count == 2)
+        configuration.loads.all[1].loaded()
+        fixture.scheduler.run()
+        #expect(messages.all.map { $0.dictionary?["n"] } == [3] && items.all.isEmpty)
+    }
+
     @Test("SES-70: configurations from the daemon go to the installed configuration and to no message handler")
     func configurationsOnly() throws {
         try fixture.core.install(configuration.installed())

@@ -69,7 +69,7 @@ enum CommandLineKey {
         defer { fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 16_384)
         let count = fread(&bytes, 1, bytes.count, file)
-        return String(validating: bytes.prefix(count), as: UTF8.self)
+        return count > 0 ? String(validating: bytes.prefix(count), as: UTF8.self) : nil
     }
 }
 

@@ -278,7 +278,7 @@ package struct PageView: Sendable, Equatable {
         /// A sentence for people.
         package var text: String {
             switch self {
-            case .signedValue: "Set by a signed configuration. Only another one changes it."
+            case .signedValue: "Set by a signed configuration. Only a signed configuration changes it."
             case .signedOnly: "Changed by a signed configuration only."
             case .notForCounterpart: "The app does not let the paired device change it."
             case .noText: "This value has no text form; the command line edits it."

@@ -56,16 +56,23 @@ package struct InstalledConfiguration: Sendable {
 
 /// The arrivals that wait until a configuration is loaded; confined to the session's scheduler.
 final class ActivationGate {
+    private struct Arrival {
+        /// An answer to it is good on the connection that it came on alone, or the daemon gives it again on the next.
+        let isOfConnection: Bool
+        let pass: () -> Void
+    }
+
     private var round: UInt64 = 0
     private(set) var isClosed = false
-    private var waiting: [() -> Void] = []
+    private var waiting: [Arrival] = []
 
     /// A message that comes now has no place; the daemon bounds how many items wait.
     var isFull: Bool { isClosed && waiting.count >= MessageInbox.capacity }
 
     /// Lets an arrival pass, or keeps it until the gate opens.
-    func pass(_ arrival: @escaping () -> Void) {
-        if isClosed { waiting.append(arrival) } else { arrival() }
+    /// - Parameter isOfConnection: it is let go when its connection is lost.
+    func pass(isOfConnection: Bool, _ arrival: @escaping () -> Void) {
+        if isClosed { waiting.append(Arrival(isOfConnection: isOfConnection, pass: arrival)) } else { arrival() }
     }
 
     /// Closes the gate; the number opens it.
@@ -75,18 +82,21 @@ final class ActivationGate {
         return round
     }
 
-    /// Runs the action and lets pass what waits, unless the gate has been closed again since.
+    /// Runs the action and lets pass what waits, unless the gate has been closed again since, or its load cancelled.
     func open(_ number: UInt64, then action: () -> Void) {
         guard isClosed, number == round else { return }
         isClosed = false
         action()
         let arrivals = waiting
         waiting = []
-        for arrival in arrivals { arrival() }
+        for arrival in arrivals { arrival.pass() }
     }
 
     /// The session is activated no longer: a load that is under way opens nothing.
-    func keepClosed() { round += 1 }
+    func cancelOpening() { round += 1 }
+
+    /// The connection is lost, and with it the arrivals of it.
+    func forgetConnection() { waiting.removeAll(where: \.isOfConnection) }
 
     /// The session is over: messages that wait are let go, which answers them.
     func removeAll() { waiting = [] }

@@ -17,8 +17,8 @@ public struct PairedSessionOptions: Sendable {
     public var role: DeviceRole?
     /// This connection takes the application's messages; at most one connection of an application does.
     public var receivesMessages = true
-    /// The channels whose items this connection takes, if it receives: those of others wait in the daemon (SES-3). For
-    /// a program that takes one sort of item and leaves the rest to another.
+    /// The channels whose items this connection takes; items of other channels wait in the daemon (SES-3). For a
+    /// program that takes one sort of item and leaves the rest to another.
     package var channels = Channel.forApps
     /// The application's compiled trust anchor, as PEM text.
     public var anchor: String?

@@ -157,7 +157,9 @@ package actor SessionActor {
             contexts.keepOnly(state?.pairings.map(\.pairing) ?? [])
             publish()
             onEvent?(.state)
-        case .disconnected: messages.forgetRequests()
+        case .disconnected:
+            messages.forgetRequests()
+            gate.forgetConnection()
         case .requestsLost(let pairing, let loss): fail(to: pairing, loss)
         case .switching(let number): awaitArrivals(number)
         case .daemonLeaves: leaveWithDaemon()
@@ -169,7 +171,7 @@ package actor SessionActor {
     private func passed(through state: ActivationState) {
         publish(state)
         guard state == .activated else {
-            gate.keepClosed()
+            gate.cancelOpening()
             return onEvent?(.activation(state)) ?? ()
         }
         guard let configuration, let role = states.snapshot.role else { return activated() }
@@ -237,7 +239,7 @@ package actor SessionActor {
         case .pong: if let id = PingFrame(envelope).id { broadcasts.pongArrived(id) }
         case .delivery:
             let frame = try DeliveryFrame(envelope)
-            gate.pass { [weak self] in self?.assumeIsolated { $0.delivered(frame) } }
+            gate.pass(isOfConnection: true) { [weak self] in self?.assumeIsolated { $0.delivered(frame) } }
         case .accepted: transfers.accepted(try AcceptedFrame(envelope))
         case .progress: progressed(try ProgressFrame(envelope))
         case .finished:
@@ -263,7 +265,7 @@ package actor SessionActor {
         guard let message = ReceivedMessage(frame, peer: state?.pairing(pairing)?.peer, token) else { return }
         if message.isConfiguration, let configuration { return configuration.take(message) }
         guard !gate.isFull else { return message.refuseFull() }
-        gate.pass { [messages] in messages.arrived(message) }
+        gate.pass(isOfConnection: frame.wantsReply) { [messages] in messages.arrived(message) }
     }
 
     private func send(_ answer: MessageAnswer, to id: UniqueIdentifier, pairing: UniqueIdentifier, ifOn number: UInt64)

@@ -64,7 +64,7 @@ extension RawSpan {
     /// Where a value of this type ends, for the keys that ``EnvelopeHead`` passes.
     func plainEnd(of type: EnvelopeValue.Kind, at offset: Int, before limit: Int) -> Int? {
         switch type {
-        // The one key of each of these has a field in the head. Passed, a kind would not be the one that is routed.
+        // The one key of each of these has a field in the head. A kind passed here would not be the one that is routed.
         case .kind, .application, .body: nil
         case .channel: Channel.plainWords.find(self, at: offset, from: 0)?.end
         case .identifier: plainIdentifier(at: offset)?.end

@@ -132,7 +132,8 @@ struct ReceiveFiles: Sendable {
     func run(_ session: PairedSession, _ places: Places, _ console: Console) async throws {
         guard (try? OwnedDirectory(existing: directory)) != nil else {
             throw CommandFailure.refused(
-                "\(directory) is no directory of this user that others cannot write to; 'mkdir -m 700' makes one")
+                "\(directory) must be a directory that you own and others cannot write to ('mkdir -m 700', or 'chmod go-w')"
+            )
         }
         let handling = session.handleFiles { file in try places.take { try take(file, console) } }
         try await session.activate(timeout: HostSession.patience)

@@ -208,7 +208,7 @@ extension Subcommand {
         var answer = try SettingsAnswer(arguments)
         answer.keep(keys)
         for row in answer.rows where row.text("layer") == "signed" && row.body["edited"] == true {
-            console.warn("\(row.text("key")): the edit is stored, and a signed configuration's value hides it")
+            console.warn("\(row.text("key")): the edit is stored, but the value of a signed configuration hides it")
         }
         if arguments.has("json") { return console.print(json: answer.json) }
         for line in answer.table.lines { console.print(line) }

@@ -75,21 +75,20 @@ package final class Submissions {
             return demote(item, from: key, to: userInfo, then: completion)
         }
         let reading = reading
-        var isSpent = false
+        var (isSpent, isNew) = (false, false)
         queues.accept(
             key, size: item.payload.count,
-            { [weak self] queue, full throws(DeliveryError) in
-                let isNew = !queue.isKnown(item.id)
-                guard let transition = try queue.enqueueUrgent(item, at: reading, unless: full) else {
-                    isSpent = true
-                    return OutboundTransition()
-                }
-                if isNew { self?.untag(item.kind, in: userInfo) }
-                return transition
+            { queue, full throws(DeliveryError) in
+                isNew = !queue.isKnown(item.id)
+                let transition = try queue.enqueueUrgent(item, at: reading, unless: full)
+                isSpent = transition == nil
+                return transition ?? OutboundTransition()
             },
             then: { [weak self] result in
-                guard let self, isSpent, case .success = result else { return completion(result) }
-                demote(item, from: key, to: userInfo, then: completion)
+                guard let self, case .success = result else { return completion(result) }
+                if isSpent { return demote(item, from: key, to: userInfo, then: completion) }
+                if isNew { untag(item.kind, in: userInfo) }
+                completion(result)
             })
     }
 
@@ -98,22 +97,24 @@ package final class Submissions {
     ) {
         guard environment.epoch(of: key.pairing) != nil else { return completion(.failure(.unpaired)) }
         let reading = reading
+        var isNew = false
         queues.accept(
             key, size: item.payload.count, receipt: SubmitReceipt(.demoted),
-            { [weak self] queue, full throws(DeliveryError) in
-                let isNew = !queue.isKnown(item.id)
-                let transition = try queue.enqueue(item, at: reading, unless: full)
-                if isNew { self?.untag(item.kind, in: urgent) }
-                return transition
+            { queue, full throws(DeliveryError) in
+                isNew = !queue.isKnown(item.id)
+                return try queue.enqueue(item, at: reading, unless: full)
             },
-            then: completion)
+            then: { [weak self] result in
+                if isNew, case .success = result { self?.untag(item.kind, in: urgent) }
+                completion(result)
+            })
     }
 
     /// A newer item of the kind is in the other queue of the two: none here is current any more (DEL-23).
     private func untag(_ kind: String?, in key: QueueKey) {
         guard let kind, let queue = queues[key] else { return }
         let reading = reading
-        queue.perform { $0.untag(kind, at: reading) }
+        queue.perform({ $0.untag(kind, at: reading) }, repeats: true)
     }
 
     // MARK: taking back
@@ -171,7 +172,7 @@ package final class Submissions {
         guard let queue = queues[key] else { return whenDurable(keys.dropFirst(), done) }
         queue.whenDurable { [weak self] result in
             guard case .success = result, let self else { return done(false) }
-            // The effects of the same commit, which report what ended in it, run after its completions.
+            // The effects of the same commit, which report what ended in it, run after its completions, and at once.
             environment.scheduler.atEndOfTurn { [weak self] in self?.whenDurable(keys.dropFirst(), done) }
         }
     }

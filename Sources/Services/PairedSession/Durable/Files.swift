@@ -67,7 +67,7 @@ extension PairedSession {
     }
 
     /// Calls back while files arrive for this app, up to ten times a second for each. The session keeps the observer
-    /// until ``end()``, so that one which uses the session holds it weakly.
+    /// until ``end()``, so one that uses the session should capture it weakly.
     public func observeIncomingFiles(_ observer: @escaping @Sendable (IncomingFileProgress) -> Void) {
         core.run { $0.observeIncomingFiles(observer) }
     }

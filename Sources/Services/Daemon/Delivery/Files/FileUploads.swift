@@ -295,41 +295,41 @@ private final class Upload {
 /// entries are the greater part.
 private struct WaitingFiles {
     private var order: [Upload] = []
-    private var submissions: [FileKey: Upload] = [:]
+    private var uploads: [FileKey: Upload] = [:]
     private var kept: [ApplicationIdentifier: KeptAmount] = [:]
 
     /// In no order.
-    var all: [Upload] { Array(submissions.values) }
+    var all: [Upload] { Array(uploads.values) }
 
-    subscript(key: FileKey) -> Upload? { submissions[key] }
+    subscript(key: FileKey) -> Upload? { uploads[key] }
 
     /// How many of an app wait, and the bytes that describe them.
     func kept(of app: ApplicationIdentifier) -> KeptAmount { kept[app] ?? KeptAmount() }
 
     mutating func append(_ upload: Upload) {
         order.append(upload)
-        submissions[upload.key] = upload
+        uploads[upload.key] = upload
         kept[upload.key.queue.app, default: KeptAmount()].records += 1
         kept[upload.key.queue.app, default: KeptAmount()].bytes += upload.manifest.count
     }
 
     mutating func remove(_ upload: Upload) {
-        guard submissions[upload.key] === upload else { return }
-        submissions[upload.key] = nil
+        guard uploads[upload.key] === upload else { return }
+        uploads[upload.key] = nil
         let app = upload.key.queue.app
         let before = kept(of: app)
         let rest = KeptAmount(records: before.records - 1, bytes: before.bytes - upload.manifest.count)
         kept[app] = rest.records > 0 ? rest : nil
-        if order.count > 64, order.count > 2 * submissions.count {
-            let submissions = submissions
-            order.removeAll { submissions[$0.key] !== $0 }
+        if order.count > 64, order.count > 2 * uploads.count {
+            let uploads = uploads
+            order.removeAll { uploads[$0.key] !== $0 }
         }
     }
 
     /// Takes out the first one whose app may begin.
     mutating func takeFirst(where mayBegin: (ApplicationIdentifier) -> Bool) -> Upload? {
         guard kept.keys.contains(where: mayBegin) else { return nil }
-        let first = order.first { submissions[$0.key] === $0 && mayBegin($0.key.queue.app) }
+        let first = order.first { uploads[$0.key] === $0 && mayBegin($0.key.queue.app) }
         if let first { remove(first) }
         return first
     }
