@@ -149,10 +149,11 @@ struct WCSessionFileTests {
         let isOver = Mutex(false)
         let done = DispatchSemaphore(value: 0)
         let writer = Thread {
-            while !isOver.withLock({ $0 }) {
+            // At least once: on a busy machine the reader may be done before this thread has begun.
+            repeat {
                 progress.show(total: 10, completed: 5)
                 progress.show(total: 1000, completed: 500)
-            }
+            } while !isOver.withLock { $0 }
             done.signal()
         }
         writer.start()
