@@ -36,6 +36,22 @@ import Testing
         #expect(app.isRunning)
     }
 
+    @Test func `a command for an app's messages ends with 3 when no daemon has answered`() async throws {
+        let sent = try await tandem(
+            "send", "--app", Self.app, "--device", workspace["nowhere.sock"], #"{"n":1}"#, in: workspace)
+        #expect(sent.status == 3 && sent.errors.contains("ENOENT"), "\(sent)")
+    }
+
+    @Test(arguments: ["missing.pub", "empty.pub", "."])
+    func `the sample app does not start without the key that it was given`(key: String) async throws {
+        try workspace.write("empty.pub", "")
+        let path = workspace[key]
+        let app = try Program(
+            "SampleApp", ["--device", workspace["nowhere.sock"], "--key", path], named: "app", in: workspace)
+        let ending = try await app.ending()
+        #expect(ending.status == 1 && ending.errors.contains(path), "\(ending)")
+    }
+
     @Test(
         "SES-26: an app that may not reach the socket says the path and the error",
         .enabled("root's rights can be given up here", Self.canLackRights), arguments: ["tandem", "SampleApp"])
