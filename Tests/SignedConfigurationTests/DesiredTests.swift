@@ -238,7 +238,7 @@ import Testing
         #expect(state.verdict(on: first.entry.digest) == "threshold")
     }
 
-    @Test("CFG-75: a version of another key set, or one from before the secondary lost its state, overtakes nothing")
+    @Test("CFG-75: a version of an earlier key set, or one from before the secondary lost its state, overtakes nothing")
     func otherKeySets() throws {
         var fleet = try Fleet()
         func ending(_ item: ConfigurationItem) throws -> ForwardedConfiguration.Ending? {
@@ -259,6 +259,19 @@ import Testing
         #expect(try ending(first) == .superseded)
         _ = fleet.desired.renewed(fleet.members[0].pairing)
         #expect(try ending(first) == nil, "the secondary has lost what it applied")
+    }
+
+    @Test("CFG-52, CFG-75: what waits for a verdict under one key set has ended once a later set's is applied")
+    func overtakenByALaterKeySet() throws {
+        var fleet = try Fleet()
+        let old = try fleet.delivered(try fleet.envelope(9))
+        let desired = try DesiredConfiguration(envelope: old.envelope, accepted: fleet.now)
+        func ending() -> ForwardedConfiguration.Ending? { fleet.desired.ending(of: desired, at: fleet.addressee(0)) }
+        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        let later = try fleet.delivered(try fleet.envelope(1, keySet: 2))
+        #expect(ending() == nil, "the secondary may have applied it before it followed the later set")
+        _ = try fleet.report(0, later, .applied)
+        #expect(ending() == .withdrawn, "its version is the higher one, but its key set is the earlier one")
     }
 
     @Test("CFG-73, CFG-75: a version that the secondary had refused is superseded by a lower one for no caller")

@@ -68,7 +68,7 @@ package struct DesiredConfigurations: Sendable {
         let state = state(of: desired.key, at: addressee.pairing)
         guard state?.verdict(on: desired.digest) == nil else { return nil }
         let delivery = state?.delivery(of: desired.digest)
-        // A version below the applied one can only be rejected, and that report may never leave (CFG-52).
+        // One that the applied one has overtaken can only be rejected, and that report may never leave (CFG-52).
         guard delivery == nil || state?.hasApplied(above: desired) == true else { return delivery?.ending }
         let slot = slots[desired.key] ?? DesiredSlot()
         guard slot.contains(desired.digest) else {

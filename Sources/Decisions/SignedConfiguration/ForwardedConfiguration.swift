@@ -150,10 +150,13 @@ package struct SecondaryState: Sendable, Equatable {
         history.removeFirst(max(0, history.count - ConfigurationLimits.history))
     }
 
-    /// Whether a higher version has been reported as applied. Each key set begins its own row of versions: those of
-    /// another one say nothing.
+    /// Whether one has been reported as applied after which the secondary can only reject this one: a higher version
+    /// of the same key set, or any of a later set. Each key set begins its own row of versions.
     func hasApplied(above desired: DesiredConfiguration) -> Bool {
-        history.contains { $0.keySet == desired.payload.keySetVersion && $0.version > desired.version }
+        let (keySet, version) = (desired.payload.keySetVersion, desired.version)
+        return history.contains { applied in
+            applied.keySet.map { ($0, applied.version) > (keySet, version) } ?? false
+        }
     }
 
     /// The verdict on an envelope, also on one whose delivery another one has replaced.
