@@ -29,4 +29,27 @@ import Testing
             ])
         #expect(!StatusReport(Fact([:])).lines.contains("join links"))
     }
+
+    @Test("the table of pairings says how to switch to a device that is linked while the active one is away")
+    func switches() throws {
+        func pairing(_ number: UInt8, _ level: String, role: String = "primary", isActive: Bool = false)
+            -> PropertyListValue
+        {
+            .dictionary([
+                "name": "kiosk \(number)", "role": .string(role), "level": .string(level), "active": .boolean(isActive),
+                "pairing": .data([number]),
+            ])
+        }
+        func advice(_ pairings: PropertyListValue...) -> [String] {
+            StatusReport(Fact(["pairings": .array(pairings)])).tables.first { $0.title == "pairings" }?.advice ?? []
+        }
+        let away = pairing(1, "unreachable", isActive: true)
+        let text = "the active device 'kiosk 1' is not linked; 'tandem switch 02' makes 'kiosk 2' the active one"
+        #expect(advice(away, pairing(2, "linked")) == [text])
+        #expect(advice(away, pairing(2, "unreachable")).isEmpty)
+        #expect(advice(away, pairing(2, "linked", role: "secondary")).isEmpty, "of the other side")
+        #expect(advice(pairing(1, "linked", isActive: true), pairing(2, "linked")).isEmpty)
+        let lines = StatusReport(Fact(["pairings": [away, pairing(2, "linked")]])).lines
+        #expect(lines.last == "  " + text)
+    }
 }

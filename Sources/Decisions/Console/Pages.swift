@@ -101,7 +101,7 @@ extension Table {
                 .tag(
                     "table",
                     of: [.tag("caption", text: title), .tag("thead", of: [head]), .tag("tbody", of: body)])
-            ])
+            ] + advice.map { .tag("p", foreign: $0) })
     }
 }
 

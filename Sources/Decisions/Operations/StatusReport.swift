@@ -49,7 +49,21 @@ package struct StatusReport {
                 Self.mark(pairing.body["active"]),
                 pairing.text("address"), pairing.text("pairing"))
         }
+        table.advice = switches
         return table
+    }
+
+    /// The active device of a side is away while another is linked: one that was made anew has joined as another
+    /// device, and apps do not talk to it before it is the active one.
+    private var switches: [String] {
+        let pairings = facts.list("pairings")
+        func isLinked(_ pairing: Fact) -> Bool { pairing.text("level") == "linked" }
+        return pairings.filter { $0.body["active"]?.booleanValue == true && !isLinked($0) }.compactMap { active in
+            let linked = pairings.filter { $0.text("role") == active.text("role") && isLinked($0) }
+            guard let other = linked.first else { return nil }
+            return "the active device '\(active.text("name"))' is not linked; "
+                + "'tandem switch \(other.text("pairing"))' makes '\(other.text("name"))' the active one"
+        }
     }
 
     /// The join links that have not expired (CTL-61).
@@ -221,9 +235,9 @@ package enum DesiredReport {
 
     /// Where and when a version was applied, as far as the secondaries' histories go back.
     private static func applications(of version: String, _ facts: Fact) -> String {
-        facts.list("secondaries").flatMap { secondary in
+        (facts.list("secondaries") + facts.list("others")).flatMap { secondary in
             secondary.list("history").filter { $0.text("version") == version }.map { line in
-                "\(secondary.text("name")) \(line.date("reported"))"
+                "\(secondary.deviceName) \(line.date("reported"))"
             }
         }.joined(separator: ", ")
     }

@@ -8,6 +8,8 @@ package struct Table: Sendable, Equatable {
     package let columns: [String]
     /// The cells, a dash for an empty one.
     package private(set) var rows: [[String]] = []
+    /// Sentences about the rows that say how to go on.
+    package var advice: [String] = []
 
     /// A table without rows.
     package init(_ title: String, _ columns: [String]) {
@@ -21,7 +23,7 @@ package struct Table: Sendable, Equatable {
     /// Adds a row of as many cells as there are columns.
     package mutating func add(_ cells: [String]) { rows.append(cells.map { $0.isEmpty ? "-" : $0 }) }
 
-    /// The title, the column names and the rows, each on a line of its own.
+    /// The title, the column names, the rows and the advice, each on a line of its own.
     package var lines: [String] {
         guard !rows.isEmpty else { return [] }
         let all = [columns] + rows
@@ -30,7 +32,7 @@ package struct Table: Sendable, Equatable {
             let cells = row.enumerated().map { $1 + String(repeating: " ", count: widths[$0] - $1.count) }
             return "  " + Self.trimmed(cells.joined(separator: "  "))
         }
-        return [title] + body
+        return [title] + body + advice.map { "  " + $0 }
     }
 
     /// The same for a table that was asked for by itself: without rows it says so.

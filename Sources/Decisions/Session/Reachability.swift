@@ -35,6 +35,22 @@ public enum ReachabilityReason: String, Sendable, Hashable, CaseIterable {
     case noDaemon = "no-daemon"
     /// The device has no pairing at all; likewise.
     case notPaired = "not-paired"
+
+    /// The reason in a clause, for the message of a failure.
+    package var explanation: String {
+        switch self {
+        case .none: "it was reachable a moment ago"
+        case .noLink: "the other device is not connected"
+        case .noHeartbeat: "the other device has fallen silent"
+        case .pending: "the other device has not confirmed the pairing yet"
+        case .notInstalled: "the app was never registered on the other device"
+        case .counterpartAbsent: "the app does not run on the other device, or receives no messages"
+        case .version: "the two daemons have no protocol version in common"
+        case .stopping: "the other device's daemon was stopped"
+        case .noDaemon: "this device's daemon is away"
+        case .notPaired: "this device has no pairing"
+        }
+    }
 }
 
 /// Level and reason of one counterpart, and the time of their last change.

@@ -141,7 +141,9 @@ extension SessionError {
             self.init(
                 .payloadTooLarge, .tooLarge, reason: "the content is too large", actual: actual, limit: limit)
         case .notReachable(let reason):
-            self.init(.notReachable, name: reason.rawValue, reason: "the counterpart cannot be reached now")
+            self.init(
+                .notReachable, name: reason.rawValue, reason: "the counterpart cannot be reached: \(reason.explanation)"
+            )
         }
         self.messageID = messageID
     }

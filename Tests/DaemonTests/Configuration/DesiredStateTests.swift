@@ -4,6 +4,7 @@
 import Glibc
 import TandemBase
 import TandemCrypto
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -261,6 +262,13 @@ import Testing
         let secondary = try #require(shown["secondaries"]?.arrayValue?.first?.dictionaryValue)
         let applied = secondary["history"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
         #expect(applied.map { $0["version"] } == [2, 1])
+        #expect(shown["others"] == [])
+        #expect(nodes.ask(nodes.primary, "configuration-withdraw", named).code == 0)
+        let withdrawn = nodes.ask(nodes.primary, "configuration-show", named).body
+        let other = try #require(withdrawn["others"]?.arrayValue?.first?.dictionaryValue)
+        #expect(withdrawn["secondaries"] == [] && other["history"] == secondary["history"])
+        #expect(
+            DesiredReport.lines(of: Fact(withdrawn)).contains { $0.hasPrefix("  1 ") && $0.contains("the secondary ") })
         #expect(nodes.ask(nodes.primary, "configuration-show", ["app": "org.example.other"]).name == "not-found")
         #expect(nodes.ask(nodes.primary, "configuration-list", ["app": "org.example.other"]).body["desired"] == [])
     }

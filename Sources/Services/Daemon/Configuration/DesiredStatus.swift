@@ -141,8 +141,23 @@ struct DesiredStatus {
                 row["history"] = .array(history(of: key, at: row["pairing"]))
                 return .dictionary(row)
             })
+        body["others"] = .array(others(of: key, atMost: Self.rowLimit - rows.count))
         body["more"] = .integer(Int64(more))
         return body
+    }
+
+    /// Secondaries that have applied something and should have nothing there now: it was withdrawn.
+    private func others(of key: ConfigurationSlotKey, atMost limit: Int) -> [PropertyListValue] {
+        secondaries.lazy.filter { state.standing(of: $0.addressee, for: key) == nil }.compactMap { secondary in
+            let pairing = PropertyListValue.data(secondary.addressee.pairing.bytes)
+            let history = history(of: key, at: pairing)
+            guard !history.isEmpty else { return nil }
+            var row: PropertyListDictionary = [
+                "name": .string(secondary.name), "pairing": pairing, "history": .array(history),
+            ]
+            row["via"] = secondary.via.map { .string($0) }
+            return .dictionary(row)
+        }.prefix(limit).map { $0 }
     }
 
     private func history(of key: ConfigurationSlotKey, at pairing: PropertyListValue?) -> [PropertyListValue] {
