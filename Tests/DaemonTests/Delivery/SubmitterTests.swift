@@ -6,6 +6,7 @@ import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemTestSupport
+import TandemTransport
 import TandemWire
 import Testing
 
@@ -57,8 +58,11 @@ struct SubmitterTests {
     func manyContexts() throws {
         let simulation = Simulation(secondaries: 24)
         try storeContexts(in: simulation)
-        let second = try simulation.app(.primary)
+        let second = try simulation.greet(.primary)
+        second.stream.pauseReading()
+        try second.register(ApplicationIdentifier("com.example.app"))
         simulation.scheduler.advance(by: .seconds(2))
+        second.stream.resumeReading()
         simulation.scheduler.run()
         #expect(!second.isClosed)
         #expect(Set(second.received(.context).map(\.pairing)) == Set(simulation.simulator.pairings))

@@ -90,8 +90,12 @@ package final class AppDelivery {
         }
     }
 
+    /// More of what waits for a connection has left.
+    func drained(_ connection: HostAppConnection) { queries.drained(connection) }
+
     /// A connection is gone: what its app had as the receiver comes again.
     func left(_ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool) {
+        queries.left(connection)
         outcomes.submitterLeft(connection.number)
         delivery.files?.uploads.sourceLeft(connection.number)
         guard receives else { return }

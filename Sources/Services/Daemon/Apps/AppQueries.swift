@@ -24,9 +24,8 @@ final class AppQueries {
     private var pages: [ConnectionNumber: Int] = [:]
     /// The connections with a configuration or a schema that is being judged.
     private var applying: Set<ConnectionNumber> = []
-    /// Lists held back until their connection has been sent its earlier contexts (SES-62). A connection has an entry
-    /// while contexts are still being sent to it.
-    private var behindContexts: [ConnectionNumber: [Page]] = [:]
+    /// The connections to which contexts are still being sent.
+    private var contextsUnderWay: [ConnectionNumber: ContextsUnderWay] = [:]
 
     init(to delivery: DurableDelivery, outcomes: AppOutcomes, endpoint: LocalEndpoint) {
         self.delivery = delivery
@@ -90,7 +89,7 @@ final class AppQueries {
         let records = delivery.submissions.outstanding(in: queue, after: ordinal, limit: Limits.pageItems)
         let page = Page(
             query: query, queue: queue, number: connection.number, user: user, rest: records[...], after: ordinal)
-        if behindContexts[page.number]?.append(page) == nil { self.page(page) }
+        if contextsUnderWay[page.number]?.pages.append(page) == nil { self.page(page) }
     }
 
     /// An answer in the making: bodies come from the store one after the other.
@@ -213,33 +212,48 @@ final class AppQueries {
 
     // MARK: contexts
 
+    private struct ContextsUnderWay {
+        /// Lists held back until the connection has been sent its earlier contexts (SES-62).
+        var pages: [Page] = []
+        /// Sends the next context, once most of those before have left.
+        var next: (() -> Void)?
+    }
+
     /// Sends what was last sent and received through each pairing. A thousand pairings have more than may wait for one
     /// connection (LIM-6): the next one is read when the connection has taken most of those before.
     func sendContexts(of app: ApplicationIdentifier, to connection: HostAppConnection) {
         let number = connection.number
-        behindContexts[number] = []
+        contextsUnderWay[number] = ContextsUnderWay()
         delivery.contexts.read(
             of: app, in: { [unowned endpoint] in endpoint.serves($0) },
             endpoint.accounts.readTurns(of: connection.credentials.user),
             each: { [weak self] context, next in
-                guard let self, let connection = endpoint.connection(number) else {
-                    return self?.contextsSent(to: number) ?? ()
-                }
+                guard let self, let connection = endpoint.connection(number) else { return }
                 send(context, to: [connection])
-                whenRead(by: number, next)
+                contextsUnderWay[number]?.next = next
+                goOn(with: connection)
             }, then: { [weak self] in self?.contextsSent(to: number) })
     }
 
     /// The connection was sent all contexts, or is gone.
     private func contextsSent(to number: ConnectionNumber) {
-        for page in behindContexts.removeValue(forKey: number) ?? [] { self.page(page) }
+        for page in contextsUnderWay.removeValue(forKey: number)?.pages ?? [] { self.page(page) }
     }
 
-    private func whenRead(by number: ConnectionNumber, _ next: @escaping () -> Void) {
-        guard let connection = endpoint.connection(number) else { return contextsSent(to: number) }
-        guard connection.channel.queuedBytes > Self.contextBytes else { return next() }
-        endpoint.scheduler.schedule(after: .milliseconds(10)) { [weak self] in self?.whenRead(by: number, next) }
+    private func goOn(with connection: HostAppConnection) {
+        guard connection.channel.queuedBytes <= Self.contextBytes else { return connection.channel.awaitDrain() }
+        let next = contextsUnderWay[connection.number]?.next
+        contextsUnderWay[connection.number]?.next = nil
+        next?()
     }
+
+    /// More of what waits for the connection has left.
+    func drained(_ connection: HostAppConnection) {
+        if contextsUnderWay[connection.number]?.next != nil { goOn(with: connection) }
+    }
+
+    /// The connection is gone.
+    func left(_ connection: HostAppConnection) { contextsSent(to: connection.number) }
 
     /// A context was sent or has arrived: all connections of its app get it.
     func contextChanged(_ context: LatestContext) {

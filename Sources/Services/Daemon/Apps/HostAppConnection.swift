@@ -383,6 +383,7 @@ extension HostAppConnection: FrameChannelDelegate {
 
     func channelDidDrain(_ channel: FrameChannel) {
         port?.drained()
+        endpoint.items?.drained(self)
     }
 
     func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) {
