@@ -147,7 +147,8 @@ import Testing
         (limits.items, limits.bytes) = limit
         var queue = try outbound(limits)
         for number in 1...3 { _ = try queue.enqueue(item(UInt8(number), supersedes: "\(number)"), at: reading(0)) }
-        let full = DeliveryError.queueFull(items: 3, bytes: 9, itemLimit: limit.items, byteLimit: limit.bytes)
+        let full = QueueFull(
+            KeptAmount(records: 3, bytes: 9), of: KeptAmount(records: limit.items, bytes: limit.bytes))
         #expect(throws: full) { try queue.enqueue(item(4), at: reading(0)) }
         #expect(queue.count == 3 && queue.record(of: identifier(4)) == nil)
         #expect(throws: Never.self) { try queue.enqueue(item(5, supersedes: "2"), at: reading(0)) }

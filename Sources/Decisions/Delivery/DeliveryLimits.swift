@@ -38,10 +38,22 @@ package struct DeliveryLimits: Sendable, Equatable {
     }
 }
 
-/// Why an item was not accepted.
-package enum DeliveryError: Error, Sendable, Equatable {
-    /// The queue already has this many items or bytes.
-    case queueFull(items: Int, bytes: Int, itemLimit: Int, byteLimit: Int)
+/// An item was not accepted, because what waits before it has taken all the room.
+package struct QueueFull: Error, Sendable, Equatable, CustomStringConvertible {
+    package let waiting: KeptAmount
+    package let limit: KeptAmount
+
+    package init(_ waiting: KeptAmount, of limit: KeptAmount) { (self.waiting, self.limit) = (waiting, limit) }
+
+    /// The amount and the limit that the next item would exceed: items, or else bytes.
+    package var exceeded: (actual: Int, limit: Int) {
+        waiting.records >= limit.records ? (waiting.records, limit.records) : (waiting.bytes, limit.bytes)
+    }
+
+    package var description: String {
+        "queue full: \(waiting.records) of \(limit.records) items and \(waiting.bytes) of \(limit.bytes) bytes wait; "
+            + "try again after the other device has connected"
+    }
 }
 
 /// The rows and bytes that a queue or ledger keeps: budgets over many queues count them.

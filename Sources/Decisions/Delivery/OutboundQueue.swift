@@ -93,19 +93,20 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     /// Accepts an item. One with the identifier of a known item is the same item, submitted again.
     /// - Parameter refusal: what a wider budget has against any new item.
-    /// - Throws: ``DeliveryError/queueFull(items:bytes:itemLimit:byteLimit:)``; nothing has changed then.
+    /// - Throws: ``QueueFull``; nothing has changed then.
     package mutating func enqueue(
-        _ item: OutboundItem, at reading: ClockReading, unless refusal: DeliveryError? = nil
-    ) throws(DeliveryError) -> OutboundTransition {
+        _ item: OutboundItem, at reading: ClockReading, unless refusal: QueueFull? = nil
+    ) throws(QueueFull) -> OutboundTransition {
         if records.isKnown(item.id) { return OutboundTransition() }
         try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in queue.add(item, at: reading, &transition) }
     }
 
-    private func checkRoom(for item: OutboundItem, unless refusal: DeliveryError?) throws(DeliveryError) {
+    private func checkRoom(for item: OutboundItem, unless refusal: QueueFull?) throws(QueueFull) {
         let (items, bytes) = records.remaining(supersededBy: item.supersedeKey)
         guard items < limits.items, item.payload.count <= limits.bytes - bytes else {
-            throw .queueFull(items: items, bytes: bytes, itemLimit: limits.items, byteLimit: limits.bytes)
+            throw QueueFull(
+                KeptAmount(records: items, bytes: bytes), of: KeptAmount(records: limits.items, bytes: limits.bytes))
         }
         if let refusal { throw refusal }
     }
@@ -175,8 +176,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     /// Refuses as ``enqueue(_:at:unless:)`` does; `digest` distinguishes equal bodies from others.
     package mutating func setContext(
         _ item: OutboundItem, digest: [UInt8], policy: ContextPolicy, at reading: ClockReading,
-        unless refusal: DeliveryError? = nil
-    ) throws(DeliveryError) -> (ContextUpdate, OutboundTransition) {
+        unless refusal: QueueFull? = nil
+    ) throws(QueueFull) -> (ContextUpdate, OutboundTransition) {
         if let known = records[item.id] { return (.set(revision: known.revision ?? 0), OutboundTransition()) }
         let update = latest.update(to: digest, policy, in: journal.header)
         guard case .set(let revision) = update else { return (update, OutboundTransition()) }
@@ -187,7 +188,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     /// Enqueues the last context again, with the revision that it has; nothing if that is no longer needed.
     package mutating func setContextAgain(
         _ id: UniqueIdentifier, body: [UInt8], at reading: ClockReading
-    ) throws(DeliveryError) -> OutboundTransition {
+    ) throws(QueueFull) -> OutboundTransition {
         guard needsContextAgain, let context else { return OutboundTransition() }
         var transition = try set(OutboundItem(id: id, payload: body), context, at: reading, unless: nil)
         // No application submitted it, so none acknowledges its end.
@@ -198,8 +199,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     }
 
     private mutating func set(
-        _ item: OutboundItem, _ next: SentContext, at reading: ClockReading, unless refusal: DeliveryError?
-    ) throws(DeliveryError) -> OutboundTransition {
+        _ item: OutboundItem, _ next: SentContext, at reading: ClockReading, unless refusal: QueueFull?
+    ) throws(QueueFull) -> OutboundTransition {
         let item = latest.item(item, carrying: next)
         try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in
@@ -212,8 +213,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     /// Accepts an urgent item as ``enqueue(_:at:unless:)`` does; nil if none is left of the day.
     package mutating func enqueueUrgent(
-        _ item: OutboundItem, at reading: ClockReading, unless refusal: DeliveryError? = nil
-    ) throws(DeliveryError) -> OutboundTransition? {
+        _ item: OutboundItem, at reading: ClockReading, unless refusal: QueueFull? = nil
+    ) throws(QueueFull) -> OutboundTransition? {
         if records.isKnown(item.id) { return OutboundTransition() }
         var next = budget
         guard next.take(at: now(reading), limit: limits.urgentPerDay) else { return nil }

@@ -54,7 +54,8 @@ import Testing
             #expect(submit(payloadItem(1), to: try key(app, channel), delivery) == nil)
         }
         #expect(submit(first, to: try key("d"), delivery) == nil, "the last one that has room")
-        let full = SubmitFailure.full(items: 4, bytes: 4, itemLimit: 4, byteLimit: 1000)
+        let full = SubmitFailure.full(
+            QueueFull(KeptAmount(records: 4, bytes: 4), of: KeptAmount(records: 4, bytes: 1000)))
         #expect(submit(payloadItem(2), to: try key("e"), delivery) == full)
         #expect(submit(payloadItem(2), to: try key("e", .context), delivery) == full)
         #expect(submit(payloadItem(2), to: try key("e", .urgent), delivery) == full)
@@ -69,7 +70,9 @@ import Testing
         #expect(submit(item, to: try key("a"), delivery) == nil)
         let second = OutboundItem(id: .random(), payload: [1, 2, 3, 4, 5])
         #expect(
-            submit(second, to: try key("b"), delivery) == .full(items: 1, bytes: 6, itemLimit: 4, byteLimit: 10))
+            submit(second, to: try key("b"), delivery)
+                == .full(
+                    QueueFull(KeptAmount(records: 1, bytes: 6), of: KeptAmount(records: 4, bytes: 10))))
         delivery.submissions.cancel(item.id, in: try key("a")) { _ in }
         scheduler.run()
         #expect(submit(second, to: try key("b"), delivery) == nil)

@@ -219,7 +219,7 @@ import Testing
         for number in 1...count { results.append(pair.sender.submit(payloadItem(number), to: .userInfo)) }
         #expect(results.prefix(10).allSatisfy { $0 == .success(SubmitReceipt()) })
         if count == 11 {
-            guard case .failure(.full(10, _, 10, _))? = results[10] else {
+            guard case .failure(.full(let full))? = results[10], full.exceeded == (10, 10) else {
                 Issue.record("the eleventh was taken")
                 return
             }

@@ -398,11 +398,10 @@ extension SessionError {
     /// Why an item did not become durable.
     fileprivate init(_ failure: SubmitFailure) {
         switch failure {
-        case .full(let items, let bytes, let itemLimit, let byteLimit):
-            let byCount = items >= itemLimit
+        case .full(let full):
             self.init(
-                .genericError, .queueFull, reason: "\(failure)", actual: byCount ? items : bytes,
-                limit: byCount ? itemLimit : byteLimit, isRetryable: true)
+                .genericError, .queueFull, reason: "\(full)", actual: full.exceeded.actual,
+                limit: full.exceeded.limit, isRetryable: true)
         case .unpaired: self.init(.deviceNotPaired, .notPaired, reason: "\(failure)")
         case .store(.full):
             self.init(

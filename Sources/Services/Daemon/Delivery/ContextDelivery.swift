@@ -30,7 +30,7 @@ package final class ContextDelivery {
         var isNew = false
         queues.accept(
             key, size: item.payload.count,
-            { queue, full throws(DeliveryError) in
+            { queue, full throws(QueueFull) in
                 isNew = queue.record(of: item.id) == nil
                 let (result, transition) = try queue.setContext(
                     item, digest: digest, policy: item.policy, at: reading, unless: full)
@@ -58,7 +58,7 @@ package final class ContextDelivery {
             let reading = environment.reading
             let set: OutboundQueues.Queue.Event = { queue in
                 // A full queue of contexts contains newer ones.
-                do throws(DeliveryError) {
+                do throws(QueueFull) {
                     return try queue.setContextAgain(.random(), body: context.body, at: reading)
                 } catch {
                     return OutboundTransition()

@@ -44,20 +44,12 @@ package struct SubmitReceipt: Sendable, Equatable {
 
 /// Why an item was not accepted; nothing of it is kept.
 package enum SubmitFailure: Error, Sendable, Equatable {
-    /// The queue contains this many items or bytes already.
-    case full(items: Int, bytes: Int, itemLimit: Int, byteLimit: Int)
+    case full(QueueFull)
     case store(StoreError)
     /// A commit that failed has lost the item.
     case lost
     /// The pairing is gone.
     case unpaired
-
-    init(_ error: DeliveryError) {
-        switch error {
-        case .queueFull(let items, let bytes, let itemLimit, let byteLimit):
-            self = .full(items: items, bytes: bytes, itemLimit: itemLimit, byteLimit: byteLimit)
-        }
-    }
 
     init(_ failure: QueueFailure) {
         switch failure {
@@ -70,9 +62,7 @@ package enum SubmitFailure: Error, Sendable, Equatable {
 extension SubmitFailure: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .full(let items, let bytes, let itemLimit, let byteLimit):
-            "queue full: \(items) of \(itemLimit) items and \(bytes) of \(byteLimit) bytes wait; "
-                + "try again after the other device has connected"
+        case .full(let full): full.description
         case .store(let error): error.description
         case .lost: "a write to the store failed"
         case .unpaired: "the pairing has ended; pair the devices again"

@@ -32,10 +32,9 @@ final class ItemBudget {
     }
 
     /// Why an item of this size has no room; nil if it has.
-    func refusal(of size: Int) -> DeliveryError? {
+    func refusal(of size: Int) -> QueueFull? {
         if kept.records < limit.records, size <= limit.bytes - kept.bytes { return nil }
-        return .queueFull(
-            items: kept.records, bytes: kept.bytes, itemLimit: limit.records, byteLimit: limit.bytes)
+        return QueueFull(kept, of: limit)
     }
 }
 
@@ -62,7 +61,7 @@ final class ItemUsage {
     }
 
     /// Why an item of this size has no room in one of the budgets; nil if it has.
-    func refusal(of size: Int) -> DeliveryError? {
+    func refusal(of size: Int) -> QueueFull? {
         for budget in budgets { if let refusal = budget.refusal(of: size) { return refusal } }
         return nil
     }

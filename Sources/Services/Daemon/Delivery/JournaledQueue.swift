@@ -125,7 +125,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private var isEnded: Bool { if case .ended = state { true } else { false } }
 
     /// Why the budgets have no room for a new item of this size; nil if they have.
-    func refusal(of size: Int) -> DeliveryError? { surroundings.usage.refusal(of: size) }
+    func refusal(of size: Int) -> QueueFull? { surroundings.usage.refusal(of: size) }
 
     /// The disk is full and takes no new item (DEL-31); nil if it has room.
     var fullDisk: StoreError? { store.fullDisk }

@@ -59,7 +59,7 @@ final class OutboundQueues {
     /// - Parameter receipt: the answer when the event is durable.
     func accept(
         _ key: QueueKey, size: Int, receipt: SubmitReceipt = SubmitReceipt(),
-        _ event: @escaping (inout OutboundQueue, DeliveryError?) throws(DeliveryError) -> OutboundTransition,
+        _ event: @escaping (inout OutboundQueue, QueueFull?) throws(QueueFull) -> OutboundTransition,
         then completion: @escaping Submissions.Completion
     ) {
         var refusal: SubmitFailure?
@@ -70,10 +70,10 @@ final class OutboundQueues {
                     refusal = .store(error)
                     return nil
                 }
-                do throws(DeliveryError) {
+                do throws(QueueFull) {
                     return try event(&machine, queue.refusal(of: size))
                 } catch {
-                    refusal = SubmitFailure(error)
+                    refusal = .full(error)
                     return nil
                 }
             },

@@ -64,7 +64,7 @@ package final class Submissions {
         let reading = reading
         queues.accept(
             key, size: item.payload.count,
-            { queue, full throws(DeliveryError) in try queue.enqueue(item, at: reading, unless: full) },
+            { queue, full throws(QueueFull) in try queue.enqueue(item, at: reading, unless: full) },
             then: completion)
     }
 
@@ -78,7 +78,7 @@ package final class Submissions {
         var (isSpent, isNew) = (false, false)
         queues.accept(
             key, size: item.payload.count,
-            { queue, full throws(DeliveryError) in
+            { queue, full throws(QueueFull) in
                 isNew = !queue.isKnown(item.id)
                 let transition = try queue.enqueueUrgent(item, at: reading, unless: full)
                 isSpent = transition == nil
@@ -100,7 +100,7 @@ package final class Submissions {
         var isNew = false
         queues.accept(
             key, size: item.payload.count, receipt: SubmitReceipt(.demoted),
-            { queue, full throws(DeliveryError) in
+            { queue, full throws(QueueFull) in
                 isNew = !queue.isKnown(item.id)
                 return try queue.enqueue(item, at: reading, unless: full)
             },
