@@ -31,7 +31,7 @@ final class HijackedCarrier {
         let peer = try #require(peers.first { $0.role == .primary })
         below = queue(peer)
         reports = try DeviceReports(of: peer)
-        nodes.secondary.delivery.connect(send: { _, _ in }, onEvent: { [unowned self] in take($0) })
+        nodes.secondary.delivery.connect(send: { _, _ in }, onEvent: { [weak self] in self?.take($0) })
     }
 
     private func take(_ event: DeliveryEvent) {

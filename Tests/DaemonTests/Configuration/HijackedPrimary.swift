@@ -22,7 +22,7 @@ final class HijackedPrimary {
         queue = QueueKey(pairing: peer.pairing, app: nodes.app, channel: .configuration)
         reports = try DeviceReports(of: peer)
         // The open link goes on to send as it did.
-        nodes.primary.delivery.connect(send: { _, _ in }, onEvent: { [unowned self] in take($0) })
+        nodes.primary.delivery.connect(send: { _, _ in }, onEvent: { [weak self] in self?.take($0) })
     }
 
     private func take(_ event: DeliveryEvent) {
