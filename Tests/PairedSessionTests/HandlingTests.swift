@@ -231,4 +231,29 @@ struct HandlingTests {
         fixture.scheduler.run()
         #expect(fixture.session.session(for: pairing).receivedApplicationContext == nil)
     }
+
+    @Test("SES-51: no handler of items runs once its session is over, and its task ends")
+    func ended() async throws {
+        let other = fixture.daemon.pair()
+        fixture.daemon.tellSituation()
+        let (began, hold) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))
+        let handled = Collector<UniqueIdentifier>()
+        let subscription = fixture.session.handleUserInfo { item in
+            handled.add(item.facts.pairing)
+            began.continuation.yield()
+            for await _ in hold.stream { break }
+        }
+        fixture.scheduler.run()
+        try deliver()
+        let second = Envelope(
+            .delivery, app: fixture.daemon.app, pairing: other, id: .random(), channel: .userInfo, attempt: 1)
+        fixture.daemon.send(try second.with(body: ["n": 2]))
+        fixture.scheduler.run()
+        for await _ in began.stream { break }
+        fixture.core.run { core in core.end() }
+        fixture.scheduler.run()
+        hold.continuation.finish()
+        await subscription.finish()
+        #expect(handled.all == [pairing])
+    }
 }

@@ -6,6 +6,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemTestSupport
+import TandemTransport
 import TandemWire
 import Testing
 
@@ -196,5 +197,42 @@ struct RequestTests {
         fixture.scheduler.run()
         #expect(given.all.count == 64 && given.all.first == .some(nil))
         #expect(given.all.last??.name == "daemon-lost")
+    }
+
+    @Test("SES-8: a message without reply fails once, also one that a lost daemon has not taken")
+    func failsOnce() throws {
+        let fixture = try activated()
+        fixture.daemon.channel?.pauseReading()
+        let content = OutgoingContent(["a": .data([UInt8](repeating: 1, count: 60_000))])
+        let ends = (0..<40).map { _ in
+            let (given, failures) = (Collector<Result<[UInt8], SessionError>>(), Collector<SessionError>())
+            fixture.core.run { core in
+                core.note(content, given: { given.add($0) }, laterFailure: { failures.add($0) })
+            }
+            return (given, failures)
+        }
+        fixture.scheduler.run()
+        #expect(ends.contains { $0.0.all.isEmpty }, "some wait")
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        for (given, failures) in ends {
+            #expect(given.all.count == 1)
+            #expect(given.all.count { $0.error != nil } + failures.all.count == 1)
+        }
+    }
+
+    @Test("SES-11: of the messages without reply to a pairing that ends, those that have left do not fail")
+    func leftBeforeUnpairing() throws {
+        let fixture = try activated()
+        let failures = Collector<SessionError>()
+        fixture.core.run { core in
+            core.note(OutgoingContent(["a": 1]), given: { _ in }, laterFailure: { failures.add($0) })
+        }
+        fixture.scheduler.run()
+        fixture.daemon.situation.pairings = []
+        fixture.daemon.situation.active = nil
+        fixture.daemon.tellSituation()
+        fixture.scheduler.run()
+        #expect(failures.all.isEmpty)
     }
 }

@@ -158,6 +158,18 @@ struct SwitchingTests {
             }
         }
     }
+
+    @Test("SES-31, SES-48: a switch submits nothing again: the connection is the same")
+    func submitsOnce() {
+        let submission = Submission(.userInfo, to: new, OutgoingContent(["n": 1]))
+        fixture.core.run { core in core.transfer(submission) { _ in } }
+        fixture.scheduler.run()
+        fixture.daemon.situation.active = new
+        fixture.daemon.tellSituation()
+        fixture.scheduler.run()
+        #expect(fixture.session.activationState == .activated)
+        #expect(fixture.daemon.received.filter { $0.kind == .submit }.count == 1)
+    }
 }
 
 /// Counts by name.

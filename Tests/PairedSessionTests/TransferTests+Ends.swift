@@ -131,4 +131,36 @@ extension TransferTests {
         #expect(transfer.state == .accepted)
         await #expect(throws: SessionError.self) { try await transfer.outcome() }
     }
+
+    @Test("SES-50: an accepted item ends with its pairing, also while its app has no daemon")
+    func pairingEndsMeanwhile() async throws {
+        let (id, results) = submit()
+        say(.accepted, id)
+        let transfer = try #require(try results.all.first?.get())
+        fixture.daemon.cut()
+        fixture.daemon.situation.pairings = []
+        fixture.daemon.situation.active = nil
+        fixture.scheduler.advance(by: .seconds(1))
+        guard case .finished(.failed(let error)) = transfer.state else {
+            Issue.record("it waits for a device that is no more")
+            return
+        }
+        #expect(error.code == .deviceNotPaired && error.messageID == id)
+        fixture.scheduler.advance(by: .seconds(5))
+        #expect(!fixture.daemon.received.contains { $0.command == "subscribe" })
+    }
+
+    @Test("SES-6, SES-49: a refusal for good ends what was not accepted, and the waiting for what was")
+    func refusedForGood() async throws {
+        let (waiting, accepted) = (submit(), submit())
+        say(.accepted, accepted.0)
+        let transfer = try #require(try accepted.1.all.first?.get())
+        fixture.daemon.refusal = Refusal(.appRemoved)
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        fixture.scheduler.run()
+        #expect(waiting.1.all.map(\.error?.name) == ["app-removed"])
+        await #expect(throws: SessionError.self) { try await transfer.outcome() }
+        #expect(transfer.state == .accepted, "the daemon has it")
+    }
 }

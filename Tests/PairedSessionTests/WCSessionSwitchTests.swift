@@ -155,4 +155,22 @@ struct WCSessionSwitchTests {
         #expect(fixture.daemon.dials == 1 && fixture.daemon.registrations.count == 1)
         #expect(calls == [String](repeating: "completed activated -", count: 5))
     }
+
+    @Test("a request that waited for the activation and is lost with its connection is not pending any more")
+    func lostRequest() throws {
+        switchToNew()
+        settle()
+        fixture.daemon.stored = nil
+        session.activate()
+        settle()
+        try message(1, from: new, reply: true)
+        settle()
+        #expect(session.hasContentPending)
+        fixture.daemon.cut()
+        settle()
+        fixture.daemon.stored = ScriptedDaemon.Stored()
+        fixture.scheduler.advance(by: .seconds(1))
+        settle()
+        #expect(session.activationState == .activated && !session.hasContentPending)
+    }
 }

@@ -241,4 +241,17 @@ struct WCSessionTransferTests {
         }
         #expect([error, WCError(.deliveryFailed), CancellationError()].map(name) == ["where", "pattern", "other"])
     }
+
+    @Test("SES-50, SES-63: a transfer that the daemon has accepted finishes with 7005 when its pairing ends")
+    func unpaired() throws {
+        let transfer = session.transferUserInfo(["n": 3])
+        settle()
+        say(.accepted, of: try #require(submitted.last))
+        fixture.daemon.situation.pairings = []
+        fixture.daemon.situation.active = nil
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(calls == ["finished 3 7005"])
+        #expect(!transfer.isTransferring && session.outstandingUserInfoTransfers.isEmpty)
+    }
 }

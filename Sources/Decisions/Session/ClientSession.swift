@@ -104,12 +104,14 @@ package struct ClientSession: ~Copyable, Sendable {
         phase = .active
         wasActivated = true
         backoff.reset()
-        let left = state?.active
+        let former = state
         (role, device, directory) = (answer.role, answer.device, answer.directory)
         state = answer.state
-        if isSwitch(from: left) { return [.stopTimer] + beginSwitch([]) }
+        // Pairings that ended meanwhile: what was accepted for them ends now.
+        let losses = former.map { lossOfPairings(since: $0) } ?? []
+        if isSwitch(from: former?.active) { return [.stopTimer] + beginSwitch(losses) }
         activation = .activated
-        return [.stopTimer, .activation(.activated), .stateChanged]
+        return [.stopTimer] + losses + [.activation(.activated), .stateChanged]
     }
 
     /// `state` arrived; a revision that is not newer is ignored.
@@ -193,14 +195,15 @@ package struct ClientSession: ~Copyable, Sendable {
         let old = state
         state = new
         guard phase == .active, let old else { return [] }
-        var effects: [Effect] = []
-        for gone in old.pairings where new.pairing(gone.pairing) == nil {
-            effects.append(.failRequests(to: gone.pairing, .unpaired))
-        }
+        var effects = lossOfPairings(since: old)
         if role == .primary, let left = old.active, left != new.active, new.pairing(left) != nil {
             effects.append(.failRequests(to: left, .switched))
         }
         return effects
+    }
+
+    private func lossOfPairings(since old: SessionState) -> [Effect] {
+        old.pairings.filter { state?.pairing($0.pairing) == nil }.map { .failRequests(to: $0.pairing, .unpaired) }
     }
 }
 

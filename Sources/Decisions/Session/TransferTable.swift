@@ -74,6 +74,13 @@ package struct TransferTable<Token>: ~Copyable {
             .map { ($0.key, $0.value) }
     }
 
+    /// Lets the items of a pairing go that were accepted, in the order of submission: the pairing is gone.
+    package mutating func dropAccepted(of pairing: UniqueIdentifier) -> [(id: UniqueIdentifier, entry: Entry)] {
+        let gone = entries.filter { $0.value.phase > .submitted && $0.value.pairing == pairing }
+        for id in gone.keys { entries[id] = nil }
+        return gone.sorted { $0.value.number < $1.value.number }.map { ($0.key, $0.value) }
+    }
+
     /// Lets the items go that were not accepted: of one pairing, or all when the session ends.
     package mutating func dropUnaccepted(of pairing: UniqueIdentifier?) -> [Token] {
         let gone = unaccepted.filter { pairing == nil || $0.entry.pairing == pairing }

@@ -150,6 +150,8 @@ package actor SessionActor {
         switch event {
         case .activation(let state): passed(through: state)
         case .refused(let error):
+            // No connection follows by itself that could submit again.
+            transfers.failAll(error)
             publish()
             finishActivating(.failure(error))
             onEvent?(.refused(error))
@@ -183,8 +185,11 @@ package actor SessionActor {
 
     private func activated() {
         onEvent?(.activation(.activated))
-        transfers.submitAgain()
-        if followedOn != daemon.number { transfers.followAgain() }
+        // A switch activates on the same connection, whose daemon knows all of it.
+        if followedOn != daemon.number {
+            transfers.submitAgain()
+            transfers.followAgain()
+        }
         followedOn = daemon.number
         publish()
         finishActivating(.success(()))
@@ -212,14 +217,15 @@ package actor SessionActor {
     /// Completes what waits for one pairing, or all of it.
     private func fail(to pairing: UniqueIdentifier?, _ loss: ClientSession.RequestLoss) {
         let error = SessionError(loss, messageID: nil)
-        // A lost daemon is dialled again, and what it has not accepted is submitted again.
-        if loss == .ended || loss == .unpaired { transfers.fail(to: pairing, error) }
         guard let pairing else {
+            // A lost daemon is dialled again, and what it has not accepted is submitted again.
+            if loss == .ended { transfers.failAll(error) }
             queries.fail(to: nil, error)
             broadcasts.failAll(error)
             return requests.failAll(error)
         }
         if loss == .switched { return requests.failFollowers(of: pairing, error) }
+        transfers.fail(to: pairing, error)
         queries.fail(to: pairing, error)
         requests.fail(to: pairing, error)
     }
@@ -396,11 +402,12 @@ package actor SessionActor {
     @discardableResult
     package func handleItems(
         _ channels: Set<Channel>, pairing: UniqueIdentifier? = nil, topic: String? = nil,
-        take: @escaping (DeliveredItem, HandlingToken) -> Void
+        take: @escaping (DeliveredItem, HandlingToken) -> Void, ended: @escaping () -> Void = {}
     ) -> UInt64? {
         guard !isEnded else { return nil }
         defer { publishPending() }
-        return items.add(ItemInbox.Interest(channels: channels, pairing: pairing, topic: topic), take: take)
+        let interest = ItemInbox.Interest(channels: channels, pairing: pairing, topic: topic)
+        return items.add(interest, take: take, ended: ended)
     }
 
     // MARK: durable items

@@ -78,7 +78,9 @@ final class DelegateDispatcher {
         case .notActivated:
             wasLost = true
             forget()
+            let former = parked.count
             parked.removeAll { $0.wantsReply }
+            session?.changePending(by: parked.count - former)
             session?.setActivation(.notActivated)
         case .activated:
             // After a switch the app activates; a connection that was lost in between completes that activation.

@@ -2,6 +2,7 @@
 // a pause that grows, and after five attempts the item is a dead letter for an operator. One item of a queue is handled
 // after the other.
 
+import Synchronization
 import TandemBase
 import TandemWire
 
@@ -44,15 +45,22 @@ extension PairedSession {
         let (stream, continuation) = AsyncStream.makeStream(of: (DeliveredItem, HandlingToken).self)
         let subscription = MessageSubscription(
             core, close: { continuation.finish() }, remove: { core, number in core.items.remove(number) })
+        let isOver = SessionEnd()
         core.run { [pairing] core in
             // Not bounded here: the daemon sends one item of a queue at a time.
             let number = core.handleItems(content.channels, pairing: pairing, topic: topic) {
                 continuation.yield(($0, $1))
+            } ended: {
+                isOver.happened()
+                continuation.finish()
             }
             if let number { subscription.began(number) } else { continuation.finish() }
         }
         subscription.handled(
-            by: Task { for await (item, token) in stream { await Self.run(handler, item, token) } })
+            by: Task {
+                // An item that a session's end finds here has no verdict, and comes to the app's next session.
+                for await (item, token) in stream where !isOver.hasHappened { await Self.run(handler, item, token) }
+            })
         return subscription
     }
 
@@ -68,4 +76,13 @@ extension PairedSession {
             token.threw(.failed(String(describing: error)))
         }
     }
+}
+
+/// Whether a session is over; usable from any thread.
+private final class SessionEnd: Sendable {
+    private let isOver = Atomic(false)
+
+    var hasHappened: Bool { isOver.load(ordering: .acquiring) }
+
+    func happened() { isOver.store(true, ordering: .releasing) }
 }

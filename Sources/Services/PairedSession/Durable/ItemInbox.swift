@@ -22,6 +22,8 @@ final class ItemInbox {
         let number: UInt64
         let interest: Interest
         let take: Take
+        /// The session is over: no further item will come.
+        let ended: () -> Void
     }
 
     private var memory = HandlingMemory<HandlingVerdict>()
@@ -70,9 +72,9 @@ final class ItemInbox {
     }
 
     /// Adds a handler and passes it what waited; returns its number.
-    func add(_ interest: Interest, take: @escaping Take) -> UInt64 {
+    func add(_ interest: Interest, take: @escaping Take, ended: @escaping () -> Void = {}) -> UInt64 {
         nextNumber += 1
-        handlers.append(Handler(number: nextNumber, interest: interest, take: take))
+        handlers.append(Handler(number: nextNumber, interest: interest, take: take, ended: ended))
         let items = waiting
         waiting = []
         for (item, give) in items { arrived(item, give: give) }
@@ -81,7 +83,9 @@ final class ItemInbox {
 
     func remove(_ number: UInt64) { handlers.removeAll { $0.number == number } }
 
+    /// The session is over.
     func removeAll() {
+        for handler in handlers { handler.ended() }
         handlers = []
         fileObservers = []
         waiting = []

@@ -239,21 +239,29 @@ final class TransferBook {
         }
     }
 
-    /// The session ends (nil), or a pairing is gone: what was not accepted never will be.
-    func fail(to pairing: UniqueIdentifier?, _ error: SessionError) {
-        for token in items.dropUnaccepted(of: pairing) { token.accepted(.failure(error)) }
-        for (id, follower) in followed where pairing == nil || follower.transfer.pairing == pairing {
-            followed[id] = nil
+    /// The session ends, or the daemon takes this app no more: what was not accepted never will be. Accepted items
+    /// continue without this session.
+    func failAll(_ error: SessionError) {
+        for token in items.dropUnaccepted(of: nil) { token.accepted(.failure(error)) }
+        for (id, follower) in followed {
             _ = items.ended(id)
-            var error = error
-            error.messageID = id
-            // An item that the daemon has accepted continues without this session, but not without its pairing.
-            if pairing == nil {
-                follower.transfer.unfollowed(error)
-            } else {
-                follower.transfer.finished(.failed(error))
-            }
+            follower.transfer.unfollowed(error.about(message: id, peer: nil))
             follower.file?.ended(isStored: false)
+        }
+        followed = [:]
+    }
+
+    /// A pairing is gone, and with it all that waited for it in the daemon.
+    func fail(to pairing: UniqueIdentifier, _ error: SessionError) {
+        for token in items.dropUnaccepted(of: pairing) { token.accepted(.failure(error)) }
+        for (id, entry) in items.dropAccepted(of: pairing) {
+            let outcome = TransferOutcome.failed(error.about(message: id, peer: entry.token.peer))
+            let item = ItemKey(QueueKey(pairing: pairing, app: app, channel: entry.channel), id)
+            let follower = followed.removeValue(forKey: id)
+            follower?.transfer.finished(outcome)
+            follower?.file?.ended(isStored: false)
+            _ = reported.insert(item)
+            report(TransferEvent(item: item, step: .finished(outcome)))
         }
     }
 }

@@ -78,13 +78,14 @@ final class RequestTable {
 
     /// Fails everything: the daemon is lost, or the session ends.
     func failAll(_ error: SessionError) {
-        let unsent = daemon.removeAllQueued().compactMap(\.sent)
-        for waiter in requests.closedAll() + notes.closedAll() + unsent { waiter(.failure(error)) }
+        let unsent = daemon.removeAllQueued()
+        for outgoing in unsent { _ = notes.abandoned(outgoing.id) }
+        for waiter in requests.closedAll() + notes.closedAll() + unsent.compactMap(\.sent) { waiter(.failure(error)) }
     }
 
-    /// Fails everything that was sent to a pairing that is gone.
+    /// Fails every request to a pairing that is gone. Of its notes the daemon reports those that did not leave.
     func fail(to pairing: UniqueIdentifier, _ error: SessionError) {
-        for waiter in requests.closed(pairing: pairing) + notes.closed(pairing: pairing) { waiter(.failure(error)) }
+        for waiter in requests.closed(pairing: pairing) { waiter(.failure(error)) }
     }
 
     /// Fails what the default session asked of a counterpart that it leaves, and what has not been sent. Notes that
