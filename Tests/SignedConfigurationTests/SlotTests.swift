@@ -166,10 +166,37 @@ import Testing
         let closed = slot.closed()
         #expect(closed.changes.contains(.staged(nil)))
         #expect(closed.effects == [.reload], "the app may have applied it already")
+        #expect(Self.reports(closed).map(\.verdict) == [.superseded], "its sender waits no longer (CFG-72)")
         let verified = try ApplicableConfiguration(verifying: bytes, in: try Fixture.context()).verified
         #expect(slot.answered(OfferReply(applied: verified), now: Fixture.now) == ApplyTransition())
         #expect(slot.active == nil && slot.staged == nil && slot.mark == nil)
         try Fixture.apply(try Fixture.envelope(version: 8), to: &slot)
+    }
+
+    @Test("CFG-31, CFG-72: the sender of what is on trial hears that the slot was closed")
+    func closedDuringTheTrial() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(version: 9), by: Fixture.delivery, in: try Fixture.context())
+        _ = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
+        let facts = try #require(Self.reports(slot.closed()).first)
+        #expect(facts.verdict == .superseded && facts.version == 9 && facts.good == nil)
+    }
+
+    @Test("CFG-51: bytes that an operator applies once more are answered to their sender, and each sender is answered")
+    func theSameBytesFromOthers() throws {
+        var slot = try Fixture.slot()
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        #expect(Self.reports(slot.received(bytes, by: nil, in: context)).isEmpty)
+        #expect(slot.staged?.delivery == Fixture.delivery)
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        let reports = Self.reports(slot.received(bytes, by: other, in: context))
+        #expect(reports.map(\.delivery) == [Fixture.delivery, other])
+        #expect(reports.map(\.verdict) == [.superseded, .waitingForApplication])
+    }
+
+    private static func reports(_ transition: ApplyTransition) -> [ReportFacts] {
+        transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
     }
 
     @Test("CFG-32: a newer version takes the place of one that waits")

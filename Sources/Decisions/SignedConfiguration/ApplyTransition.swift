@@ -101,6 +101,13 @@ package struct ApplyTransition: Sendable, Equatable {
     /// An event that changed nothing durable.
     package init() {}
 
+    /// The end of bytes that waited and gave way.
+    package static var superseded: ApplyTransition {
+        var transition = ApplyTransition()
+        transition.conclude(.superseded)
+        return transition
+    }
+
     /// In the order in which files are written (CFG-35): the active file before the commit, removals after it.
     package private(set) var changes: [ApplyChange] = []
     package private(set) var effects: [ApplyEffect] = []

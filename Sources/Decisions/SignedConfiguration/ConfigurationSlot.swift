@@ -255,13 +255,14 @@ extension ConfigurationSlot {
         in context: VerificationContext, _ transition: inout ApplyTransition
     ) {
         var same = staged.flatMap { $0.record.statement == record.statement ? $0 : nil }
-        if let older = staged, older.record.digest != record.digest {
-            if let delivery = older.delivery {
-                transition.add(.report(report(.superseded, of: older, by: delivery)))
-            }
-            // The same attempt begins again, in another envelope.
-            if phase == .offered { same?.uncount() }
+        let isSame = staged?.record.digest == record.digest
+        // The same bytes without a sender, as an operator here applies them, leave the answer to the one before.
+        let delivery = delivery ?? (isSame ? staged?.delivery : nil)
+        if let older = staged, let former = older.delivery, !isSame || former.pairing != delivery?.pairing {
+            transition.add(.report(report(.superseded, of: older, by: former)))
         }
+        // The same attempt begins again, in another envelope.
+        if !isSame, phase == .offered { same?.uncount() }
         let newer = StagedConfiguration(
             record, staged: context.now, mark: VersionMark.counting(mark, under: context.anchor)?.highestRefused,
             allowsInvalid: context.allowsInvalidSignatures, isWaived: isWaived, delivery: delivery,
@@ -307,6 +308,7 @@ extension ConfigurationSlot {
         var transition = ApplyTransition()
         // The app may have taken what it was offered, and not have answered yet.
         let wasInUse = active != nil || waived != nil || phase == .offered
+        let (waiting, onTrial, sender) = (staged, tried, trial?.delivery)
         if active != nil { transition.add(.active(nil)) }
         if waived != nil { transition.add(.waived(nil)) }
         if trial != nil { transition.add(.trial(nil)) }
@@ -316,6 +318,11 @@ extension ConfigurationSlot {
         if staged != nil { dropStaged(&transition) }
         mark?.close()
         if let mark { transition.add(.mark(mark)) }
+        // Their senders would wait for the last verdict, and deliver nothing again (CFG-72).
+        if let waiting, let delivery = waiting.delivery {
+            transition.add(.report(report(.superseded, of: waiting, by: delivery)))
+        }
+        if let onTrial, let sender { transition.add(.report(report(.superseded, of: onTrial, by: sender))) }
         if wasInUse, isApplicationConnected { transition.add(.reload) }
         return transition
     }

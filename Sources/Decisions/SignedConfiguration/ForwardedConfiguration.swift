@@ -138,13 +138,14 @@ package struct SecondaryState: Sendable, Equatable {
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
 
     /// The secondary has reported an envelope as applied.
-    mutating func apply(_ entry: ForwardedConfiguration) {
+    /// - Parameter countsAbove: whether it goes into the history, which lower versions are compared with.
+    mutating func apply(_ entry: ForwardedConfiguration, countsAbove: Bool = true) {
         let last = history.last
         let isNew = good?.digest != entry.digest || last?.version != entry.version || last?.keySet != entry.keySet
         good = GoodConfiguration(version: entry.version, digest: entry.digest)
         applied = entry.digest
         if awaited == entry.digest { (awaited, awaitedSince) = (nil, nil) }
-        guard isNew else { return }
+        guard isNew, countsAbove else { return }
         history.append(
             Application(version: entry.version, keySet: entry.keySet, reported: entry.reported ?? entry.accepted))
         history.removeFirst(max(0, history.count - ConfigurationLimits.history))

@@ -84,9 +84,9 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         /// The steps that may be on their way (LIM-111).
         private var room: Int { isProbed ? 1 : ConfigurationLimits.stepsUnderWay }
 
-        /// Whether steps of a chain of so many have no room on their way yet.
+        /// Whether steps of a chain of so many are neither accepted nor on their way.
         fileprivate func isBehind(_ count: Int) -> Bool {
-            !isRefused && (underWay.last.map { $0.index + 1 } ?? accepted + room) < count
+            !isRefused && (underWay.last.map { $0.index + 1 } ?? accepted) < count
         }
 
         /// The next steps, as many as may be on their way.
@@ -140,8 +140,8 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     /// The pairings of which anything is known.
     package var pairings: Set<UniqueIdentifier> { Set(places.keys.map(\.pairing)).union(counters.keys) }
 
-    /// Whether steps of a chain of so many have no room on their way to a secondary yet: a configuration that is
-    /// delivered now would overtake them.
+    /// Whether steps of a chain of so many are not on their way to a secondary yet: a configuration that is delivered
+    /// now would overtake them.
     package func isBehind(_ key: Key, along count: Int) -> Bool { (places[key] ?? Place()).isBehind(count) }
 
     /// Whether a report with this nonce is one on a step.

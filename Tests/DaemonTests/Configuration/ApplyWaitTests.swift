@@ -35,6 +35,34 @@ import Testing
         #expect(try app.offers.count == 2 && state() == "applied")
     }
 
+    @Test func `CTL-25: apply at the app's own device ends when others take the place of its bytes, or nothing may`()
+        throws
+    {
+        defer { nodes.stop() }
+        let app = try nodes.connect(to: .secondary, .init(anchor: nodes.signer.publicKey.key.pem)) { client in
+            client.answerOffers { _ in nil }
+        }
+        var answers: [ControlAnswer?] = [nil, nil]
+        func begin(_ number: Int) throws {
+            let envelope = try nodes.envelope(UInt64(number) + 1)
+            nodes.begin(nodes.secondary, "apply", nodes.application(of: envelope, wait: 60_000)) {
+                answers[number] = $0
+            }
+            nodes.run(until: { app.offers.count == number + 1 })
+        }
+        try begin(0)
+        let start = nodes.clock.now
+        try begin(1)
+        let removal: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary", "yes": true]
+        #expect(nodes.ask(nodes.secondary, "trust-remove", removal).code == 0)
+        nodes.run(until: { answers.allSatisfy { $0 != nil } })
+        for answer in answers {
+            let result = try #require(answer?.body["results"]?.arrayValue?.first?.dictionaryValue)
+            #expect(result["verdict"] == "superseded", "\(result)")
+        }
+        #expect(nodes.clock.now.since(start) < .seconds(5))
+    }
+
     @Test func `CFG-34: a lifetime that is over reverts, tells the app, and lets only a higher version apply`() throws {
         defer { nodes.stop() }
         let app = try nodes.startApp()

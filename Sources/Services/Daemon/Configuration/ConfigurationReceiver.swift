@@ -57,10 +57,7 @@ final class ConfigurationReceiver {
         do throws(StoreError) {
             return try await committed.commit(room: room) { [self] next in
                 let before = next
-                var slot = next[key]
-                if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
-                let transition = event(&slot, verification(of: key, in: next))
-                next.keep(slot)
+                let (transition, ended) = run(event, of: key, in: &next)
                 guard files.write(transition, of: key, .beforeCommit, in: state) else {
                     next = before
                     return ([], { nil })
@@ -70,7 +67,7 @@ final class ConfigurationReceiver {
                     changes,
                     { [self] in
                         _ = files.write(transition, of: key, .afterCommit, in: state)
-                        carryOut(transition, of: key)
+                        carryOut(transition, ended, of: key)
                         submitOwed()
                         return transition
                     }
@@ -82,6 +79,17 @@ final class ConfigurationReceiver {
             reconcileFiles(of: key.application, as: key.role)
             return nil
         }
+    }
+
+    private func run(
+        _ event: Event, of key: ConfigurationSlotKey, in next: inout ReceiverState
+    ) -> (ApplyTransition, EndedWait?) {
+        var slot = next[key]
+        if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
+        let waiting = slot.staged?.record.digest
+        let transition = event(&slot, verification(of: key, in: next))
+        next.keep(slot)
+        return (transition, EndedWait(of: waiting, in: slot, by: transition))
     }
 
     /// Runs an event of a slot after those before it, for a caller that does not wait.
@@ -167,12 +175,11 @@ final class ConfigurationReceiver {
                 var changes = (try? outcome.get()) ?? []
                 let hasGrown = !changes.isEmpty
                 let judged = hasGrown ? judgeAgain(subject, in: &next) : []
-                for (key, transition) in judged {
+                for (key, transition, _) in judged {
                     changes += next.take(transition, of: key, signer: context.options.signer, now: context.reading)
                 }
                 if let source {
-                    let isAnchored = next.anchors[subject] != nil
-                    let (verdict, text) = isAnchored ? Self.verdict(outcome) : (.waitingForKey, nil)
+                    let (verdict, text) = next.anchors[subject] == nil ? (.waitingForKey, nil) : Self.verdict(outcome)
                     let facts = ReportFacts(
                         delivery: source.delivery, key: source.key, digest: SHA256.digest(statement), transaction: nil,
                         version: nil, verdict: verdict, text: text, good: next[source.key].good)
@@ -185,11 +192,11 @@ final class ConfigurationReceiver {
                         log(outcome, subject)
                         let isFelt = judged.contains { !$0.1.effects.isEmpty }
                         if hasGrown { chainHasGrown(subject, isFelt: isFelt) }
-                        for (key, transition) in judged {
+                        for (key, transition, ended) in judged {
                             // Nothing becomes active here: all files may change after the commit.
                             _ = files.write(transition, of: key, .beforeCommit, in: state)
                             _ = files.write(transition, of: key, .afterCommit, in: state)
-                            carryOut(transition, of: key)
+                            carryOut(transition, ended, of: key)
                             logVerdict(transition, of: key)
                         }
                         submitOwed()
@@ -206,12 +213,10 @@ final class ConfigurationReceiver {
 
     private func judgeAgain(
         _ subject: KeySubject, in next: inout ReceiverState
-    ) -> [(ConfigurationSlotKey, ApplyTransition)] {
+    ) -> [(ConfigurationSlotKey, ApplyTransition, EndedWait?)] {
         next.slots.keys.filter { $0.subject == subject }.map { key in
-            var slot = next[key]
-            let transition = slot.keysChanged(in: verification(of: key, in: next))
-            next.keep(slot)
-            return (key, transition)
+            let (transition, ended) = run({ $0.keysChanged(in: $1) }, of: key, in: &next)
+            return (key, transition, ended)
         }
     }
 
@@ -326,24 +331,23 @@ final class ConfigurationReceiver {
     ) async throws(StoreError) {
         try await committed.commit(room: .reserve) { [self] next in
             var changes = rows + change(&next)
-            var ended: [(ConfigurationSlotKey, ApplyTransition)] = []
+            var ended: [(ConfigurationSlotKey, ApplyTransition, EndedWait?)] = []
             for slotKey in next.slots.keys
             where slotKey.application == key.application && slotKey.role == key.role {
-                var slot = next[slotKey]
-                let transition = slot.closed()
-                next.keep(slot)
+                let (transition, wait) = run({ slot, _ in slot.closed() }, of: slotKey, in: &next)
                 changes += next.take(transition, of: slotKey, signer: context.options.signer, now: context.reading)
-                ended.append((slotKey, transition))
+                ended.append((slotKey, transition, wait))
             }
             return (
                 changes,
                 { [self] in
                     // With the chain, which is another one now.
                     reconcileFiles(of: key.application, as: key.role)
-                    for (slotKey, transition) in ended {
+                    for (slotKey, transition, ended) in ended {
                         lastVerdicts[slotKey] = nil
-                        carryOut(transition, of: slotKey)
+                        carryOut(transition, ended, of: slotKey)
                     }
+                    submitOwed()
                 }
             )
         }
@@ -439,7 +443,8 @@ final class ConfigurationReceiver {
 
     // MARK: offers
 
-    private func carryOut(_ transition: ApplyTransition, of key: ConfigurationSlotKey) {
+    private func carryOut(_ transition: ApplyTransition, _ ended: EndedWait?, of key: ConfigurationSlotKey) {
+        observers.notify(ended)
         for effect in transition.effects {
             switch effect {
             case .offer(let offer):

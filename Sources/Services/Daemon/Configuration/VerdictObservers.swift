@@ -23,7 +23,24 @@ final class VerdictObservers {
         if expectations[digest]?.isEmpty == true { expectations[digest] = nil }
     }
 
+    /// Nil: nothing has ended.
+    func notify(_ ended: EndedWait?) { if let ended { notify(ended.verdict, of: ended.digest) } }
+
     func notify(_ transition: ApplyTransition, of digest: [UInt8]) {
         for expectation in expectations[digest] ?? [] { expectation.fulfil(transition) }
+    }
+}
+
+/// The end of bytes that waited for the app, by an event of their slot.
+struct EndedWait {
+    let digest: [UInt8]
+    let verdict: ApplyTransition
+
+    /// Nil if they still wait, or nothing did.
+    init?(of waiting: [UInt8]?, in slot: ConfigurationSlot, by transition: ApplyTransition) {
+        guard let waiting, slot.staged?.record.digest != waiting else { return nil }
+        digest = waiting
+        // The verdict of the event is about the bytes that have taken the place, if there are any.
+        verdict = slot.staged == nil && transition.verdict != nil ? transition : .superseded
     }
 }
