@@ -221,7 +221,7 @@ struct RequestTests {
         }
     }
 
-    @Test("SES-11: of the messages without reply to a pairing that ends, those that have left do not fail")
+    @Test("SES-11: a message without reply that has left does not fail when its pairing ends")
     func leftBeforeUnpairing() throws {
         let fixture = try activated()
         let failures = Collector<SessionError>()

@@ -182,7 +182,8 @@ import Testing
         #expect(facts.verdict == .superseded && facts.version == 9 && facts.good == nil)
     }
 
-    @Test("CFG-51: bytes that an operator applies once more are answered to their sender, and each sender is answered")
+    @Test(
+        "CFG-32: the same bytes without a sender keep the one before; from another pairing, both senders are answered")
     func theSameBytesFromOthers() throws {
         var slot = try Fixture.slot()
         let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))

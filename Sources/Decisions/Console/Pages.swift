@@ -94,14 +94,15 @@ extension Table {
                     place == 0 ? .tag("th", .init("scope", "row"), foreign: cell) : .tag("td", foreign: cell)
                 })
         }
-        return .tag(
+        let region = Markup.tag(
             "div", .init("class", "scroll"), .init("tabindex", "0"), .init("role", "region"),
             .init("aria-label", title),
             of: [
                 .tag(
                     "table",
                     of: [.tag("caption", text: title), .tag("thead", of: [head]), .tag("tbody", of: body)])
-            ] + advice.map { .tag("p", foreign: $0) })
+            ])
+        return Markup([region] + advice.map { .tag("p", foreign: $0) })
     }
 }
 

@@ -49,13 +49,13 @@ package struct StatusReport {
                 Self.mark(pairing.body["active"]),
                 pairing.text("address"), pairing.text("pairing"))
         }
-        table.advice = switches
+        switchAdvice.forEach { table.advise($0) }
         return table
     }
 
-    /// The active device of a side is away while another is linked: one that was made anew has joined as another
-    /// device, and apps do not talk to it before it is the active one.
-    private var switches: [String] {
+    /// A device that lost its state has joined as a new one. Apps do not talk to it until it is the active one, so the
+    /// table says how to switch.
+    private var switchAdvice: [String] {
         let pairings = facts.list("pairings")
         func isLinked(_ pairing: Fact) -> Bool { pairing.text("level") == "linked" }
         return pairings.filter { $0.body["active"]?.booleanValue == true && !isLinked($0) }.compactMap { active in

@@ -9,13 +9,16 @@ package struct Table: Sendable, Equatable {
     /// The cells, a dash for an empty one.
     package private(set) var rows: [[String]] = []
     /// Sentences about the rows that say how to go on.
-    package var advice: [String] = []
+    package private(set) var advice: [String] = []
 
     /// A table without rows.
     package init(_ title: String, _ columns: [String]) {
         self.title = title
         self.columns = columns
     }
+
+    /// Adds a sentence about the rows.
+    package mutating func advise(_ sentence: String) { advice.append(sentence) }
 
     /// Adds a row of as many cells as there are columns.
     package mutating func add(_ cells: String...) { add(cells) }

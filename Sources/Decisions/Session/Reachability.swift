@@ -39,7 +39,7 @@ public enum ReachabilityReason: String, Sendable, Hashable, CaseIterable {
     /// The reason in a clause, for the message of a failure.
     package var explanation: String {
         switch self {
-        case .none: "it was reachable a moment ago"
+        case .none: "its state has just changed"
         case .noLink: "the other device is not connected"
         case .noHeartbeat: "the other device has fallen silent"
         case .pending: "the other device has not confirmed the pairing yet"

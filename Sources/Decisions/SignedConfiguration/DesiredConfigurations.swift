@@ -412,8 +412,7 @@ package struct DesiredConfigurations: Sendable {
             state.refusals.removeAll { $0.digest == entry.digest || slot?.contains($0.digest) != true }
             switch facts.verdict {
             case .applied:
-                // One whose signature was waived moves no mark, and a lower version may still pass (CFG-22).
-                state.apply(entry, countsAbove: facts.good?.digest == entry.digest)
+                state.apply(entry, movesMark: facts.good?.digest == entry.digest)
             case let verdict:
                 state.good = facts.good
                 if verdict == .failed, state.applied == entry.digest { state.applied = nil }

@@ -138,14 +138,15 @@ package struct SecondaryState: Sendable, Equatable {
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
 
     /// The secondary has reported an envelope as applied.
-    /// - Parameter countsAbove: whether it goes into the history, which lower versions are compared with.
-    mutating func apply(_ entry: ForwardedConfiguration, countsAbove: Bool = true) {
+    /// - Parameter movesMark: whether the secondary's version mark moved. It does not for a waived signature (CFG-22),
+    ///   and only versions that moved it are in the history, which lower ones are compared with.
+    mutating func apply(_ entry: ForwardedConfiguration, movesMark: Bool) {
         let last = history.last
         let isNew = good?.digest != entry.digest || last?.version != entry.version || last?.keySet != entry.keySet
         good = GoodConfiguration(version: entry.version, digest: entry.digest)
         applied = entry.digest
         if awaited == entry.digest { (awaited, awaitedSince) = (nil, nil) }
-        guard isNew, countsAbove else { return }
+        guard isNew, movesMark else { return }
         history.append(
             Application(version: entry.version, keySet: entry.keySet, reported: entry.reported ?? entry.accepted))
         history.removeFirst(max(0, history.count - ConfigurationLimits.history))

@@ -85,14 +85,15 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         private var room: Int { isProbed ? 1 : ConfigurationLimits.stepsUnderWay }
 
         /// Whether steps of a chain of so many are neither accepted nor on their way.
-        fileprivate func isBehind(_ count: Int) -> Bool {
-            !isRefused && (underWay.last.map { $0.index + 1 } ?? accepted) < count
-        }
+        fileprivate func isBehind(_ count: Int) -> Bool { !isRefused && next < count }
+
+        /// The first step that is neither accepted nor on its way.
+        private var next: Int { max(accepted, underWay.last.map { $0.index + 1 } ?? 0) }
 
         /// The next steps, as many as may be on their way.
         fileprivate mutating func take(_ chain: [ChainStep], _ newIdentifier: () -> UniqueIdentifier) -> [Step] {
             planned = chain.count
-            let first = max(accepted, underWay.last.map { $0.index + 1 } ?? 0)
+            let first = next
             let steps = (first..<max(first, min(chain.count, accepted + room))).map { index in
                 Step(id: newIdentifier(), index: index, digest: chain[index].digest)
             }

@@ -35,7 +35,9 @@ import Testing
         #expect(try app.offers.count == 2 && state() == "applied")
     }
 
-    @Test func `CTL-25: apply at the app's own device ends when others take the place of its bytes, or nothing may`()
+    @Test
+    func
+        `CTL-25: apply at the app's own device ends when a newer version takes its place or the trusted key is removed`()
         throws
     {
         defer { nodes.stop() }

@@ -57,7 +57,8 @@ final class ConfigurationReceiver {
         do throws(StoreError) {
             return try await committed.commit(room: room) { [self] next in
                 let before = next
-                let (transition, ended) = run(event, of: key, in: &next)
+                let step = step(event, of: key, in: &next)
+                let transition = step.transition
                 guard files.write(transition, of: key, .beforeCommit, in: state) else {
                     next = before
                     return ([], { nil })
@@ -67,7 +68,7 @@ final class ConfigurationReceiver {
                     changes,
                     { [self] in
                         _ = files.write(transition, of: key, .afterCommit, in: state)
-                        carryOut(transition, ended, of: key)
+                        carryOut(step)
                         submitOwed()
                         return transition
                     }
@@ -81,15 +82,14 @@ final class ConfigurationReceiver {
         }
     }
 
-    private func run(
-        _ event: Event, of key: ConfigurationSlotKey, in next: inout ReceiverState
-    ) -> (ApplyTransition, EndedWait?) {
+    /// Runs an event of a slot on a state that is not committed yet.
+    private func step(_ event: Event, of key: ConfigurationSlotKey, in next: inout ReceiverState) -> SlotStep {
         var slot = next[key]
         if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
         let waiting = slot.staged?.record.digest
         let transition = event(&slot, verification(of: key, in: next))
         next.keep(slot)
-        return (transition, EndedWait(of: waiting, in: slot, by: transition))
+        return SlotStep(transition, of: slot, waiting: waiting)
     }
 
     /// Runs an event of a slot after those before it, for a caller that does not wait.
@@ -175,8 +175,9 @@ final class ConfigurationReceiver {
                 var changes = (try? outcome.get()) ?? []
                 let hasGrown = !changes.isEmpty
                 let judged = hasGrown ? judgeAgain(subject, in: &next) : []
-                for (key, transition, _) in judged {
-                    changes += next.take(transition, of: key, signer: context.options.signer, now: context.reading)
+                for step in judged {
+                    changes += next.take(
+                        step.transition, of: step.key, signer: context.options.signer, now: context.reading)
                 }
                 if let source {
                     let (verdict, text) = next.anchors[subject] == nil ? (.waitingForKey, nil) : Self.verdict(outcome)
@@ -190,14 +191,14 @@ final class ConfigurationReceiver {
                     changes,
                     { [self] in
                         log(outcome, subject)
-                        let isFelt = judged.contains { !$0.1.effects.isEmpty }
+                        let isFelt = judged.contains { !$0.transition.effects.isEmpty }
                         if hasGrown { chainHasGrown(subject, isFelt: isFelt) }
-                        for (key, transition, ended) in judged {
+                        for step in judged {
                             // Nothing becomes active here: all files may change after the commit.
-                            _ = files.write(transition, of: key, .beforeCommit, in: state)
-                            _ = files.write(transition, of: key, .afterCommit, in: state)
-                            carryOut(transition, ended, of: key)
-                            logVerdict(transition, of: key)
+                            _ = files.write(step.transition, of: step.key, .beforeCommit, in: state)
+                            _ = files.write(step.transition, of: step.key, .afterCommit, in: state)
+                            carryOut(step)
+                            logVerdict(step.transition, of: step.key)
                         }
                         submitOwed()
                         return outcome.map { _ in }
@@ -211,12 +212,9 @@ final class ConfigurationReceiver {
         return outcome
     }
 
-    private func judgeAgain(
-        _ subject: KeySubject, in next: inout ReceiverState
-    ) -> [(ConfigurationSlotKey, ApplyTransition, EndedWait?)] {
+    private func judgeAgain(_ subject: KeySubject, in next: inout ReceiverState) -> [SlotStep] {
         next.slots.keys.filter { $0.subject == subject }.map { key in
-            let (transition, ended) = run({ $0.keysChanged(in: $1) }, of: key, in: &next)
-            return (key, transition, ended)
+            step({ $0.keysChanged(in: $1) }, of: key, in: &next)
         }
     }
 
@@ -331,21 +329,21 @@ final class ConfigurationReceiver {
     ) async throws(StoreError) {
         try await committed.commit(room: .reserve) { [self] next in
             var changes = rows + change(&next)
-            var ended: [(ConfigurationSlotKey, ApplyTransition, EndedWait?)] = []
+            var closed: [SlotStep] = []
             for slotKey in next.slots.keys
             where slotKey.application == key.application && slotKey.role == key.role {
-                let (transition, wait) = run({ slot, _ in slot.closed() }, of: slotKey, in: &next)
-                changes += next.take(transition, of: slotKey, signer: context.options.signer, now: context.reading)
-                ended.append((slotKey, transition, wait))
+                let step = step({ slot, _ in slot.closed() }, of: slotKey, in: &next)
+                changes += next.take(step.transition, of: slotKey, signer: context.options.signer, now: context.reading)
+                closed.append(step)
             }
             return (
                 changes,
                 { [self] in
                     // With the chain, which is another one now.
                     reconcileFiles(of: key.application, as: key.role)
-                    for (slotKey, transition, ended) in ended {
-                        lastVerdicts[slotKey] = nil
-                        carryOut(transition, ended, of: slotKey)
+                    for step in closed {
+                        lastVerdicts[step.key] = nil
+                        carryOut(step)
                     }
                     submitOwed()
                 }
@@ -443,9 +441,10 @@ final class ConfigurationReceiver {
 
     // MARK: offers
 
-    private func carryOut(_ transition: ApplyTransition, _ ended: EndedWait?, of key: ConfigurationSlotKey) {
-        observers.notify(ended)
-        for effect in transition.effects {
+    private func carryOut(_ step: SlotStep) {
+        let key = step.key
+        observers.notify(of: step)
+        for effect in step.transition.effects {
             switch effect {
             case .offer(let offer):
                 let digest = SHA256.digest(offer.envelope)
@@ -497,6 +496,7 @@ final class ConfigurationReceiver {
         }
         guard transition.verdict != nil else { return .none }
         logVerdict(transition, of: key)
+        // Also a verdict with which the bytes still wait, and so have no end yet.
         observers.notify(transition, of: reply.digest)
         return .inForce
     }

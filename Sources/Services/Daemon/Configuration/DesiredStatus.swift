@@ -146,7 +146,8 @@ struct DesiredStatus {
         return body
     }
 
-    /// Secondaries that have applied something and should have nothing there now: it was withdrawn.
+    /// Secondaries that have applied something in this slot and of which nothing is desired there now: the operator has
+    /// withdrawn it, or the envelopes no longer name them.
     private func others(of key: ConfigurationSlotKey, atMost limit: Int) -> [PropertyListValue] {
         secondaries.lazy.filter { state.standing(of: $0.addressee, for: key) == nil }.compactMap { secondary in
             let pairing = PropertyListValue.data(secondary.addressee.pairing.bytes)

@@ -23,24 +23,28 @@ final class VerdictObservers {
         if expectations[digest]?.isEmpty == true { expectations[digest] = nil }
     }
 
-    /// Nil: nothing has ended.
-    func notify(_ ended: EndedWait?) { if let ended { notify(ended.verdict, of: ended.digest) } }
+    /// Tells of bytes that wait for the app no longer.
+    func notify(of step: SlotStep) { if let ended = step.ended { notify(ended.verdict, of: ended.digest) } }
 
     func notify(_ transition: ApplyTransition, of digest: [UInt8]) {
         for expectation in expectations[digest] ?? [] { expectation.fulfil(transition) }
     }
 }
 
-/// The end of bytes that waited for the app, by an event of their slot.
-struct EndedWait {
-    let digest: [UInt8]
-    let verdict: ApplyTransition
+/// The answer of one slot to one event.
+struct SlotStep {
+    let key: ConfigurationSlotKey
+    let transition: ApplyTransition
+    /// The end of the bytes that had waited for the app; nil if they still wait, or none did.
+    let ended: (digest: [UInt8], verdict: ApplyTransition)?
 
-    /// Nil if they still wait, or nothing did.
-    init?(of waiting: [UInt8]?, in slot: ConfigurationSlot, by transition: ApplyTransition) {
-        guard let waiting, slot.staged?.record.digest != waiting else { return nil }
-        digest = waiting
+    /// - Parameter waiting: the digest of the bytes that waited before the event.
+    init(_ transition: ApplyTransition, of slot: ConfigurationSlot, waiting: [UInt8]?) {
+        (key, self.transition) = (slot.key, transition)
         // The verdict of the event is about the bytes that have taken the place, if there are any.
-        verdict = slot.staged == nil && transition.verdict != nil ? transition : .superseded
+        let isAboutThem = slot.staged == nil && transition.verdict != nil
+        ended = waiting.flatMap { digest in
+            slot.staged?.record.digest == digest ? nil : (digest, isAboutThem ? transition : .superseded)
+        }
     }
 }

@@ -74,7 +74,7 @@ package enum RelayFailure: Sendable, Equatable {
         switch self {
         case .notPaired: "this device has no such pairing"
         case .notInstalled(let role): "the app is not installed on the \(role.rawValue)"
-        case .notReachable(let reason): "the counterpart cannot be reached: \(reason.rawValue)"
+        case .notReachable(let reason): "the counterpart cannot be reached: \(reason.explanation)"
         case .tooLarge: "the message is larger than a message may be"
         case .replyTooLarge: "the counterpart's reply is larger than a reply may be"
         case .duplicateIdentifier: "a request with this identifier is still open"

@@ -256,10 +256,13 @@ final class TransferBook {
         for token in items.dropUnaccepted(of: pairing) { token.accepted(.failure(error)) }
         for (id, entry) in items.dropAccepted(of: pairing) {
             let outcome = TransferOutcome.failed(error.about(message: id, peer: entry.token.peer))
-            let item = ItemKey(QueueKey(pairing: pairing, app: app, channel: entry.channel), id)
             let follower = followed.removeValue(forKey: id)
             follower?.transfer.finished(outcome)
             follower?.file?.ended(isStored: false)
+            // A demoted item is in the queue of another channel than it was submitted to.
+            let channel = follower?.transfer.kind.channel ?? entry.channel
+            let item = ItemKey(QueueKey(pairing: pairing, app: app, channel: channel), id)
+            // An end that the daemon may still send is not reported again.
             _ = reported.insert(item)
             report(TransferEvent(item: item, step: .finished(outcome)))
         }
