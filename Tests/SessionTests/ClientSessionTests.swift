@@ -136,6 +136,21 @@ struct ClientSessionTests {
         }
     }
 
+    @Test("SES-50: a pairing that ended without a connection is lost when it is back, and not at another daemon")
+    func pairingLostMeanwhile() {
+        let (kept, gone) = (UniqueIdentifier.random(), UniqueIdentifier.random())
+        func effects(of role: DeviceRole) -> [ClientSession.Effect] {
+            var session = activated(role: .secondary, state(1, active: kept, [kept, gone]))
+            _ = session.lost(now: now, random: 0)
+            _ = session.timerFired(now: now, random: 0)
+            _ = (session.connected(), session.greeted())
+            return session.registered(answer(role, state(1, active: kept, [kept])))
+        }
+        let loss = ClientSession.Effect.failRequests(to: gone, .unpaired)
+        #expect(effects(of: .secondary) == [.stopTimer, loss, .activation(.activated), .stateChanged])
+        #expect(!effects(of: .primary).contains(loss), "its socket was found instead")
+    }
+
     @Test("SES-31: a daemon that is lost during a switch ends it")
     func lostDuringSwitch() {
         let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())

@@ -131,6 +131,22 @@ import Testing
         #expect(slot.phase == .offered)
     }
 
+    @Test("CFG-32, CFG-33: the later of two senders of what waits for the clock is answered, and the first is told")
+    func twoSendersWaitForTheClock() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try Fixture.envelope()
+        var context = try Fixture.context(.staging)
+        context.now = WallTime(seconds: 0)
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        let told = slot.received(bytes, by: other, in: context).changes.compactMap { change -> ReportFacts? in
+            if case .report(let facts) = change { facts } else { nil }
+        }
+        #expect(told.map(\.delivery) == [Fixture.delivery, other])
+        #expect(told.map(\.verdict) == [.superseded, .rejected(.clockUnset)])
+        #expect(slot.phase == .waitingForClock && slot.staged?.delivery == other)
+    }
+
     @Test("CFG-33: what waits for the clock waits for it after a restart, too")
     func whatWaitsForTheClockWaitsAfterARestart() throws {
         var slot = try Fixture.usedSlot()

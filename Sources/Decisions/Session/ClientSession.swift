@@ -105,10 +105,12 @@ package struct ClientSession: ~Copyable, Sendable {
         wasActivated = true
         backoff.reset()
         let former = state
+        // Another device's daemon, whose socket was found instead, knows nothing of these pairings.
+        let isSame = (role, device) == (answer.role, answer.device)
         (role, device, directory) = (answer.role, answer.device, answer.directory)
         state = answer.state
         // Pairings that ended meanwhile: what was accepted for them ends now.
-        let losses = former.map { lossOfPairings(since: $0) } ?? []
+        let losses = isSame ? former.map { lossOfPairings(since: $0) } ?? [] : []
         if isSwitch(from: former?.active) { return [.stopTimer] + beginSwitch(losses) }
         activation = .activated
         return [.stopTimer] + losses + [.activation(.activated), .stateChanged]

@@ -229,8 +229,9 @@ extension ConfigurationSlot {
         in context: VerificationContext, _ transition: inout ApplyTransition
     ) {
         guard failure.rejection == .clockUnset, let version = failure.payload?.version else { return }
-        if let staged, staged.record.version >= version { return }
         guard let record = try? record(of: envelope) else { return }
+        let isAgain = phase == .waitingForClock && delivery != nil && staged?.record.digest == record.digest
+        if !isAgain, let staged, staged.record.version >= version { return }
         // Whether the signature was waived is found again when the clock is right; until then the lower rank is
         // assumed.
         replaceStaged(record, isWaived: context.allowsInvalidSignatures, by: delivery, in: context, &transition)
@@ -319,9 +320,7 @@ extension ConfigurationSlot {
         mark?.close()
         if let mark { transition.add(.mark(mark)) }
         // Their senders would wait for the last verdict, and deliver nothing again (CFG-72).
-        if let waiting, let delivery = waiting.delivery {
-            transition.add(.report(report(.superseded, of: waiting, by: delivery)))
-        }
+        if let waiting, let by = waiting.delivery { transition.add(.report(report(.superseded, of: waiting, by: by))) }
         if let onTrial, let sender { transition.add(.report(report(.superseded, of: onTrial, by: sender))) }
         if wasInUse, isApplicationConnected { transition.add(.reload) }
         return transition

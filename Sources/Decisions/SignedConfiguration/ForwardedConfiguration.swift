@@ -139,16 +139,16 @@ package struct SecondaryState: Sendable, Equatable {
 
     /// The secondary has reported an envelope as applied.
     /// - Parameter movesMark: whether the secondary's version mark moved. It does not for a waived signature (CFG-22),
-    ///   and only versions that moved it are in the history, which lower ones are compared with.
+    ///   whose version has no key set in the history and is therefore compared with no other.
     mutating func apply(_ entry: ForwardedConfiguration, movesMark: Bool) {
-        let last = history.last
-        let isNew = good?.digest != entry.digest || last?.version != entry.version || last?.keySet != entry.keySet
+        let (last, keySet) = (history.last, movesMark ? entry.keySet : nil)
+        let isNew = good?.digest != entry.digest || last?.version != entry.version || last?.keySet != keySet
         good = GoodConfiguration(version: entry.version, digest: entry.digest)
         applied = entry.digest
         if awaited == entry.digest { (awaited, awaitedSince) = (nil, nil) }
-        guard isNew, movesMark else { return }
+        guard isNew else { return }
         history.append(
-            Application(version: entry.version, keySet: entry.keySet, reported: entry.reported ?? entry.accepted))
+            Application(version: entry.version, keySet: keySet, reported: entry.reported ?? entry.accepted))
         history.removeFirst(max(0, history.count - ConfigurationLimits.history))
     }
 

@@ -151,7 +151,7 @@ package actor SessionActor {
         case .activation(let state): passed(through: state)
         case .refused(let error):
             // No connection follows by itself that could submit again.
-            transfers.failAll(error)
+            transfers.failUnaccepted(error)
             publish()
             finishActivating(.failure(error))
             onEvent?(.refused(error))

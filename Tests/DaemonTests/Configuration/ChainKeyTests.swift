@@ -146,6 +146,17 @@ import Testing
         #expect(app.offers.map(\.envelope) == [last])
     }
 
+    @Test("CFG-92: keys that the middle follows for its own app go on to its secondaries without a new link")
+    func followedInTheMiddle() throws {
+        defer { nodes.stop() }
+        for node in [nodes.secondary, nodes.other] { try trust(at: node) }
+        _ = try nodes.connect(to: .secondary, .init(anchor: KeySetText.text(of: try anchor())))
+        _ = try startApp()
+        let next = try set(2, successor)
+        #expect(nodes.ask(nodes.secondary, "apply", nodes.application(of: next)).code == 0)
+        nodes.run(until: { keys() == [2, 0] })
+    }
+
     @Test("CFG-92, CFG-103: a revocation takes out of the middle's queues what the revoked key signed")
     func revokedInTheMiddle() throws {
         defer { nodes.stop() }

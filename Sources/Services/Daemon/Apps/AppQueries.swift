@@ -217,7 +217,13 @@ final class AppQueries {
         var pages: [Page] = []
         /// Sends the next context, once most of those before have left.
         var next: (() -> Void)?
+        /// The bytes that waited when the connection was asked to say when more has left.
+        var waiting = Int.max
     }
+
+    /// The time until a connection is looked at again from which nothing has left. One that has shut its reading down
+    /// takes nothing any more, and says of each queue at once that it has drained.
+    private static var pause: Duration { .milliseconds(100) }
 
     /// Sends what was last sent and received through each pairing. A thousand pairings have more than may wait for one
     /// connection (LIM-6): the next one is read when the connection has taken most of those before.
@@ -241,15 +247,24 @@ final class AppQueries {
     }
 
     private func goOn(with connection: HostAppConnection) {
-        guard connection.channel.queuedBytes <= Self.contextBytes else { return connection.channel.awaitDrain() }
-        let next = contextsUnderWay[connection.number]?.next
-        contextsUnderWay[connection.number]?.next = nil
-        next?()
+        let (number, waiting) = (connection.number, connection.channel.queuedBytes)
+        guard let former = contextsUnderWay[number], let next = former.next else { return }
+        guard waiting > Self.contextBytes else {
+            contextsUnderWay[number]?.next = nil
+            contextsUnderWay[number]?.waiting = .max
+            return next()
+        }
+        contextsUnderWay[number]?.waiting = waiting
+        if waiting < former.waiting { return connection.channel.awaitDrain() }
+        contextsUnderWay[number]?.waiting = .max
+        endpoint.scheduler.schedule(after: Self.pause) { [weak self] in
+            if let self, let connection = endpoint.connection(number) { goOn(with: connection) }
+        }
     }
 
     /// More of what waits for the connection has left.
     func drained(_ connection: HostAppConnection) {
-        if contextsUnderWay[connection.number]?.next != nil { goOn(with: connection) }
+        if let waiting = contextsUnderWay[connection.number]?.waiting, waiting != .max { goOn(with: connection) }
     }
 
     /// The connection is gone.

@@ -18,6 +18,25 @@ package enum OfferOutcome: Sendable, Equatable {
     case expired
     /// The app is not connected: it has not seen the configuration.
     case notConnected
+
+    /// Whether the app may have seen the offer: one that takes none has not.
+    var isSeen: Bool {
+        switch self {
+        case .reply, .disconnected, .expired: true
+        case .failed, .notConnected: false
+        }
+    }
+
+    /// The outcome in a word, for the log.
+    var name: String {
+        switch self {
+        case .reply: "malformed reply"
+        case .failed: "refused by the app"
+        case .disconnected: "disconnected"
+        case .expired: "no answer in time"
+        case .notConnected: "not connected"
+        }
+    }
 }
 
 /// The open offers of one endpoint.

@@ -31,6 +31,8 @@ final class ConfigurationReceiver {
     private var submitting: Set<UniqueIdentifier> = []
     /// Chains whose last steps are on their way to their apps' directories.
     private var growing: Set<KeySubject> = []
+    /// Called when a chain has grown, after the commit.
+    var whenChainHasGrown: (KeySubject) -> Void = { _ in }
     let observers: VerdictObservers
 
     init(_ context: ConfigurationContext, files: ConfigurationSlotFiles, state: ReceiverState, store: LoopStore) {
@@ -223,6 +225,7 @@ final class ConfigurationReceiver {
     /// - Parameter isFelt: the app reads its files again now, because what it was offered or has applied has ended.
     private func chainHasGrown(_ subject: KeySubject, isFelt: Bool) {
         files.chainHasGrown(subject)
+        whenChainHasGrown(subject)
         if isFelt { return writeChain(of: subject) }
         guard growing.insert(subject).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.chainFile) { [weak self] in
@@ -576,25 +579,4 @@ final class ConfigurationReceiver {
 
     /// Writes the chain of key sets for the library.
     func writeChain(of subject: KeySubject) { files.writeChain(of: subject, in: state) }
-}
-
-extension OfferOutcome {
-    /// Whether the app may have seen the offer: one that takes none has not.
-    fileprivate var isSeen: Bool {
-        switch self {
-        case .reply, .disconnected, .expired: true
-        case .failed, .notConnected: false
-        }
-    }
-
-    /// The outcome in a word, for the log.
-    fileprivate var name: String {
-        switch self {
-        case .reply: "malformed reply"
-        case .failed: "refused by the app"
-        case .disconnected: "disconnected"
-        case .expired: "no answer in time"
-        case .notConnected: "not connected"
-        }
-    }
 }

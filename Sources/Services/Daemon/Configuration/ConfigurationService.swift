@@ -57,6 +57,7 @@ final class ConfigurationService {
         carrier = ConfigurationCarrier(context, state: try ConfigurationCarrier.State(rows: rows), store: store)
         forwarder.isBehind = { [weak chains] in chains?.isBehind($0, at: $1) ?? false }
         chains.whenCaughtUp = { [weak forwarder] in forwarder?.caughtUp($0, at: $1) }
+        receiver.whenChainHasGrown = { [weak keys] in keys?.chainHasGrown($0) }
         context.carrier = carrier
         lastTick = scheduler.now
         carrier.outlets = ConfigurationCarrier.Outlets(

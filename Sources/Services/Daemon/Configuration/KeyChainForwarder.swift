@@ -54,17 +54,19 @@ final class KeyChainForwarder {
 
     /// A secondary may lack a part of a chain.
     func advance(_ subject: KeySubject, to peer: ConfigurationPeer, because occasion: KeyChainDeliveries.Occasion) {
-        guard !steps(subject).isEmpty else { return }
+        // An anchor in the place of a longer chain leaves nothing to wait for.
+        guard !steps(subject).isEmpty else { return moved(subject, at: peer.pairing) }
         change { [self] next in advance(&next, subject, to: [peer], because: occasion) }
     }
 
-    /// A chain has grown: returns once what follows from that is durable, or could not be stored.
-    func advance(_ subject: KeySubject, to peers: [ConfigurationPeer]) async {
+    /// A chain has grown: returns once what follows from that is durable, or false if it could not be stored.
+    func advance(_ subject: KeySubject, to peers: [ConfigurationPeer]) async -> Bool {
         do throws(StoreError) {
             try await committed.commit { [self] next in advance(&next, subject, to: peers) }
+            return true
         } catch {
-            // It is done at the next link instead.
             log(error)
+            return false
         }
     }
 

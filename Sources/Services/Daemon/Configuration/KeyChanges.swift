@@ -29,6 +29,13 @@ final class KeyChanges {
 
     private var options: ConfigurationService.Options { context.options }
 
+    /// A chain of this device has grown by another way than ``follow(_:_:_:_:)``: it came from a primary, and this
+    /// device may have secondaries of its own, for which the same holds.
+    func chainHasGrown(_ subject: KeySubject) {
+        guard subject.role == .secondary, !context.receivers.isEmpty, unended.insert(subject).inserted else { return }
+        end(subject)
+    }
+
     /// A start, after which chains may refuse what is desired.
     func started(_ followed: [KeySubject]) {
         unended.formUnion(followed.filter { context.side(of: $0.application) == .primary })
@@ -37,12 +44,20 @@ final class KeyChanges {
 
     /// Ends what a change of keys has refused where that could not be stored, or a crash came between the two.
     func endAll() {
-        for subject in unended {
-            context.scheduler.start { [self] in
-                guard unended.contains(subject), (try? await endRefused(subject)) != nil else { return }
-                await chains.advance(subject, to: context.receivers(of: subject.application))
-            }
+        for subject in unended { end(subject) }
+    }
+
+    private func end(_ subject: KeySubject) {
+        context.scheduler.start { [self] in
+            guard unended.contains(subject), (try? await endRefused(subject)) != nil else { return }
+            await advance(subject)
         }
+    }
+
+    /// Brings a chain to all secondaries. Where that cannot be stored, no configuration may wait for it until the next
+    /// link: it is tried again with the next tick.
+    private func advance(_ subject: KeySubject) async {
+        if await !chains.advance(subject, to: context.receivers(of: subject.application)) { unended.insert(subject) }
     }
 
     /// Brings key sets and revocations to secondaries that may lack them, before any configuration (CFG-92).
@@ -83,12 +98,13 @@ final class KeyChanges {
             return .failed(ControlFailure(name: failure.rejection.rawValue, text: failure.detail + hint))
         case .success?: break
         }
-        guard isPrimarys, subject.role == .secondary else {
+        guard subject.role == .secondary, isPrimarys || !context.receivers.isEmpty else {
             unended.remove(subject)
             return .results([own(subject, envelope)], ordinal: nil)
         }
         do throws(StoreError) { try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
-        await chains.advance(subject, to: context.receivers(of: subject.application))
+        await advance(subject)
+        guard isPrimarys else { return .results([own(subject, envelope)], ordinal: nil) }
         let results =
             if let question = question(subject, envelope) {
                 await chains.results(of: question, within: wait)

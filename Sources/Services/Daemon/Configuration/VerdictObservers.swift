@@ -41,10 +41,13 @@ struct SlotStep {
     /// - Parameter waiting: the digest of the bytes that waited before the event.
     init(_ transition: ApplyTransition, of slot: ConfigurationSlot, waiting: [UInt8]?) {
         (key, self.transition) = (slot.key, transition)
-        // The verdict of the event is about the bytes that have taken the place, if there are any.
-        let isAboutThem = slot.staged == nil && transition.verdict != nil
         ended = waiting.flatMap { digest in
-            slot.staged?.record.digest == digest ? nil : (digest, isAboutThem ? transition : .superseded)
+            guard slot.staged?.record.digest != digest else { return nil }
+            // The verdict of the event is about the bytes that have taken the place, if there are any.
+            let isReplaced = transition.changes.contains { change in
+                if case .staged(let other?) = change { other.record.digest != digest } else { false }
+            }
+            return (digest, isReplaced || transition.verdict == nil ? .superseded : transition)
         }
     }
 }

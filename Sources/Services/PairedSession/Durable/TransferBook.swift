@@ -239,10 +239,14 @@ final class TransferBook {
         }
     }
 
-    /// The session ends, or the daemon takes this app no more: what was not accepted never will be. Accepted items
-    /// continue without this session.
-    func failAll(_ error: SessionError) {
+    /// The daemon takes nothing more of this app, as far as it can be told.
+    func failUnaccepted(_ error: SessionError) {
         for token in items.dropUnaccepted(of: nil) { token.accepted(.failure(error)) }
+    }
+
+    /// The session ends: what was not accepted never will be. Accepted items continue without this session.
+    func failAll(_ error: SessionError) {
+        failUnaccepted(error)
         for (id, follower) in followed {
             _ = items.ended(id)
             follower.transfer.unfollowed(error.about(message: id, peer: nil))

@@ -83,8 +83,8 @@ final class RequestTable {
         for waiter in requests.closedAll() + notes.closedAll() + unsent.compactMap(\.sent) { waiter(.failure(error)) }
     }
 
-    /// Fails every request to a pairing that is gone. Messages without reply stay: the daemon reports those that did not
-    /// leave.
+    /// Fails every request to a pairing that is gone. Messages without reply stay: the daemon reports those that did
+    /// not leave.
     func fail(to pairing: UniqueIdentifier, _ error: SessionError) {
         for waiter in requests.closed(pairing: pairing) { waiter(.failure(error)) }
     }
