@@ -225,15 +225,13 @@ import Testing
     func overtakenWithoutAVerdict() throws {
         var fleet = try Fleet()
         let first = try fleet.delivered(try fleet.envelope(1))
-        let desired = try DesiredConfiguration(envelope: first.envelope, accepted: fleet.now)
-        func ending() -> ForwardedConfiguration.Ending? { fleet.desired.ending(of: desired, at: fleet.addressee(0)) }
         _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
         let second = try fleet.delivered(try fleet.envelope(2))
-        #expect(ending() == nil, "the secondary may still apply it")
+        #expect(try fleet.ending(of: first.envelope) == nil, "the secondary may still apply it")
         _ = try fleet.report(0, second, .applied)
-        #expect(ending() == .superseded)
+        #expect(try fleet.ending(of: first.envelope) == .superseded)
         _ = try fleet.report(0, first, .rejected(.threshold), good: second)
-        #expect(ending() == nil, "a late verdict is told")
+        #expect(try fleet.ending(of: first.envelope) == nil, "a late verdict is told")
         let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
         #expect(state.verdict(on: first.entry.digest) == "threshold")
     }
@@ -241,37 +239,35 @@ import Testing
     @Test("CFG-75: a version of an earlier key set, or one from before the secondary lost its state, overtakes nothing")
     func otherKeySets() throws {
         var fleet = try Fleet()
-        func ending(_ item: ConfigurationItem) throws -> ForwardedConfiguration.Ending? {
-            let desired = try DesiredConfiguration(envelope: item.envelope, accepted: fleet.now)
-            return fleet.desired.ending(of: desired, at: fleet.addressee(0))
-        }
         let old = try fleet.delivered(try fleet.envelope(9))
         _ = try fleet.report(0, old, .applied)
         _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
         let first = try fleet.delivered(try fleet.envelope(1, keySet: 2))
         _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
-        #expect(try ending(first) == nil, "the secondary may still apply it")
+        #expect(try fleet.ending(of: first.envelope) == nil, "the secondary may still apply it")
         let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
         let row = try #require(state.dictionary)
         #expect(try SecondaryState(row).dictionary == row)
         let second = try fleet.delivered(try fleet.envelope(2, keySet: 2))
         _ = try fleet.report(0, second, .applied)
-        #expect(try ending(first) == .superseded)
+        #expect(try fleet.ending(of: first.envelope) == .superseded)
         _ = fleet.desired.renewed(fleet.members[0].pairing)
-        #expect(try ending(first) == nil, "the secondary has lost what it applied")
+        #expect(try fleet.ending(of: first.envelope) == nil, "the secondary has lost what it applied")
     }
 
     @Test("CFG-52, CFG-75: what waits for a verdict under one key set has ended once a later set's is applied")
     func overtakenByALaterKeySet() throws {
         var fleet = try Fleet()
         let old = try fleet.delivered(try fleet.envelope(9))
-        let desired = try DesiredConfiguration(envelope: old.envelope, accepted: fleet.now)
-        func ending() -> ForwardedConfiguration.Ending? { fleet.desired.ending(of: desired, at: fleet.addressee(0)) }
         _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
         let later = try fleet.delivered(try fleet.envelope(1, keySet: 2))
-        #expect(ending() == nil, "the secondary may have applied it before it followed the later set")
+        #expect(
+            try fleet.ending(of: old.envelope) == nil,
+            "the secondary may have applied it before it followed the later set")
         _ = try fleet.report(0, later, .applied)
-        #expect(ending() == .withdrawn, "its version is the higher one, but its key set is the earlier one")
+        #expect(
+            try fleet.ending(of: old.envelope) == .withdrawn,
+            "its version is the higher one, but its key set is the earlier one")
     }
 
     @Test("CFG-73, CFG-75: a version that the secondary had refused is superseded by a lower one for no caller")
@@ -281,8 +277,7 @@ import Testing
         _ = try fleet.report(0, first, .applied)
         let second = try fleet.delivered(try fleet.envelope(2))
         _ = try fleet.report(0, second, .rejected(.schema), good: first)
-        let desired = try DesiredConfiguration(envelope: second.envelope, accepted: fleet.now)
-        #expect(fleet.desired.ending(of: desired, at: fleet.addressee(0)) == nil)
+        #expect(try fleet.ending(of: second.envelope) == nil)
         let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
         #expect(state.verdict(on: first.entry.digest) == "applied")
         #expect(state.verdict(on: second.entry.digest) == "schema")

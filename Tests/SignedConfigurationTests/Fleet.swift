@@ -65,6 +65,11 @@ struct Fleet {
         return try #require(items[0])
     }
 
+    /// How the delivery of an envelope to the first member has ended without a verdict.
+    func ending(of envelope: [UInt8]) throws -> ForwardedConfiguration.Ending? {
+        desired.ending(of: try DesiredConfiguration(envelope: envelope, accepted: now), at: addressee(0))
+    }
+
     /// The item that a member lacks when its link comes up.
     mutating func linked(_ index: Int) throws -> ConfigurationItem {
         let item = link(index)
