@@ -68,6 +68,25 @@ struct SubmitterTests {
         #expect(Set(second.received(.context).map(\.pairing)) == Set(simulation.simulator.pairings))
     }
 
+    @Test("LIM-6: an app that has shut its reading down does not keep the daemon busy with its contexts")
+    func contextsForADeafApp() throws {
+        let simulation = Simulation(secondaries: 24)
+        try storeContexts(in: simulation)
+        let (near, far) = InProcessStream.pair(on: simulation.scheduler)
+        let deaf = DeafStream(far)
+        simulation.simulator.endpoint(.primary, 1).accept(
+            deaf, credentials: PeerCredentials(user: Simulation.user, process: 4711))
+        let app = Client(near)
+        try app.hello()
+        simulation.scheduler.run()
+        near.pauseReading()
+        try app.register(ApplicationIdentifier("com.example.app"))
+        simulation.scheduler.advance(by: .seconds(1))
+        let waits = deaf.waits
+        simulation.scheduler.advance(by: .seconds(1))
+        #expect((1...20).contains(deaf.waits - waits), "looked at \(deaf.waits - waits) times in a second")
+    }
+
     @Test("SES-62: the list of outstanding items that an app asks for at once comes behind the contexts of before")
     func contextsFirst() throws {
         let simulation = Simulation(secondaries: 3)
@@ -242,4 +261,43 @@ struct SubmitterTests {
         device.store.goOn()
         device.run()
     }
+}
+
+/// The daemon's end of a socket whose app has shut its reading down: what waits is lost and still counted, so that
+/// nothing leaves, and each wait is over at once.
+private final class DeafStream: ByteStream {
+    private let inner: any ByteStream
+    /// How often the daemon has asked to hear when more has left.
+    private(set) var waits = 0
+
+    init(_ inner: any ByteStream) { self.inner = inner }
+
+    var delegate: (any ByteStreamDelegate)? {
+        get { inner.delegate }
+        set { inner.delegate = newValue }
+    }
+    var account: QueueAccount? {
+        get { inner.account }
+        set { inner.account = newValue }
+    }
+    var peer: PeerDescription { inner.peer }
+    var scheduler: any Scheduler { inner.scheduler }
+    var queuedBytes: Int { inner.queuedBytes }
+    var isCongested: Bool { inner.isCongested }
+    var isBlocked: Bool { inner.isBlocked }
+
+    func awaitDrain() {
+        waits += 1
+        // A moment later, so that a daemon that asks again at once is counted and does not hang the test.
+        scheduler.schedule(after: .milliseconds(1)) { [self] in inner.delegate?.streamDidDrain(inner) }
+    }
+
+    func start() { inner.start() }
+    func send(_ bytes: ByteSlice) { inner.send(bytes) }
+    func write(_ bytes: RawSpan) { inner.write(bytes) }
+    func keep(_ block: ByteBlock) { inner.keep(block) }
+    func pauseReading() { inner.pauseReading() }
+    func resumeReading() { inner.resumeReading() }
+    func close(_ reason: CloseReason) { inner.close(reason) }
+    func closeAfterFlush(_ reason: CloseReason) { inner.closeAfterFlush(reason) }
 }
