@@ -317,11 +317,15 @@ import Testing
     @Test("CFG-102: a restored store below makes its epoch higher: reports and statements count again, keys stay")
     func renewed() throws {
         var chain = try Chain()
-        #expect(try chain.learn([chain.secondary(epoch: 2)]).renewed == [chain.lower])
-        #expect(try chain.learn([chain.secondary(epoch: 2)]).renewed.isEmpty)
+        try chain.learn([chain.secondary(epoch: 2)])
+        #expect(chain.known[chain.lower]?.facts.epoch == 2)
         #expect(try chain.learn([chain.secondary(key: .generate(), epoch: 3)]).passedOver == [.keyChanged])
-        #expect(chain.known.renewed(chain.upper).changes.count == 1)
-        #expect(try chain.take(chain.statement([chain.secondary(epoch: 2)], counter: 1)).present == [chain.lower])
+        let restored = chain.statement([chain.secondary(epoch: 2)], counter: 1)
+        #expect(throws: CarrierFailure.replayed) { try chain.take(restored) }
+        let carrier = FarSecondaries.Carrier(
+            pairing: chain.upper, device: chain.carrier.identifier, epoch: 2, key: chain.carrier.key.publicKey)
+        #expect(try chain.take(restored, from: carrier).present == [chain.lower])
+        #expect(throws: CarrierFailure.replayed) { try chain.take(restored, from: carrier) }
     }
 
     @Test("CFG-102: rows restore what was certified")
@@ -389,8 +393,10 @@ import Testing
         var carried = CarriedDeliveries()
         let chain = try Chain()
         let (upstream, device) = (chain.upper, chain.carrier.identifier)
+        var epoch: UInt64 = 1
         let announce = { (list: [CarrierStatement.Secondary], item: UniqueIdentifier) in
-            carried.announce(list, below: [], about: chain.app, to: upstream, of: device, item: item)?.statement
+            carried.announce(
+                list, below: [], about: chain.app, to: upstream, in: epoch, of: device, item: item)?.statement
         }
         #expect(announce([], .random()) == nil, "nothing was ever below it")
         let item = UniqueIdentifier.random()
@@ -400,6 +406,31 @@ import Testing
         #expect(announce([chain.secondary()], .random())?.counter == 2)
         #expect(announce([], .random())?.secondaries == [], "that nothing is left is told")
         #expect(announce([], .random()) == nil)
+        epoch = 2
+        #expect(announce([], .random())?.secondaries == [], "a primary that was restored may have lost it")
+        #expect(announce([], .random()) == nil)
+    }
+
+    @Test("CFG-102, CFG-105: rows keep the epoch of statements; those of before are read")
+    func epochsInRows() throws {
+        var chain = try Chain()
+        let changes = try chain.learn().changes
+        let accepted = changes.lazy.compactMap { if case .statement(_, _, let one) = $0 { one } else { nil } }.first
+        var row = try #require(accepted).dictionary
+        #expect(try AcceptedStatement(row) == accepted)
+        (row["v"], row["epoch"], row["renewed"]) = (1, nil, false)
+        #expect(try AcceptedStatement(row) == accepted)
+        row["renewed"] = true
+        #expect(try AcceptedStatement(row) != accepted)
+        var carried = CarriedDeliveries()
+        let announced = carried.announce(
+            [chain.secondary()], below: [], about: chain.app, to: chain.upper, in: 1, of: chain.carrier.identifier,
+            item: .random())
+        for case .announced(_, _, let announcement) in try #require(announced).changes {
+            var row = announcement.dictionary
+            row["epoch"] = nil
+            #expect(try CarriedDeliveries.Announcement(row) == announcement)
+        }
     }
 }
 

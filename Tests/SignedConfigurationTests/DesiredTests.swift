@@ -94,8 +94,25 @@ import Testing
         #expect(again.entry.id != first.entry.id && again.envelope == first.envelope)
         #expect(try fleet.report(0, again, .applied) == nil)
         #expect(fleet.link(0) == nil)
-        _ = fleet.desired.renewed(fleet.members[0].pairing)
+        fleet.beginEpoch(0)
         #expect(fleet.link(0) != nil, "after a restored store no report is relied on")
+    }
+
+    @Test("CFG-72: an epoch that began before a crash is entered by the rows at the next link, and once")
+    func epochAfterACrash() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .applied) == nil)
+        fleet.members[0].epoch = 2
+        let addressee = fleet.addressee(0)
+        let counters = fleet.desired.enterEpoch(of: addressee).changes.compactMap { change in
+            if case .counter(_, let counter) = change { counter } else { nil }
+        }
+        #expect(counters == [ReportCounter(epoch: 2)])
+        #expect(counters.map { ReportCounter($0.dictionary) } == counters)
+        #expect(fleet.link(0) != nil)
+        #expect(fleet.desired.enterEpoch(of: addressee) == DesiredTransition())
+        #expect(ReportCounter(["value": 7])?.epoch == 1, "a row of before")
     }
 
     @Test("CFG-72: one that waits for its app is not delivered again, unless the pairing is renewed")
@@ -107,7 +124,7 @@ import Testing
         #expect(try fleet.report(0, item, .applied) == nil, "the nonce is open until the final verdict")
         let second = try fleet.delivered(try fleet.envelope(2))
         #expect(try fleet.report(0, second, .waitingForApplication) == nil)
-        _ = fleet.desired.renewed(fleet.members[0].pairing)
+        fleet.beginEpoch(0)
         #expect(fleet.link(0)?.entry.version == 2)
     }
 
@@ -121,7 +138,7 @@ import Testing
         #expect(fleet.standing(0)?.verdict == "threshold" && fleet.standing(0)?.staleSince == Fixture.now)
         #expect(try fleet.accept(envelope).count == 1)
         var renewed = fleet
-        _ = renewed.desired.renewed(fleet.members[0].pairing)
+        renewed.beginEpoch(0)
         #expect(renewed.link(0) != nil)
     }
 
@@ -251,7 +268,7 @@ import Testing
         let second = try fleet.delivered(try fleet.envelope(2, keySet: 2))
         _ = try fleet.report(0, second, .applied)
         #expect(try fleet.ending(of: first.envelope) == .superseded)
-        _ = fleet.desired.renewed(fleet.members[0].pairing)
+        fleet.beginEpoch(0)
         #expect(try fleet.ending(of: first.envelope) == nil, "the secondary has lost what it applied")
     }
 
@@ -433,7 +450,7 @@ import Testing
             }
         }
         for entry in fleet.desired.deliveries { restored.restore(try ForwardedConfiguration(entry.dictionary)) }
-        restored.restore(counter: 1, of: fleet.members[0].pairing)
+        restored.restore(ReportCounter(epoch: 1), of: fleet.members[0].pairing)
         let before = (0..<2).map { fleet.standing($0) }
         fleet.desired = restored
         #expect((0..<2).map { fleet.standing($0) } == before)

@@ -12,6 +12,8 @@ struct Fleet {
         let device = UniqueIdentifier.random()
         let key = ReportPrivateKey.generate()
         var counter: UInt64 = 0
+        /// Of its pairing.
+        var epoch: UInt64 = 1
     }
 
     var desired = DesiredConfigurations()
@@ -34,8 +36,14 @@ struct Fleet {
     func addressee(_ index: Int) -> ConfigurationAddressee {
         let (target, isBehind) = (target, isBehind)
         return ConfigurationAddressee(
-            pairing: members[index].pairing, device: members[index].device, isBehind: { _ in isBehind },
-            target: { _ in target })
+            pairing: members[index].pairing, epoch: members[index].epoch, device: members[index].device,
+            isBehind: { _ in isBehind }, target: { _ in target })
+    }
+
+    /// The pairing of a member begins another epoch.
+    mutating func beginEpoch(_ index: Int) {
+        members[index].epoch += 1
+        _ = desired.enterEpoch(of: addressee(index))
     }
 
     /// An envelope of this version, for all or for some members.

@@ -51,6 +51,8 @@ package struct CarriedDeliveries: Sendable {
     package struct Announcement: Sendable, Equatable {
         /// The item that took it there.
         package let item: UniqueIdentifier
+        /// That of the primary's pairing when it was made. In another one the primary may have lost it.
+        fileprivate let epoch: UInt64
         package let contents: [UInt8]
     }
 
@@ -150,18 +152,18 @@ package struct CarriedDeliveries: Sendable {
         return (below, new)
     }
 
-    /// The statement to make to a primary; nil if it would say what the last one said.
+    /// The statement to make to a primary; nil if it would say what the last one of this epoch said.
     package mutating func announce(
         _ secondaries: [CarrierStatement.Secondary], below: [[UInt8]], about app: ApplicationIdentifier,
-        to upstream: UniqueIdentifier, of device: UniqueIdentifier, item: UniqueIdentifier
+        to upstream: UniqueIdentifier, in epoch: UInt64, of device: UniqueIdentifier, item: UniqueIdentifier
     ) -> (statement: CarrierStatement, changes: [CarriedChange])? {
         let last = announcements[upstream]?[app]
         guard last != nil || !secondaries.isEmpty else { return nil }
         let statement = CarrierStatement(
             of: device, through: upstream, about: app, counter: counter + 1, secondaries: secondaries, below: below)
-        guard last?.contents != statement.contents else { return nil }
+        guard last?.contents != statement.contents || last?.epoch != epoch else { return nil }
         counter += 1
-        let announcement = Announcement(item: item, contents: statement.contents)
+        let announcement = Announcement(item: item, epoch: epoch, contents: statement.contents)
         announcements[upstream, default: [:]][app] = announcement
         return (statement, [.counter(counter), .announced(upstream, app, announcement)])
     }
@@ -173,7 +175,7 @@ package struct CarriedDeliveries: Sendable {
         let lost = (announcements[upstream] ?? [:]).filter { isLost($0.value, $0.key) && !$0.value.contents.isEmpty }
         return lost.map { app, lost in
             // Its app stays known: a primary that has an earlier statement must hear that nothing is left.
-            let empty = Announcement(item: lost.item, contents: [])
+            let empty = Announcement(item: lost.item, epoch: lost.epoch, contents: [])
             announcements[upstream]?[app] = empty
             return .announced(upstream, app, empty)
         }
@@ -239,7 +241,7 @@ extension CarriedDeliveries.Way {
 
 extension CarriedDeliveries.Announcement {
     package var dictionary: PropertyListDictionary {
-        ["v": 1, "item": .data(item.bytes), "contents": .data(contents)]
+        ["v": 1, "item": .data(item.bytes), "epoch": PropertyListValue(epoch), "contents": .data(contents)]
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
@@ -247,6 +249,8 @@ extension CarriedDeliveries.Announcement {
             var fields = FieldReader(dictionary)
             _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
             item = try fields.required("item", "16 bytes of data") { $0.identifierValue }
+            // Rows were written without one before.
+            epoch = try fields.optional("epoch", "an integer from 1") { $0.positiveValue } ?? 1
             contents = try fields.required("contents", "data") { $0.dataValue }
             try fields.refuseUnknownFields()
         } catch {

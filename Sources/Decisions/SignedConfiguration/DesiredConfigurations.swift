@@ -9,8 +9,8 @@ package import TandemCrypto
 /// Desired configurations of one primary and the state of its secondaries.
 package struct DesiredConfigurations: Sendable {
     private struct Secondary {
-        /// The last accepted report counter.
-        var counter: UInt64 = 0
+        /// Nil before the first report.
+        var counter: ReportCounter?
         var states: [ConfigurationSlotKey: SecondaryState] = [:]
     }
 
@@ -337,12 +337,16 @@ package struct DesiredConfigurations: Sendable {
         return transition
     }
 
-    /// The secondary or this primary has lost state: nothing that was reported is relied on.
-    package mutating func renewed(_ pairing: UniqueIdentifier) -> DesiredTransition {
-        guard let secondary = secondaries[pairing] else { return DesiredTransition() }
+    /// In another epoch than that of its reports, the secondary or this primary has lost state: nothing that was
+    /// reported is relied on.
+    package mutating func enterEpoch(of addressee: ConfigurationAddressee) -> DesiredTransition {
+        let pairing = addressee.pairing
+        guard let secondary = secondaries[pairing], let before = secondary.counter, before.epoch != addressee.epoch
+        else { return DesiredTransition() }
         // A restored secondary counts its reports from where it was; the nonces still tell old ones.
-        var transition = DesiredTransition(changes: [.counter(pairing, 0)])
-        secondaries[pairing]?.counter = 0
+        let counter = ReportCounter(epoch: addressee.epoch)
+        var transition = DesiredTransition(changes: [.counter(pairing, counter)])
+        secondaries[pairing]?.counter = counter
         for key in secondary.states.keys {
             change(key, at: pairing, &transition) { state, transition in
                 for index in state.open.indices where state.open[index].verdict != nil {
@@ -377,15 +381,17 @@ package struct DesiredConfigurations: Sendable {
         let pairing = addressee.pairing
         let secondary = secondaries[pairing] ?? Secondary()
         let open = secondary.states.values.flatMap(\.open)
+        var counter = secondary.counter ?? ReportCounter(epoch: addressee.epoch)
         var verifier = ReportVerifier(
-            key: key, device: device, pairing: pairing, counter: secondary.counter, open: Set(open.map(\.id)))
+            key: key, device: device, pairing: pairing, counter: counter.value, open: Set(open.map(\.id)))
         let report = try verifier.accept(envelope)
         let facts = report.facts
         guard let entry = open.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest else {
             throw .wrongNonce
         }
-        var transition = DesiredTransition(changes: [.counter(pairing, verifier.counter)])
-        secondaries[pairing, default: Secondary()].counter = verifier.counter
+        counter.value = verifier.counter
+        var transition = DesiredTransition(changes: [.counter(pairing, counter)])
+        secondaries[pairing, default: Secondary()].counter = counter
         var answered = entry
         (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.words, now)
         answered.isFinished = !report.isProvisional
@@ -583,7 +589,7 @@ package struct DesiredConfigurations: Sendable {
         secondaries[entry.pairing, default: Secondary()].states[entry.key] = state
     }
 
-    package mutating func restore(counter: UInt64, of pairing: UniqueIdentifier) {
+    package mutating func restore(_ counter: ReportCounter, of pairing: UniqueIdentifier) {
         secondaries[pairing, default: Secondary()].counter = counter
     }
 }

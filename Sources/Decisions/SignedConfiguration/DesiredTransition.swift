@@ -6,6 +6,8 @@ package import TandemBase
 /// A secondary as the desired state addresses it.
 package struct ConfigurationAddressee {
     package let pairing: UniqueIdentifier
+    /// The present one of the pairing.
+    package let epoch: UInt64
     /// Its vendor identifier; nil until it is known.
     package let device: UniqueIdentifier?
     /// The paired identifier that the secondary has for an application through this pairing.
@@ -14,11 +16,12 @@ package struct ConfigurationAddressee {
     package let isBehind: (KeySubject) -> Bool
 
     package init(
-        pairing: UniqueIdentifier, device: UniqueIdentifier?,
+        pairing: UniqueIdentifier, epoch: UInt64 = 1, device: UniqueIdentifier?,
         isBehind: @escaping (KeySubject) -> Bool = { _ in false },
         target: @escaping (ApplicationIdentifier) -> PairedIdentifier?
     ) {
         self.pairing = pairing
+        self.epoch = epoch
         self.device = device
         self.isBehind = isBehind
         self.target = target
@@ -49,7 +52,7 @@ package enum DesiredChange: Sendable, Equatable {
     case forwarded(ForwardedConfiguration)
     case forgotten(ForwardedConfiguration)
     case state(UniqueIdentifier, ConfigurationSlotKey, SecondaryState)
-    case counter(UniqueIdentifier, UInt64)
+    case counter(UniqueIdentifier, ReportCounter)
     /// All rows of the pairing go.
     case unpaired(UniqueIdentifier)
 }

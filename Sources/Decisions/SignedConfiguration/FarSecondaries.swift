@@ -39,11 +39,13 @@ package struct FarSecondaries: Sendable {
     package struct Carrier {
         package let pairing: UniqueIdentifier
         package let device: UniqueIdentifier
+        /// The present one of the pairing.
+        package let epoch: UInt64
         /// Its report key, pinned in the pairing.
         package let key: ReportPublicKey
 
-        package init(pairing: UniqueIdentifier, device: UniqueIdentifier, key: ReportPublicKey) {
-            (self.pairing, self.device, self.key) = (pairing, device, key)
+        package init(pairing: UniqueIdentifier, device: UniqueIdentifier, epoch: UInt64 = 1, key: ReportPublicKey) {
+            (self.pairing, self.device, self.epoch, self.key) = (pairing, device, epoch, key)
         }
     }
 
@@ -124,7 +126,10 @@ package struct FarSecondaries: Sendable {
         guard statement.device == carrier.device, statement.pairing == carrier.pairing else { throw .wrongDevice }
         var branch = branches[carrier.pairing] ?? Branch()
         let before = branch.accepted[app]
-        if let before, !before.isRenewed, statement.counter <= before.tree.statement.counter { throw .replayed }
+        // In a new epoch the carrier's store or this one was restored: it may count from an earlier number.
+        if let before, before.epoch == carrier.epoch, statement.counter <= before.tree.statement.counter {
+            throw .replayed
+        }
         guard statement.extent.statements <= ConfigurationLimits.carriedStatements else { throw .tooMany }
         var examination = StatementExamination(app, at: own, knowing: branch.keys, isDirect: isDirect)
         let tree = try examination.accept(
@@ -138,7 +143,8 @@ package struct FarSecondaries: Sendable {
         branches[carrier.pairing] = branch
         let chosen = replace(app, behind: carrier.pairing, with: tree, at: now, &transition)
         let accepted = AcceptedStatement(
-            bytes: bytes, passedOver: Set(examination.passedOver.map(\.mark)), chosen: chosen, tree: tree)
+            bytes: bytes, epoch: carrier.epoch, passedOver: Set(examination.passedOver.map(\.mark)), chosen: chosen,
+            tree: tree)
         branches[carrier.pairing]?.accepted[app] = accepted
         transition.changes.append(.statement(carrier.pairing, app, accepted))
         return transition
@@ -161,9 +167,6 @@ package struct FarSecondaries: Sendable {
             guard let one = choice(of: all[pairing] ?? [], at: pairing, behind: carrier, before[pairing], &transition),
                 one.facts.installed
             else { continue }
-            let last =
-                (known[pairing] ?? [:]).values.map(\.facts.epoch) + (before[pairing].map { [$0.facts.epoch] } ?? [])
-            if let epoch = last.max(), epoch < one.facts.epoch { transition.renewed.append(pairing) }
             known[pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: one.facts, path: one.path)
             chosen.insert(one.mark)
             setGone(nil, pairing, through: one.path, &transition)
@@ -216,16 +219,6 @@ package struct FarSecondaries: Sendable {
         return transition
     }
 
-    /// The carrier's store or this one was restored: its statements may count from an earlier number. Keys stay.
-    package mutating func renewed(_ carrier: UniqueIdentifier) -> FarTransition {
-        var transition = FarTransition()
-        for app in (branches[carrier]?.accepted ?? [:]).keys {
-            branches[carrier]?.accepted[app]?.isRenewed = true
-            branches[carrier]?.accepted[app].map { transition.changes.append(.statement(carrier, app, $0)) }
-        }
-        return transition
-    }
-
     // MARK: restoring
 
     package mutating func restore(
@@ -255,13 +248,13 @@ typealias CertifiedKeys = [[UniqueIdentifier]: [UniqueIdentifier: FarSecondaries
 package struct AcceptedStatement: Sendable, Equatable {
     /// The exact bytes, for a statement of this device.
     package let bytes: [UInt8]
+    /// That of the carrier's pairing when it came.
+    fileprivate let epoch: UInt64
     /// The marks of that in it which does not count.
     fileprivate let passedOver: Set<[UInt8]>
     /// The marks of the secondaries in it that a primary reaches.
     fileprivate let chosen: Set<[UInt8]>
     fileprivate let tree: StatementTree
-    /// Its counter no longer counts.
-    fileprivate(set) var isRenewed = false
 
     /// All that is in it, whether it counts or not.
     package var extent: CarrierStatement.Extent { tree.statement.extent }
@@ -270,20 +263,28 @@ package struct AcceptedStatement: Sendable, Equatable {
 extension AcceptedStatement {
     package var dictionary: PropertyListDictionary {
         [
-            "v": 1, "statement": .data(bytes), "passedOver": .array(passedOver.map { .data($0) }),
-            "chosen": .array(chosen.map { .data($0) }), "renewed": .boolean(isRenewed),
+            "v": 2, "statement": .data(bytes), "epoch": PropertyListValue(epoch),
+            "passedOver": .array(passedOver.map { .data($0) }), "chosen": .array(chosen.map { .data($0) }),
         ]
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
         do throws(FieldError) {
             var fields = FieldReader(dictionary)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            let version = try fields.required("v", "1 or 2") {
+                $0.integerValue.flatMap { (1...2).contains($0) ? $0 : nil }
+            }
             let digests = { (value: PropertyListValue) in value.distinct(0...Int.max) { $0.digestValue } }
             bytes = try fields.required("statement", "data") { $0.dataValue }
             passedOver = Set(try fields.required("passedOver", "a list of digests", digests))
             chosen = Set(try fields.required("chosen", "a list of digests", digests))
-            isRenewed = try fields.required("renewed", "a boolean") { $0.booleanValue }
+            if version == 1 {
+                // Whether an epoch had begun since.
+                let isRenewed = try fields.required("renewed", "a boolean") { $0.booleanValue }
+                epoch = isRenewed ? 0 : 1
+            } else {
+                epoch = try fields.required("epoch", "an integer from 1") { $0.positiveValue }
+            }
             try fields.refuseUnknownFields()
             guard let statement = CarrierStatement(claimedIn: bytes) else {
                 throw FieldError(field: "statement", problem: "is no statement")
@@ -335,8 +336,6 @@ package struct FarTransition: Sendable, Equatable {
     package internal(set) var contested: [UniqueIdentifier] = []
     /// The faults of secondaries and statements in it that do not count.
     package internal(set) var passedOver: [CarrierFailure] = []
-    /// Those whose devices or carriers have lost state.
-    package internal(set) var renewed: [UniqueIdentifier] = []
     /// Those that no statement names any more.
     package internal(set) var gone: [UniqueIdentifier] = []
 }

@@ -131,8 +131,8 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     private var places: [Key: Place] = [:]
     /// The chain of each nonce that no report has answered.
     private var awaited: [UniqueIdentifier: Key] = [:]
-    /// The last accepted report counter of each secondary, for its reports on steps.
-    private var counters: [UniqueIdentifier: UInt64] = [:]
+    /// Of each secondary, for its reports on steps.
+    private var counters: [UniqueIdentifier: ReportCounter] = [:]
 
     package init() {}
 
@@ -203,13 +203,16 @@ extension KeyChainDeliveries {
     }
 
     /// A secondary has reported on a step.
+    /// - Parameter epoch: the present one of the pairing.
     package mutating func report(
-        _ bytes: [UInt8], through pairing: UniqueIdentifier, device: UniqueIdentifier, key: ReportPublicKey
+        _ bytes: [UInt8], through pairing: UniqueIdentifier, in epoch: UInt64, device: UniqueIdentifier,
+        key: ReportPublicKey
     ) throws(ReportFailure) -> Key {
         let nonce = ConfigurationReport.claimedNonce(bytes)
         let asked = nonce.flatMap { awaited[$0] }.flatMap { $0.pairing == pairing ? $0 : nil }
+        var counter = counters[pairing] ?? ReportCounter(epoch: epoch)
         var verifier = ReportVerifier(
-            key: key, device: device, pairing: pairing, counter: counters[pairing] ?? 0,
+            key: key, device: device, pairing: pairing, counter: counter.value,
             open: asked == nil ? [] : Set([nonce].compactMap { $0 }))
         let facts = try verifier.accept(bytes).facts
         guard let key = asked, key.subject == facts.key.subject, var place = places[key],
@@ -224,18 +227,22 @@ extension KeyChainDeliveries {
             place.underWay.removeAll { $0.id == step.id }
         }
         put(place, of: key)
-        counters[pairing] = verifier.counter
+        counter.value = verifier.counter
+        counters[pairing] = counter
         return key
     }
 
-    /// One of the two stores was restored, or the pairing was made again: the secondary may have lost what it accepted.
-    /// - Returns: its places, with the items in their queues, which come again.
-    package mutating func renewed(_ pairing: UniqueIdentifier) -> [(key: Key, cancelled: [UniqueIdentifier])] {
-        let renewed = places.filter { $0.key.pairing == pairing }
-        for key in renewed.keys { put(Place(), of: key) }
+    /// In another epoch than that of its reports, the secondary may have lost what it accepted.
+    /// - Returns: its places, with the items in their queues, which come again; nil if the epoch is the same.
+    package mutating func enter(
+        _ epoch: UInt64, of pairing: UniqueIdentifier
+    ) -> [(key: Key, cancelled: [UniqueIdentifier])]? {
+        guard let counter = counters[pairing], counter.epoch != epoch else { return nil }
+        let before = places.filter { $0.key.pairing == pairing }
+        for key in before.keys { put(Place(), of: key) }
         // A restored secondary counts its reports from where it was; the nonces still tell old ones.
-        counters[pairing] = nil
-        return renewed.map { ($0.key, $0.value.underWay.map(\.id)) }
+        counters[pairing] = ReportCounter(epoch: epoch)
+        return before.map { ($0.key, $0.value.underWay.map(\.id)) }
     }
 
     /// The pairing is gone.
@@ -252,14 +259,16 @@ extension KeyChainDeliveries {
     package func row(of key: Key) -> PropertyListDictionary? { places[key]?.dictionary }
 
     /// The last accepted counter of a secondary's reports on steps.
-    package func counter(of pairing: UniqueIdentifier) -> UInt64 { counters[pairing] ?? 0 }
+    package func counter(of pairing: UniqueIdentifier) -> ReportCounter? { counters[pairing] }
 
     /// Takes a stored place over.
     package mutating func restore(_ fields: PropertyListDictionary, of key: Key) throws(ConfigurationRecordError) {
         do { put(try Place(fields), of: key) } catch { throw .damaged(error) }
     }
 
-    package mutating func restore(counter: UInt64, of pairing: UniqueIdentifier) { counters[pairing] = counter }
+    package mutating func restore(_ counter: ReportCounter, of pairing: UniqueIdentifier) {
+        counters[pairing] = counter
+    }
 }
 
 extension KeyChainDeliveries.Place {

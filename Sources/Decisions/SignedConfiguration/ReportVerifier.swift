@@ -3,14 +3,14 @@
 
 package import TandemBase
 package import TandemCrypto
-import TandemPropertyList
+package import TandemPropertyList
 
 /// The verification state of one pairing's reports.
 package struct ReportVerifier: Sendable {
     package let key: ReportPublicKey
     package let device: UniqueIdentifier
     package let pairing: UniqueIdentifier
-    /// The last accepted counter; 0 if there was none. Kept in the pairing's row.
+    /// The last accepted counter; 0 if there was none.
     package private(set) var counter: UInt64
     /// The nonces that were sent and have no final report.
     package private(set) var open: Set<UniqueIdentifier>
@@ -40,6 +40,30 @@ package struct ReportVerifier: Sendable {
     private func verified(_ bytes: [UInt8]) throws(ReportFailure) -> ConfigurationReport {
         let fields = try key.payload(of: bytes, type: .report)
         do { return try ConfigurationReport(fields) } catch { throw .payloadMalformed }
+    }
+}
+
+/// The last accepted counter of a secondary's reports, and the epoch of its pairing in which they were made. A daemon
+/// that ended between the commit of a new epoch and what follows from it finds the former epoch here (CFG-72, CFG-92).
+package struct ReportCounter: Sendable, Equatable {
+    package let epoch: UInt64
+    /// From 1; 0 if there was none in this epoch.
+    package internal(set) var value: UInt64 = 0
+
+    package init(epoch: UInt64) { self.epoch = epoch }
+}
+
+extension ReportCounter {
+    package var dictionary: PropertyListDictionary {
+        ["epoch": PropertyListValue(epoch), "value": PropertyListValue(value)]
+    }
+
+    /// Nil if it does not read.
+    package init?(_ dictionary: PropertyListDictionary) {
+        guard let value = dictionary["value"]?.unsignedValue else { return nil }
+        // Rows were written without one before.
+        epoch = dictionary["epoch"]?.unsignedValue ?? 1
+        self.value = value
     }
 }
 

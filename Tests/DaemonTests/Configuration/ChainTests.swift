@@ -92,6 +92,24 @@ import Testing
         #expect(app.offers.count == 1)
     }
 
+    @Test func `CFG-72, CFG-102: a primary whose store was restored relies on no report of a far secondary, either`()
+        throws
+    {
+        defer { nodes.stop() }
+        let app = try nodes.startApp(at: .other)
+        waitForFar()
+        #expect(nodes.results(try envelope(1))["the other"]?["verdict"] == "applied")
+        let backup = nodes.backUp(.primary)
+        try nodes.start(.primary)
+        nodes.waitForLink()
+        #expect(nodes.results(try envelope(2))["the other"]?["verdict"] == "applied")
+        nodes.restore(backup, at: .primary)
+        try nodes.start(.primary)
+        // The backup says that version 1 is applied.
+        waitFor("rollback", version: 1)
+        #expect(app.offers.count == 2)
+    }
+
     @Test func `CFG-105, CTL-38: a device that is paired below later gets it, and one that is unpaired there is gone`()
         throws
     {

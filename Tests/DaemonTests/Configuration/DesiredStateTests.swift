@@ -1,7 +1,6 @@
 // Desired state between whole daemons: a secondary that lacks the desired configuration gets it, whatever kept it from
 // that, and status and the commands show it.
 
-import Glibc
 import TandemBase
 import TandemCrypto
 import TandemOperations
@@ -160,19 +159,12 @@ import Testing
     @Test func `CFG-72: a secondary whose store was restored from a backup gets again what it has lost`() throws {
         defer { nodes.stop() }
         try nodes.startApp().disconnect()
-        nodes.stop(.secondary)
-        let files = ["tandem.sqlite", "tandem.sqlite-wal"].map { "secondary-state/\($0)" }
-        let backup = files.map { TemporaryDirectory.read(nodes.directory.path($0)) }
+        let backup = nodes.backUp(.secondary)
         try nodes.start(.secondary)
         nodes.waitForLink()
         try nodes.startApp().disconnect()
         #expect(nodes.verdict(try nodes.envelope(1)) == "waiting-for-app")
-        nodes.stop(.secondary)
-        for (name, bytes) in zip(files, backup) {
-            unlink(nodes.directory.path(name))
-            if let bytes { nodes.directory.write(bytes, to: name) }
-        }
-        unlink(nodes.directory.path("secondary-state/tandem.sqlite-shm"))
+        nodes.restore(backup, at: .secondary)
         try nodes.start(.secondary)
         nodes.waitForLink()
         _ = try nodes.startApp()

@@ -184,18 +184,11 @@ import Testing
         defer { nodes.stop() }
         try nodes.pair()
         let app = try nodes.startApp()
-        let files = ["tandem.sqlite", "tandem.sqlite-wal"].map { "primary-state/\($0)" }
-        nodes.stop(.primary)
-        let backup = files.map { TemporaryDirectory.read(nodes.directory.path($0)) }
+        let backup = nodes.backUp(.primary)
         try nodes.start(.primary)
         nodes.waitForLink()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
-        nodes.stop(.primary)
-        for (name, bytes) in zip(files, backup) {
-            unlink(nodes.directory.path(name))
-            if let bytes { nodes.directory.write(bytes, to: name) }
-        }
-        unlink(nodes.directory.path("primary-state/tandem.sqlite-shm"))
+        nodes.restore(backup, at: .primary)
         let links = nodes.notes.count { "\($0.message)" == "link ready" }
         try nodes.start(.primary)
         nodes.run(until: { nodes.hasNoted("one of the stores was restored, a new epoch begins") })

@@ -1,6 +1,7 @@
 // Whole daemons of one process on a clock that the test moves: real stores, keys and TLS over in-process streams. Every
 // connection, registration and control request takes the way that it takes in a daemon on sockets.
 
+import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDaemon
@@ -133,6 +134,26 @@ final class TwoNodes {
             self?.nodes[place] = nil
         }
         run(until: { isStopped })
+    }
+
+    /// The bytes of a store's files; nil for one that is not there.
+    typealias Backup = [String: [UInt8]?]
+
+    /// Stops a node and keeps its store.
+    func backUp(_ place: Place) -> Backup {
+        stop(place)
+        let names = ["tandem.sqlite", "tandem.sqlite-wal"].map { "\(place)-state/\($0)" }
+        return Dictionary(uniqueKeysWithValues: names.map { ($0, TemporaryDirectory.read(directory.path($0))) })
+    }
+
+    /// Stops a node and puts an earlier store in the place of its own.
+    func restore(_ backup: Backup, at place: Place) {
+        stop(place)
+        for (name, bytes) in backup {
+            unlink(directory.path(name))
+            if let bytes { directory.write(bytes, to: name) }
+        }
+        unlink(directory.path("\(place)-state/tandem.sqlite-shm"))
     }
 
     // MARK: control

@@ -18,8 +18,6 @@ final class ConfigurationCarrier {
     struct Outlets {
         /// A carrier has stated them for an app.
         var present: (_ app: ApplicationIdentifier, _ peers: [ConfigurationPeer]) -> Void = { _, _ in }
-        /// Their devices or carriers have lost state.
-        var renewed: (_ pairings: [UniqueIdentifier]) -> Void = { _ in }
         /// No carrier names them any more.
         var gone: (_ pairings: [UniqueIdentifier]) -> Void = { _ in }
     }
@@ -64,7 +62,9 @@ final class ConfigurationCarrier {
         guard let far = state.far[pairing], let carrier = context.device.peer(far.carrier) else { return nil }
         return ConfigurationPeer(
             pairing: pairing, role: .primary, name: far.facts.name, device: far.facts.device,
-            reportKey: far.facts.reportKey, epoch: far.facts.epoch, carrier: carrier.pairing, via: carrier.name)
+            // Each of the two only grows, so that the sum changes with either.
+            reportKey: far.facts.reportKey, epoch: carrier.epoch &- 1 &+ far.facts.epoch, carrier: carrier.pairing,
+            via: carrier.name)
     }
 
     var peers: [ConfigurationPeer] { state.far.pairings.compactMap { peer($0) } }
@@ -235,7 +235,6 @@ final class ConfigurationCarrier {
                     .text("app", "\(app)"), .integer("number", transition.gone.count)))
         }
         outlets.gone(transition.gone)
-        outlets.renewed(transition.renewed)
         stated[app, default: []].formUnion(transition.present)
         presenting.request { [weak self] in self?.present() }
         changed()
@@ -252,7 +251,8 @@ final class ConfigurationCarrier {
         guard let device = peer.device, let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey) else {
             return nil
         }
-        return FarSecondaries.Carrier(pairing: peer.pairing, device: device, key: ReportPublicKey(key))
+        return FarSecondaries.Carrier(
+            pairing: peer.pairing, device: device, epoch: peer.epoch, key: ReportPublicKey(key))
     }
 
     private func submit(
@@ -309,15 +309,6 @@ final class ConfigurationCarrier {
         context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
             guard let self, repetitions.remove(place) != nil else { return }
             forgetAnnouncements(to: upstream) { _, other in other == app }
-        }
-    }
-
-    /// One of the two stores of a pairing was restored, or it was made again.
-    func renewed(_ pairing: UniqueIdentifier) {
-        switch context.device.peer(pairing)?.role {
-        case .secondary: forgetAnnouncements(to: pairing) { _, _ in true }
-        case .primary: change { $0.far.renewed(pairing).changes.flatMap(\.rows) }
-        case nil: return
         }
     }
 
@@ -425,7 +416,7 @@ final class ConfigurationCarrier {
             context.scheduler.schedule(after: ConfigurationLimits.leftOut) { [weak self] in self?.changed() }
         }
         return next.carried.announce(
-            bare.secondaries, below: below, about: app, to: primary.pairing, of: own, item: item
+            bare.secondaries, below: below, about: app, to: primary.pairing, in: primary.epoch, of: own, item: item
         ).map { (item, $0.statement, $0.changes) }
     }
 

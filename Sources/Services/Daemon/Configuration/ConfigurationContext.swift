@@ -21,7 +21,7 @@ struct ConfigurationPeer {
     let device: UniqueIdentifier?
     /// Verifies the peer's reports.
     let reportKey: [UInt8]
-    /// Of the pairing.
+    /// Of the pairing, and of all those on the way to a far secondary.
     var epoch: UInt64 = 1
     /// For a far secondary (CFG-101) the pairing with the secondary that carries for it, and that one's name.
     var carrier: UniqueIdentifier?

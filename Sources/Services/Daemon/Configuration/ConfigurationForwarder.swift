@@ -108,7 +108,7 @@ final class ConfigurationForwarder {
 
     func addressee(_ peer: ConfigurationPeer) -> ConfigurationAddressee {
         ConfigurationAddressee(
-            pairing: peer.pairing, device: peer.device,
+            pairing: peer.pairing, epoch: peer.epoch, device: peer.device,
             isBehind: { [weak self] subject in self?.waitsForKeys(of: subject, at: peer.pairing) ?? false },
             target: { [context] app in context.target(of: app, through: peer.pairing) })
     }
@@ -282,8 +282,11 @@ final class ConfigurationForwarder {
         }
     }
 
-    /// One of two stores was restored, or the pairing was made again.
-    func renewed(_ pairing: UniqueIdentifier) { change { next in next.renewed(pairing) } }
+    /// The epoch of a secondary may be a new one.
+    func enterEpoch(of peer: ConfigurationPeer) {
+        let addressee = addressee(peer)
+        change { next in next.enterEpoch(of: addressee) }
+    }
 
     /// A pairing is gone, and the configurations on their way through it.
     func unpaired(_ pairing: UniqueIdentifier) { change(room: .reserve) { next in next.unpaired(pairing) } }

@@ -62,12 +62,6 @@ final class ConfigurationService {
         lastTick = scheduler.now
         carrier.outlets = ConfigurationCarrier.Outlets(
             present: { [weak self] app, peers in for peer in peers { self?.bringWhatIsLacking(of: app, to: peer) } },
-            renewed: { [forwarder, chains] pairings in
-                for pairing in pairings {
-                    chains.renewed(pairing)
-                    forwarder.renewed(pairing)
-                }
-            },
             gone: { [forwarder, chains] pairings in
                 for pairing in pairings {
                     chains.unpaired(pairing)
@@ -176,6 +170,7 @@ final class ConfigurationService {
 
     /// Key sets and revocations first, and then configurations (CFG-92).
     private func bringWhatIsLacking(of app: ApplicationIdentifier, to peer: ConfigurationPeer) {
+        enterEpoch(of: peer)
         keys.advance(of: app, at: peer, because: .announced)
         forwarder.changed(app, at: peer)
     }
@@ -197,6 +192,7 @@ final class ConfigurationService {
         carrier.linked(pairing, reads: carries)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
         for peer in [peer] + carrier.peers(behind: pairing) {
+            enterEpoch(of: peer)
             keys.advance(at: peer, because: .linked)
             forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
         }
@@ -217,11 +213,11 @@ final class ConfigurationService {
         bringWhatIsLacking(of: app, to: peer)
     }
 
-    /// One of the two stores was restored, or the pairing was made again: the secondary may have lost what it reported.
-    func renewed(_ pairing: UniqueIdentifier) {
-        chains.renewed(pairing)
-        forwarder.renewed(pairing)
-        carrier.renewed(pairing)
+    /// In a new epoch one of the two stores was restored, or the pairing was made again: the secondary may have lost
+    /// what it reported.
+    private func enterEpoch(of peer: ConfigurationPeer) {
+        chains.enterEpoch(of: peer)
+        forwarder.enterEpoch(of: peer)
     }
 
     /// A pairing is gone.

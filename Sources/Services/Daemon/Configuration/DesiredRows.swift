@@ -27,9 +27,9 @@ extension DesiredConfigurations {
         for row in try rows(.forwarded) { restore(try ForwardedConfiguration(try ReceiverState.fields(row))) }
         for row in try rows(.reportCounter) {
             guard let pairing = UniqueIdentifier(bytes: row.key),
-                let counter = try ReceiverState.fields(row)["value"]?.unsignedValue
+                let counter = ReportCounter(try ReceiverState.fields(row))
             else { throw ConfigurationRowError(.reportCounter, "unreadable") }
-            restore(counter: counter, of: pairing)
+            restore(counter, of: pairing)
         }
     }
 }
@@ -56,7 +56,7 @@ extension DesiredChange {
                 [.delete(.secondaryState, key: pairing.bytes + key.bytes)]
             }
         case .counter(let pairing, let counter):
-            [ReceiverState.row(.reportCounter, pairing.bytes, ["value": PropertyListValue(counter)])]
+            [ReceiverState.row(.reportCounter, pairing.bytes, counter.dictionary)]
         case .unpaired(let pairing):
             [
                 .deleteAll(.prefix(pairing.bytes, in: .forwarded)),

@@ -173,9 +173,9 @@ final class KeyChainForwarder {
             let before = next
             do throws(ReportFailure) {
                 let place = try next.report(
-                    report, through: peer.pairing, device: device, key: ReportPublicKey(key))
+                    report, through: peer.pairing, in: peer.epoch, device: device, key: ReportPublicKey(key))
                 let items = next.goOn(place, along: steps(place.subject), newIdentifier: { .random() })
-                let rows = [next.stored(place), next.storedCounter(of: peer.pairing)]
+                let rows = [next.stored(place)] + next.storedCounter(of: peer.pairing)
                 return (
                     rows,
                     { [self] in
@@ -206,15 +206,15 @@ final class KeyChainForwarder {
                 .text("app", "\(key.subject.application)"), .text("verdict", result.verdict.name)))
     }
 
-    /// One of two stores was restored, or the pairing was made again.
-    func renewed(_ pairing: UniqueIdentifier) {
+    /// The epoch of a secondary may be a new one.
+    func enterEpoch(of peer: ConfigurationPeer) {
         change { [weak self, context] next in
-            let renewed = next.renewed(pairing)
+            guard let before = next.enter(peer.epoch, of: peer.pairing) else { return ([], {}) }
             return (
-                renewed.map { next.stored($0.key) } + [next.storedCounter(of: pairing)],
+                before.map { next.stored($0.key) } + next.storedCounter(of: peer.pairing),
                 {
-                    for (key, cancelled) in renewed {
-                        for id in cancelled { context.takeBack(id, of: key.subject.application, from: pairing) }
+                    for (key, cancelled) in before {
+                        for id in cancelled { context.takeBack(id, of: key.subject.application, from: peer.pairing) }
                     }
                     self?.changed()
                 }
@@ -253,8 +253,8 @@ extension KeyChainDeliveries {
         return ReceiverState.row(.keyChainPlace, key.bytes, row)
     }
 
-    fileprivate func storedCounter(of pairing: UniqueIdentifier) -> RowChange {
-        ReceiverState.row(.keyChainPlace, pairing.bytes, ["value": PropertyListValue(counter(of: pairing))])
+    fileprivate func storedCounter(of pairing: UniqueIdentifier) -> [RowChange] {
+        counter(of: pairing).map { [ReceiverState.row(.keyChainPlace, pairing.bytes, $0.dictionary)] } ?? []
     }
 
     /// - Parameter rows: the rows of a key space.
@@ -265,8 +265,8 @@ extension KeyChainDeliveries {
             guard let pairing = UniqueIdentifier(bytes: Array(row.key.prefix(16))) else {
                 throw ConfigurationRowError(.keyChainPlace, "its key names no pairing")
             }
-            if row.key.count == 16, let counter = fields["value"]?.unsignedValue {
-                restore(counter: counter, of: pairing)
+            if row.key.count == 16, let counter = ReportCounter(fields) {
+                restore(counter, of: pairing)
             } else if let subject = KeySubject(bytes: Array(row.key.dropFirst(16))) {
                 try restore(fields, of: Key(pairing: pairing, subject: subject))
             } else {

@@ -485,7 +485,6 @@ extension Node: PairingFollower {
             configuration.targetChanged(of: app, as: .secondary, isConnected: isConnected)
         case .newEpoch(let record):
             delivery.setPairing(record.pairing, epoch: record.epoch)
-            configuration.renewed(record.pairing)
             links.restart(record.pairing)
         }
     }
