@@ -17,6 +17,7 @@ package final class AppDelivery {
     private let delivery: DurableDelivery
     private unowned let endpoint: LocalEndpoint
     private let outcomes: AppOutcomes
+    private let contexts: AppContexts
     private let queries: AppQueries
     private var offered = OfferedItems()
     private var frames = ItemFrames()
@@ -28,7 +29,8 @@ package final class AppDelivery {
         self.delivery = delivery
         self.endpoint = endpoint
         outcomes = AppOutcomes(of: delivery, endpoint: endpoint)
-        queries = AppQueries(to: delivery, outcomes: outcomes, endpoint: endpoint)
+        contexts = AppContexts(of: delivery, endpoint: endpoint)
+        queries = AppQueries(to: delivery, outcomes: outcomes, contexts: contexts, endpoint: endpoint)
     }
 
     package func onTrace(_ trace: @escaping (TraceEvent) -> Void) { self.trace = trace }
@@ -69,7 +71,7 @@ package final class AppDelivery {
         case .received(let item): received(item)
         case .stored(let id, let queue): outcomes.stored(id, in: queue)
         case .ended(let id, let queue, let outcome, let refusal): outcomes.ended(id, in: queue, outcome, refusal)
-        case .contextChanged(let context): queries.contextChanged(context)
+        case .contextChanged(let context): contexts.changed(context)
         case .fileReleased, .fileArrived, .needsEpoch, .violation, .stalled: break
         }
     }
@@ -81,7 +83,7 @@ package final class AppDelivery {
         _ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool, _ channels: Set<Channel>
     ) {
         if channels.contains(.context), endpoint.registrations.mayUseQueues(of: app, by: connection.credentials.user) {
-            queries.sendContexts(of: app, to: connection)
+            contexts.sendAll(of: app, to: connection)
         }
         guard receives, !channels.isEmpty else { return }
         outcomes.receiverArrived(app)
@@ -91,11 +93,11 @@ package final class AppDelivery {
     }
 
     /// More of what waits for a connection has left.
-    func drained(_ connection: HostAppConnection) { queries.drained(connection) }
+    func drained(_ connection: HostAppConnection) { contexts.drained(connection) }
 
     /// A connection is gone: what its app had as the receiver comes again.
     func left(_ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool) {
-        queries.left(connection)
+        contexts.left(connection)
         outcomes.submitterLeft(connection.number)
         delivery.files?.uploads.sourceLeft(connection.number)
         guard receives else { return }

@@ -1,35 +1,33 @@
-// Queries of apps about their own items (SES-54), and the contexts that they get (SES-52).
+// Queries of apps (SES-54): about their own items, and of what their daemon judges for them, a configuration or the
+// schema of the app (SES-71).
 
 import TandemBase
 import TandemDelivery
 import TandemPropertyList
 import TandemReactor
 import TandemSession
-import TandemTransport
 import TandemWire
 
-/// Answers queries of apps, and sends them their contexts; confined to its loop.
+/// Answers queries of apps; confined to its loop.
 final class AppQueries {
     /// Bytes of bodies and items in one answer (LIM-40): with the rest it stays below the largest frame.
     private static var pageBytes: Int { 256 * 1024 }
     /// Pages of one connection under way at once (LIM-24): all of them fit what may wait for it.
     private static var pages: Int { 8 }
-    /// Bytes that may wait for a connection before the next context is sent to it.
-    private static var contextBytes: Int { 512 * 1024 }
 
     private let delivery: DurableDelivery
     private let outcomes: AppOutcomes
+    private let contexts: AppContexts
     private unowned let endpoint: LocalEndpoint
     /// Lists of outstanding items in the making.
     private var pages: [ConnectionNumber: Int] = [:]
     /// The connections with a configuration or a schema that is being judged.
     private var applying: Set<ConnectionNumber> = []
-    /// The connections to which contexts are still being sent.
-    private var contextsUnderWay: [ConnectionNumber: ContextsUnderWay] = [:]
 
-    init(to delivery: DurableDelivery, outcomes: AppOutcomes, endpoint: LocalEndpoint) {
+    init(to delivery: DurableDelivery, outcomes: AppOutcomes, contexts: AppContexts, endpoint: LocalEndpoint) {
         self.delivery = delivery
         self.outcomes = outcomes
+        self.contexts = contexts
         self.endpoint = endpoint
     }
 
@@ -89,7 +87,8 @@ final class AppQueries {
         let records = delivery.submissions.outstanding(in: queue, after: ordinal, limit: Limits.pageItems)
         let page = Page(
             query: query, queue: queue, number: connection.number, user: user, rest: records[...], after: ordinal)
-        if contextsUnderWay[page.number]?.pages.append(page) == nil { self.page(page) }
+        // Its items are read against contexts that the app has (SES-62).
+        contexts.whenSent(to: page.number) { [weak self] in self?.page(page) }
     }
 
     /// An answer in the making: bodies come from the store one after the other.
@@ -207,85 +206,6 @@ final class AppQueries {
             } else {
                 refuse(query, .invalidParameter, .schema, connection)
             }
-        }
-    }
-
-    // MARK: contexts
-
-    private struct ContextsUnderWay {
-        /// Lists held back until the connection has been sent its earlier contexts (SES-62).
-        var pages: [Page] = []
-        /// Sends the next context, once most of those before have left.
-        var next: (() -> Void)?
-        /// The bytes that waited when the connection was asked to say when more has left.
-        var waiting = Int.max
-    }
-
-    /// The time until a connection is looked at again from which nothing has left. One that has shut its reading down
-    /// takes nothing any more, and says of each queue at once that it has drained.
-    private static var pause: Duration { .milliseconds(100) }
-
-    /// Sends what was last sent and received through each pairing. A thousand pairings have more than may wait for one
-    /// connection (LIM-6): the next one is read when the connection has taken most of those before.
-    func sendContexts(of app: ApplicationIdentifier, to connection: HostAppConnection) {
-        let number = connection.number
-        contextsUnderWay[number] = ContextsUnderWay()
-        delivery.contexts.read(
-            of: app, in: { [unowned endpoint] in endpoint.serves($0) },
-            endpoint.accounts.readTurns(of: connection.credentials.user),
-            each: { [weak self] context, next in
-                guard let self, let connection = endpoint.connection(number) else { return }
-                send(context, to: [connection])
-                contextsUnderWay[number]?.next = next
-                goOn(with: connection)
-            }, then: { [weak self] in self?.contextsSent(to: number) })
-    }
-
-    /// The connection was sent all contexts, or is gone.
-    private func contextsSent(to number: ConnectionNumber) {
-        for page in contextsUnderWay.removeValue(forKey: number)?.pages ?? [] { self.page(page) }
-    }
-
-    private func goOn(with connection: HostAppConnection) {
-        let (number, waiting) = (connection.number, connection.channel.queuedBytes)
-        guard let former = contextsUnderWay[number], let next = former.next else { return }
-        guard waiting > Self.contextBytes else {
-            contextsUnderWay[number]?.next = nil
-            contextsUnderWay[number]?.waiting = .max
-            return next()
-        }
-        contextsUnderWay[number]?.waiting = waiting
-        if waiting < former.waiting { return connection.channel.awaitDrain() }
-        contextsUnderWay[number]?.waiting = .max
-        endpoint.scheduler.schedule(after: Self.pause) { [weak self] in
-            if let self, let connection = endpoint.connection(number) { goOn(with: connection) }
-        }
-    }
-
-    /// More of what waits for the connection has left.
-    func drained(_ connection: HostAppConnection) {
-        if let waiting = contextsUnderWay[connection.number]?.waiting, waiting != .max { goOn(with: connection) }
-    }
-
-    /// The connection is gone.
-    func left(_ connection: HostAppConnection) { contextsSent(to: connection.number) }
-
-    /// A context was sent or has arrived: all connections of its app get it.
-    func contextChanged(_ context: LatestContext) {
-        send(context, to: endpoint.connections(of: context.app))
-    }
-
-    /// One frame for all connections, whose queues share its bytes.
-    private func send(_ context: LatestContext, to connections: [HostAppConnection]) {
-        let envelope = ContextFrame(
-            app: context.app, pairing: context.pairing, context.direction, revision: context.revision,
-            body: context.body[...]
-        ).envelope
-        do throws(WireError) {
-            let frame = try envelope.frame()
-            for connection in connections { connection.send(frame) }
-        } catch {
-            endpoint.log(.frameNotWritten(.context, error))
         }
     }
 }

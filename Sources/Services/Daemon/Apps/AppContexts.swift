@@ -1,0 +1,102 @@
+// Contexts that a host app gets from its daemon (SES-52): what was last sent and received through each pairing when it
+// registers, and each later one as it changes.
+
+import TandemBase
+import TandemDelivery
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+
+/// Sends apps their contexts; confined to its loop.
+final class AppContexts {
+    /// Bytes that may wait for a connection before the next context is sent to it.
+    private static var waitingBytes: Int { 512 * 1024 }
+    /// The time until a connection is looked at again from which nothing has left. One that has shut its reading down
+    /// takes nothing any more, and says of each queue at once that it has drained.
+    private static var pause: Duration { .milliseconds(100) }
+
+    private struct UnderWay {
+        /// Sends the next context, once most of those before have left.
+        var next: (() -> Void)?
+        /// The bytes that waited when the connection was asked to say when more has left.
+        var waiting = Int.max
+        var afterwards: [() -> Void] = []
+    }
+
+    private let delivery: DurableDelivery
+    private unowned let endpoint: LocalEndpoint
+    /// The connections to which contexts are still being sent.
+    private var underWay: [ConnectionNumber: UnderWay] = [:]
+
+    init(of delivery: DurableDelivery, endpoint: LocalEndpoint) {
+        self.delivery = delivery
+        self.endpoint = endpoint
+    }
+
+    /// Sends what was last sent and received through each pairing. A thousand pairings have more than may wait for one
+    /// connection (LIM-6): the next one is read when the connection has taken most of those before.
+    func sendAll(of app: ApplicationIdentifier, to connection: HostAppConnection) {
+        let number = connection.number
+        underWay[number] = UnderWay()
+        delivery.contexts.read(
+            of: app, in: { [unowned endpoint] in endpoint.serves($0) },
+            endpoint.accounts.readTurns(of: connection.credentials.user),
+            each: { [weak self] context, next in
+                guard let self, let connection = endpoint.connection(number) else { return }
+                send(context, to: [connection])
+                underWay[number]?.next = next
+                goOn(with: connection)
+            }, then: { [weak self] in self?.finish(number) })
+    }
+
+    /// Runs an action behind the contexts that are still being sent to a connection, at once if there are none.
+    func whenSent(to number: ConnectionNumber, _ action: @escaping () -> Void) {
+        if underWay[number]?.afterwards.append(action) == nil { action() }
+    }
+
+    private func goOn(with connection: HostAppConnection) {
+        let (number, waiting) = (connection.number, connection.channel.queuedBytes)
+        guard let former = underWay[number], let next = former.next else { return }
+        guard waiting > Self.waitingBytes else {
+            underWay[number]?.next = nil
+            underWay[number]?.waiting = .max
+            return next()
+        }
+        underWay[number]?.waiting = waiting
+        if waiting < former.waiting { return connection.channel.awaitDrain() }
+        underWay[number]?.waiting = .max
+        endpoint.scheduler.schedule(after: Self.pause) { [weak self] in
+            if let self, let connection = endpoint.connection(number) { goOn(with: connection) }
+        }
+    }
+
+    /// More of what waits for the connection has left.
+    func drained(_ connection: HostAppConnection) {
+        if let waiting = underWay[connection.number]?.waiting, waiting != .max { goOn(with: connection) }
+    }
+
+    /// The connection is gone.
+    func left(_ connection: HostAppConnection) { finish(connection.number) }
+
+    private func finish(_ number: ConnectionNumber) {
+        for action in underWay.removeValue(forKey: number)?.afterwards ?? [] { action() }
+    }
+
+    /// A context was sent or has arrived: all connections of its app get it.
+    func changed(_ context: LatestContext) { send(context, to: endpoint.connections(of: context.app)) }
+
+    /// One frame for all connections, whose queues share its bytes.
+    private func send(_ context: LatestContext, to connections: [HostAppConnection]) {
+        let envelope = ContextFrame(
+            app: context.app, pairing: context.pairing, context.direction, revision: context.revision,
+            body: context.body[...]
+        ).envelope
+        do throws(WireError) {
+            let frame = try envelope.frame()
+            for connection in connections { connection.send(frame) }
+        } catch {
+            endpoint.log(.frameNotWritten(.context, error))
+        }
+    }
+}
