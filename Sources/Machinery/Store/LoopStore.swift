@@ -18,7 +18,7 @@ package final class LoopStore {
     private var hasFailed = false
     /// The disk was full and has had no room since: what keeps something new is refused without a commit, so that it
     /// cannot fail together with what makes room.
-    package private(set) var fullDisk: StoreError?
+    @exclusivity(unchecked) package private(set) var fullDisk: StoreError?
     /// The file, for messages.
     package var path: String { store.path }
     /// A full disk is looked at this often (LIM-56).

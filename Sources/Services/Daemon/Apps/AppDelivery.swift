@@ -16,11 +16,16 @@ package import TandemWire
 package final class AppDelivery {
     private let delivery: DurableDelivery
     private unowned let endpoint: LocalEndpoint
+    // Of the endpoint: each item asks them, and a reference that does not own costs more than one that does.
+    private let registrations: ApplicationRegistrations
+    private let accounts: LocalAccounts
+    private let role: DeviceRole
     private let outcomes: AppOutcomes
     private let contexts: AppContexts
     private let queries: AppQueries
     private var offered = OfferedItems()
-    private var frames = ItemFrames()
+    // Used within one call each, for each item.
+    @exclusivity(unchecked) private var frames = ItemFrames()
     /// Traces what apps submit, are given and have handled.
     private var trace: (TraceEvent) -> Void = { _ in }
     private var appHasHandled: (ApplicationIdentifier) -> Void = { _ in }
@@ -28,6 +33,7 @@ package final class AppDelivery {
     package init(delivery: DurableDelivery, endpoint: LocalEndpoint) {
         self.delivery = delivery
         self.endpoint = endpoint
+        (registrations, accounts, role) = (endpoint.registrations, endpoint.accounts, endpoint.options.role)
         outcomes = AppOutcomes(of: delivery, endpoint: endpoint)
         contexts = AppContexts(of: delivery, endpoint: endpoint)
         queries = AppQueries(to: delivery, outcomes: outcomes, contexts: contexts, endpoint: endpoint)
@@ -82,7 +88,7 @@ package final class AppDelivery {
     func entered(
         _ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool, _ channels: Set<Channel>
     ) {
-        if channels.contains(.context), endpoint.registrations.mayUseQueues(of: app, by: connection.credentials.user) {
+        if channels.contains(.context), registrations.mayUseQueues(of: app, by: connection.credentials.user) {
             contexts.sendAll(of: app, to: connection)
         }
         guard receives, !channels.isEmpty else { return }
@@ -129,10 +135,11 @@ package final class AppDelivery {
         outcomes.setSubmitter(number, of: item.id, in: item.queue)
         let isKnown = delivery.submissions.hasAccepted(item.id, in: item.queue)
         let (user, size) = (connection.credentials.user, frame.body.count + DeliveryLink.frameSize)
-        endpoint.accounts.beginSubmission(of: user, size, from: connection.port)
+        accounts.beginSubmission(of: user, size, from: connection.port)
         delivery.submissions.submit(OutboundItem(frame, Array(frame.body)), to: item.queue) { [weak self] result in
-            self?.endpoint.accounts.endSubmission(of: user, size)
-            self?.submitted(item, result, number, isKnown: isKnown)
+            guard let self else { return }
+            accounts.endSubmission(of: user, size)
+            submitted(item, result, number, isKnown: isKnown)
         }
     }
 
@@ -166,7 +173,7 @@ package final class AppDelivery {
     private func obstacle(to frame: SubmitFrame, _ connection: HostAppConnection) -> SessionError? {
         let queue = frame.item.queue
         let route = connection.port?.route(through: queue.pairing)
-        let owner = endpoint.registrations.owner(of: queue.app)
+        let owner = registrations.owner(of: queue.app)
         let check = SendCheck(
             activation: .activated,
             counterpart: route.map { route in
@@ -175,13 +182,13 @@ package final class AppDelivery {
                 // (SES-75).
                 let isForNobody = owner == nil && !route.isInstalled
                 return SendCheck.Counterpart(
-                    role: endpoint.options.role, level: seen.level, reason: isForNobody ? .notInstalled : seen.reason)
+                    role: role, level: seen.level, reason: isForNobody ? .notInstalled : seen.reason)
             },
             badArgument: Self.badArgument(frame), bodySize: frame.body.count,
             bodyLimit: queue.channel.properties.bodyLimit ?? 0,
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
-        guard endpoint.registrations.mayUseQueues(ofOwner: owner, by: connection.credentials.user) else {
+        guard registrations.mayUseQueues(ofOwner: owner, by: connection.credentials.user) else {
             return .nobodysQueue
         }
         // An accepted item continues (CTL-14), also if its app has missed the acceptance.
@@ -311,7 +318,7 @@ package final class AppDelivery {
             endpoint.isElsewhere(app)
         else { return nil }
         return try? FailureFrame(
-            of: ItemFrame(item).item, SessionError(.notInstalled(on: endpoint.options.role), messageID: item[.id])
+            of: ItemFrame(item).item, SessionError(.notInstalled(on: role), messageID: item[.id])
         ).envelope
     }
 

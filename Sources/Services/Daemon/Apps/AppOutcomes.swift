@@ -44,7 +44,7 @@ final class AppOutcomes {
     private unowned let endpoint: LocalEndpoint
     /// The connection that submitted an item that has not ended; the app's receiving connection gets the outcomes of
     /// all others.
-    private var submitters: [Submitted: ConnectionNumber] = [:]
+    @exclusivity(unchecked) private var submitters: [Submitted: ConnectionNumber] = [:]
     private var missedOutcomes: [ApplicationIdentifier: MissedOutcomes] = [:]
     private var frames = ItemFrames()
 

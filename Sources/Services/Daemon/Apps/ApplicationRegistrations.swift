@@ -21,7 +21,8 @@ package final class ApplicationRegistrations {
         case refused(Refusal)
     }
 
-    private var owners: ApplicationOwners
+    // Used within one call each, for each item.
+    @exclusivity(unchecked) private var owners: ApplicationOwners
     /// Apps whose new owner is being stored, and the other registrations that wait for it.
     private var storing: [ApplicationIdentifier: [UnsafeContinuation<Bool, Never>]] = [:]
     /// Apps that the operator removes or assigns, and the registrations that wait for that.

@@ -43,7 +43,7 @@ final class HostAppConnection {
     private let endpoint: LocalEndpoint
     private var phase = Phase.opening
     /// The relay's port while the connection is registered: frames are passed on from here without asking the phase.
-    private(set) var port: RelayPort?
+    @exclusivity(unchecked) private(set) var port: RelayPort?
     let credentials: PeerCredentials
     private(set) var place: LocalPlaces.Place
     /// Whether its user is charged for an app that nobody owns (SES-75).

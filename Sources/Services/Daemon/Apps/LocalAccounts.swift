@@ -78,9 +78,10 @@ final class LocalAccounts {
     private var begun = SharedResource<UInt32>(total: Limits.begunBytesOfApps)
     private var pages = SharedResource<UInt32>(total: LocalAccounts.pages)
     private var reads = JobTurns<UInt32, () -> Void>(limit: LocalAccounts.reads)
-    private var submissions = SharedResource<UInt32>(total: LocalAccounts.submissionBytes)
+    // Used within one call each, for each item.
+    @exclusivity(unchecked) private var submissions = SharedResource<UInt32>(total: LocalAccounts.submissionBytes)
     /// Connections that are not read until less of their users' submissions waits for the disk.
-    private var held: [UInt32: [RelayPort]] = [:]
+    @exclusivity(unchecked) private var held: [UInt32: [RelayPort]] = [:]
     private var queues: [UInt32: (account: QueueAccount, connections: Int)] = [:]
     private var warningPaces = LogPaces<UInt32>(burst: LocalAccounts.warnings)
     private var infoPaces = LogPaces<UInt32>(burst: Limits.applications)

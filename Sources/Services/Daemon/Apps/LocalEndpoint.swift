@@ -111,7 +111,8 @@ package final class LocalEndpoint {
     private var outlets: Outlets?
     /// The connection that takes, or is about to take, an app's messages.
     private(set) var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
-    private var connections = ConnectionTable<HostAppConnection>()
+    // Used within one call each, for each frame.
+    @exclusivity(unchecked) private var connections = ConnectionTable<HostAppConnection>()
     private var listener: StreamListener?
     private var whenClosed: (() -> Void)?
     private(set) var isStopping = false

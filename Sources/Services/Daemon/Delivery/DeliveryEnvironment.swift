@@ -30,7 +30,8 @@ final class DeliveryEnvironment {
     let userOf: (ApplicationIdentifier) -> UInt32?
     let clock: ClockWatch
     let patience: CommitPatience
-    private var epochs: [UniqueIdentifier: UInt64] = [:]
+    // Used within one call, for each item.
+    @exclusivity(unchecked) private var epochs: [UniqueIdentifier: UInt64] = [:]
     /// The ready links.
     private var links: [UniqueIdentifier: DeliveryLink] = [:]
     private var sendFrame: (Envelope, UniqueIdentifier) -> Void = { _, _ in }

@@ -72,17 +72,18 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private let scheduler: any Scheduler
     private let surroundings: Surroundings
     private let patience: CommitPatience
-    private var state = State.open
-    private var pending = Pending()
-    private var isCommitting = false
-    private var isAtEndOfTurn = false
+    // Those of an event are used within one call each.
+    @exclusivity(unchecked) private var state = State.open
+    @exclusivity(unchecked) private var pending = Pending()
+    @exclusivity(unchecked) private var isCommitting = false
+    @exclusivity(unchecked) private var isAtEndOfTurn = false
     private var isPatient = false
     private let effects: SerialQueue<Effect>
     private let frames: SerialQueue<OutgoingFrame<Effect>>
     private var failures = 0
     private var delayed: [() -> Void] = []
     private var delayedBytes = 0
-    private var timer: (token: TimerToken, deadline: MonotonicTime)?
+    @exclusivity(unchecked) private var timer: (token: TimerToken, deadline: MonotonicTime)?
 
     init(
         _ machine: consuming Machine, _ packs: ItemPacks, store: LoopStore, scheduler: any Scheduler,

@@ -24,10 +24,11 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     }
 
     private let environment: DeliveryEnvironment
-    private(set) var queues: [QueueKey: Queue] = [:]
+    // Each is used within one call, for each item.
+    @exclusivity(unchecked) private(set) var queues: [QueueKey: Queue] = [:]
     /// The queue that was looked up last: each item asks for its queue several times, and hashing its names costs more
     /// than comparing them.
-    private var last: (key: QueueKey, queue: Queue)?
+    @exclusivity(unchecked) private var last: (key: QueueKey, queue: Queue)?
     private var owner: Owner?
 
     init(in environment: DeliveryEnvironment) {

@@ -22,7 +22,7 @@ package final class Submissions {
     }
 
     /// An operator lets the queues run empty: the apps' new items are refused (CTL-14).
-    package var isDraining = false
+    @exclusivity(unchecked) package var isDraining = false
 
     private var reading: ClockReading { environment.reading }
 

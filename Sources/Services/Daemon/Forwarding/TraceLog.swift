@@ -8,9 +8,10 @@ package import TandemReactor
 /// somebody follows them.
 package final class TraceLog {
     private let scheduler: any Scheduler
-    package private(set) var ring = TraceRing()
-    /// Told at each event: those who wait for one.
-    package var onEvent: (() -> Void)?
+    // Used within one call each, for each item.
+    @exclusivity(unchecked) package private(set) var ring = TraceRing()
+    /// Called at each event; nil while nobody waits for one.
+    @exclusivity(unchecked) package var onEvent: (() -> Void)?
 
     package init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
 

@@ -18,7 +18,9 @@ final class TraceService {
     private let scheduler: any Scheduler
     /// Of durable items, by how far they came.
     private let counters: (accepted: Counter, sent: Counter, arrived: Counter, delivered: Counter, handled: Counter)
-    private var followers: [(number: Int, resume: () -> Void)] = []
+    private var followers: [(number: Int, resume: () -> Void)] = [] {
+        didSet { log.onEvent = followers.isEmpty ? nil : { [weak self] in self?.resumeFollowers() } }
+    }
     private var lastNumber = 0
     private var isResuming = false
     private var leaseTimer: TimerToken?
@@ -30,7 +32,6 @@ final class TraceService {
             counters.counter("items.delivered"), counters.counter("items.handled")
         )
         log = TraceLog(scheduler)
-        log.onEvent = { [weak self] in self?.resumeFollowers() }
     }
 
     /// Notes a step of a durable item between an app and this device.
@@ -85,7 +86,7 @@ final class TraceService {
     }
 
     private func resumeFollowers() {
-        guard !followers.isEmpty, !isResuming else { return }
+        guard !isResuming else { return }
         isResuming = true
         scheduler.atEndOfTurn { [self] in
             isResuming = false
