@@ -104,7 +104,7 @@ package final class AppDelivery {
     /// A connection is gone: what its app had as the receiver comes again.
     func left(_ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool) {
         contexts.left(connection)
-        outcomes.submitterLeft(connection.number)
+        outcomes.submitterLeft()
         delivery.files?.uploads.sourceLeft(connection.number)
         guard receives else { return }
         offered.remove(connection.number, app)

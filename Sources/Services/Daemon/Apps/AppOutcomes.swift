@@ -43,8 +43,9 @@ final class AppOutcomes {
     private let submissions: Submissions
     private unowned let endpoint: LocalEndpoint
     /// The connection that submitted an item that has not ended; the app's receiving connection gets the outcomes of
-    /// all others.
+    /// all others, and of those whose connection is gone.
     @exclusivity(unchecked) private var submitters: [Submitted: ConnectionNumber] = [:]
+    private var isSweeping = false
     private var missedOutcomes: [ApplicationIdentifier: MissedOutcomes] = [:]
     private var frames = ItemFrames()
 
@@ -68,8 +69,17 @@ final class AppOutcomes {
         if submitters[name] == number { submitters[name] = nil }
     }
 
-    func submitterLeft(_ connection: ConnectionNumber) {
-        for (item, number) in submitters where number == connection { submitters[item] = nil }
+    /// A connection is gone. Its items are found by looking through all of them, and one user's connections must not
+    /// cause that each: it happens once a second for all that are gone.
+    func submitterLeft() {
+        guard !isSweeping, !submitters.isEmpty else { return }
+        isSweeping = true
+        endpoint.scheduler.schedule(after: .seconds(1)) { [weak self] in self?.sweep() }
+    }
+
+    private func sweep() {
+        isSweeping = false
+        for (item, number) in submitters where endpoint.connection(number) == nil { submitters[item] = nil }
     }
 
     /// Makes the connection the submitter of what is known of the items: a process of an app that waits for them has
