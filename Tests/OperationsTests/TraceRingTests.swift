@@ -47,7 +47,7 @@ struct TraceRingTests {
         append(event(.ended, nil, 8), to: &ring)
         append(event(.ended, nil, 7), to: &ring)
         append(event(.ended, nil, 7, outbound: false), to: &ring)
-        append(event(.settled, nil, 7), to: &ring)
+        append(event(.acknowledged, nil, 7), to: &ring)
         #expect(ring.entries(of: item).map(\.ordinal) == [1, 3, 5, 8, 10])
     }
 

@@ -28,7 +28,7 @@ package struct TraceEvent: Sendable, Equatable {
         /// It got no further, as `detail` says.
         case failed
         /// The sender has acknowledged the outcome.
-        case settled
+        case acknowledged
     }
 
     /// Nil for steps of a queue whose frames name a sequence only.

@@ -43,7 +43,7 @@ final class TraceService {
         case .arrived: counters.arrived.add()
         case .delivered: counters.delivered.add()
         case .handled: counters.handled.add()
-        case .stored, .answered, .ended, .failed, .settled: break
+        case .stored, .answered, .ended, .failed, .acknowledged: break
         }
     }
 
@@ -112,7 +112,7 @@ extension TraceEvent.Step {
         case .item: self = isSent ? .sent : .arrived
         case .stored: self = .stored
         case .outcome: self = .ended
-        case .outcomeAck: self = .settled
+        case .outcomeAck: self = .acknowledged
         case .gap: self = .ended
         default: return nil
         }
