@@ -73,14 +73,14 @@ import Testing
 
     private static let page = Browser.page + "/pages/Lists"
 
-    private static func draft(_ key: String, _ place: Int? = nil) -> String {
-        "\(Browser.page)/lists/\(key)/\(place.map { "\($0)" } ?? "new")"
+    private static func draft(_ key: String, _ index: Int? = nil) -> String {
+        "\(Browser.page)/lists/\(key)/\(index.map { "\($0)" } ?? "new")"
     }
 
     /// The value of a hidden field or of a button.
-    private static func value(_ name: String, in page: String, at place: Int = 0) throws -> String {
+    private static func value(_ name: String, in page: String, at index: Int = 0) throws -> String {
         let parts = page.components(between: "name=\"\(name)\" value=\"", and: "\"")
-        return try #require(parts.count > place ? parts[place] : nil, "\(name)")
+        return try #require(parts.count > index ? parts[index] : nil, "\(name)")
     }
 
     @Test("CON-19: a list has its items, each with the way to its draft, and buttons with names; nothing is markup")
@@ -220,8 +220,8 @@ import Testing
                 ("item-up", 0, ["a/b": [["user": "two"], ["user": "one"]]]),
                 ("item-down", 0, ["a/b": [["user": "two"], ["user": "one"]]]), ("item-down", 1, ["tags": ["y", "x"]]),
             ] as [(String, Int, PropertyListValue)]
-        for (name, place, result) in changes {
-            let value = try Self.value(name, in: page, at: place).replacing("%", with: "%25")
+        for (name, index, result) in changes {
+            let value = try Self.value(name, in: page, at: index).replacing("%", with: "%25")
             #expect(browser.post(Self.page, "\(name)=\(value)")?.status == 303, "\(name)")
             #expect(browser.changed == result, "\(name)")
         }

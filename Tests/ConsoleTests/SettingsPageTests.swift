@@ -65,18 +65,18 @@ import Testing
                 name: "decided", type: .boolean, editor: .toggle, summary: "", allowsNothing: true,
                 initialValue: .nothing)
         ]
-        for (place, number) in numbers.enumerated() {
+        for (index, number) in numbers.enumerated() {
             browser.declarations.append(
                 SettingDeclaration(
-                    name: "n\(place)", type: .double, editor: .slider, summary: "", bounds: .double(0...number.most),
+                    name: "n\(index)", type: .double, editor: .slider, summary: "", bounds: .double(0...number.most),
                     initialValue: .double(1)))
-            browser.rows["n\(place)"] = ["value": .real(number.value), "layer": "user"]
+            browser.rows["n\(index)"] = ["value": .real(number.value), "layer": "user"]
         }
         browser.enter()
         let page = try #require(browser.get(Browser.page)?.text)
         #expect(!page.contains("checkbox") && page.contains("<option value=\"\" selected>"))
-        for (place, type) in ["range", "text"].enumerated() {
-            #expect(page.contains("<input type=\"\(type)\" id=\"f-\(place + 1)\""), "\(place)")
+        for (index, type) in ["range", "text"].enumerated() {
+            #expect(page.contains("<input type=\"\(type)\" id=\"f-\(index + 1)\""), "\(index)")
         }
         let count = browser.commands.count
         #expect(browser.post(Browser.page, "b.decided=&v.decided=&b.n0=1.50&v.n0=1.5")?.status == 303)

@@ -20,8 +20,8 @@ enum DER {
         for start in stride(from: 0, to: contents.count, by: 3) {
             let group = contents[start..<min(start + 3, contents.count)]
             let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for place in 0..<4 {
-                text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+            for index in 0..<4 {
+                text.append(index <= group.count ? alphabet[bits >> (18 - 6 * index) & 63] : UInt8(ascii: "="))
             }
         }
         let lines = stride(from: 0, to: text.count, by: 64).map { Array(text[$0..<min($0 + 64, text.count)]) }

@@ -19,9 +19,9 @@ import Testing
 
     @Test func nothingElseIsOpened() {
         let sealed = SealedBytes.seal([1, 2, 3], key: key, with: [4])
-        for place in sealed.indices {
+        for index in sealed.indices {
             var changed = sealed
-            changed[place] ^= 1
+            changed[index] ^= 1
             #expect(SealedBytes.open(changed, key: key, with: [4]) == nil)
         }
         #expect(SealedBytes.open(sealed, key: key, with: [5]) == nil)

@@ -18,15 +18,15 @@ import Testing
         var handed: [UInt64] = []
         var stale = 0
         let revisions = (1...500).flatMap { [$0, $0] }.shuffled(using: &generator)
-        for (place, revision) in revisions.enumerated() {
-            let transition = ledger.arrived(arrived(UInt64(place + 1), revision: UInt64(revision)), at: reading(0))
+        for (index, revision) in revisions.enumerated() {
+            let transition = ledger.arrived(arrived(UInt64(index + 1), revision: UInt64(revision)), at: reading(0))
             disk.submit(transition.changes, [])
             _ = disk.commitNext()
             handed += transition.handed.compactMap(\.revision)
             stale += transition.effects.count { if case .staleContext = $0 { true } else { false } }
             if transition.handed.isEmpty { #expect(transition.reported == [.withdrawn(.superseded)]) }
             for delivery in transition.handed { _ = ledger.handled(delivery.ordinal, at: reading(0)) }
-            #expect(ledger.context?.revision == UInt64(revisions.prefix(place + 1).max() ?? 0))
+            #expect(ledger.context?.revision == UInt64(revisions.prefix(index + 1).max() ?? 0))
         }
         #expect(handed == handed.sorted() && handed.last == 500 && handed.count + stale == 1000)
         guard case .receivedContext(let context, _)? = try disk.values(.receivedContext, in: queueKey(.context)).first

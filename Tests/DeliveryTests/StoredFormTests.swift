@@ -111,10 +111,10 @@ import Testing
     @Test func wordsAreRefusedUnlessTheyAreKnown() throws {
         var refused = 0
         for (key, bytes) in try recordRows() {
-            guard let place = bytes.firstRange(of: Array("handled".utf8))?.lowerBound else { continue }
+            guard let offset = bytes.firstRange(of: Array("handled".utf8))?.lowerBound else { continue }
             var damaged = bytes
             for letter in [UInt8(ascii: "x"), 0xFF] {
-                damaged[place] = letter
+                damaged[offset] = letter
                 #expect(error(key, damaged) == .invalid(key.table, field: "outcome"))
                 refused += 1
             }

@@ -14,11 +14,11 @@ enum StreamMutation {
         }
         var frames = frames(in: Array(UnsafeBufferPointer(start: start, count: count)))
         guard !frames.isEmpty else { return standardMutation(start, count, room) }
-        let place = Int(seed / 16) % frames.count
+        let index = Int(seed / 16) % frames.count
         if seed % 16 == 3 {
-            frames.append(frames[place])
+            frames.append(frames[index])
         } else {
-            frames[place] = changed(frames[place], seed / 16)
+            frames[index] = changed(frames[index], seed / 16)
         }
         let bytes = frames.flatMap { payload in
             (0..<headerCount).reversed().map { UInt8(truncatingIfNeeded: payload.count >> (8 * $0)) } + payload

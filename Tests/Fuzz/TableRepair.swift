@@ -42,14 +42,14 @@ enum TableRepair {
 
     /// Where objects lie one after the other, as far as they make sense.
     private static func objects(in bytes: ArraySlice<UInt8>, _ referenceSize: Int) -> (offsets: [Int], end: Int) {
-        var (offsets, place): ([Int], Int) = ([], 8)
-        while place < bytes.endIndex, let length = length(of: bytes[place...], referenceSize),
-            length <= bytes.endIndex - place
+        var (offsets, offset): ([Int], Int) = ([], 8)
+        while offset < bytes.endIndex, let length = length(of: bytes[offset...], referenceSize),
+            length <= bytes.endIndex - offset
         {
-            offsets.append(place)
-            place += length
+            offsets.append(offset)
+            offset += length
         }
-        return (offsets, place)
+        return (offsets, offset)
     }
 
     private static func length(of object: ArraySlice<UInt8>, _ referenceSize: Int) -> Int? {

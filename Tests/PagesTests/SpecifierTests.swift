@@ -63,7 +63,7 @@ import Testing
             ["Type": "PSChildPaneSpecifier", "IASKSegueIdentifier": "toMap"], ["Key": "b"],
             ["Type": "IASKMailComposeSpecifier", "IASKMailComposeBodyIsHTML": true])
         let told = tree.problems.map { problem -> String in
-            if case .specifier("Root", let place?, let fault) = problem { return "\(place) \(fault)" }
+            if case .specifier("Root", let index?, let fault) = problem { return "\(index) \(fault)" }
             return "\(problem)"
         }
         #expect(

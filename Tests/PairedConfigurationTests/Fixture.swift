@@ -111,10 +111,10 @@ final class TestTime: Sendable {
     }
 
     private static func ring(_ state: inout State, until end: MonotonicTime) -> (@Sendable () -> Void)? {
-        guard let place = state.alarms.indices.min(by: { state.alarms[$0].due < state.alarms[$1].due }),
-            state.alarms[place].due <= end
+        guard let index = state.alarms.indices.min(by: { state.alarms[$0].due < state.alarms[$1].due }),
+            state.alarms[index].due <= end
         else { return nil }
-        let alarm = state.alarms.remove(at: place)
+        let alarm = state.alarms.remove(at: index)
         move(&state, to: max(alarm.due, state.boot))
         return alarm.action
     }

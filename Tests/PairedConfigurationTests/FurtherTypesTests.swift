@@ -188,10 +188,10 @@ private struct Refusing: Codable {
     @Test("SET-50: damaged bytes are refused at any place, and no reason says a value")
     func damagedBytesAreRefused() throws {
         let coded = try CodedSetting(encoding: Everything())
-        for place in coded.bytes.indices {
+        for index in coded.bytes.indices {
             for bit: UInt8 in [1, 0x80] {
                 var bytes = coded.bytes
-                bytes[place] ^= bit
+                bytes[index] ^= bit
                 let damaged = CodedSetting(tag: coded.tag, version: coded.version, bytes: bytes)
                 _ = try? damaged.decoded(as: Everything.self)
             }

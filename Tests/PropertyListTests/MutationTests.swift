@@ -19,16 +19,16 @@ import Testing
 
     static func mutate(_ bytes: inout [UInt8], using generator: inout SeededGenerator) {
         for _ in 0..<Int.random(in: 1...3, using: &generator) where !bytes.isEmpty {
-            let place = Int.random(in: bytes.indices, using: &generator)
+            let index = Int.random(in: bytes.indices, using: &generator)
             switch Int.random(in: 0..<7, using: &generator) {
-            case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
-            case 1: bytes[place] = UInt8.random(in: 0...255, using: &generator)
-            case 2: bytes.insert(UInt8.random(in: 0...255, using: &generator), at: place)
-            case 3: bytes.remove(at: place)
+            case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            case 1: bytes[index] = UInt8.random(in: 0...255, using: &generator)
+            case 2: bytes.insert(UInt8.random(in: 0...255, using: &generator), at: index)
+            case 3: bytes.remove(at: index)
             case 4: bytes.removeLast(Int.random(in: 0...min(8, bytes.count), using: &generator))
-            case 5: bytes[place] = [0, 1, 0x0F, 0x7F, 0x80, 0xFF][Int.random(in: 0..<6, using: &generator)]
+            case 5: bytes[index] = [0, 1, 0x0F, 0x7F, 0x80, 0xFF][Int.random(in: 0..<6, using: &generator)]
             // The bytes after the magic: object heads and references, where structure is decided.
-            default: if bytes.count > 40 { bytes[8 + place % (bytes.count - 40)] = UInt8(place & 0x0F) }
+            default: if bytes.count > 40 { bytes[8 + index % (bytes.count - 40)] = UInt8(index & 0x0F) }
             }
         }
     }

@@ -26,14 +26,14 @@ struct RawPropertyList {
 
     var bytes: [UInt8] {
         var bytes = magic
-        var places: [UInt64] = []
+        var own: [UInt64] = []
         for object in objects {
-            places.append(UInt64(bytes.count))
+            own.append(UInt64(bytes.count))
             bytes += object
         }
         bytes += betweenObjectsAndTable
         let table = UInt64(bytes.count)
-        for offset in offsets ?? places { bytes += Self.bigEndian(offset, size: offsetSize) }
+        for offset in offsets ?? own { bytes += Self.bigEndian(offset, size: offsetSize) }
         bytes += betweenTableAndTrailer
         bytes += reserved + [UInt8(truncatingIfNeeded: offsetSize), UInt8(truncatingIfNeeded: referenceSize)]
         for number in [count ?? UInt64(objects.count), top, tableOffset ?? table] {

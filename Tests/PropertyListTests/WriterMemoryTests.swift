@@ -60,10 +60,10 @@ import Testing
     @Test func whatIsLentIsWhatLiesThere() {
         let each = Self.each
         var lent: [PropertyListValue] = []
-        BorrowedValue.forEach(each.span) { place, element in
+        BorrowedValue.forEach(each.span) { index, element in
             lent.append(element.value)
             let count = lent.count
-            #expect(place == count - 1)
+            #expect(index == count - 1)
         }
         #expect(lent == each)
         let none: [PropertyListValue] = []

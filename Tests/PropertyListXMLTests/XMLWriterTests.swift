@@ -122,15 +122,15 @@ import Testing
         for _ in 0..<1500 {
             var bytes = original
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
-                let place = Int.random(in: bytes.indices, using: &generator)
+                let index = Int.random(in: bytes.indices, using: &generator)
                 switch Int.random(in: 0..<5, using: &generator) {
-                case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
-                case 1: bytes.remove(at: place)
+                case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+                case 1: bytes.remove(at: index)
                 case 2:
                     bytes.insert(
-                        contentsOf: pieces.randomElement(using: &generator).map { Array($0.utf8) } ?? [], at: place)
-                case 3: bytes.removeSubrange(place..<min(bytes.count, place + 20))
-                default: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 30)], at: place)
+                        contentsOf: pieces.randomElement(using: &generator).map { Array($0.utf8) } ?? [], at: index)
+                case 3: bytes.removeSubrange(index..<min(bytes.count, index + 20))
+                default: bytes.insert(contentsOf: bytes[index..<min(bytes.count, index + 30)], at: index)
                 }
             }
             guard let value = try? PropertyListXMLReader.read(bytes) else { continue }

@@ -10,10 +10,10 @@ import Testing
     @Test(arguments: [true, false]) func terminalTextShowsEveryModule(inColour: Bool) {
         let lines = code.terminalText(inColour: inColour).split(separator: "\n").map(bare)
         #expect(lines.count == (code.width + 8 + 1) / 2)
-        for (place, line) in lines.enumerated() {
+        for (index, line) in lines.enumerated() {
             #expect(line.count == code.width + 8)
             for (column, character) in line.enumerated() {
-                let row = place * 2 - 4
+                let row = index * 2 - 4
                 let isDrawn = { (dark: Bool) in dark == inColour }
                 let upper = isDrawn(code.isDark(column: column - 4, row: row))
                 let lower = isDrawn(code.isDark(column: column - 4, row: row + 1))

@@ -26,9 +26,9 @@ private struct Side {
     var merge = PreferenceMerge(schema)
     var values: [SettingValue?] = [nil, nil, nil, nil, nil]
 
-    mutating func set(_ value: SettingValue?, at place: Int = 0, isDefault: Bool = false) {
-        values[place] = value
-        merge.changed(at: place, isDefault: isDefault)
+    mutating func set(_ value: SettingValue?, at index: Int = 0, isDefault: Bool = false) {
+        values[index] = value
+        merge.changed(at: index, isDefault: isDefault)
     }
 
     /// One synchronisation; the store has the result.

@@ -23,9 +23,9 @@ private struct Schedule {
     private var values: [SettingValue?] = [nil, nil]
     /// nil while the store cannot be read.
     private var store: PropertyListDictionary? = [:]
-    /// The changes of the app that no synchronisation has ended, by place.
+    /// The changes of the app that no synchronisation has ended, by index.
     private var pending: Set<Int> = []
-    /// The entries as the app has read or written them last, by place.
+    /// The entries as the app has read or written them last, by index.
     private var known: [Int: PropertyListValue?] = [:]
     /// A write has failed, and nobody has looked since then whether it was made.
     private var isUnclear = false
@@ -48,13 +48,13 @@ private struct Schedule {
     }
 
     private mutating func appChanges() {
-        let place = Int.random(in: 0..<2, using: &generator)
+        let index = Int.random(in: 0..<2, using: &generator)
         let number = Int.random(in: 0..<12, using: &generator)
         let value: SettingValue? = number == 11 ? nil : number == 10 ? .nothing : .integer(number)
-        guard values[place] != value else { return }
-        values[place] = value
-        merge.changed(at: place)
-        pending.insert(place)
+        guard values[index] != value else { return }
+        values[index] = value
+        merge.changed(at: index)
+        pending.insert(index)
     }
 
     /// Of a store that cannot be read a person makes a new one.
@@ -79,17 +79,17 @@ private struct Schedule {
         form?.integerValue.flatMap { (0...9).contains($0) ? .integer(Int($0)) : nil }
     }
 
-    /// The value after the look at one place, and whether an editor wrote it.
-    private func expected(at place: Int, _ store: PropertyListDictionary) -> (value: SettingValue?, isEdited: Bool) {
-        let entry = store[Self.names[place]]
-        let shadow = store[PreferenceEntries.shadowKey]?.dictionaryValue?[Self.names[place]]?.arrayValue
-        if let last = known[place] {
-            guard let edited = number(entry), entry != last else { return (values[place], false) }
+    /// The value after the look at one index, and whether an editor wrote it.
+    private func expected(at index: Int, _ store: PropertyListDictionary) -> (value: SettingValue?, isEdited: Bool) {
+        let entry = store[Self.names[index]]
+        let shadow = store[PreferenceEntries.shadowKey]?.dictionaryValue?[Self.names[index]]?.arrayValue
+        if let last = known[index] {
+            guard let edited = number(entry), entry != last else { return (values[index], false) }
             return (edited, true)
         }
-        if pending.contains(place) {
+        if pending.contains(index) {
             guard let edited = number(entry), shadow != [.integer(Int64(entry?.integerValue ?? 0))] else {
-                return (values[place], false)
+                return (values[index], false)
             }
             return (edited, true)
         }
@@ -100,15 +100,15 @@ private struct Schedule {
         var conflicts: [PreferenceConflict] = []
         var after = values
         if let store {
-            for place in 0..<2 {
-                let (value, isEdited) = expected(at: place, store)
-                if isEdited, let value, pending.contains(place), values[place] != value {
+            for index in 0..<2 {
+                let (value, isEdited) = expected(at: index, store)
+                if isEdited, let value, pending.contains(index), values[index] != value {
                     conflicts.append(
-                        PreferenceConflict(name: Self.names[place], edited: value, replaced: values[place]))
+                        PreferenceConflict(name: Self.names[index], edited: value, replaced: values[index]))
                 }
-                if isEdited { pending.remove(place) }
-                after[place] = value
-                known[place] = .some(store[Self.names[place]])
+                if isEdited { pending.remove(index) }
+                after[index] = value
+                known[index] = .some(store[Self.names[index]])
             }
             isUnclear = false
         }
@@ -140,9 +140,9 @@ private struct Schedule {
         guard store != nil || !outcome.edit.isEmpty else { return }
         let isNew = store == nil
         let next = outcome.edit.applied(to: store ?? [:])
-        for place in 0..<2 where pending.contains(place) || isNew && values[place] != nil {
-            #expect(next[Self.names[place]] == values[place]?.propertyListValue)
-            known[place] = .some(next[Self.names[place]])
+        for index in 0..<2 where pending.contains(index) || isNew && values[index] != nil {
+            #expect(next[Self.names[index]] == values[index]?.propertyListValue)
+            known[index] = .some(next[Self.names[index]])
         }
         store = next
     }
@@ -157,9 +157,9 @@ private struct Schedule {
         var next = PreferenceMerge(Self.schema)
         let found = next.merge(entries, [nil, nil])
         #expect(found.conflicts.isEmpty)
-        for place in 0..<2 {
-            guard let value = number(store[Self.names[place]]) else { continue }
-            #expect(values[place] == value && found.values[place] == value)
+        for index in 0..<2 {
+            guard let value = number(store[Self.names[index]]) else { continue }
+            #expect(values[index] == value && found.values[index] == value)
         }
     }
 }

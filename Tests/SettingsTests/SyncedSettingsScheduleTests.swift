@@ -103,10 +103,10 @@ private struct Schedule {
             if Bool.random(using: &random) { devices[here].look() }
         case 4...5: if let message = devices[here].send() { way[1 - here].append(message) }
         case 6...9:
-            guard let place = way[here].indices.randomElement(using: &random) else { return }
-            let message = way[here][place]
-            // Lost, delivered, or delivered and coming again; the place is any, so that bodies pass each other.
-            if Int.random(in: 0..<3, using: &random) > 0 { way[here].remove(at: place) }
+            guard let index = way[here].indices.randomElement(using: &random) else { return }
+            let message = way[here][index]
+            // Lost, delivered, or delivered and coming again; the index is any, so that bodies pass each other.
+            if Int.random(in: 0..<3, using: &random) > 0 { way[here].remove(at: index) }
             guard Int.random(in: 0..<5, using: &random) > 0 else { return }
             try devices[here].receive(message, crashing: Int.random(in: 0..<6, using: &random) == 0)
         case 10: try devices[here].crash()

@@ -89,8 +89,8 @@ import Testing
         try take(try report(alone[0], .applied, counter: 4), &deliveries)
         let others = advance(&deliveries)
         #expect(others.map(\.envelope) == [[2], [3]])
-        for (place, item) in others.enumerated() {
-            try take(try report(item, .applied, counter: 5 + UInt64(place)), &deliveries)
+        for (index, item) in others.enumerated() {
+            try take(try report(item, .applied, counter: 5 + UInt64(index)), &deliveries)
         }
         #expect(deliveries[key]?.accepted == 3)
         #expect(advance(&deliveries, isUnderWay: false).isEmpty)
@@ -151,9 +151,9 @@ import Testing
     @Test("CFG-92: in a new epoch a secondary gets all of it again, once; of an ended pairing nothing is left")
     func aNewEpochBringsAllOfIt() throws {
         var deliveries = KeyChainDeliveries()
-        for (place, item) in advance(&deliveries).enumerated() {
+        for (index, item) in advance(&deliveries).enumerated() {
             #expect(deliveries.awaits(item.id))
-            try take(try report(item, .applied, counter: 1 + UInt64(place)), &deliveries)
+            try take(try report(item, .applied, counter: 1 + UInt64(index)), &deliveries)
         }
         #expect(deliveries.enter(1, of: key.pairing) == nil)
         #expect(deliveries.enter(2, of: key.pairing)?.map(\.key) == [key])

@@ -176,7 +176,7 @@ import Testing
         #expect(try history.take(padded) == .rotated(version: 2))
         #expect(history.steps == [bytes])
         let next = try set(3)
-        #expect(history.place(of: padded) == 0 && history.place(of: next) == nil)
+        #expect(history.index(of: padded) == 0 && history.index(of: next) == nil)
     }
 
     @Test("CFG-84: a chain with a gap is followed up to the gap")
@@ -238,11 +238,11 @@ import Testing
         for round in 0..<3_000 {
             var changed = bytes
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
-                let place = Int.random(in: 0..<changed.count, using: &generator)
+                let index = Int.random(in: 0..<changed.count, using: &generator)
                 switch Int.random(in: 0..<3, using: &generator) {
-                case 0: changed[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
-                case 1: changed.remove(at: place)
-                default: changed.insert(UInt8.random(in: 0...255, using: &generator), at: place)
+                case 0: changed[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+                case 1: changed.remove(at: index)
+                default: changed.insert(UInt8.random(in: 0...255, using: &generator), at: index)
                 }
             }
             guard changed != bytes else { continue }

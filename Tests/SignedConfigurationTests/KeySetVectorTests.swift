@@ -54,11 +54,11 @@ private struct SequenceFile: Decodable {
         #expect(file.sequences.count > 100)
         for sequence in file.sequences {
             var history = try history(sequence.anchor)
-            for (place, step) in sequence.steps.enumerated() {
+            for (index, step) in sequence.steps.enumerated() {
                 let before = history
                 let outcome = try outcome(of: step, in: &history)
-                #expect(outcome == step.outcome, "\(sequence.clause): \(sequence.name), step \(place)")
-                if outcome != "accepted" { #expect(history == before, "\(sequence.name), step \(place)") }
+                #expect(outcome == step.outcome, "\(sequence.clause): \(sequence.name), step \(index)")
+                if outcome != "accepted" { #expect(history == before, "\(sequence.name), step \(index)") }
             }
             #expect(history.current.version == sequence.version, "\(sequence.name)")
             try expectSameHistory(of: history, anchor: sequence.anchor, "\(sequence.name)")

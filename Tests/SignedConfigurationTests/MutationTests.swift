@@ -101,7 +101,7 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
                 try Self.expectSameStatement(changed, as: good, by: subject, in: context, "round \(round)")
             }
         }
-        #expect(mutator.places == Set(bytes.indices), "each byte was changed in place")
+        #expect(mutator.indices == Set(bytes.indices), "each byte was changed in place")
         #expect(mutator.fields == Set(mutator.allFields), "each field was changed")
         // A change is found by the form or by the signatures: no field of a changed payload is ever looked at.
         #expect(Set(refused.keys).isSubset(of: [.oversize, .malformed, .shape, .duplicateKeyIdentifier, .threshold]))
@@ -149,7 +149,7 @@ private struct Mutator {
     private let signatures: [PropertyListValue]
     private var generator: SeededGenerator
     /// The bytes that have been changed in place so far.
-    private(set) var places: Set<Int> = []
+    private(set) var indices: Set<Int> = []
     /// The fields that have been changed so far.
     private(set) var fields: Set<String> = []
 
@@ -173,36 +173,36 @@ private struct Mutator {
         return bytesChanged(at: round / 2 % bytes.count, isInPlace: round / 2 < bytes.count)
     }
 
-    private mutating func bytesChanged(at place: Int, isInPlace: Bool) -> [UInt8] {
+    private mutating func bytesChanged(at index: Int, isInPlace: Bool) -> [UInt8] {
         var changed = bytes
         let other = Int.random(in: bytes.indices, using: &generator)
         switch Int.random(in: 0..<(isInPlace ? 3 : 8), using: &generator) {
-        case 0, 1: changed[place] ^= UInt8.random(in: 1...255, using: &generator)
-        case 2: changed[place] ^= 1 << UInt8.random(in: 0...7, using: &generator)
-        case 3: changed.remove(at: place)
-        case 4: changed.insert(UInt8.random(in: 0...255, using: &generator), at: place)
-        case 5: changed.removeLast(bytes.count - place)
-        case 6: changed.swapAt(place, other)
-        default: changed.replaceSubrange(place..., with: bytes[min(place, other)...])
+        case 0, 1: changed[index] ^= UInt8.random(in: 1...255, using: &generator)
+        case 2: changed[index] ^= 1 << UInt8.random(in: 0...7, using: &generator)
+        case 3: changed.remove(at: index)
+        case 4: changed.insert(UInt8.random(in: 0...255, using: &generator), at: index)
+        case 5: changed.removeLast(bytes.count - index)
+        case 6: changed.swapAt(index, other)
+        default: changed.replaceSubrange(index..., with: bytes[min(index, other)...])
         }
-        if changed.count == bytes.count, changed[place] != bytes[place] { places.insert(place) }
+        if changed.count == bytes.count, changed[index] != bytes[index] { indices.insert(index) }
         return changed
     }
 
     /// A field of the payload or of the envelope with another value, or without any; nothing is signed again.
     private mutating func fieldChanged(_ round: Int) -> [UInt8] {
         let names = payload.map(\.key) + ["unknown"]
-        let place = round % allFields.count
+        let index = round % allFields.count
         var envelope = root
-        if place < names.count {
+        if index < names.count {
             var changed = payload
-            changed[names[place]] = value(insteadOf: payload[names[place]])
+            changed[names[index]] = value(insteadOf: payload[names[index]])
             envelope["payload"] = .data(written(changed))
-        } else if place < names.count + root.count {
-            let name = root.map(\.key)[place - names.count]
+        } else if index < names.count + root.count {
+            let name = root.map(\.key)[index - names.count]
             envelope[name] = name == "signatures" ? .array(signaturesChanged()) : value(insteadOf: root[name])
         } else {
-            let number = place - names.count - root.count
+            let number = index - names.count - root.count
             var list = signatures
             var one = list[number / 2].dictionaryValue ?? PropertyListDictionary()
             let name = number.isMultiple(of: 2) ? "keyid" : "sig"
@@ -210,19 +210,19 @@ private struct Mutator {
             list[number / 2] = .dictionary(one)
             envelope["signatures"] = .array(list)
         }
-        if envelope != root { fields.insert(allFields[place]) }
+        if envelope != root { fields.insert(allFields[index]) }
         return written(envelope)
     }
 
     /// The list with signatures left out, doubled, exchanged or joined by a stranger's.
     private mutating func signaturesChanged() -> [PropertyListValue] {
         var list = signatures
-        let place = Int.random(in: list.indices, using: &generator)
+        let index = Int.random(in: list.indices, using: &generator)
         switch Int.random(in: 0..<4, using: &generator) {
-        case 0: list.remove(at: place)
-        case 1: list.append(list[place])
+        case 0: list.remove(at: index)
+        case 1: list.append(list[index])
         case 2: list = list.reversed().map { ["keyid": .data(identifier(of: $0)), "sig": .data(generator.bytes(64))] }
-        default: list[place] = ["keyid": .data(generator.bytes(32)), "sig": .data(generator.bytes(64))]
+        default: list[index] = ["keyid": .data(generator.bytes(32)), "sig": .data(generator.bytes(64))]
         }
         return list
     }

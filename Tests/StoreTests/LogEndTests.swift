@@ -52,13 +52,13 @@ import Testing
     @Test func aFlippedBitBeforeTheLastCommitIsAlwaysRefused() async throws {
         let (file, log, last) = try await crashed()
         var generator = SeededGenerator(seed: 7)
-        let places = Array(0..<56) + (0..<300).map { _ in Int.random(in: 56..<last, using: &generator) }
-        for place in places {
+        let offsets = Array(0..<56) + (0..<300).map { _ in Int.random(in: 56..<last, using: &generator) }
+        for offset in offsets {
             var damaged = log
-            damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            damaged[offset] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
             do {
                 let (rows, isCutOff) = try open(file, damaged)
-                Issue.record("byte \(place): opened with \(rows) rows, cut off: \(isCutOff)")
+                Issue.record("byte \(offset): opened with \(rows) rows, cut off: \(isCutOff)")
             } catch let error as StoreError {
                 guard case .corrupt(let path, _) = error else { throw error }
                 #expect(path.hasSuffix("copy-wal"), "the file that is damaged is named")

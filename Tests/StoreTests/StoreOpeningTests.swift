@@ -170,8 +170,8 @@ import Testing
         try await makeStore()
         var bytes = contents(of: path)
         let run = Array(repeating: UInt8(77), count: 100)
-        let place = try #require(bytes.indices.dropLast(100).first { Array(bytes[$0..<$0 + 100]) == run })
-        bytes[place + 50] ^= 1
+        let offset = try #require(bytes.indices.dropLast(100).first { Array(bytes[$0..<$0 + 100]) == run })
+        bytes[offset + 50] ^= 1
         write(bytes, to: path)
         #expect(try refusal() == .corruptRow(path: path, space: space.rawValue, key: [77]))
     }
@@ -221,8 +221,8 @@ import Testing
         var bytes = contents(of: path)
         let run = Array(repeating: UInt8(77), count: 4000)
         let middle = bytes.count / 2
-        let place = try #require((middle..<bytes.count - 4000).first { bytes[$0..<$0 + 4000].elementsEqual(run) })
-        bytes[place + 50] ^= 1
+        let offset = try #require((middle..<bytes.count - 4000).first { bytes[$0..<$0 + 4000].elementsEqual(run) })
+        bytes[offset + 50] ^= 1
         write(bytes, to: path)
         let store = try Store(path: path, opening: .mustExist)
         #expect(try store.read(RowRange(space: space)).count == 512)

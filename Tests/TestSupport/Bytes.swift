@@ -7,8 +7,8 @@ package enum Bytes {
     /// The bytes of hexadecimal digits; anything else is left out, so that digits can be grouped.
     package static func hex(_ digits: String) -> [UInt8] {
         let nibbles = digits.compactMap(\.hexDigitValue)
-        return stride(from: 0, to: nibbles.count - 1, by: 2).map { (place: Int) -> UInt8 in
-            UInt8(nibbles[place] * 16 + nibbles[place + 1])
+        return stride(from: 0, to: nibbles.count - 1, by: 2).map { (index: Int) -> UInt8 in
+            UInt8(nibbles[index] * 16 + nibbles[index + 1])
         }
     }
 

@@ -107,10 +107,10 @@ import Testing
         }
     }
 
-    private static func isAllowed(_ byte: UInt8, _ place: Int) -> Bool {
+    private static func isAllowed(_ byte: UInt8, _ index: Int) -> Bool {
         switch Character(Unicode.Scalar(byte)) {
         case "a"..."z", "A"..."Z", "0"..."9", "-", "_": byte < 0x80
-        case ".": place > 0
+        case ".": index > 0
         default: false
         }
     }

@@ -35,8 +35,8 @@ import Testing
 
     @Test func everySplitInTwoGivesTheSameFrames() throws {
         let (frames, bytes) = Self.stream
-        for place in 0...bytes.count {
-            #expect(try Self.frames([bytes[..<place], bytes[place...]]) == frames)
+        for offset in 0...bytes.count {
+            #expect(try Self.frames([bytes[..<offset], bytes[offset...]]) == frames)
         }
     }
 

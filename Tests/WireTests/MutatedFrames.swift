@@ -68,8 +68,8 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
         let most: Int64 = width == 0 ? 127 : one(in: 12) ? 700_000 : 600_000
         var value = UInt64(bitPattern: .random(in: least...most, using: &generator))
         if width == 3, one(in: 20) { value = .max / 2 &+ UInt64.random(in: 0...1, using: &generator) }
-        let bytes = (0..<UInt64(1 << width)).map { (place: UInt64) -> UInt8 in
-            place < 8 ? UInt8(truncatingIfNeeded: value >> (8 * place)) : 0
+        let bytes = (0..<UInt64(1 << width)).map { (index: UInt64) -> UInt8 in
+            index < 8 ? UInt8(truncatingIfNeeded: value >> (8 * index)) : 0
         }
         return [0x10 | UInt8(width)] + bytes.reversed()
     }
@@ -84,8 +84,8 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
     private mutating func counted(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
         if content.count < 15, !one(in: 60) { return [marker | UInt8(content.count)] + content }
         let width = one(in: 12) ? UInt8.random(in: 0...4, using: &generator) : content.count < 256 ? 0 : 1
-        let size = (0..<(1 << Int(width))).map { place in
-            place < 8 ? UInt8(truncatingIfNeeded: content.count >> (8 * place)) : 0
+        let size = (0..<(1 << Int(width))).map { index in
+            index < 8 ? UInt8(truncatingIfNeeded: content.count >> (8 * index)) : 0
         }
         return [marker | 0x0F, 0x10 | width] + size.reversed() + content
     }
@@ -133,20 +133,20 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
         guard !bytes.isEmpty else { return }
         // The root, the table and the trailer are where the structure is.
         let count = bytes.count
-        let places = [0..<count, min(8, count)..<min(count, 60), max(0, count - 60)..<count].filter { !$0.isEmpty }
-        guard let place = places.randomElement(using: &generator)?.randomElement(using: &generator), place < count
+        let indices = [0..<count, min(8, count)..<min(count, 60), max(0, count - 60)..<count].filter { !$0.isEmpty }
+        guard let index = indices.randomElement(using: &generator)?.randomElement(using: &generator), index < count
         else {
             return
         }
         switch Int.random(in: 0..<12, using: &generator) {
-        case 0: bytes.remove(at: place)
-        case 1: bytes.insert(.random(in: 0...255, using: &generator), at: place)
+        case 0: bytes.remove(at: index)
+        case 1: bytes.insert(.random(in: 0...255, using: &generator), at: index)
         case 2: bytes.removeLast(min(count, .random(in: 1...40, using: &generator)))
-        case 3...5: bytes[place] = bytes[place] &+ 1
-        case 6...7: bytes[place] = bytes[place] &- 1
-        case 8: bytes[place] ^= 1 << UInt8.random(in: 0...7, using: &generator)
-        case 9: bytes[place] = bytes.randomElement(using: &generator) ?? 0
-        default: bytes[place] = .random(in: 0...255, using: &generator)
+        case 3...5: bytes[index] = bytes[index] &+ 1
+        case 6...7: bytes[index] = bytes[index] &- 1
+        case 8: bytes[index] ^= 1 << UInt8.random(in: 0...7, using: &generator)
+        case 9: bytes[index] = bytes.randomElement(using: &generator) ?? 0
+        default: bytes[index] = .random(in: 0...255, using: &generator)
         }
     }
 

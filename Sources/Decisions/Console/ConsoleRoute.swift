@@ -34,7 +34,7 @@ package enum ConsoleRoute: Sendable, Hashable {
     /// A page of an app's settings; the first one has no name.
     case settings(AppPlace, page: String?)
     /// The draft of an item of a list; nil for a new item.
-    case item(AppPlace, list: String, place: Int?)
+    case item(AppPlace, list: String, index: Int?)
     /// The stream of changes of an app's settings; nil for the device's events.
     case events(AppPlace?)
     case style
@@ -85,7 +85,7 @@ package enum ConsoleRoute: Sendable, Hashable {
             // One spelling of a number, and one address of an item.
             let number = Int(words[2]).flatMap { $0 >= 0 && "\($0)" == words[2] ? $0 : nil }
             guard number != nil || words[2] == Self.new else { return nil }
-            self = .item(place, list: words[1], place: number)
+            self = .item(place, list: words[1], index: number)
         default: return nil
         }
     }

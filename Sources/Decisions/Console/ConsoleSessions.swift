@@ -53,10 +53,10 @@ package struct ConsoleSessions: ~Copyable {
     /// Whether the cookie is a browser's that was let in.
     package mutating func knows(_ cookie: String?, now: MonotonicTime) -> Bool {
         dropOld(now)
-        guard let cookie, let place = sessions.firstIndex(where: { Self.isEqual(cookie, $0.secret) }) else {
+        guard let cookie, let index = sessions.firstIndex(where: { Self.isEqual(cookie, $0.secret) }) else {
             return false
         }
-        sessions[place].lastSeen = now
+        sessions[index].lastSeen = now
         return true
     }
 
@@ -67,10 +67,10 @@ package struct ConsoleSessions: ~Copyable {
 
     /// Takes the browser's next form that makes a join link; false if the number is that of another one.
     package mutating func takeLinkForm(_ number: String?, of cookie: String) -> Bool {
-        guard let place = sessions.firstIndex(where: { Self.isEqual(cookie, $0.secret) }),
-            number == "\(sessions[place].linkForms)"
+        guard let index = sessions.firstIndex(where: { Self.isEqual(cookie, $0.secret) }),
+            number == "\(sessions[index].linkForms)"
         else { return false }
-        sessions[place].linkForms += 1
+        sessions[index].linkForms += 1
         return true
     }
 

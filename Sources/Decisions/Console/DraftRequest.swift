@@ -8,7 +8,7 @@ import TandemPropertyList
 struct DraftRequest {
     let place: AppPlace
     let list: String
-    /// The place of the item; nil for a new one.
+    /// The index of the item; nil for a new one.
     let item: Int?
     let languages: [String]
     let cookie: String
@@ -26,12 +26,12 @@ struct DraftRequest {
         read(replies) { settings, list in
             let (values, shown, digest) = form.draft
             // Somebody may have moved, changed or deleted the item since the page was made.
-            var place: Int?
+            var index: Int?
             if let item {
-                place = ItemDigest.find(digest ?? "", near: item, in: list.items, cookie: cookie)
-                if place == nil { return gone(409) }
+                index = ItemDigest.find(digest ?? "", near: item, in: list.items, cookie: cookie)
+                if index == nil { return gone(409) }
             }
-            guard let first = list.draft(at: place) else { return gone(409) }
+            guard let first = list.draft(at: index) else { return gone(409) }
             var draft = first
             var input = draft.take(values, shown: shown, of: settings.view(first, languages))
             guard item != nil || digest == ItemDigest.make(.array(list.items), cookie: cookie) else {
@@ -40,10 +40,10 @@ struct DraftRequest {
             guard input.errors.isEmpty, let items = list.done(draft) else {
                 input.add(draft.errors)
                 let text = input.errors.isEmpty ? EditableList.noItem : nil
-                return page(422, settings, list, first, place, refused: input, refusal: text)
+                return page(422, settings, list, first, index, refused: input, refusal: text)
             }
             return Console.store(items, in: list, of: settings, cookie) { text, _ in
-                page(422, settings, list, first, place, refused: input, refusal: text)
+                page(422, settings, list, first, index, refused: input, refusal: text)
             }
         }
     }
@@ -74,7 +74,7 @@ struct DraftRequest {
         refused: PageInput? = nil, refusal: String? = nil
     ) -> ConsoleStep {
         let page = ItemPage(
-            list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), app: place, place: item,
+            list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), app: place, index: item,
             digest: ItemDigest.make(item.map { list.items[$0] } ?? .array(list.items), cookie: cookie),
             cookie: cookie, refused: refused, refusal: refusal)
         return .answer(Console.page(status, place, cookie, page.content))

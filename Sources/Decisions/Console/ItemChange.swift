@@ -1,4 +1,4 @@
-// Change of a list's item by a button beside it. The item is named by its place and by a digest of its content, so
+// Change of a list's item by a button beside it. The item is named by its index and by a digest of its content, so
 // that a form that was shown before somebody else's change never touches another item.
 
 import TandemBase
@@ -20,7 +20,7 @@ struct ItemChange {
 
     let action: Action
     let key: String
-    private let place: Int
+    private let index: Int
     private let digest: String
 
     /// The change that a form asks for; nil if it asks for none. One of no item changes nothing.
@@ -30,22 +30,22 @@ struct ItemChange {
         let isWhole = parts.count == 3
         self.action = action
         key = isWhole ? PercentText.decode(Array(parts[0].utf8)) ?? "" : ""
-        place = isWhole ? Int(parts[1]) ?? -1 : -1
+        index = isWhole ? Int(parts[1]) ?? -1 : -1
         digest = isWhole ? String(parts[2]) : ""
     }
 
     /// The value of the button.
-    static func value(_ key: String, _ place: Int, _ item: PropertyListValue, cookie: String) -> String {
-        "\(PercentText.encode(key))/\(place)/\(ItemDigest.make(item, cookie: cookie))"
+    static func value(_ key: String, _ index: Int, _ item: PropertyListValue, cookie: String) -> String {
+        "\(PercentText.encode(key))/\(index)/\(ItemDigest.make(item, cookie: cookie))"
     }
 
     /// The list after the change; nil if the item is not as the page showed it, or may not be changed so.
     func done(in list: EditableList, cookie: String) -> [PropertyListValue]? {
-        guard let place = ItemDigest.find(digest, near: place, in: list.items, cookie: cookie) else { return nil }
+        guard let index = ItemDigest.find(digest, near: index, in: list.items, cookie: cookie) else { return nil }
         return switch action {
-        case .remove: list.removing(place)
-        case .up: list.moving(place, to: place - 1)
-        case .down: list.moving(place, to: place + 1)
+        case .remove: list.removing(index)
+        case .up: list.moving(index, to: index - 1)
+        case .down: list.moving(index, to: index + 1)
         }
     }
 }
@@ -59,9 +59,9 @@ enum ItemDigest {
         return Hexadecimal.encode(SHA256.digest(Array(text.utf8)).prefix(16))
     }
 
-    /// The place of the item now: the old one, or another if it was moved; nil if it was changed or is gone.
-    static func find(_ digest: String, near place: Int, in items: [PropertyListValue], cookie: String) -> Int? {
-        let isMeant = { (place: Int) in Self.make(items[place], cookie: cookie) == digest }
-        return items.indices.contains(place) && isMeant(place) ? place : items.indices.first(where: isMeant)
+    /// The index of the item now: the old one, or another if it was moved; nil if it was changed or is gone.
+    static func find(_ digest: String, near index: Int, in items: [PropertyListValue], cookie: String) -> Int? {
+        let isMeant = { (index: Int) in Self.make(items[index], cookie: cookie) == digest }
+        return items.indices.contains(index) && isMeant(index) ? index : items.indices.first(where: isMeant)
     }
 }

@@ -9,7 +9,7 @@ struct ItemPage {
     let view: PageView
     let app: AppPlace
     /// The item to change; nil for a new one.
-    let place: Int?
+    let index: Int?
     /// The digest of the item as it was shown, and for a new one of all items.
     let digest: String
     let cookie: String
@@ -19,8 +19,8 @@ struct ItemPage {
 
     /// The content of the page.
     var content: [Markup] {
-        let route = ConsoleRoute.item(app, list: list.key, place: place)
-        let item = place.map { "item \($0 + 1)" } ?? "new item"
+        let route = ConsoleRoute.item(app, list: list.key, index: index)
+        let item = index.map { "item \($0 + 1)" } ?? "new item"
         return [
             .tag("h1", foreign: "\(list.row.name): \(item)"),
             refused == nil && refusal == nil ? Markup([]) : .mistakes(refused, refusal, on: view),
@@ -42,10 +42,10 @@ struct ItemPage {
     }
 
     private func group(_ group: PageView.Group) -> Markup {
-        let places = view.fieldPlaces
+        let indices = view.fieldIndices
         let rows = group.rows.map { row in
             SettingRow(
-                row: row, isEditable: places.contains(row.place), typed: row.key.flatMap { refused?.typed[$0] },
+                row: row, isEditable: indices.contains(row.index), typed: row.key.flatMap { refused?.typed[$0] },
                 place: app, images: view.images, form: .draft)
         }
         return .group(group, rows)

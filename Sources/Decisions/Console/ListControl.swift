@@ -10,17 +10,17 @@ struct ListControl {
 
     var markup: Markup {
         let items = list.list.items
-        let rows = items.enumerated().map { place, item in
-            let name = item.title.isEmpty ? "Item \(place + 1)" : item.title
+        let rows = items.enumerated().map { index, item in
+            let name = item.title.isEmpty ? "Item \(index + 1)" : item.title
             let title =
                 list.list.isItemEditable
-                ? Markup.tag("a", .link("href", .item(self.place, list: list.key, place: place)), foreign: name)
+                ? Markup.tag("a", .link("href", .item(self.place, list: list.key, index: index)), foreign: name)
                 : .tag("bdi", text: name)
             return Markup.tag(
                 "li",
-                of: [title] + (place > 0 ? [button(.up, place, "Move \(name) up", "\u{2191}")] : [])
-                    + (place + 1 < items.count ? [button(.down, place, "Move \(name) down", "\u{2193}")] : [])
-                    + (list.list.isDeletable ? [button(.remove, place, "Delete \(name)", "Delete")] : []))
+                of: [title] + (index > 0 ? [button(.up, index, "Move \(name) up", "\u{2191}")] : [])
+                    + (index + 1 < items.count ? [button(.down, index, "Move \(name) down", "\u{2193}")] : [])
+                    + (list.list.isDeletable ? [button(.remove, index, "Delete \(name)", "Delete")] : []))
         }
         return .tag(
             "div", .init("class", "list"), .init("role", "group"), .init("aria-labelledby", "\(list.row.id)-title"),
@@ -30,12 +30,12 @@ struct ListControl {
 
     private var adding: Markup {
         .tag(
-            "a", .link("href", .item(place, list: list.key, place: nil)),
+            "a", .link("href", .item(place, list: list.key, index: nil)),
             foreign: list.list.addTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Add")
     }
 
-    private func button(_ action: ItemChange.Action, _ place: Int, _ label: String, _ sign: String) -> Markup {
-        let value = ItemChange.value(list.key, place, list.items[place], cookie: cookie)
+    private func button(_ action: ItemChange.Action, _ index: Int, _ label: String, _ sign: String) -> Markup {
+        let value = ItemChange.value(list.key, index, list.items[index], cookie: cookie)
         return .ofOtherForm(action.rawValue, value, label: label, [Markup(sign)])
     }
 }

@@ -90,8 +90,8 @@ extension Table {
         let body = rows.map { cells in
             Markup.tag(
                 "tr",
-                of: cells.enumerated().map { place, cell in
-                    place == 0 ? .tag("th", .init("scope", "row"), foreign: cell) : .tag("td", foreign: cell)
+                of: cells.enumerated().map { index, cell in
+                    index == 0 ? .tag("th", .init("scope", "row"), foreign: cell) : .tag("td", foreign: cell)
                 })
         }
         let region = Markup.tag(

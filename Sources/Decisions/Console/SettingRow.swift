@@ -110,20 +110,20 @@ extension Markup {
 }
 
 extension PageView {
-    /// The places of the rows with a field: of rows of one key the first that is editable.
-    var fieldPlaces: Set<Int> {
+    /// The indices of the rows with a field: of rows of one key the first that is editable.
+    var fieldIndices: Set<Int> {
         var known: Set<[UInt8]> = []
         return Set(
             rows.filter { row in
                 guard let key = row.key, row.isEditable else { return false }
                 if case .list = row.kind { return false }
                 return known.insert([UInt8](key.utf8)).inserted
-            }.map(\.place))
+            }.map(\.index))
     }
 }
 
 extension PageView.Row {
     /// Identifiers of the page's own: keys may have any character.
-    var id: String { "r-\(place)" }
-    var field: String { "f-\(place)" }
+    var id: String { "r-\(index)" }
+    var field: String { "f-\(index)" }
 }

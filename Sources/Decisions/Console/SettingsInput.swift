@@ -39,7 +39,7 @@ struct SettingsInput {
         case .all: return .all
         case .page: return .keys(Self.edited(view.rows))
         case .group:
-            let group = view.groups.first { $0.rows.first.map { "\($0.place)" } == value }
+            let group = view.groups.first { $0.rows.first.map { "\($0.index)" } == value }
             return .keys(Self.edited(group?.rows ?? []))
         case .edit: return .keys([value])
         }
@@ -58,7 +58,7 @@ struct SettingsInput {
 enum ResetButton: String, CaseIterable {
     case all = "reset-all"
     case page = "reset-page"
-    /// Its value is the place of the section's first row.
+    /// Its value is the index of the section's first row.
     case group = "reset-group"
     /// Its value is the key.
     case edit = "reset"

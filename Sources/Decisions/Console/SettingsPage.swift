@@ -27,14 +27,14 @@ struct SettingsPage {
 
     /// The content of the page.
     var content: [Markup] {
-        let places = view.fieldPlaces
+        let indices = view.fieldIndices
         return top + [
             news,
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "values"),
                 .link("data-events", .events(settings.place)), .init("autocomplete", "off"),
-                of: [token] + view.groups.map { group($0, places) }
-                    + [.tag("p", of: places.isEmpty ? [] : [.tag("button", .init("type", "submit"), text: "Save")])]),
+                of: [token] + view.groups.map { group($0, indices) }
+                    + [.tag("p", of: indices.isEmpty ? [] : [.tag("button", .init("type", "submit"), text: "Save")])]),
             resets,
         ]
     }
@@ -95,13 +95,13 @@ struct SettingsPage {
 
     // MARK: groups and rows
 
-    private func group(_ group: PageView.Group, _ places: Set<Int>) -> Markup {
-        let rows = group.rows.map { row($0, isEditable: places.contains($0.place)) }
+    private func group(_ group: PageView.Group, _ indices: Set<Int>) -> Markup {
+        let rows = group.rows.map { row($0, isEditable: indices.contains($0.index)) }
         guard let first = group.rows.first, group.rows.count(where: \.isEdited) > 1 else {
             return .group(group, rows)
         }
         return .group(
-            group, rows, .ofOtherForm(ResetButton.group.rawValue, "\(first.place)", [Markup("Reset these")]))
+            group, rows, .ofOtherForm(ResetButton.group.rawValue, "\(first.index)", [Markup("Reset these")]))
     }
 
     private func row(_ row: PageView.Row, isEditable: Bool) -> SettingRow {

@@ -55,7 +55,7 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The place of one row.
+/// The key of one row.
 package struct DeliveryRowKey: Sendable, Hashable {
     package let table: DeliveryTable
     package let queue: QueueKey

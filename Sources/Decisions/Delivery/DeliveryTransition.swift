@@ -22,8 +22,8 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     private struct FreshRow: Sendable, Equatable {
         let ordinal: UInt64
         let body: [UInt8]
-        /// Its place among the changes.
-        let place: Int
+        /// Its index among the changes.
+        let index: Int
     }
 
     init(changes: [DeliveryChange] = [], effects: [Effect] = []) {
@@ -42,7 +42,7 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
             put(record, of: queue)
             return changes.append(.put(DeliveryRowKey(Record.payloadTable, queue, record.ordinal), .payload(body)))
         }
-        fresh = FreshRow(ordinal: record.ordinal, body: body, place: changes.count)
+        fresh = FreshRow(ordinal: record.ordinal, body: body, index: changes.count)
         let key = DeliveryRowKey(Record.itemTable, queue, record.ordinal)
         changes.append(.put(key, record.value(with: body)))
     }
@@ -50,7 +50,7 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     /// Writes a record's row; that of a new item again with its body.
     mutating func put<Record: QueueRecord>(_ record: Record, of queue: QueueKey) {
         if let fresh, fresh.ordinal == record.ordinal {
-            changes[fresh.place] = .put(changes[fresh.place].key, record.value(with: fresh.body))
+            changes[fresh.index] = .put(changes[fresh.index].key, record.value(with: fresh.body))
         } else {
             changes.append(.put(DeliveryRowKey(Record.recordTable, queue, record.ordinal), record.value))
         }

@@ -35,7 +35,7 @@ package struct ItemPacks: Sendable {
         var packed: [DeliveryChange] = []
         packed.reserveCapacity(changes.count)
         var draft = Draft()
-        var ended: [(place: Int, ordinal: UInt64)] = []
+        var ended: [(index: Int, ordinal: UInt64)] = []
         for change in changes {
             switch change {
             case .put(let key, let value) where key.table == tables.items:
@@ -45,9 +45,9 @@ package struct ItemPacks: Sendable {
                 draft.add(ordinal, item, change)
             case .remove(let key) where key.table == tables.items:
                 guard let ordinal = key.ordinal else { preconditionFailure("an item's row has its number") }
-                if let place = place(of: ordinal) {
-                    end(ordinal, at: place)
-                    ended.append((place, ordinal))
+                if let index = index(of: ordinal) {
+                    end(ordinal, at: index)
+                    ended.append((index, ordinal))
                 } else {
                     // It has a row of its own, or none.
                     packed.append(change)
@@ -71,30 +71,30 @@ package struct ItemPacks: Sendable {
         packed.append(.put(DeliveryRowKey(tables.packs, queue, first), .pack(draft.bytes)))
     }
 
-    private mutating func end(_ ordinal: UInt64, at place: Int) {
-        packs[place].live.removeAll { $0 == ordinal }
-        packs[place].ends.append(ordinal)
+    private mutating func end(_ ordinal: UInt64, at index: Int) {
+        packs[index].live.removeAll { $0 == ordinal }
+        packs[index].ends.append(ordinal)
     }
 
     /// Writes the ends, or removes the packs that have none but ended items.
-    private mutating func writeEnds(_ ended: [(place: Int, ordinal: UInt64)], to packed: inout [DeliveryChange]) {
+    private mutating func writeEnds(_ ended: [(index: Int, ordinal: UInt64)], to packed: inout [DeliveryChange]) {
         guard !ended.isEmpty else { return }
-        for (place, ordinal) in ended where !packs[place].live.isEmpty {
+        for (index, ordinal) in ended where !packs[index].live.isEmpty {
             packed.append(.put(DeliveryRowKey(tables.ends, queue, ordinal), .end))
         }
         let new = Set(ended.lazy.map(\.ordinal))
-        // From behind: the places before stay.
-        for place in Set(ended.lazy.map(\.place)).sorted(by: >) where packs[place].live.isEmpty {
-            packed.append(.remove(DeliveryRowKey(tables.packs, queue, packs[place].first)))
-            for ordinal in packs[place].ends where !new.contains(ordinal) {
+        // From behind: the indices before stay.
+        for index in Set(ended.lazy.map(\.index)).sorted(by: >) where packs[index].live.isEmpty {
+            packed.append(.remove(DeliveryRowKey(tables.packs, queue, packs[index].first)))
+            for ordinal in packs[index].ends where !new.contains(ordinal) {
                 packed.append(.remove(DeliveryRowKey(tables.ends, queue, ordinal)))
             }
-            packs.remove(at: place)
+            packs.remove(at: index)
         }
     }
 
-    /// The place of the pack in which this item is and has not ended.
-    private func place(of ordinal: UInt64) -> Int? {
+    /// The index of the pack in which this item is and has not ended.
+    private func index(of ordinal: UInt64) -> Int? {
         var (low, high) = (0, packs.count)
         while low < high {
             let middle = low + (high - low) / 2
@@ -105,7 +105,7 @@ package struct ItemPacks: Sendable {
 
     /// The pack in which an item is; nil for one that has ended, and for one that has a row of its own.
     package func pack(of ordinal: UInt64) -> DeliveryRowKey? {
-        place(of: ordinal).map { DeliveryRowKey(tables.packs, queue, packs[$0].first) }
+        index(of: ordinal).map { DeliveryRowKey(tables.packs, queue, packs[$0].first) }
     }
 
     // MARK: stored form

@@ -40,10 +40,10 @@ package struct EditableList: Sendable {
     package var items: [PropertyListValue] { row.value?.arrayValue ?? [] }
 
     /// The draft of an item; nil if there is none to be made.
-    /// - Parameter place: the item to change; nil for a new one.
-    package func draft(at place: Int?) -> ListDraft? {
-        guard place == nil ? list.add != nil : list.isItemEditable else { return nil }
-        return ListDraft(of: group, items: items, at: place, in: tree, on: page)
+    /// - Parameter index: the item to change; nil for a new one.
+    package func draft(at index: Int?) -> ListDraft? {
+        guard index == nil ? list.add != nil : list.isItemEditable else { return nil }
+        return ListDraft(of: group, items: items, at: index, in: tree, on: page)
     }
 
     /// The edit that this list was read from, for the `settings-set` that stores new items (CTL-40): the daemon refuses
@@ -54,18 +54,18 @@ package struct EditableList: Sendable {
     package func done(_ draft: ListDraft) -> [PropertyListValue]? { draft.done(items) }
 
     /// The items without one; nil if there is none, or none may be removed.
-    package func removing(_ place: Int) -> [PropertyListValue]? {
-        guard list.isDeletable, items.indices.contains(place) else { return nil }
+    package func removing(_ index: Int) -> [PropertyListValue]? {
+        guard list.isDeletable, items.indices.contains(index) else { return nil }
         var items = items
-        items.remove(at: place)
+        items.remove(at: index)
         return items
     }
 
     /// The items with one at another place; nil if there is no such place.
-    package func moving(_ place: Int, to target: Int) -> [PropertyListValue]? {
-        guard items.indices.contains(place), items.indices.contains(target) else { return nil }
+    package func moving(_ index: Int, to target: Int) -> [PropertyListValue]? {
+        guard items.indices.contains(index), items.indices.contains(target) else { return nil }
         var items = items
-        items.insert(items.remove(at: place), at: target)
+        items.insert(items.remove(at: index), at: target)
         return items
     }
 }

@@ -9,7 +9,7 @@ package struct ListDraft: Sendable {
     /// The most items of a list that pages show, and that drafts add to (LIM-122).
     package static let itemLimit = 1024
 
-    /// The place in the list; nil for a new item.
+    /// The index in the list; nil for a new item.
     package let place: Int?
     /// The entry of the item, or the one that adds.
     package let specifier: Specifier
@@ -22,24 +22,24 @@ package struct ListDraft: Sendable {
 
     /// A draft; nil if the list has no such item, can have no further one, or has no entry for it.
     /// - Parameters:
-    ///   - place: the item to change; nil for a new one.
+    ///   - index: the item to change; nil for a new one.
     ///   - host: the page with the list, whose table has the texts of an entry without a page.
     package init?(
-        of group: Specifier, items: [PropertyListValue], at place: Int?, in tree: PageTree, on host: Page? = nil
+        of group: Specifier, items: [PropertyListValue], at index: Int?, in tree: PageTree, on host: Page? = nil
     ) {
-        let entry = place == nil ? group.specifier(.add) : group.specifier(.item)
+        let entry = index == nil ? group.specifier(.add) : group.specifier(.item)
         guard group.kind == .listGroup, let entry, entry.kind != nil else { return nil }
-        guard place.map(items.indices.contains) ?? (items.count < Self.itemLimit) else { return nil }
+        guard index.map(items.indices.contains) ?? (items.count < Self.itemLimit) else { return nil }
         let page = entry.page.flatMap { tree[$0] }
         hasPage = page != nil
         specifier = entry
-        self.place = place
+        self.place = index
         self.page =
             page
             ?? Page(
                 name: host?.name ?? PageTree.root, stringsTable: host?.stringsTable, specifiers: [entry.named])
         schema = SettingsSchema(self.page.specifiers.declarations)
-        let item = place.map { items[$0] }
+        let item = index.map { items[$0] }
         // A page has no field for an item that is no dictionary.
         if hasPage, let item, item.dictionaryValue == nil { return nil }
         content = hasPage ? item?.dictionaryValue ?? [:] : [:]
@@ -89,8 +89,8 @@ package struct ListDraft: Sendable {
     /// The rules that the content breaks.
     package var errors: [SettingError] {
         content.compactMap { pair in
-            guard let place = schema.place(of: pair.key), !ListSecrets.isMark(pair.value) else { return nil }
-            guard case .failure(let error) = schema.judge(stored: pair.value, at: place) else { return nil }
+            guard let index = schema.place(of: pair.key), !ListSecrets.isMark(pair.value) else { return nil }
+            guard case .failure(let error) = schema.judge(stored: pair.value, at: index) else { return nil }
             return error
         }
     }

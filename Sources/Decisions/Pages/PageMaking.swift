@@ -59,8 +59,8 @@ extension PageTree {
         if let key = specifier.key, request.hidden.contains(key) { return true }
         guard let conditions = specifier[.visibleWhen]?.dictionaryValue else { return false }
         return !conditions.allSatisfy { condition in
-            guard let place = schema.place(of: condition.key) else { return false }
-            let declaration = schema.declarations[place]
+            guard let index = schema.place(of: condition.key) else { return false }
+            let declaration = schema.declarations[index]
             if declaration.isSecret { return false }
             let value = request.values[condition.key].map(\.value) ?? declaration.stored(declaration.initialValue)
             return value.flatMap { declaration.value(stored: $0) } == declaration.value(stored: condition.value)
@@ -114,14 +114,14 @@ private struct PageMaking {
     mutating func view() -> PageView {
         var groups: [PageView.Group] = []
         var isHiding = false
-        for (place, specifier) in page.specifiers.enumerated() where specifier.isFor(tree.device) {
+        for (index, specifier) in page.specifiers.enumerated() where specifier.isFor(tree.device) {
             let isHidden = tree.isHidden(specifier, schema, request)
             if specifier.kind?.isSection == true {
                 isHiding = isHidden
-                if !isHidden { groups.append(section(specifier, place)) }
+                if !isHidden { groups.append(section(specifier, index)) }
             } else if !isHiding, !isHidden {
                 if groups.isEmpty { groups.append(PageView.Group(key: nil, title: nil, footer: nil, rows: [])) }
-                groups[groups.count - 1].append(row(specifier, place))
+                groups[groups.count - 1].append(row(specifier, index))
             }
         }
         return PageView(
@@ -133,25 +133,25 @@ private struct PageMaking {
         translation.text(key, tables: page.tables)
     }
 
-    private mutating func section(_ specifier: Specifier, _ place: Int) -> PageView.Group {
+    private mutating func section(_ specifier: Specifier, _ index: Int) -> PageView.Group {
         let (title, footer) = (specifier.title.map(text), specifier.text(.footer).map(text))
         let isShown = budget.shows((title?.utf8.count ?? 0) + (footer?.utf8.count ?? 0))
         return PageView.Group(
             key: specifier.key, title: isShown ? title : nil, footer: isShown ? footer : nil,
-            rows: specifier.kind == .group ? [] : [row(specifier, place)])
+            rows: specifier.kind == .group ? [] : [row(specifier, index)])
     }
 
     // MARK: rows
 
-    private mutating func row(_ specifier: Specifier, _ place: Int) -> PageView.Row {
+    private mutating func row(_ specifier: Specifier, _ index: Int) -> PageView.Row {
         if budget.hasTexts {
-            let row = wholeRow(specifier, place)
+            let row = wholeRow(specifier, index)
             if budget.shows(row.textBytes) { return row }
         }
-        return PageView.Row(place: place, kind: .unsupported("The page has too much text to show this."))
+        return PageView.Row(index: index, kind: .unsupported("The page has too much text to show this."))
     }
 
-    private mutating func wholeRow(_ specifier: Specifier, _ place: Int) -> PageView.Row {
+    private mutating func wholeRow(_ specifier: Specifier, _ index: Int) -> PageView.Row {
         let declaration = specifier.key.flatMap { schema.place(of: $0) }.map { schema.declarations[$0] }
         let known = specifier.key.flatMap { request.values[$0] }
         let isSecret = declaration?.isSecret ?? false || specifier.isSecure
@@ -171,7 +171,7 @@ private struct PageMaking {
         let name = title(specifier, kind, value)
         let lock = lock(kind, declaration, known, value)
         return PageView.Row(
-            place: place, key: declaration == nil ? nil : specifier.key, kind: kind, title: name,
+            index: index, key: declaration == nil ? nil : specifier.key, kind: kind, title: name,
             subtitle: subtitle(specifier, declaration, value),
             summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.text(.image),
             alignment: specifier.alignment, adjustsFontSize: specifier.flag(.adjustsFontSize) ?? true,
@@ -220,8 +220,8 @@ private struct PageMaking {
     }
 
     private mutating func error(_ declaration: SettingDeclaration?, _ value: PropertyListValue?) -> String? {
-        guard let declaration, let value, let place = schema.place(of: declaration.name),
-            case .failure(let error) = schema.judge(stored: value, at: place, within: &budget.steps)
+        guard let declaration, let value, let index = schema.place(of: declaration.name),
+            case .failure(let error) = schema.judge(stored: value, at: index, within: &budget.steps)
         else { return nil }
         return error.description
     }
@@ -364,15 +364,15 @@ private struct PageMaking {
         let labels = specifier.labels
         let choices = request.choices[declaration.name] ?? declaration.choices
         let allowed = choices.compactMap { choice in declaration.stored(choice.value).map { (choice.label, $0) } }
-        let names = ValuePlaces(allowed.map(\.1))
+        let names = ValueIndices(allowed.map(\.1))
         // The page's order and texts; a choice that the page does not name stands at the end.
         let values =
-            (choices.isEmpty ? labels.values : labels.values.filter { names.place(of: $0) != nil })
-            + allowed.map(\.1).filter { labels.place(of: $0) == nil }
+            (choices.isEmpty ? labels.values : labels.values.filter { names.index(of: $0) != nil })
+            + allowed.map(\.1).filter { labels.index(of: $0) == nil }
         let allowsOthers = declaration.editor == .editableChoice
         let options = values.enumerated().map { id, stored -> PageView.Option in
-            let label = labels.place(of: stored)
-            let own = names.place(of: stored).map { allowed[$0].0 }
+            let label = labels.index(of: stored)
+            let own = names.index(of: stored).map { allowed[$0].0 }
             return PageView.Option(
                 id: id, input: PageInput.text(ofChoice: stored, declaration),
                 title: text(label.flatMap { labels.title($0) } ?? own ?? stored.description),
@@ -416,7 +416,7 @@ private struct PageMaking {
     private func itemTitle(_ value: PropertyListValue, _ item: Specifier, _ labels: ChoiceLabels) -> String {
         let own = value.dictionaryValue.map { dictionary in item.key.flatMap { dictionary[$0] } } ?? value
         guard let own else { return item.title.map(text) ?? "" }
-        let label = labels.place(of: own).flatMap { labels.title($0) }
+        let label = labels.index(of: own).flatMap { labels.title($0) }
         return label.map(text) ?? own.stringValue ?? own.description
     }
 
@@ -451,7 +451,7 @@ private struct PageMaking {
         case .unsupported: return PageInput.text(value, declaration)
         default:
             let labels = specifier.labels
-            return labels.place(of: value).flatMap { labels.title($0) }.map(text) ?? PageInput.text(value, declaration)
+            return labels.index(of: value).flatMap { labels.title($0) }.map(text) ?? PageInput.text(value, declaration)
         }
     }
 }
@@ -466,15 +466,15 @@ extension [PageView.Option] {
     }
 }
 
-/// Places of values, of equal ones the first. A list may have thousands, and is looked through for each of them.
-private struct ValuePlaces {
-    private let places: [String: Int]
+/// Indices of values, of equal ones the first. A list may have thousands, and is looked through for each of them.
+private struct ValueIndices {
+    private let indices: [String: Int]
 
     init(_ values: [PropertyListValue]) {
-        places = Dictionary(values.enumerated().map { (Self.name($1), $0) }) { first, _ in first }
+        indices = Dictionary(values.enumerated().map { (Self.name($1), $0) }) { first, _ in first }
     }
 
-    func place(of value: PropertyListValue) -> Int? { places[Self.name(value)] }
+    func index(of value: PropertyListValue) -> Int? { indices[Self.name(value)] }
 
     /// Equal values of one kind have one text.
     private static func name(_ value: PropertyListValue) -> String { "\(value.kind) \(value)" }
@@ -483,23 +483,23 @@ private struct ValuePlaces {
 /// Texts and pictures of an entry's values: lists of one length.
 private struct ChoiceLabels {
     let values: [PropertyListValue]
-    private let places: ValuePlaces
+    private let indices: ValueIndices
     private let titles: [String]
     private let shortTitles: [String]
     private let images: [String]
 
     init(_ specifier: Specifier) {
         values = specifier[.values]?.arrayValue ?? []
-        places = ValuePlaces(values)
+        indices = ValueIndices(values)
         titles = specifier.texts(.titles)
         shortTitles = specifier.texts(.shortTitles)
         images = specifier.texts(.icons)
     }
 
-    func place(of value: PropertyListValue) -> Int? { places.place(of: value) }
-    func title(_ place: Int) -> String? { titles.indices.contains(place) ? titles[place] : nil }
-    func shortTitle(_ place: Int) -> String? { shortTitles.indices.contains(place) ? shortTitles[place] : nil }
-    func image(_ place: Int) -> String? { images.indices.contains(place) ? images[place] : nil }
+    func index(of value: PropertyListValue) -> Int? { indices.index(of: value) }
+    func title(_ index: Int) -> String? { titles.indices.contains(index) ? titles[index] : nil }
+    func shortTitle(_ index: Int) -> String? { shortTitles.indices.contains(index) ? shortTitles[index] : nil }
+    func image(_ index: Int) -> String? { images.indices.contains(index) ? images[index] : nil }
 }
 
 extension Specifier {
@@ -513,9 +513,9 @@ extension Specifier {
 
 extension PageView.Row {
     /// A row that shows nothing but that there is one.
-    fileprivate init(place: Int, kind: PageView.Kind) {
+    fileprivate init(index: Int, kind: PageView.Kind) {
         self.init(
-            place: place, key: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil, alignment: .natural,
+            index: index, key: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil, alignment: .natural,
             adjustsFontSize: true, value: nil, shown: "", input: "", date: nil, defaultValue: nil, shownDefault: "",
             layer: nil,
             isEdited: false, author: nil, tag: [], allowsNothing: false, lock: .noValue, needsRestart: false,

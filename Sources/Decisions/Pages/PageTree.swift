@@ -40,7 +40,7 @@ package struct PageTree: Sendable {
     package private(set) var pages: [Page] = []
     /// How many of the pages child panes lead to.
     private var paneCount = 0
-    private var places: [String: Int] = [:]
+    private var indices: [String: Int] = [:]
     /// The pages of which the limits have cut entries off.
     private var cut: Set<String> = []
     package private(set) var strings: StringsTables
@@ -54,7 +54,7 @@ package struct PageTree: Sendable {
     package var problems: [SettingsBundleProblem] { faults.problems }
 
     /// The page of a name; nil if there is none.
-    package subscript(name: String) -> Page? { places[name].map { pages[$0] } }
+    package subscript(name: String) -> Page? { indices[name].map { pages[$0] } }
 
     /// Whether a page is there with all of its entries.
     func isWhole(_ name: String) -> Bool { self[name] != nil && !cut.contains(name) }
@@ -121,7 +121,7 @@ package struct PageTree: Sendable {
     package var isEmpty: Bool { pages.isEmpty }
 
     private mutating func append(_ page: Page) {
-        places[page.name] = pages.count
+        indices[page.name] = pages.count
         pages.append(page)
     }
 }
@@ -185,11 +185,11 @@ extension PageTree {
             cut.insert(name)
         }
         let specifiers = rows.prefix(room).map { Specifier($0) }
-        for (place, specifier) in specifiers.enumerated() {
-            for fault in specifier.faults { faults.add(.specifier(page: name, place: place, fault)) }
+        for (index, specifier) in specifiers.enumerated() {
+            for fault in specifier.faults { faults.add(.specifier(page: name, index: index, fault)) }
         }
         if content["ApplicationGroupContainerIdentifier"] != nil {
-            faults.add(.specifier(page: name, place: nil, .unsupported("ApplicationGroupContainerIdentifier")))
+            faults.add(.specifier(page: name, index: nil, .unsupported("ApplicationGroupContainerIdentifier")))
         }
         return Page(
             name: name, title: content["Title"]?.stringValue, stringsTable: content["StringsTable"]?.stringValue,
@@ -199,13 +199,13 @@ extension PageTree {
     /// Tells each child pane that leads back to a page from which one gets to it.
     private mutating func reportCycles() {
         let children = panes.map { page in page.specifiers.compactMap { $0.kind == .childPane ? $0.file : nil } }
-        for place in children.indices {
+        for index in children.indices {
             var told: Set<String> = []
-            for file in children[place] {
-                guard told.insert(file).inserted, let target = places[file], target <= place,
-                    reaches(place, from: target, children)
+            for file in children[index] {
+                guard told.insert(file).inserted, let target = indices[file], target <= index,
+                    reaches(index, from: target, children)
                 else { continue }
-                faults.add(.cycle(page: pages[place].name, leadsTo: file))
+                faults.add(.cycle(page: pages[index].name, leadsTo: file))
             }
         }
     }
@@ -213,10 +213,10 @@ extension PageTree {
     private func reaches(_ goal: Int, from start: Int, _ children: [[String]]) -> Bool {
         var known: Set<Int> = [start]
         var waiting = [start]
-        while let place = waiting.popLast() {
-            if place == goal { return true }
-            for file in children[place] {
-                if let next = places[file], next < children.count, known.insert(next).inserted { waiting.append(next) }
+        while let index = waiting.popLast() {
+            if index == goal { return true }
+            for file in children[index] {
+                if let next = indices[file], next < children.count, known.insert(next).inserted { waiting.append(next) }
             }
         }
         return false
@@ -273,7 +273,7 @@ extension PageTree {
         }
         var count = 0
         for row in (layout["pages"]?.arrayValue ?? []).prefix(Self.pageLimit).compactMap(\.dictionaryValue) {
-            guard let name = row["name"]?.stringValue, places[name] == nil else { continue }
+            guard let name = row["name"]?.stringValue, indices[name] == nil else { continue }
             let rows = (row["specifiers"]?.arrayValue ?? []).compactMap(\.dictionaryValue)
             let specifiers = rows.prefix(Self.specifierLimit - count).map { Specifier($0) }
             count += specifiers.count
@@ -298,7 +298,7 @@ extension PageTree {
         let rows = pages.map { page -> PropertyListValue in
             keys.formUnion(page.specifiers.flatMap(\.texts))
             if let title = page.title { keys.insert(title) }
-            let isPane = (places[page.name] ?? 0) < paneCount
+            let isPane = (indices[page.name] ?? 0) < paneCount
             var row: PropertyListDictionary = ["name": .string(page.name)]
             if !isPane { row["ofItems"] = true }
             row["title"] = page.title.map { .string($0) }
@@ -336,7 +336,7 @@ extension PageTree {
                 if specifier.key != nil, specifier.kind != .childPane { return isOpen(specifier) }
                 return specifier.page.map { useful.contains($0) } ?? true
             }
-            if (places[page.name] ?? 0) < paneCount { kept.paneCount += 1 }
+            if (indices[page.name] ?? 0) < paneCount { kept.paneCount += 1 }
             kept.append(
                 Page(name: page.name, title: page.title, stringsTable: page.stringsTable, specifiers: specifiers))
         }

@@ -107,8 +107,8 @@ package struct PageView: Sendable, Equatable {
 
     /// A row.
     package struct Row: Sendable, Equatable {
-        /// The place of its entry on the page.
-        package let place: Int
+        /// The index of its entry on the page.
+        package let index: Int
         /// The property; nil for a row without a value.
         package let key: String?
         package let kind: Kind
@@ -208,7 +208,7 @@ package struct PageView: Sendable, Equatable {
 
     /// One choice; all that belongs to it stays with it in every order.
     package struct Option: Sendable, Equatable, Identifiable {
-        /// Its place before sorting.
+        /// Its index before sorting.
         package let id: Int
         /// The text of a field that chooses it (``PageInput``).
         package let input: String

@@ -60,7 +60,7 @@ package struct SettingsBundle: Sendable {
     /// Reports the defaults of the pages that the app has replaced.
     package mutating func compare(_ defaults: [SettingValue?], with pages: [SettingValue], of schema: SettingsSchema) {
         for key in names(in: schema) where self.defaults[key] != nil {
-            guard let place = schema.place(of: key), defaults[place] != pages[place] else { continue }
+            guard let index = schema.place(of: key), defaults[index] != pages[index] else { continue }
             faults.add(.replacedDefault(key: key))
         }
     }
@@ -72,10 +72,10 @@ package struct SettingsBundle: Sendable {
         for key in keys where schema.place(of: key) == nil && !buttons.contains(Array(key.utf8)) {
             faults.add(.noProperty(key: key))
         }
-        return schema.declarations.indices.map { place in
-            let declaration = schema.declarations[place]
+        return schema.declarations.indices.map { index in
+            let declaration = schema.declarations[index]
             guard let value = defaults[declaration.name] else { return declaration.initialValue }
-            switch schema.judge(stored: value, at: place) {
+            switch schema.judge(stored: value, at: index) {
             case .success(let value): return value
             case .failure(let error):
                 faults.add(.invalidDefault(error))

@@ -59,9 +59,9 @@ extension Specifier {
         let values = self[.values]?.arrayValue ?? []
         guard let type = SettingType.common(of: values) else { return nil }
         let titles = texts(.titles)
-        let choices = values.enumerated().compactMap { place, value in
+        let choices = values.enumerated().compactMap { index, value in
             SettingValue(value, as: type).map { typed in
-                SettingChoice(label: titles.indices.contains(place) ? titles[place] : typed.text, value: typed)
+                SettingChoice(label: titles.indices.contains(index) ? titles[index] : typed.text, value: typed)
             }
         }
         // Without values the app's code has them, at run time.

@@ -92,8 +92,8 @@ package struct StringsTables: Sendable, Equatable {
         for (language, tables) in dictionary {
             for (table, list) in tables.dictionaryValue ?? [:] {
                 let texts = list.arrayValue ?? []
-                let pairs = stride(from: 0, to: texts.count - texts.count % 2, by: 2).compactMap { place in
-                    texts[place].stringValue.flatMap { key in texts[place + 1].stringValue.map { (key, $0) } }
+                let pairs = stride(from: 0, to: texts.count - texts.count % 2, by: 2).compactMap { index in
+                    texts[index].stringValue.flatMap { key in texts[index + 1].stringValue.map { (key, $0) } }
                 }
                 _ = add(Dictionary(pairs) { first, _ in first }, table: table, language: language)
             }

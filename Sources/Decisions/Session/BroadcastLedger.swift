@@ -54,26 +54,26 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         let end: Int
         /// To receivers of all messages that left together; one shared list.
         let shared: [Delivery]
-        /// Places of deliveries that have failed already.
+        /// Indices of deliveries that have failed already.
         var failed: Set<Int> = []
 
-        /// Places begin with the shared deliveries.
+        /// Indices begin with the shared deliveries.
         var count: Int { shared.count + message.deliveries.count }
 
         /// Its share of the ledger's capacity.
         var weight: Int { max(1, count) }
 
-        func delivery(_ place: Int) -> Delivery {
-            place < shared.count ? shared[place] : message.deliveries[place - shared.count]
+        func delivery(_ index: Int) -> Delivery {
+            index < shared.count ? shared[index] : message.deliveries[index - shared.count]
         }
 
         /// Offset of the frame's end in the bytes written to the destination's channel.
-        func endOffset(_ place: Int) -> UInt64? {
-            let count = place < shared.count ? end : message.count
-            return delivery(place).startOffset.map { $0 + UInt64(count) }
+        func endOffset(_ index: Int) -> UInt64? {
+            let count = index < shared.count ? end : message.count
+            return delivery(index).startOffset.map { $0 + UInt64(count) }
         }
 
-        func place(of pairing: UniqueIdentifier, to destination: ConnectionNumber) -> Int? {
+        func index(of pairing: UniqueIdentifier, to destination: ConnectionNumber) -> Int? {
             (0..<count).first { delivery($0).destination == destination && delivery($0).pairing == pairing }
         }
     }
@@ -116,8 +116,8 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         _ id: UniqueIdentifier, app: ApplicationIdentifier, pairing: UniqueIdentifier, by connection: ConnectionNumber
     ) -> Failure? {
         guard let broadcast = broadcasts[id], broadcast.app == app,
-            let place = broadcast.place(of: pairing, to: connection),
-            broadcasts[id]?.failed.insert(place).inserted == true
+            let index = broadcast.index(of: pairing, to: connection),
+            broadcasts[id]?.failed.insert(index).inserted == true
         else { return nil }
         return Failure(id: id, app: app, pairing: pairing, origin: broadcast.origin)
     }
@@ -131,11 +131,11 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         var failures: [Failure] = []
         for id in order {
             guard let broadcast = broadcasts[id] else { continue }
-            for place in 0..<broadcast.count where broadcast.delivery(place).destination == connection {
-                guard !broadcast.failed.contains(place), let end = broadcast.endOffset(place), end > departed else {
+            for index in 0..<broadcast.count where broadcast.delivery(index).destination == connection {
+                guard !broadcast.failed.contains(index), let end = broadcast.endOffset(index), end > departed else {
                     continue
                 }
-                let pairing = broadcast.delivery(place).pairing
+                let pairing = broadcast.delivery(index).pairing
                 failures.append(Failure(id: id, app: broadcast.app, pairing: pairing, origin: broadcast.origin))
             }
         }

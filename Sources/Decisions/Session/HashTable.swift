@@ -6,8 +6,8 @@
 import TandemBase
 
 package struct HashTable: ~Copyable, Sendable {
-    /// Hash in the upper half, number + 1 in the lower one; 0 is a free place.
-    private var places: [UInt64] = []
+    /// Hash in the upper half, number + 1 in the lower one; 0 is a free entry.
+    private var entries: [UInt64] = []
     private(set) var count = 0
 
     package init() {}
@@ -15,21 +15,21 @@ package struct HashTable: ~Copyable, Sendable {
     /// The number with this hash that is meant.
     @inline(__always)
     package func find(_ hash: UInt32, where isMeant: (Int) -> Bool) -> Int? {
-        guard !places.isEmpty else { return nil }
-        var place = home(of: hash)
-        while places[place] != 0 {
-            if UInt32(truncatingIfNeeded: places[place] >> 32) == hash {
-                let number = Int(UInt32(truncatingIfNeeded: places[place])) - 1
+        guard !entries.isEmpty else { return nil }
+        var index = home(of: hash)
+        while entries[index] != 0 {
+            if UInt32(truncatingIfNeeded: entries[index] >> 32) == hash {
+                let number = Int(UInt32(truncatingIfNeeded: entries[index])) - 1
                 if isMeant(number) { return number }
             }
-            place = next(place)
+            index = next(index)
         }
         return nil
     }
 
     /// Enters a number below 2^32 - 1.
     package mutating func insert(_ number: Int, _ hash: UInt32) {
-        if 2 * (count + 1) > places.count { grow() }
+        if 2 * (count + 1) > entries.count { grow() }
         count += 1
         put(UInt64(hash) << 32 | UInt64(number + 1))
     }
@@ -37,43 +37,43 @@ package struct HashTable: ~Copyable, Sendable {
     /// Takes out a number that is there.
     package mutating func remove(_ number: Int, _ hash: UInt32) {
         let entry = UInt64(hash) << 32 | UInt64(number + 1)
-        var place = home(of: hash)
-        while places[place] != entry {
-            precondition(places[place] != 0, "only what was entered is taken out")
-            place = next(place)
+        var index = home(of: hash)
+        while entries[index] != entry {
+            precondition(entries[index] != 0, "only what was entered is taken out")
+            index = next(index)
         }
         count -= 1
-        close(place)
+        close(index)
     }
 
-    private func home(of hash: UInt32) -> Int { Int(hash) & (places.count - 1) }
+    private func home(of hash: UInt32) -> Int { Int(hash) & (entries.count - 1) }
 
-    private func next(_ place: Int) -> Int { (place + 1) & (places.count - 1) }
+    private func next(_ index: Int) -> Int { (index + 1) & (entries.count - 1) }
 
     private mutating func put(_ entry: UInt64) {
-        var place = home(of: UInt32(truncatingIfNeeded: entry >> 32))
-        while places[place] != 0 { place = next(place) }
-        places[place] = entry
+        var index = home(of: UInt32(truncatingIfNeeded: entry >> 32))
+        while entries[index] != 0 { index = next(index) }
+        entries[index] = entry
     }
 
-    /// Moves back what would no longer be found behind the free place.
+    /// Moves back what would no longer be found behind the free entry.
     private mutating func close(_ free: Int) {
-        var (free, place) = (free, next(free))
-        while places[place] != 0 {
-            let wanted = home(of: UInt32(truncatingIfNeeded: places[place] >> 32))
-            let mask = places.count - 1
-            if (place - wanted) & mask >= (place - free) & mask {
-                places[free] = places[place]
-                free = place
+        var (free, index) = (free, next(free))
+        while entries[index] != 0 {
+            let wanted = home(of: UInt32(truncatingIfNeeded: entries[index] >> 32))
+            let mask = entries.count - 1
+            if (index - wanted) & mask >= (index - free) & mask {
+                entries[free] = entries[index]
+                free = index
             }
-            place = next(place)
+            index = next(index)
         }
-        places[free] = 0
+        entries[free] = 0
     }
 
     private mutating func grow() {
-        let old = places
-        places = Array(repeating: 0, count: max(16, 2 * old.count))
+        let old = entries
+        entries = Array(repeating: 0, count: max(16, 2 * old.count))
         for entry in old where entry != 0 { put(entry) }
     }
 }
@@ -104,17 +104,17 @@ package struct HashSeed: Sendable {
 
     /// The hash of bytes, eight in one step.
     package func hash(_ bytes: RawSpan) -> UInt32 {
-        var (mixed, place) = (first ^ UInt64(truncatingIfNeeded: bytes.byteCount), 0)
-        while place + 8 <= bytes.byteCount {
+        var (mixed, offset) = (first ^ UInt64(truncatingIfNeeded: bytes.byteCount), 0)
+        while offset + 8 <= bytes.byteCount {
             // Any eight bytes are a UInt64; the bounds are checked.
-            let word = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self)
+            let word = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
             mixed = Self.fold(mixed ^ word, third)
-            place += 8
+            offset += 8
         }
         var rest: UInt64 = 0
-        while place < bytes.byteCount {
-            rest = unsafe rest << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self))
-            place += 1
+        while offset < bytes.byteCount {
+            rest = unsafe rest << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+            offset += 1
         }
         return hash(mixed, rest, UInt64(truncatingIfNeeded: bytes.byteCount))
     }

@@ -25,26 +25,26 @@ struct Chain: Sendable {
 
 /// Records by number.
 struct RecordPool<Record: ChainedRecord>: ~Copyable, Sendable {
-    private var places: [Record] = []
+    private var records: [Record] = []
     private var free: [Int32] = []
 
     /// The records in use.
-    var count: Int { places.count - free.count }
+    var count: Int { records.count - free.count }
 
     /// The records that fit without growing.
-    var capacity: Int { places.count }
+    var capacity: Int { records.count }
 
     subscript(number: Int) -> Record {
-        get { places[number] }
-        _modify { yield &places[number] }
+        get { records[number] }
+        _modify { yield &records[number] }
     }
 
     mutating func insert(_ record: Record) -> Int {
         guard let number = free.popLast() else {
-            places.append(record)
-            return places.count - 1
+            records.append(record)
+            return records.count - 1
         }
-        places[Int(number)] = record
+        records[Int(number)] = record
         return Int(number)
     }
 
@@ -53,30 +53,30 @@ struct RecordPool<Record: ChainedRecord>: ~Copyable, Sendable {
 
     /// The record behind this one in a chain.
     func next(_ number: Int, _ links: Record.Links) -> Int? {
-        let next = places[number].links[links.rawValue].next
+        let next = records[number].links[links.rawValue].next
         return next < 0 ? nil : Int(next)
     }
 
     /// Puts a record at the end of a chain.
     mutating func append(_ number: Int, to chain: inout Chain, _ links: Record.Links) {
         let own = Int32(truncatingIfNeeded: number)
-        places[number].links[links.rawValue] = ChainLink(previous: chain.last, next: -1)
-        if chain.last < 0 { chain.first = own } else { places[Int(chain.last)].links[links.rawValue].next = own }
+        records[number].links[links.rawValue] = ChainLink(previous: chain.last, next: -1)
+        if chain.last < 0 { chain.first = own } else { records[Int(chain.last)].links[links.rawValue].next = own }
         chain.last = own
     }
 
     /// Takes a record out of the chain that it stands in.
     mutating func remove(_ number: Int, from chain: inout Chain, _ links: Record.Links) {
-        let link = places[number].links[links.rawValue]
+        let link = records[number].links[links.rawValue]
         if link.previous < 0 {
             chain.first = link.next
         } else {
-            places[Int(link.previous)].links[links.rawValue].next = link.next
+            records[Int(link.previous)].links[links.rawValue].next = link.next
         }
         if link.next < 0 {
             chain.last = link.previous
         } else {
-            places[Int(link.next)].links[links.rawValue].previous = link.previous
+            records[Int(link.next)].links[links.rawValue].previous = link.previous
         }
     }
 }

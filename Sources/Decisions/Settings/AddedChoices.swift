@@ -41,9 +41,9 @@ package struct AddedChoices: Sendable, Equatable {
     }
 
     /// The added values of a property that keep its rules, in their order.
-    package func choices(at place: Int, in schema: SettingsSchema) -> [SettingChoice] {
-        let name = schema.declarations[place].name
-        guard schema.declarations[place].editor.takesAddedChoices else { return [] }
+    package func choices(at index: Int, in schema: SettingsSchema) -> [SettingChoice] {
+        let name = schema.declarations[index].name
+        guard schema.declarations[index].editor.takesAddedChoices else { return [] }
         var steps = PatternSteps.ofSet
         return (lists[name]?.arrayValue ?? []).prefix(Self.countLimit.ofList).compactMap { row in
             guard let row = row.dictionaryValue, let label = row["label"]?.stringValue, let form = row["value"] else {
@@ -59,11 +59,11 @@ package struct AddedChoices: Sendable, Equatable {
         _ list: PropertyListValue, of key: String, in schema: SettingsSchema, within steps: inout PatternSteps
     ) throws(SettingError) {
         guard let rows = list.arrayValue else { throw fault(key, "added values are an array") }
-        guard let place = schema.place(of: key) else {
+        guard let index = schema.place(of: key) else {
             guard !rows.isEmpty else { return }
             throw SettingError(property: key, value: list.kind, rule: .unknownProperty)
         }
-        let declaration = schema.declarations[place]
+        let declaration = schema.declarations[index]
         if let refusal = declaration.refusal(of: .user, value: "") { throw refusal }
         guard declaration.editor.takesAddedChoices else { throw fault(key, "its list cannot be edited") }
         guard rows.count <= countLimit.ofList else {

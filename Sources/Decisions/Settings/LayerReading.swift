@@ -91,26 +91,26 @@ package struct LayerReading: Sendable {
     }
 
     /// Sets one value, as code does that reads a source itself.
-    package mutating func set(_ value: SettingValue, at place: Int) throws(SettingError) {
-        if let error = schema.problem(of: value, at: place) { throw error }
-        put(value, at: place)
+    package mutating func set(_ value: SettingValue, at index: Int) throws(SettingError) {
+        if let error = schema.problem(of: value, at: index) { throw error }
+        put(value, at: index)
     }
 
     /// Sets one value that has been judged.
-    package mutating func put(_ value: SettingValue, at place: Int) { values[place] = value }
+    package mutating func put(_ value: SettingValue, at index: Int) { values[index] = value }
 
     /// Notes that an entry is not used.
     package mutating func skip(_ key: String, _ reason: LoadReport.Reason) {
         skipped.append(LoadReport.Skipped(key: key, reason: reason))
     }
 
-    private mutating func take(_ value: PropertyListValue, from key: String, at place: Int) {
-        let type = schema.declarations[place].type
+    private mutating func take(_ value: PropertyListValue, from key: String, at index: Int) {
+        let type = schema.declarations[index].type
         guard let converted = conversion.value(value, as: type) else {
             return skip(key, .notConvertible(kind: value.kind, type))
         }
         do throws(SettingError) {
-            try set(converted, at: place)
+            try set(converted, at: index)
         } catch {
             skip(key, .invalid(error))
         }
@@ -121,20 +121,20 @@ package struct LayerReading: Sendable {
     /// Takes the entries of a file: the property of the key's own name, else that of its camel case.
     package mutating func read(_ entries: PropertyListDictionary) {
         var keys: [Int: String] = [:]
-        for (key, _) in entries { if let place = schema.place(of: key) { keys[place] = key } }
+        for (key, _) in entries { if let index = schema.place(of: key) { keys[index] = key } }
         for (key, value) in entries {
-            guard let place = schema.place(of: key) ?? schema.place(of: SettingSpelling.camelCase(ofSnakeCase: key))
+            guard let index = schema.place(of: key) ?? schema.place(of: SettingSpelling.camelCase(ofSnakeCase: key))
             else {
                 skip(key, .noProperty)
                 continue
             }
             // The exact name wins over snake case, and of several in snake case the first in the order of their bytes.
-            if let other = keys[place], !other.utf8.elementsEqual(key.utf8) {
+            if let other = keys[index], !other.utf8.elementsEqual(key.utf8) {
                 skip(key, .hidden(by: other))
                 continue
             }
-            keys[place] = key
-            take(value, from: key, at: place)
+            keys[index] = key
+            take(value, from: key, at: index)
         }
     }
 
@@ -150,21 +150,21 @@ package struct LayerReading: Sendable {
         let prefix = prefix.isEmpty || prefix.hasSuffix("_") ? prefix : prefix + "_"
         var names = SpelledNames(schema)
         let variables = schema.declarations.map { prefix + SettingSpelling.environmentCase(of: $0.name) }
-        for (place, variable) in variables.enumerated() { try names.add(variable, for: place) }
-        for (place, variable) in variables.enumerated() {
+        for (index, variable) in variables.enumerated() { try names.add(variable, for: index) }
+        for (index, variable) in variables.enumerated() {
             guard let text = lookup(variable), !text.isEmpty else { continue }
-            take(value(of: [text], at: place), from: variable, at: place)
+            take(value(of: [text], at: index), from: variable, at: index)
         }
         guard !prefix.isEmpty else { return }
-        for variable in all.sorted() where variable.hasPrefix(prefix) && names.place(of: variable) == nil {
+        for variable in all.sorted() where variable.hasPrefix(prefix) && names.index(of: variable) == nil {
             skip(variable, .noProperty)
         }
     }
 
     /// The value that texts stand for: words for a boolean, elements with commas between for a list of strings.
-    private func value(of texts: [String], at place: Int) -> PropertyListValue {
+    private func value(of texts: [String], at index: Int) -> PropertyListValue {
         let text = texts.last ?? ""
-        switch schema.declarations[place].type {
+        switch schema.declarations[index].type {
         case .boolean: return ToggleValues().isOn(.string(text)).map { .boolean($0) } ?? .string(text)
         case .strings:
             return .array(texts.flatMap { $0.split(separator: ",").map { .string(String($0)) } })
@@ -186,43 +186,43 @@ package struct LayerReading: Sendable {
             guard argument.hasPrefix("--") else { continue }
             let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let option = "--\(parts[0])"
-            guard let place = names.place(of: option) else {
+            guard let index = names.index(of: option) else {
                 skip(option, .noProperty)
                 continue
             }
-            let isBoolean = schema.declarations[place].type == .boolean
+            let isBoolean = schema.declarations[index].type == .boolean
             if parts.count > 1 {
-                guard !isBoolean || !isNegation(option, at: place) else {
+                guard !isBoolean || !isNegation(option, at: index) else {
                     skip(argument, .noProperty)
                     continue
                 }
-                texts[place, default: []].append((option, String(parts[1])))
+                texts[index, default: []].append((option, String(parts[1])))
             } else if isBoolean {
-                texts[place, default: []].append((option, isNegation(option, at: place) ? "no" : "yes"))
+                texts[index, default: []].append((option, isNegation(option, at: index) ? "no" : "yes"))
             } else if let next = rest.first, !next.hasPrefix("--") {
-                texts[place, default: []].append((option, next))
+                texts[index, default: []].append((option, next))
                 rest = rest.dropFirst()
             } else {
                 skip(option, .missingValue)
             }
         }
-        for (place, given) in texts.sorted(by: { $0.key < $1.key }) { take(given, at: place) }
+        for (index, given) in texts.sorted(by: { $0.key < $1.key }) { take(given, at: index) }
     }
 
-    private mutating func take(_ given: [(option: String, text: String)], at place: Int) {
+    private mutating func take(_ given: [(option: String, text: String)], at index: Int) {
         guard let last = given.last else { return }
-        if schema.declarations[place].type != .strings {
+        if schema.declarations[index].type != .strings {
             for earlier in given.dropLast() { skip(earlier.option, .hidden(by: last.option)) }
         }
-        take(value(of: given.map(\.text), at: place), from: last.option, at: place)
+        take(value(of: given.map(\.text), at: index), from: last.option, at: index)
     }
 
     private func optionNames() throws(SettingNameCollision) -> SpelledNames {
         var names = SpelledNames(schema)
-        for (place, declaration) in schema.declarations.enumerated() {
-            try names.add("--" + declaration.name, for: place)
-            try names.add("--" + SettingSpelling.optionCase(of: declaration.name), for: place)
-            if declaration.type == .boolean { try names.add(Self.negation(of: declaration), for: place) }
+        for (index, declaration) in schema.declarations.enumerated() {
+            try names.add("--" + declaration.name, for: index)
+            try names.add("--" + SettingSpelling.optionCase(of: declaration.name), for: index)
+            if declaration.type == .boolean { try names.add(Self.negation(of: declaration), for: index) }
         }
         return names
     }
@@ -231,7 +231,7 @@ package struct LayerReading: Sendable {
         "--no-" + SettingSpelling.optionCase(of: declaration.name)
     }
 
-    private func isNegation(_ option: String, at place: Int) -> Bool {
-        option == Self.negation(of: schema.declarations[place])
+    private func isNegation(_ option: String, at index: Int) -> Bool {
+        option == Self.negation(of: schema.declarations[index])
     }
 }

@@ -84,12 +84,12 @@ private struct PreferenceShadow {
     }
 
     /// The value in the shadow; nil if it has only the digest, or is not valid.
-    func value(at place: Int, _ schema: SettingsSchema) -> SettingValue? {
+    func value(at index: Int, _ schema: SettingsSchema) -> SettingValue? {
         guard let content = stored.arrayValue, content.count <= 1 else { return nil }
         guard let form = content.first else {
-            return schema.problem(of: .nothing, at: place) == nil ? .nothing : nil
+            return schema.problem(of: .nothing, at: index) == nil ? .nothing : nil
         }
-        return try? schema.judge(stored: form, at: place).get()
+        return try? schema.judge(stored: form, at: index).get()
     }
 
     /// Whether it is the shadow of the form, byte by byte.
@@ -145,24 +145,24 @@ package struct PreferenceEntries: Sendable {
     package init(_ stored: PropertyListDictionary, _ schema: SettingsSchema) {
         let shadows = stored[Self.shadowKey]?.dictionaryValue ?? [:]
         self.shadows = shadows
-        entries = schema.declarations.indices.map { place in
-            let name = schema.declarations[place].name
-            return Self.entry(stored[name], shadows[name].map { PreferenceShadow($0) }, at: place, schema)
+        entries = schema.declarations.indices.map { index in
+            let name = schema.declarations[index].name
+            return Self.entry(stored[name], shadows[name].map { PreferenceShadow($0) }, at: index, schema)
         }
     }
 
     private static func entry(
-        _ bare: PropertyListValue?, _ shadow: PreferenceShadow?, at place: Int, _ schema: SettingsSchema
+        _ bare: PropertyListValue?, _ shadow: PreferenceShadow?, at index: Int, _ schema: SettingsSchema
     ) -> Entry {
-        var entry = Entry(bare: bare, shadowForm: shadow?.stored, shadow: shadow?.value(at: place, schema))
+        var entry = Entry(bare: bare, shadowForm: shadow?.stored, shadow: shadow?.value(at: index, schema))
         guard let bare else { return entry }
-        switch schema.judge(stored: bare, at: place) {
+        switch schema.judge(stored: bare, at: index) {
         case .success(let value):
             entry.value = value
             // The bytes first: the value of a Codable type may be another one at each reading.
             entry.isShadowed =
                 shadow?.stands(for: bare) == true || entry.shadow == value
-                || shadow?.stands(for: schema.declarations[place].stored(value)) == true
+                || shadow?.stands(for: schema.declarations[index].stored(value)) == true
         case .failure(let error): entry.fault = .invalid(error)
         }
         return entry
@@ -171,19 +171,19 @@ package struct PreferenceEntries: Sendable {
 
 extension SettingsSchema {
     /// The value of a stored entry, or the rule that it breaks.
-    package func judge(stored: PropertyListValue, at place: Int) -> Result<SettingValue, SettingError> {
+    package func judge(stored: PropertyListValue, at index: Int) -> Result<SettingValue, SettingError> {
         var steps = PatternSteps.ofSet
-        return judge(stored: stored, at: place, within: &steps)
+        return judge(stored: stored, at: index, within: &steps)
     }
 
     /// As ``judge(stored:at:)``, of one of the entries that are judged as a set.
     package func judge(
-        stored: PropertyListValue, at place: Int, within steps: inout PatternSteps
+        stored: PropertyListValue, at index: Int, within steps: inout PatternSteps
     ) -> Result<SettingValue, SettingError> {
-        guard let value = declarations[place].value(stored: stored) else {
-            return .failure(mistype(stored, at: place))
+        guard let value = declarations[index].value(stored: stored) else {
+            return .failure(mistype(stored, at: index))
         }
-        return problem(of: value, at: place, within: &steps).map { .failure($0) } ?? .success(value)
+        return problem(of: value, at: index, within: &steps).map { .failure($0) } ?? .success(value)
     }
 }
 
@@ -199,7 +199,7 @@ package struct PreferenceOutcome: Sendable {
     fileprivate var written: [Written] = []
 
     fileprivate struct Written: Sendable {
-        let place: Int
+        let index: Int
         let version: Int
         let value: SettingValue?
         /// The entry, and its shadow; nil for none.
@@ -256,10 +256,10 @@ package struct PreferenceMerge: Sendable {
 
     /// The app has changed a value, or removed it.
     /// - Parameter isDefault: the value is a default, set because the store had none.
-    package mutating func changed(at place: Int, isDefault: Bool = false) {
-        records[place].version += 1
-        records[place].isPending = true
-        records[place].isDefault = isDefault
+    package mutating func changed(at index: Int, isDefault: Bool = false) {
+        records[index].version += 1
+        records[index].isPending = true
+        records[index].isDefault = isDefault
     }
 
     /// Takes the editor's changes, and names the app's own that the store lacks.
@@ -273,46 +273,46 @@ package struct PreferenceMerge: Sendable {
         var outcome = PreferenceOutcome(values: values)
         var writing = StoreWriting(declarations, entries)
         guard entries != nil || records.contains(where: { $0.isPending && !$0.isDefault }) else { return outcome }
-        for place in records.indices {
-            if let entry = entries?.entries[place] { take(entry, at: place, &outcome) }
-            let record = records[place]
-            if record.isPending || (entries == nil && outcome.values[place] != nil) {
-                outcome.written.append(writing.write(outcome.values[place], version: record.version, at: place))
-            } else if isFollowing, let entry = entries?.entries[place] {
-                writing.follow(entry, outcome.values[place], at: place)
+        for index in records.indices {
+            if let entry = entries?.entries[index] { take(entry, at: index, &outcome) }
+            let record = records[index]
+            if record.isPending || (entries == nil && outcome.values[index] != nil) {
+                outcome.written.append(writing.write(outcome.values[index], version: record.version, at: index))
+            } else if isFollowing, let entry = entries?.entries[index] {
+                writing.follow(entry, outcome.values[index], at: index)
             }
         }
         outcome.edit = writing.edit
         return outcome
     }
 
-    private mutating func take(_ entry: PreferenceEntries.Entry, at place: Int, _ outcome: inout PreferenceOutcome) {
-        var record = records[place]
+    private mutating func take(_ entry: PreferenceEntries.Entry, at index: Int, _ outcome: inout PreferenceOutcome) {
+        var record = records[index]
         record.recognise(entry)
         defer {
             record.isKnown = true
             record.seen = (entry.bare, entry.value)
             record.attempted = nil
-            records[place] = record
+            records[index] = record
         }
         // Without a value of the app's own in the way the store's counts when it is first read.
         let isFirst = !record.isKnown && (!record.isPending || record.isDefault)
         if let value = entry.value {
             guard isFirst || record.isEdited(entry) else { return }
-            if record.isPending, !record.isDefault, outcome.values[place] != value {
+            if record.isPending, !record.isDefault, outcome.values[index] != value {
                 outcome.conflicts.append(
                     PreferenceConflict(
-                        name: declarations[place].name, edited: value, replaced: outcome.values[place],
-                        isSecret: declarations[place].isSecret))
+                        name: declarations[index].name, edited: value, replaced: outcome.values[index],
+                        isSecret: declarations[index].isSecret))
             }
-            outcome.values[place] = value
+            outcome.values[index] = value
             record.isPending = false
         } else {
             if let bare = entry.bare, let fault = entry.fault, record.seen.bare != bare {
-                outcome.skipped.append(LoadReport.Skipped(key: declarations[place].name, reason: fault))
+                outcome.skipped.append(LoadReport.Skipped(key: declarations[index].name, reason: fault))
             }
             guard isFirst, let shadow = entry.shadow else { return }
-            outcome.values[place] = shadow
+            outcome.values[index] = shadow
             record.isPending = false
         }
     }
@@ -320,16 +320,16 @@ package struct PreferenceMerge: Sendable {
     /// The store has the changes of an outcome. Later changes of the app's are still to be written.
     package mutating func wrote(_ outcome: PreferenceOutcome) {
         for written in outcome.written {
-            records[written.place].wrote(written)
-            records[written.place].attempted = nil
-            guard records[written.place].version == written.version else { continue }
-            records[written.place].isPending = false
+            records[written.index].wrote(written)
+            records[written.index].attempted = nil
+            guard records[written.index].version == written.version else { continue }
+            records[written.index].isPending = false
         }
     }
 
     /// The writing of an outcome has failed, perhaps at its very end: the entries may be there.
     package mutating func attempted(_ outcome: PreferenceOutcome) {
-        for written in outcome.written { records[written.place].attempted = written }
+        for written in outcome.written { records[written.index].attempted = written }
     }
 }
 
@@ -348,21 +348,21 @@ private struct StoreWriting {
     }
 
     /// Entry and shadow become the value; nil removes both.
-    mutating func write(_ value: SettingValue?, version: Int, at place: Int) -> PreferenceOutcome.Written {
-        let name = declarations[place].name
-        let form = value.flatMap { declarations[place].stored($0) }
+    mutating func write(_ value: SettingValue?, version: Int, at index: Int) -> PreferenceOutcome.Written {
+        let name = declarations[index].name
+        let form = value.flatMap { declarations[index].stored($0) }
         let shadow = value.flatMap { _ in PreferenceShadow(of: form)?.stored }
         if let form { values[name] = form } else { removed.insert(name) }
         shadows[name] = shadow
         return PreferenceOutcome.Written(
-            place: place, version: version, value: value, form: form, shadow: shadow,
+            index: index, version: version, value: value, form: form, shadow: shadow,
             isNewShadow: shadow != stored[name])
     }
 
     /// The shadow becomes the editor's value, which is in force.
-    mutating func follow(_ entry: PreferenceEntries.Entry, _ value: SettingValue?, at place: Int) {
+    mutating func follow(_ entry: PreferenceEntries.Entry, _ value: SettingValue?, at index: Int) {
         guard let value, entry.value == value, !entry.isShadowed else { return }
-        shadows[declarations[place].name] = entry.bare.flatMap { PreferenceShadow(of: $0)?.stored }
+        shadows[declarations[index].name] = entry.bare.flatMap { PreferenceShadow(of: $0)?.stored }
     }
 
     var edit: PreferenceEdit {

@@ -65,11 +65,11 @@ package struct SchemaDocument: Sendable {
         }
         guard rows.count <= Self.propertyLimit else { throw SchemaError("properties", .tooMany(rows.count)) }
         var declarations: [SettingDeclaration] = []
-        for (place, row) in rows.enumerated() {
+        for (index, row) in rows.enumerated() {
             guard let row = row.dictionaryValue else {
-                throw SchemaError("properties[\(place)]", .expected("a dictionary"))
+                throw SchemaError("properties[\(index)]", .expected("a dictionary"))
             }
-            declarations.append(try SchemaRow(row, at: "properties[\(place)]").declaration())
+            declarations.append(try SchemaRow(row, at: "properties[\(index)]").declaration())
         }
         schema = SettingsSchema(declarations, isForeign: true)
         self.bytes = bytes
@@ -101,8 +101,8 @@ package struct SchemaCache: Sendable {
 
     /// The document of a digest, which counts as used now.
     package mutating func document(_ digest: [UInt8]) -> SchemaDocument? {
-        guard let place = documents.firstIndex(where: { $0.digest == digest }) else { return nil }
-        documents.append(documents.remove(at: place))
+        guard let index = documents.firstIndex(where: { $0.digest == digest }) else { return nil }
+        documents.append(documents.remove(at: index))
         return documents.last?.document
     }
 

@@ -183,13 +183,13 @@ package struct SettingDateFormat: Sendable {
         var rest = Array(text.utf8)[...]
         var numbers: [Field: Int64] = [:]
         var offset: Int?
-        for (place, part) in parts.enumerated() {
+        for (index, part) in parts.enumerated() {
             switch part {
             case .literal(let bytes):
                 guard rest.starts(with: bytes) else { return nil }
                 rest = rest.dropFirst(bytes.count)
             case .field(let field, let count) where field.isNumber:
-                let isFollowed = place + 1 < parts.count && parts[place + 1].isNumber
+                let isFollowed = index + 1 < parts.count && parts[index + 1].isNumber
                 guard let number = Self.takeNumber(&rest, field, count, isFollowed: isFollowed) else { return nil }
                 numbers[field] = number
             case .field:

@@ -100,7 +100,7 @@ package struct SettingEdits: Sendable, Equatable {
         judging: for (key, value) in all {
             switch schema.edit(key, value, by: author.access, isLoose: isLoose, within: &steps) {
             case .success(let edit):
-                next.put(schema.declarations[edit.place].stored(edit.value), key, by: author)
+                next.put(schema.declarations[edit.index].stored(edit.value), key, by: author)
                 if edit.isConverted { converted.append(key) }
             case .failure(let error):
                 errors.append(error)
@@ -143,11 +143,11 @@ package struct SettingEdits: Sendable, Equatable {
     ) throws(SettingsPayloadError) -> [String] {
         let editor = author.access
         let errors = (keys ?? []).compactMap { key -> SettingError? in
-            guard let place = schema.place(of: key) else {
+            guard let index = schema.place(of: key) else {
                 let unknown = SettingError(property: key, value: "", rule: .unknownProperty)
                 return isFormer(key, of: author) ? nil : unknown
             }
-            return schema.declarations[place].refusal(of: editor, value: "")
+            return schema.declarations[index].refusal(of: editor, value: "")
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
         let meant = (keys ?? self.keys).filter { key in
@@ -193,7 +193,7 @@ package struct SettingEdits: Sendable, Equatable {
 package struct TakenEdits: Sendable {
     /// One value or nil for each declaration, in its order.
     package fileprivate(set) var values: [SettingValue?]
-    /// The places of the values that a paired primary set.
+    /// The indices of the values that a paired primary set.
     package fileprivate(set) var counterparts: Set<Int> = []
     /// The errors of the edits that are not taken.
     package fileprivate(set) var errors: [SettingError] = []
@@ -212,8 +212,8 @@ extension SettingsSchema {
                 key, found.value, by: author.access, isLoose: false, within: &steps[author, default: .ofSet])
             {
             case .success(let edit):
-                taken.values[edit.place] = edit.value
-                if found.author != .user { taken.counterparts.insert(edit.place) }
+                taken.values[edit.index] = edit.value
+                if found.author != .user { taken.counterparts.insert(edit.index) }
             case .failure(let error): taken.errors.append(error)
             }
         }
@@ -223,22 +223,22 @@ extension SettingsSchema {
     func edit(
         _ key: String, _ value: PropertyListValue?, by editor: SettingAccess, isLoose: Bool,
         within steps: inout PatternSteps
-    ) -> Result<(place: Int, value: SettingValue, isConverted: Bool), SettingError> {
-        guard let place = place(of: key) else {
+    ) -> Result<(index: Int, value: SettingValue, isConverted: Bool), SettingError> {
+        guard let index = place(of: key) else {
             return .failure(SettingError(property: key, value: value?.kind ?? "nil", rule: .unknownProperty))
         }
-        let declaration = declarations[place]
+        let declaration = declarations[index]
         guard let value else {
             let refusal = declaration.refusal(of: editor, value: "nil")
-            let error = refusal ?? problem(of: .nothing, at: place, within: &steps)
-            return error.map { .failure($0) } ?? .success((place, .nothing, false))
+            let error = refusal ?? problem(of: .nothing, at: index, within: &steps)
+            return error.map { .failure($0) } ?? .success((index, .nothing, false))
         }
-        let mistype = mistype(value, at: place)
+        let mistype = mistype(value, at: index)
         if let error = declaration.refusal(of: editor, value: mistype.value) { return .failure(error) }
         let exact = declaration.value(exact: value)
         guard let typed = exact ?? (isLoose ? declaration.value(loose: value) : nil) else { return .failure(mistype) }
-        if let error = problem(of: typed, at: place, within: &steps) { return .failure(error) }
-        return .success((place, typed, exact == nil))
+        if let error = problem(of: typed, at: index, within: &steps) { return .failure(error) }
+        return .success((index, typed, exact == nil))
     }
 }
 

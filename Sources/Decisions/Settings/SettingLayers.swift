@@ -19,59 +19,59 @@ package struct SettingLayers: Sendable {
     }
 
     /// The value of the first layer that has one.
-    package func value(at place: Int) -> SettingValue { effective[place] }
+    package func value(at index: Int) -> SettingValue { effective[index] }
 
-    private func first(at place: Int) -> SettingValue {
+    private func first(at index: Int) -> SettingValue {
         for row in rows {
-            if let value = row[place] { return value }
+            if let value = row[index] { return value }
         }
-        return schema.declarations[place].initialValue
+        return schema.declarations[index].initialValue
     }
 
     /// The layer that the effective value comes from.
-    package func layer(at place: Int) -> SettingLayer {
-        SettingLayer.allCases.first { rows[$0.rawValue][place] != nil } ?? .declaredDefault
+    package func layer(at index: Int) -> SettingLayer {
+        SettingLayer.allCases.first { rows[$0.rawValue][index] != nil } ?? .declaredDefault
     }
 
     /// The effective values of all properties.
     package var snapshot: SettingsSnapshot {
         SettingsSnapshot(
-            schema.declarations.indices.map { place in
-                let (value, normal) = (value(at: place), rows[SettingLayer.declaredDefault.rawValue][place])
-                return (schema.declarations[place], value, value != normal || layer(at: place) == .signedOverride)
+            schema.declarations.indices.map { index in
+                let (value, normal) = (value(at: index), rows[SettingLayer.declaredDefault.rawValue][index])
+                return (schema.declarations[index], value, value != normal || layer(at: index) == .signedOverride)
             })
     }
 
     /// The declarations with the present defaults in place of the declared ones.
     package var declarationsWithDefaults: [SettingDeclaration] {
-        schema.declarations.enumerated().map { place, declaration in
+        schema.declarations.enumerated().map { index, declaration in
             var declaration = declaration
-            declaration.initialValue = rows[SettingLayer.declaredDefault.rawValue][place] ?? declaration.initialValue
+            declaration.initialValue = rows[SettingLayer.declaredDefault.rawValue][index] ?? declaration.initialValue
             return declaration
         }
     }
 
     /// Sets a property in one layer.
     package mutating func set(
-        _ value: SettingValue, at place: Int, in layer: SettingLayer, origin: SettingOrigin = .local
+        _ value: SettingValue, at index: Int, in layer: SettingLayer, origin: SettingOrigin = .local
     ) throws(SettingError) -> SettingChanges {
-        if let error = schema.problem(of: value, at: place) { throw error }
-        return put(value, at: place, in: layer, origin: origin)
+        if let error = schema.problem(of: value, at: index) { throw error }
+        return put(value, at: index, in: layer, origin: origin)
     }
 
     /// Sets a value that has been judged: a caller with a lock judges before it takes that.
     package mutating func put(
-        _ value: SettingValue, at place: Int, in layer: SettingLayer, origin: SettingOrigin = .local
+        _ value: SettingValue, at index: Int, in layer: SettingLayer, origin: SettingOrigin = .local
     ) -> SettingChanges {
-        change(origin) { $0[layer.rawValue][place] = value }
+        change(origin) { $0[layer.rawValue][index] = value }
     }
 
     /// Sets or removes values of one layer that have been judged, as one batch.
     package mutating func put(
-        _ values: [(place: Int, value: SettingValue?)], in layer: SettingLayer, origin: SettingOrigin
+        _ values: [(index: Int, value: SettingValue?)], in layer: SettingLayer, origin: SettingOrigin
     ) -> SettingChanges {
         change(origin) { rows in
-            for (place, value) in values { rows[layer.rawValue][place] = value }
+            for (index, value) in values { rows[layer.rawValue][index] = value }
         }
     }
 
@@ -80,10 +80,10 @@ package struct SettingLayers: Sendable {
 
     /// Removes a property's value from a layer, so that the layers below show; never from the defaults.
     package mutating func remove(
-        at place: Int, from layer: SettingLayer, origin: SettingOrigin = .local
+        at index: Int, from layer: SettingLayer, origin: SettingOrigin = .local
     ) -> SettingChanges {
         precondition(layer != .declaredDefault, "a default is replaced, never removed")
-        return change(origin) { $0[layer.rawValue][place] = nil }
+        return change(origin) { $0[layer.rawValue][index] = nil }
     }
 
     /// Replaces all values of a layer by a judged payload; nil empties the layer.
@@ -103,8 +103,8 @@ package struct SettingLayers: Sendable {
     /// Replaces all defaults and says which break their rules; those keep the declared value.
     package mutating func replaceDefaults(_ values: [SettingValue]) -> [DeclarationProblem] {
         let problems = schema.problems(ofDefaults: values)
-        rows[SettingLayer.declaredDefault.rawValue] = values.indices.map { place in
-            problems[place] == nil ? values[place] : schema.declarations[place].initialValue
+        rows[SettingLayer.declaredDefault.rawValue] = values.indices.map { index in
+            problems[index] == nil ? values[index] : schema.declarations[index].initialValue
         }
         effective = effective.indices.map { first(at: $0) }
         return problems.compactMap(\.self)
@@ -115,12 +115,12 @@ package struct SettingLayers: Sendable {
     ) -> SettingChanges {
         event(&rows)
         var changes: [SettingChange] = []
-        for place in effective.indices {
-            let (old, new) = (effective[place], first(at: place))
+        for index in effective.indices {
+            let (old, new) = (effective[index], first(at: index))
             // Equal numbers may be of other bits.
-            effective[place] = new
+            effective[index] = new
             guard new != old else { continue }
-            changes.append(SettingChange(of: schema.declarations[place], old: old, new: new))
+            changes.append(SettingChange(of: schema.declarations[index], old: old, new: new))
         }
         return SettingChanges(origin: origin, changes: changes)
     }

@@ -28,7 +28,7 @@ package enum SettingSpelling {
         var words: [String] = []
         var word = ""
         let characters = Array(name)
-        for (place, character) in characters.enumerated() {
+        for (index, character) in characters.enumerated() {
             guard character.isLetter || character.isNumber else {
                 if !word.isEmpty { words.append(word) }
                 word = ""
@@ -37,7 +37,7 @@ package enum SettingSpelling {
             let isFirst =
                 character.isUppercase
                 && (word.last?.isUppercase == false
-                    || (place + 1 < characters.count && characters[place + 1].isLowercase))
+                    || (index + 1 < characters.count && characters[index + 1].isLowercase))
             if isFirst, !word.isEmpty {
                 words.append(word)
                 word = ""
@@ -68,19 +68,19 @@ extension SettingNameCollision: CustomStringConvertible {
     }
 }
 
-/// The spellings of all properties of a schema, each with its place.
+/// The spellings of all properties of a schema, each with its index.
 struct SpelledNames {
-    private var places: [String: Int] = [:]
+    private var indices: [String: Int] = [:]
     private let names: [String]
 
     init(_ schema: SettingsSchema) { names = schema.declarations.map(\.name) }
 
-    mutating func add(_ spelling: String, for place: Int) throws(SettingNameCollision) {
-        if let other = places[spelling], other != place {
-            throw SettingNameCollision(spelling: spelling, properties: [names[other], names[place]])
+    mutating func add(_ spelling: String, for index: Int) throws(SettingNameCollision) {
+        if let other = indices[spelling], other != index {
+            throw SettingNameCollision(spelling: spelling, properties: [names[other], names[index]])
         }
-        places[spelling] = place
+        indices[spelling] = index
     }
 
-    func place(of spelling: String) -> Int? { places[spelling] }
+    func index(of spelling: String) -> Int? { indices[spelling] }
 }

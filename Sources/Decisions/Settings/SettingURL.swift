@@ -14,8 +14,8 @@ public struct SettingURL: Sendable, Hashable {
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard (1...Self.longest).contains(bytes.count), bytes.allSatisfy(Self.isAllowed) else { return nil }
-        for place in bytes.indices where bytes[place] == UInt8(ascii: "%") {
-            let digits = bytes[(place + 1)...].prefix(2)
+        for index in bytes.indices where bytes[index] == UInt8(ascii: "%") {
+            let digits = bytes[(index + 1)...].prefix(2)
             guard digits.count == 2, digits.allSatisfy(Self.isHexadecimal) else { return nil }
         }
         self.text = text

@@ -18,7 +18,7 @@ public enum SettingsBundleProblem: Error, Sendable, Equatable {
     /// A child page that leads back to one on the way to it.
     case cycle(page: String, leadsTo: String)
     /// A fault of one entry, counted from 0; nil for one of the whole page.
-    case specifier(page: String, place: Int?, SpecifierFault)
+    case specifier(page: String, index: Int?, SpecifierFault)
     /// A table of translations that cannot be read, for this reason.
     case unreadableStrings(String, reason: String)
     /// The languages after these are not read.
@@ -66,8 +66,8 @@ extension SettingsBundleProblem: CustomStringConvertible {
         case .tooManySpecifiers(let page, let limit):
             "the settings page '\(page)' has entries beyond the \(limit) of an app"
         case .cycle(let page, let target): "the settings page '\(page)' leads back to '\(target)'"
-        case .specifier(let page, let place, let fault):
-            "the settings page '\(page)'\(place.map { ", entry \($0 + 1)" } ?? ""): \(fault)"
+        case .specifier(let page, let index, let fault):
+            "the settings page '\(page)'\(index.map { ", entry \($0 + 1)" } ?? ""): \(fault)"
         case .unreadableStrings(let file, let reason): "the translations '\(file)' cannot be read: \(reason)"
         case .tooManyLanguages(let limit): "the settings pages have more than \(limit) languages"
         case .unreadableImage(let name, let reason): "the image '\(name)' of the settings pages is left out: \(reason)"

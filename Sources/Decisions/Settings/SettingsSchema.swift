@@ -11,7 +11,7 @@ package struct SettingsSchema: Sendable {
     /// In the order of declaration.
     package let declarations: [SettingDeclaration]
     private let patterns: [Pattern?]
-    private let places: [String: Int]
+    private let indices: [String: Int]
 
     /// The most bytes of compiled expressions (LIM-110): some hundred bytes a property is usual.
     package static let patternByteLimit = 2 << 20
@@ -28,8 +28,8 @@ package struct SettingsSchema: Sendable {
         self.declarations = declarations
         patterns = check.patterns
         patternBytes = check.patternBytes
-        places = Dictionary(declarations.enumerated().map { ($1.name, $0) }) { first, _ in first }
-        let sound = SettingsSchema(declarations, patterns, places)
+        indices = Dictionary(declarations.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        let sound = SettingsSchema(declarations, patterns, indices)
         guard !isForeign else {
             problems = check.problems
             return
@@ -38,30 +38,30 @@ package struct SettingsSchema: Sendable {
         problems = check.problems + sound.choiceProblems + ofDefaults.compactMap(\.self)
     }
 
-    private init(_ declarations: [SettingDeclaration], _ patterns: [Pattern?], _ places: [String: Int]) {
+    private init(_ declarations: [SettingDeclaration], _ patterns: [Pattern?], _ indices: [String: Int]) {
         self.declarations = declarations
         self.patterns = patterns
-        self.places = places
+        self.indices = indices
         problems = []
         patternBytes = 0
     }
 
-    /// The place of a property in ``declarations``; nil if there is none of that name.
+    /// The index of a property in ``declarations``; nil if there is none of that name.
     package func place(of name: String) -> Int? {
-        guard let place = places[name], declarations[place].name.utf8.elementsEqual(name.utf8) else { return nil }
-        return place
+        guard let index = indices[name], declarations[index].name.utf8.elementsEqual(name.utf8) else { return nil }
+        return index
     }
 
-    /// The first rule that the value breaks for the property at the place; nil for a valid value.
-    package func problem(of value: SettingValue, at place: Int) -> SettingError? {
+    /// The first rule that the value breaks for the property at the index; nil for a valid value.
+    package func problem(of value: SettingValue, at index: Int) -> SettingError? {
         var steps = PatternSteps.ofSet
-        return problem(of: value, at: place, within: &steps)
+        return problem(of: value, at: index, within: &steps)
     }
 
     /// As ``problem(of:at:)``, of one of the values that are judged as a set.
-    func problem(of value: SettingValue, at place: Int, within steps: inout PatternSteps) -> SettingError? {
-        let declaration = declarations[place]
-        let rule = declaration.brokenRule(by: value, pattern: patterns[place], within: &steps)
+    func problem(of value: SettingValue, at index: Int, within steps: inout PatternSteps) -> SettingError? {
+        let declaration = declarations[index]
+        let rule = declaration.brokenRule(by: value, pattern: patterns[index], within: &steps)
         guard let rule else { return nil }
         return SettingError(property: declaration.name, value: declaration.shown(value), rule: rule)
     }
@@ -70,16 +70,16 @@ package struct SettingsSchema: Sendable {
     func problems(ofDefaults values: [SettingValue]) -> [DeclarationProblem?] {
         precondition(values.count == declarations.count, "one default for each declaration")
         var steps = PatternSteps.ofSet
-        return values.indices.map { place in
-            problem(of: values[place], at: place, within: &steps).map { .defaultValue($0) }
+        return values.indices.map { index in
+            problem(of: values[index], at: index, within: &steps).map { .defaultValue($0) }
         }
     }
 
     private var choiceProblems: [DeclarationProblem] {
         var steps = PatternSteps.ofSet
-        return declarations.indices.flatMap { place in
-            declarations[place].choices.compactMap { choice in
-                problem(of: choice.value, at: place, within: &steps).map { .choice($0, label: choice.label) }
+        return declarations.indices.flatMap { index in
+            declarations[index].choices.compactMap { choice in
+                problem(of: choice.value, at: index, within: &steps).map { .choice($0, label: choice.label) }
             }
         }
     }
@@ -116,7 +116,7 @@ extension SettingsSchema {
         var steps = PatternSteps.ofSet
         judging: for (key, value) in values {
             switch judge(key, value, within: &steps) {
-            case .success(let found): taken[found.place] = found.value
+            case .success(let found): taken[found.index] = found.value
             case .failure(let error) where error.rule == .unknownProperty && optional.contains(key):
                 ignored.append(key)
             case .failure(let error):
@@ -130,25 +130,25 @@ extension SettingsSchema {
 
     private func judge(
         _ key: String, _ value: PropertyListValue, within steps: inout PatternSteps
-    ) -> Result<(place: Int, value: SettingValue), SettingError> {
-        guard let place = place(of: key) else {
+    ) -> Result<(index: Int, value: SettingValue), SettingError> {
+        guard let index = place(of: key) else {
             // An app of another version may have a secret of this name.
             return .failure(SettingError(property: key, value: value.kind, rule: .unknownProperty))
         }
-        let declaration = declarations[place]
+        let declaration = declarations[index]
         guard declaration.type.isSignable else {
             return .failure(SettingError(property: key, value: value.kind, rule: .localOnly(declaration.type)))
         }
         guard let typed = SettingValue(value, as: declaration.type) else {
-            return .failure(mistype(value, at: place))
+            return .failure(mistype(value, at: index))
         }
-        if let error = problem(of: typed, at: place, within: &steps) { return .failure(error) }
-        return .success((place, typed))
+        if let error = problem(of: typed, at: index, within: &steps) { return .failure(error) }
+        return .success((index, typed))
     }
 
     /// The error of a value that is none of the property's type.
-    package func mistype(_ value: PropertyListValue, at place: Int) -> SettingError {
-        let declaration = declarations[place]
+    package func mistype(_ value: PropertyListValue, at index: Int) -> SettingError {
+        let declaration = declarations[index]
         return SettingError(
             property: declaration.name, value: declaration.isSecret ? SettingError.redacted : value.shown,
             rule: .type(declaration.type))

@@ -28,7 +28,7 @@ struct DesiredSlot {
 
     /// Those of this version and above.
     func from(_ version: UInt64) -> [DesiredConfiguration] {
-        all[Self.place(of: version, in: all)...].compactMap { envelopes[$0] }
+        all[Self.index(of: version, in: all)...].compactMap { envelopes[$0] }
     }
 
     /// Takes an envelope up, in the place of another one of its version.
@@ -36,7 +36,7 @@ struct DesiredSlot {
         remove(new.version)
         envelopes[new.version] = new
         versions[new.digest] = new.version
-        change(new) { versions in versions.insert(new.version, at: Self.place(of: new.version, in: versions)) }
+        change(new) { versions in versions.insert(new.version, at: Self.index(of: new.version, in: versions)) }
         if new.rollout != nil { rollouts.insert(new.version) }
     }
 
@@ -44,7 +44,7 @@ struct DesiredSlot {
         guard let old = envelopes.removeValue(forKey: version) else { return }
         versions[old.digest] = nil
         rollouts.remove(version)
-        change(old) { versions in versions.remove(at: Self.place(of: version, in: versions)) }
+        change(old) { versions in versions.remove(at: Self.index(of: version, in: versions)) }
     }
 
     /// Changes the lists that an envelope is in.
@@ -57,8 +57,8 @@ struct DesiredSlot {
         }
     }
 
-    /// The first place of this version or a higher one.
-    private static func place(of version: UInt64, in versions: [UInt64]) -> Int {
+    /// The first index of this version or a higher one.
+    private static func index(of version: UInt64, in versions: [UInt64]) -> Int {
         var (low, high) = (0, versions.count)
         while low < high {
             let middle = (low + high) / 2
@@ -94,7 +94,7 @@ struct DesiredSlot {
     /// Those below a version that it replaces for every secondary that they name; the highest last.
     func covered(by new: DesiredConfiguration) -> [DesiredConfiguration] {
         guard let only = new.payload.only else {
-            return all[..<Self.place(of: new.version, in: all)].compactMap { envelopes[$0] }
+            return all[..<Self.index(of: new.version, in: all)].compactMap { envelopes[$0] }
         }
         let candidates = Set(only.flatMap { named[$0] ?? [] }.filter { $0 < new.version })
         return candidates.sorted().compactMap { envelopes[$0] }.filter { new.covers($0) }

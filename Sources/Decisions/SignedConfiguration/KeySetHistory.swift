@@ -92,8 +92,8 @@ package struct KeySetHistory: Sendable, Equatable {
     /// The bytes of all that followed the anchor, oldest first.
     package var steps: [[UInt8]] { chainSteps.map(\.envelope) }
 
-    /// The place in ``steps`` of what the bytes state; nil if it is not among them.
-    package func place(of bytes: [UInt8]) -> Int? {
+    /// The index in ``steps`` of what the bytes state; nil if it is not among them.
+    package func index(of bytes: [UInt8]) -> Int? {
         guard let digest = try? UnverifiedEnvelope(bytes).statement.digest else { return nil }
         return chainSteps.firstIndex { $0.statement == digest }
     }
@@ -103,8 +103,8 @@ package struct KeySetHistory: Sendable, Equatable {
 
     /// The set of a version; nil for one before the anchor, and for one that has not come.
     package subscript(version: UInt64) -> TrustedKeySet? {
-        let (place, isBefore) = version.subtractingReportingOverflow(anchor.version)
-        return isBefore || place >= UInt64(sets.count) ? nil : sets[Int(place)]
+        let (index, isBefore) = version.subtractingReportingOverflow(anchor.version)
+        return isBefore || index >= UInt64(sets.count) ? nil : sets[Int(index)]
     }
 
     /// The set under which something new may be accepted at `now` (CFG-86).
@@ -163,11 +163,11 @@ package struct KeySetHistory: Sendable, Equatable {
 
     /// The revoked keys, those of the latest sets first.
     package var revokedLatestFirst: [KeyIdentifier] {
-        let places = Dictionary(
+        let indices = Dictionary(
             uniqueKeysWithValues: revoked.map { key in
                 (key, sets.lastIndex { $0.keys[key] != nil } ?? -1)
             })
-        return places.sorted { ($1.value, $0.key.hexadecimal) < ($0.value, $1.key.hexadecimal) }.map(\.key)
+        return indices.sorted { ($1.value, $0.key.hexadecimal) < ($0.value, $1.key.hexadecimal) }.map(\.key)
     }
 }
 

@@ -11,7 +11,7 @@ struct StatementTree: Sendable, Equatable {
         let path: [UniqueIdentifier]
         let facts: CarrierStatement.Secondary
 
-        /// Its place among all that this device's carriers state.
+        /// Its index among all that this device's carriers state.
         var mark: [UInt8] { SHA256.digest((path + [facts.pairing]).flatMap(\.bytes)) }
     }
 
@@ -39,7 +39,7 @@ struct StatementTree: Sendable, Equatable {
         }
     }
 
-    /// The place of one of the statements of `below`.
+    /// The index of one of the statements of `below`.
     fileprivate static func mark(ofStatement index: Int, through path: [UniqueIdentifier]) -> [UInt8] {
         SHA256.digest(path.flatMap(\.bytes) + [UInt8(clamping: index)])
     }

@@ -250,8 +250,8 @@ extension Connection {
             guard verdict == "ok" else { throw .corrupt(path: path, detail: verdict) }
         }
         let log = LogEnd.ofLog(of: path)
-        if case .damaged(let place) = log.end {
-            throw .corrupt(path: path + "-wal", detail: "its commits from byte \(place) on")
+        if case .damaged(let offset) = log.end {
+            throw .corrupt(path: path + "-wal", detail: "its commits from byte \(offset) on")
         }
         logEnd = log.end
         // Behind the setting of automatic checkpoints, which uses the same hook.

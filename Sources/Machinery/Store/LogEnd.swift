@@ -39,17 +39,17 @@ enum LogEnd: Equatable {
 
     private static func ofPages(_ reading: borrowing LogReading, _ header: LogHeader) -> (end: LogEnd, size: Int) {
         var sum = header.checksum
-        var place = LogHeader.size
+        var offset = LogHeader.size
         while let frame = reading.nextFrame(pageSize: header.pageSize) {
             let next = frame.sum(after: sum, header)
             guard frame.salts == header.salts, frame.checksum == next else {
                 let isDamaged = proves(frame, sum: next, reading, header)
-                return (isDamaged ? .damaged(at: place) : .ofLeftOut(frame, header), place)
+                return (isDamaged ? .damaged(at: offset) : .ofLeftOut(frame, header), offset)
             }
             sum = next
-            place += LogFrame.headSize + header.pageSize
+            offset += LogFrame.headSize + header.pageSize
         }
-        return (.whole, place)
+        return (.whole, offset)
     }
 
     /// Pages of an earlier turn of the log lie behind every commit of this one.
@@ -200,13 +200,13 @@ struct LogChecksum: Equatable {
     /// an end.
     mutating func add(_ bytes: ArraySlice<UInt8>, areWordsBigEndian: Bool) {
         bytes.withUnsafeBytes { bytes in
-            var place = 0
-            while place + 8 <= bytes.count {
-                let one = bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
-                let other = bytes.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)
+            var offset = 0
+            while offset + 8 <= bytes.count {
+                let one = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+                let other = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
                 first = first &+ (areWordsBigEndian ? one.bigEndian : one.littleEndian) &+ second
                 second = second &+ (areWordsBigEndian ? other.bigEndian : other.littleEndian) &+ first
-                place += 8
+                offset += 8
             }
         }
     }

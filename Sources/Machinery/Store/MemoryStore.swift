@@ -58,8 +58,8 @@ package final class MemoryStore: RowBackend {
 private struct SortedRows {
     private var rows: [(key: [UInt8], value: [UInt8])] = []
 
-    /// The place of the first row whose key is not below.
-    private func place(of key: [UInt8]) -> Int {
+    /// The index of the first row whose key is not below.
+    private func index(of key: [UInt8]) -> Int {
         var (low, high) = (0, rows.count)
         // Most rows come behind all others.
         if let last = rows.last?.key, last.lexicographicallyPrecedes(key) { return high }
@@ -70,27 +70,27 @@ private struct SortedRows {
         return low
     }
 
-    private func holds(_ key: [UInt8], at place: Int) -> Bool { place < rows.count && rows[place].key == key }
+    private func holds(_ key: [UInt8], at index: Int) -> Bool { index < rows.count && rows[index].key == key }
 
     mutating func put(_ key: [UInt8], _ value: [UInt8]) {
-        let place = place(of: key)
-        if holds(key, at: place) { rows[place].value = value } else { rows.insert((key, value), at: place) }
+        let index = index(of: key)
+        if holds(key, at: index) { rows[index].value = value } else { rows.insert((key, value), at: index) }
     }
 
     mutating func remove(_ key: [UInt8]) {
-        let place = place(of: key)
-        if holds(key, at: place) { rows.remove(at: place) }
+        let index = index(of: key)
+        if holds(key, at: index) { rows.remove(at: index) }
     }
 
-    private func places(_ range: RowRange) -> Range<Int> {
-        let start = place(of: range.lower)
-        return start..<max(start, range.upper.map { place(of: $0) } ?? rows.count)
+    private func indices(_ range: RowRange) -> Range<Int> {
+        let start = index(of: range.lower)
+        return start..<max(start, range.upper.map { index(of: $0) } ?? rows.count)
     }
 
-    mutating func removeAll(in range: RowRange) { rows.removeSubrange(places(range)) }
+    mutating func removeAll(in range: RowRange) { rows.removeSubrange(indices(range)) }
 
     func rows(_ range: RowRange) -> [Row] {
-        let found = rows[places(range)]
+        let found = rows[indices(range)]
         let limit = range.limit.map { max(0, $0) } ?? .max
         let chosen = range.descending ? Array(found.reversed().prefix(limit)) : Array(found.prefix(limit))
         return chosen.map { Row(space: range.space, key: $0.key, value: $0.value) }

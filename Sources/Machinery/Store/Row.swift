@@ -87,8 +87,8 @@ package struct RowRange: Sendable, Equatable {
 
     /// The smallest key above every key that starts with `prefix`; nil if there is none.
     private static func successor(of prefix: [UInt8]) -> [UInt8]? {
-        guard let place = prefix.lastIndex(where: { $0 < .max }) else { return nil }
-        return Array(prefix[..<place]) + [prefix[place] + 1]
+        guard let index = prefix.lastIndex(where: { $0 < .max }) else { return nil }
+        return Array(prefix[..<index]) + [prefix[index] + 1]
     }
 }
 
@@ -113,13 +113,13 @@ enum RowChecksum {
     /// The count goes in, too: what the last word lacks is zero.
     private static func mix(_ bytes: UnsafeRawBufferPointer, into hash: inout UInt64) {
         mix(UInt64(bytes.count), into: &hash)
-        var place = 0
-        while place + 8 <= bytes.count {
-            mix(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)), into: &hash)
-            place += 8
+        var offset = 0
+        while offset + 8 <= bytes.count {
+            mix(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)), into: &hash)
+            offset += 8
         }
-        guard place < bytes.count else { return }
-        mix(bytes[place...].reversed().reduce(0) { $0 << 8 | UInt64($1) }, into: &hash)
+        guard offset < bytes.count else { return }
+        mix(bytes[offset...].reversed().reduce(0) { $0 << 8 | UInt64($1) }, into: &hash)
     }
 
     private static func mix(_ word: UInt64, into hash: inout UInt64) {

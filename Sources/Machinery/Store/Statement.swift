@@ -16,20 +16,20 @@ final class Statement {
 
     deinit { sqlite3_finalize(handle) }
 
-    func bind(_ integer: Int64, at place: Int32) { check(sqlite3_bind_int64(handle, place, integer)) }
+    func bind(_ integer: Int64, at index: Int32) { check(sqlite3_bind_int64(handle, index, integer)) }
 
-    func bindNull(at place: Int32) { check(sqlite3_bind_null(handle, place)) }
+    func bindNull(at index: Int32) { check(sqlite3_bind_null(handle, index)) }
 
     /// Binds the bytes while `body` runs; the statement must be reset before they go.
     func binding<T>(
-        _ bytes: [UInt8], at place: Int32, _ body: () throws(ResultCode) -> T
+        _ bytes: [UInt8], at index: Int32, _ body: () throws(ResultCode) -> T
     ) throws(ResultCode) -> T {
         try bytes.withUnsafeBufferPointer { (buffer) throws(ResultCode) -> T in
             // An empty array may have no address, and a blob without one would be NULL.
             let code =
                 buffer.isEmpty
-                ? sqlite3_bind_zeroblob(handle, place, 0)
-                : sqlite3_bind_blob64(handle, place, buffer.baseAddress, UInt64(buffer.count), nil)
+                ? sqlite3_bind_zeroblob(handle, index, 0)
+                : sqlite3_bind_blob64(handle, index, buffer.baseAddress, UInt64(buffer.count), nil)
             guard code == SQLITE_OK else { throw ResultCode(raw: code) }
             return try body()
         }
@@ -61,7 +61,7 @@ final class Statement {
 
     func text(at column: Int32) -> String { String(decoding: bytes(at: column), as: UTF8.self) }
 
-    private func check(_ code: Int32) { precondition(code == SQLITE_OK, "a place that the statement does not have") }
+    private func check(_ code: Int32) { precondition(code == SQLITE_OK, "an index that the statement does not have") }
 }
 
 // Writing rows in SQL: the statements of every commit, prepared once, so that a store with another table is refused at
@@ -115,7 +115,7 @@ struct RowStatements {
 }
 
 extension Statement {
-    /// Binds the bounds of a range while `body` runs, at the places that all statements over ranges have.
+    /// Binds the bounds of a range while `body` runs, at the indices that all statements over ranges have.
     func binding(_ range: RowRange, _ body: () throws(ResultCode) -> Void) throws(ResultCode) {
         bind(Int64(range.space.rawValue), at: 1)
         try binding(range.lower, at: 2) { () throws(ResultCode) in

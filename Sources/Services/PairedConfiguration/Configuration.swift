@@ -49,7 +49,7 @@ open class Configuration: @unchecked Sendable {
         let discovery = PropertyDiscovery(self)
         var pages = settingsBundle.map { SettingsBundleFiles($0).read() } ?? SettingsBundle()
         let schema = SettingsSchema(pages.refine(discovery.declarations))
-        for (place, property) in discovery.properties.enumerated() { property.bind(to: store, at: place) }
+        for (index, property) in discovery.properties.enumerated() { property.bind(to: store, at: index) }
         let ofPages = pages.defaults(of: schema)
         let ofDefaults = store.open(schema, defaults: ofPages) { reset() }
         pages.compare(store.defaults, with: ofPages, of: schema)

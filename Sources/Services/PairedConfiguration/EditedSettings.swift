@@ -14,7 +14,7 @@ final class EditedSettings: Sendable {
         /// The faults that were reported already.
         var errors: [SettingError] = []
         var failure: ConfigurationFileFailure?
-        /// The places that a primary has edited.
+        /// The indices of what a primary has edited.
         var counterparts: Set<Int> = []
     }
 

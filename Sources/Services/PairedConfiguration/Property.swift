@@ -53,24 +53,24 @@ public final class Property<Value: Sendable>: Sendable {
 
     /// The effective value.
     public var value: Value {
-        let current = state.withLock { $0.home.map { $0.store.value(at: $0.place) } ?? $0.declaration.initialValue }
+        let current = state.withLock { $0.home.map { $0.store.value(at: $0.index) } ?? $0.declaration.initialValue }
         // The store holds readable values only, except a default that could not be encoded.
         return form.value(current, declared)
     }
 
     /// Where the effective value comes from.
-    public var layer: SettingLayer { home.map { $0.store.layer(at: $0.place) } ?? .declaredDefault }
+    public var layer: SettingLayer { home.map { $0.store.layer(at: $0.index) } ?? .declaredDefault }
 
     /// The labelled values that a person is offered: those of the declaration, and of an ``EditableChoice`` those that
     /// a person has added, as they are now.
-    public var choices: [SettingChoice] { declaration.choices + (home.map { $0.store.added(at: $0.place) } ?? []) }
+    public var choices: [SettingChoice] { declaration.choices + (home.map { $0.store.added(at: $0.index) } ?? []) }
 
     /// Sets the stored preference; a signed override continues to hide it.
     /// - Throws: the rule that the value breaks; nothing is changed then.
     public func set(_ value: Value) throws(SettingError) {
         let setting = try setting(value)
         if let home {
-            try home.store.set(setting, at: home.place)
+            try home.store.set(setting, at: home.index)
         } else {
             state.withLock { $0.declaration.initialValue = setting }
         }
@@ -87,7 +87,7 @@ public final class Property<Value: Sendable>: Sendable {
 
     /// Removes the stored preference, so that the layers below it show.
     public func remove() {
-        if let home { home.store.remove(at: home.place) }
+        if let home { home.store.remove(at: home.index) }
     }
 
     /// The effect of `name = value`: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it
@@ -102,13 +102,13 @@ public final class Property<Value: Sendable>: Sendable {
         }
     }
 
-    private var home: (store: SettingsStore, place: Int)? { state.withLock { $0.home } }
+    private var home: (store: SettingsStore, index: Int)? { state.withLock { $0.home } }
 }
 
 /// No part of the generic class: of a type that depends on `Value`, each reading would look up the layout at run time.
 private struct PropertyState {
     var declaration: SettingDeclaration
-    var home: (store: SettingsStore, place: Int)?
+    var home: (store: SettingsStore, index: Int)?
 }
 
 /// Traits that each wrapper can declare of its property, whatever its editor.
@@ -130,8 +130,8 @@ extension Property: AnyProperty {
         }
     }
 
-    func bind(to store: SettingsStore, at place: Int) {
-        state.withLock { $0.home = (store, place) }
+    func bind(to store: SettingsStore, at index: Int) {
+        state.withLock { $0.home = (store, index) }
     }
 }
 
@@ -147,7 +147,7 @@ extension Property: DeclaredProperty {}
 protocol AnyProperty: Sendable {
     /// Names the property as the code does, unless it has a key of its own.
     func name(_ name: String) -> SettingDeclaration
-    func bind(to store: SettingsStore, at place: Int)
+    func bind(to store: SettingsStore, at index: Int)
 }
 
 /// A wrapper that declares a property.

@@ -118,7 +118,7 @@ private struct DecodedElements: UnkeyedDecodingContainer {
             throw DecodingError.valueNotFound(
                 Value.self, DecodingError.Context(codingPath: codingPath, debugDescription: "no more elements"))
         }
-        let value = try decode(node.child(elements[currentIndex], PlaceKey(currentIndex)))
+        let value = try decode(node.child(elements[currentIndex], IndexKey(currentIndex)))
         currentIndex += 1
         return value
     }
@@ -177,7 +177,7 @@ private struct DecodedMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try member(key).unkeyedContainer()
     }
 
-    func superDecoder() throws -> any Decoder { try member(PlaceKey(name: "super")) }
+    func superDecoder() throws -> any Decoder { try member(IndexKey(name: "super")) }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
 }

@@ -53,10 +53,10 @@ private final class EncodedNode {
 
     /// A key that was encoded twice has its last value.
     private var dictionary: PropertyListDictionary {
-        var places: [[UInt8]: Int] = [:]
-        for (place, member) in members.enumerated() { places[Array(member.key.utf8)] = place }
+        var indices: [[UInt8]: Int] = [:]
+        for (index, member) in members.enumerated() { indices[Array(member.key.utf8)] = index }
         return PropertyListDictionary(
-            uniqueKeysWithValues: places.values.map { (members[$0].key, members[$0].node.value) })
+            uniqueKeysWithValues: indices.values.map { (members[$0].key, members[$0].node.value) })
     }
 
     func set(_ value: PropertyListValue) {
@@ -136,22 +136,22 @@ private struct NodeElements: UnkeyedEncodingContainer {
     mutating func encodeNil() throws { node.element().set(SettingEncoder.null) }
 
     mutating func encode<Value: Encodable>(_ value: Value) throws {
-        let path = codingPath + [PlaceKey(count)]
+        let path = codingPath + [IndexKey(count)]
         node.element().set(try SettingEncoder.tree(of: value, at: path))
     }
 
     mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        let path = codingPath + [PlaceKey(count)]
+        let path = codingPath + [IndexKey(count)]
         return NodeEncoder(node: node.element(), codingPath: path).container(keyedBy: type)
     }
 
     mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        let path = codingPath + [PlaceKey(count)]
+        let path = codingPath + [IndexKey(count)]
         return NodeEncoder(node: node.element(), codingPath: path).unkeyedContainer()
     }
 
     mutating func superEncoder() -> any Encoder {
-        let path = codingPath + [PlaceKey(count)]
+        let path = codingPath + [IndexKey(count)]
         return NodeEncoder(node: node.element(), codingPath: path)
     }
 }
@@ -178,7 +178,7 @@ private struct NodeMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     mutating func superEncoder() -> any Encoder {
-        NodeEncoder(node: node.member("super"), codingPath: codingPath + [PlaceKey(name: "super")])
+        NodeEncoder(node: node.member("super"), codingPath: codingPath + [IndexKey(name: "super")])
     }
 
     mutating func superEncoder(forKey key: Key) -> any Encoder {
@@ -186,14 +186,14 @@ private struct NodeMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-/// The place of an element, or a name of ours, in a path.
-struct PlaceKey: CodingKey {
+/// The index of an element, or a name of ours, in a path.
+struct IndexKey: CodingKey {
     let stringValue: String
     let intValue: Int?
 
-    init(_ place: Int) {
-        stringValue = String(place)
-        intValue = place
+    init(_ index: Int) {
+        stringValue = String(index)
+        intValue = index
     }
 
     init(name: String) {

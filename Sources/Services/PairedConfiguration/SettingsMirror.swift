@@ -183,10 +183,10 @@ final class SettingsMirror: Sendable {
     private func take(_ settings: inout SyncedSettings) {
         var changes: [MirroredChange] = []
         for (name, value) in settings.pending {
-            guard let place = store.schema.place(of: name) else { continue }
+            guard let index = store.schema.place(of: name) else { continue }
             do throws(SettingError) {
-                let new = try setting(value, at: place)
-                changes.append(MirroredChange(place: place, name: name, old: settings.local(name), new: new))
+                let new = try setting(value, at: index)
+                changes.append(MirroredChange(index: index, name: name, old: settings.local(name), new: new))
             } catch {
                 settings.refuse(name)
                 tell(.notTaken(error))
@@ -195,19 +195,19 @@ final class SettingsMirror: Sendable {
         for name in store.take(changes) { settings.took(name) }
     }
 
-    private func setting(_ value: SyncedValue?, at place: Int) throws(SettingError) -> SettingValue? {
+    private func setting(_ value: SyncedValue?, at index: Int) throws(SettingError) -> SettingValue? {
         let schema = store.schema
         let setting: SettingValue
         switch value {
         case nil: return nil
         case .nothing: setting = .nothing
         case .value(let value):
-            guard let read = SettingValue(value, as: schema.declarations[place].type) else {
-                throw schema.mistype(value, at: place)
+            guard let read = SettingValue(value, as: schema.declarations[index].type) else {
+                throw schema.mistype(value, at: index)
             }
             setting = read
         }
-        if let error = schema.problem(of: setting, at: place) { throw error }
+        if let error = schema.problem(of: setting, at: index) { throw error }
         return setting
     }
 
@@ -240,7 +240,7 @@ final class SettingsMirror: Sendable {
     private var values: [String: SyncedValue] {
         let stored = store.preferences
         let values = rules.names.compactMap { name -> (String, SyncedValue)? in
-            guard let place = store.schema.place(of: name), let value = stored[place] else { return nil }
+            guard let index = store.schema.place(of: name), let value = stored[index] else { return nil }
             return (name, value.synced)
         }
         return Dictionary(values) { first, _ in first }
@@ -265,7 +265,7 @@ private struct WeakCore: Sendable {
 
 /// A value of the counterpart's for the app.
 struct MirroredChange: Sendable {
-    let place: Int
+    let index: Int
     let name: String
     /// The app's value when it was looked at.
     let old: SyncedValue?

@@ -14,7 +14,7 @@ final class SettingsStore: Sendable {
         var resetting: [SettingValue]?
         /// The sources that threads are reading: what code assigns on such a thread is part of its source.
         var readings: [UInt64: LayerReading] = [:]
-        /// The labelled values that a person has added, by place; empty before the first edits.
+        /// The labelled values that a person has added, by index; empty before the first edits.
         var added: [[SettingChoice]] = []
         /// The changes that the store of preferences lacks.
         var merge = PreferenceMerge(SettingsSchema([]))
@@ -63,7 +63,7 @@ final class SettingsStore: Sendable {
     /// when it holds no lock.
     /// - Parameters:
     ///   - values: one or nil for each declaration.
-    ///   - counterparts: the places whose changes are those of primaries.
+    ///   - counterparts: the indices whose changes are those of primaries.
     ///   - choices: the values that a person has added to lists.
     func replaceEdits(_ values: [SettingValue?], ofCounterparts counterparts: Set<Int>, choices: AddedChoices) {
         let schema = schema
@@ -72,51 +72,51 @@ final class SettingsStore: Sendable {
             state.added = added
             for (origin, isOfCounterpart) in [(SettingOrigin.user, false), (.counterpart, true)] {
                 let edits = values.indices.filter { counterparts.contains($0) == isOfCounterpart }
-                    .map { (place: $0, value: values[$0]) }
+                    .map { (index: $0, value: values[$0]) }
                 notices.add(.changes(state.layers.put(edits, in: .userEdit, origin: origin)))
             }
         }
     }
 
-    func value(at place: Int) -> SettingValue {
-        state.withLock { $0.resetting?[place] ?? $0.layers.value(at: place) }
+    func value(at index: Int) -> SettingValue {
+        state.withLock { $0.resetting?[index] ?? $0.layers.value(at: index) }
     }
 
     /// The labelled values that a person has added to the list of a property.
-    func added(at place: Int) -> [SettingChoice] {
-        state.withLock { $0.added.indices.contains(place) ? $0.added[place] : [] }
+    func added(at index: Int) -> [SettingChoice] {
+        state.withLock { $0.added.indices.contains(index) ? $0.added[index] : [] }
     }
 
-    func layer(at place: Int) -> SettingLayer { state.withLock { $0.layers.layer(at: place) } }
+    func layer(at index: Int) -> SettingLayer { state.withLock { $0.layers.layer(at: index) } }
 
     /// Sets the stored preference; the default while `reset()` runs, and a source's value while this thread reads it.
-    func set(_ value: SettingValue, at place: Int) throws(SettingError) {
+    func set(_ value: SettingValue, at index: Int) throws(SettingError) {
         let (schema, isResetting) = state.withLock { ($0.layers.schema, $0.resetting != nil) }
-        if !isResetting, let error = schema.problem(of: value, at: place) { throw error }
+        if !isResetting, let error = schema.problem(of: value, at: index) { throw error }
         let pended = state.withLock { state -> [@Sendable () -> Void] in
             if state.resetting != nil {
-                state.resetting?[place] = value
+                state.resetting?[index] = value
                 return []
             }
             if !state.readings.isEmpty, state.readings[Linux.currentThread] != nil {
-                state.readings[Linux.currentThread]?.put(value, at: place)
+                state.readings[Linux.currentThread]?.put(value, at: index)
                 return []
             }
-            let old = state.layers.values(in: .storedPreference)[place]
+            let old = state.layers.values(in: .storedPreference)[index]
             guard old != value, !state.isDefaulting || old == nil else { return [] }
-            notices.add(.changes(state.layers.put(value, at: place, in: .storedPreference)))
-            state.merge.changed(at: place, isDefault: state.isDefaulting)
+            notices.add(.changes(state.layers.put(value, at: index, in: .storedPreference)))
+            state.merge.changed(at: index, isDefault: state.isDefaulting)
             return state.isDefaulting ? [] : state.pended
         }
         for action in pended { action() }
         notices.deliver()
     }
 
-    func remove(at place: Int) {
+    func remove(at index: Int) {
         let pended = state.withLock { state -> [@Sendable () -> Void] in
-            guard state.layers.values(in: .storedPreference)[place] != nil else { return [] }
-            notices.add(.changes(state.layers.remove(at: place, from: .storedPreference)))
-            state.merge.changed(at: place)
+            guard state.layers.values(in: .storedPreference)[index] != nil else { return [] }
+            notices.add(.changes(state.layers.remove(at: index, from: .storedPreference)))
+            state.merge.changed(at: index)
             return state.pended
         }
         for action in pended { action() }
@@ -169,10 +169,10 @@ final class SettingsStore: Sendable {
     func take(_ changes: [MirroredChange]) -> [String] {
         state.withLock { state in
             let now = state.layers.values(in: .storedPreference)
-            let taken = changes.filter { now[$0.place]?.synced == $0.old }
-            let values = taken.map { (place: $0.place, value: $0.new) }
+            let taken = changes.filter { now[$0.index]?.synced == $0.old }
+            let values = taken.map { (index: $0.index, value: $0.new) }
             notices.add(.changes(state.layers.put(values, in: .storedPreference, origin: .counterpart)))
-            for change in taken { state.merge.changed(at: change.place) }
+            for change in taken { state.merge.changed(at: change.index) }
             return taken.map(\.name)
         }
     }

@@ -54,7 +54,7 @@ public enum Base64URL {
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let group = bytes[start..<min(start + 3, bytes.count)]
             let padded = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
-            for place in 0...group.count { characters.append(alphabet[Int(padded >> UInt32(18 - 6 * place) & 63)]) }
+            for index in 0...group.count { characters.append(alphabet[Int(padded >> UInt32(18 - 6 * index) & 63)]) }
         }
         return String(decoding: characters, as: UTF8.self)
     }

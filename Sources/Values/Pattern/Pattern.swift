@@ -100,7 +100,7 @@ extension Pattern: Equatable {
         zip(source.utf8, source.utf8.dropFirst()).contains { $0 == UInt8(ascii: "(") && $1 == UInt8(ascii: "*") }
     }
 
-    /// The place of an item with `\X`, which looks at everything before it and takes no steps for that.
+    /// The offset of an item with `\X`, which looks at everything before it and takes no steps for that.
     ///
     /// The compiled code says where each item stands, because there is a callout before it: another reader of the
     /// dialect would lose its place behind `\c\` or a comment. An item has the comments behind it, too.
@@ -109,7 +109,7 @@ extension Pattern: Equatable {
         unsafe withUnsafeMutablePointer(to: &search) { search in
             _ = unsafe pcre2_callout_enumerate_8(code, lookAtItem, search)
         }
-        return search.place
+        return search.offset
     }
 
     /// The largest count of repetitions: an item that must occur so often passes as much before it fails.
@@ -174,9 +174,9 @@ extension Pattern: Equatable {
         let bytes = Array(source.utf8)
         let code = unsafe pcre2_compile_8(bytes, bytes.count, options, &failure, &offset, context)
         guard let code = unsafe code else { throw .invalid(reason: message(for: failure), offset: offset) }
-        if let place = unsafe extendedCharacter(in: code, bytes) {
+        if let offset = unsafe extendedCharacter(in: code, bytes) {
             unsafe pcre2_code_free_8(code)
-            throw .invalid(reason: "\\X is not supported", offset: place)
+            throw .invalid(reason: "\\X is not supported", offset: offset)
         }
         return unsafe code
     }
@@ -199,11 +199,11 @@ private struct SearchWalk {
         self.surcharge = surcharge
     }
 
-    /// Whether the search may go on at a place of the text. PCRE2's own count passes over the characters that a
+    /// Whether the search may go on at an offset of the text. PCRE2's own count passes over the characters that a
     /// repetition takes, and begins again at each place where a match may start.
-    mutating func step(to place: Int) -> Bool {
-        left -= 1 + surcharge + abs(place - position)
-        position = place
+    mutating func step(to offset: Int) -> Bool {
+        left -= 1 + surcharge + abs(offset - position)
+        position = offset
         return left >= 0
     }
 }
@@ -211,24 +211,24 @@ private struct SearchWalk {
 /// Called by PCRE2 before each item of a pattern.
 private func takeStep(_ block: UnsafeMutablePointer<pcre2_callout_block_8>?, _ walk: UnsafeMutableRawPointer?) -> CInt {
     guard let block = unsafe block, let walk = unsafe walk else { return PCRE2_ERROR_CALLOUT }
-    let place = unsafe block.pointee.current_position
-    return unsafe walk.assumingMemoryBound(to: SearchWalk.self).pointee.step(to: place) ? 0 : PCRE2_ERROR_MATCHLIMIT
+    let offset = unsafe block.pointee.current_position
+    return unsafe walk.assumingMemoryBound(to: SearchWalk.self).pointee.step(to: offset) ? 0 : PCRE2_ERROR_MATCHLIMIT
 }
 
 /// The search for `\X` among the items of compiled code.
 private struct ItemSearch {
     private let source: [UInt8]
-    private(set) var place: Int?
+    private(set) var offset: Int?
 
     init(_ source: [UInt8]) { self.source = source }
 
-    /// Looks at the item of a place; returns whether the search may go on.
+    /// Looks at the item at an offset; returns whether the search may go on.
     mutating func look(at start: Int, count: Int) -> Bool {
         let item = source.dropFirst(start).prefix(count)
         if zip(item, item.dropFirst()).contains(where: { $0 == UInt8(ascii: "\\") && $1 == UInt8(ascii: "X") }) {
-            place = start
+            offset = start
         }
-        return place == nil
+        return offset == nil
     }
 }
 

@@ -4,7 +4,7 @@
 // dictionaries that share long keys costs comparisons of integers.
 
 struct KeyOrder {
-    /// For each object its place among the keys, equal texts sharing one; empty if comparing neighbours was enough.
+    /// For each object its rank among the keys, equal texts sharing one; empty if comparing neighbours was enough.
     private(set) var ranks: [Int] = []
 
     private enum Finding {
@@ -66,14 +66,14 @@ struct KeyOrder {
         _ entries: Span<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable
     ) throws(PropertyListError) {
         rankKeys(entries, bytes, table)
-        var places: [Int] = []
+        var own: [Int] = []
         for object in entries.indices where entries[object].kind == .dictionary && !entries[object].isFit {
-            places.removeAll(keepingCapacity: true)
-            for place in 0..<entries[object].count {
-                places.append(ranks[table.reference(place, of: entries[object], in: bytes)])
+            own.removeAll(keepingCapacity: true)
+            for index in 0..<entries[object].count {
+                own.append(ranks[table.reference(index, of: entries[object], in: bytes)])
             }
-            places.sort()
-            for place in places.indices.dropFirst() where places[place] == places[place - 1] {
+            own.sort()
+            for index in own.indices.dropFirst() where own[index] == own[index - 1] {
                 throw PropertyListError(
                     .duplicateKey, at: .object(object, byte: table.offset(of: object, in: bytes)))
             }
@@ -84,8 +84,8 @@ struct KeyOrder {
         ranks = Array(repeating: -1, count: entries.count)
         var keys: [(weight: UInt64, object: Int)] = []
         for object in entries.indices where entries[object].kind == .dictionary {
-            for place in 0..<entries[object].count {
-                let key = table.reference(place, of: entries[object], in: bytes)
+            for index in 0..<entries[object].count {
+                let key = table.reference(index, of: entries[object], in: bytes)
                 guard ranks[key] < 0 else { continue }
                 ranks[key] = 0
                 keys.append((entries[key].weight(in: bytes), key))
@@ -180,7 +180,7 @@ struct BorrowedPair: ~Copyable, LentInPlace {
 }
 
 extension LentInPlace where Self: ~Copyable {
-    /// Lends the elements one by one, with their places.
+    /// Lends the elements one by one, with their indices.
     @inline(__always)
     static func forEach<Failure>(
         _ elements: Span<Original>, _ body: (Int, borrowing Self) throws(Failure) -> Void
@@ -188,7 +188,7 @@ extension LentInPlace where Self: ~Copyable {
         try unsafe elements.withUnsafeBufferPointer { buffer throws(Failure) in
             let start = unsafe UnsafeRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: Self.self)
             guard let start = unsafe start else { return }
-            for place in 0..<buffer.count { try unsafe body(place, start[place]) }
+            for index in 0..<buffer.count { try unsafe body(index, start[index]) }
         }
     }
 }

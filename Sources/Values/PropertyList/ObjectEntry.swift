@@ -247,8 +247,8 @@ extension ObjectEntry {
         let tails = scalar < 0x800 ? 1 : scalar < 0x1_0000 ? 2 : 3
         let mark: UInt32 = tails == 1 ? 0xC0 : tails == 2 ? 0xE0 : 0xF0
         text.append(UInt8(truncatingIfNeeded: mark | scalar >> UInt32(6 * tails)))
-        for place in (0..<tails).reversed() {
-            text.append(UInt8(truncatingIfNeeded: 0x80 | scalar >> UInt32(6 * place) & 0x3F))
+        for index in (0..<tails).reversed() {
+            text.append(UInt8(truncatingIfNeeded: 0x80 | scalar >> UInt32(6 * index) & 0x3F))
         }
     }
 
@@ -367,7 +367,7 @@ extension RawSpan {
         case 2: return UInt64(codeUnit(at: offset))
         default:
             var value: UInt64 = 0
-            for place in 0..<size { value = value << 8 | UInt64(byte(at: offset + place)) }
+            for index in 0..<size { value = value << 8 | UInt64(byte(at: offset + index)) }
             return value
         }
     }

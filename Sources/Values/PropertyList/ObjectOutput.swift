@@ -413,17 +413,17 @@ extension ObjectOutput {
     /// Whether the bytes from `offset` to the end begin at `earlier`, too.
     @inline(__always) func endsAsItDoes(at earlier: Int, from offset: Int) -> Bool {
         precondition(0 <= earlier && earlier <= offset && offset <= count)
-        var place = 0
+        var index = 0
         let length = count &- offset
         // Eight bytes at a time; the last step looks at some of them again.
-        while length &- place >= 8 {
-            guard unsafe word(earlier &+ place) == word(offset &+ place) else { return false }
-            place &+= 8
+        while length &- index >= 8 {
+            guard unsafe word(earlier &+ index) == word(offset &+ index) else { return false }
+            index &+= 8
         }
         if length >= 8 { return unsafe word(earlier &+ length &- 8) == word(offset &+ length &- 8) }
-        while place < length {
-            guard unsafe byte(earlier &+ place) == byte(offset &+ place) else { return false }
-            place &+= 1
+        while index < length {
+            guard unsafe byte(earlier &+ index) == byte(offset &+ index) else { return false }
+            index &+= 1
         }
         return true
     }

@@ -42,8 +42,8 @@ struct ObjectTable: Sendable {
     /// The object that a checked reference names.
     @inline(__always)
     func reference(_ index: Int, of container: ObjectEntry, in bytes: RawSpan) -> Int {
-        let place = container.content &+ index &* referenceSize
-        return Int(truncatingIfNeeded: bytes.bigEndian(at: place, size: referenceSize))
+        let offset = container.content &+ index &* referenceSize
+        return Int(truncatingIfNeeded: bytes.bigEndian(at: offset, size: referenceSize))
     }
 
     private static func checkMagic(_ bytes: RawSpan) throws(PropertyListError) {
@@ -341,8 +341,8 @@ struct ParentsFirst {
     private mutating func forEachContainer(
         in object: Int, _ entries: Span<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable, _ body: (Int) -> Void
     ) {
-        for place in 0..<entries[object].references {
-            let child = table.reference(place, of: entries[object], in: bytes)
+        for index in 0..<entries[object].references {
+            let child = table.reference(index, of: entries[object], in: bytes)
             if entries[child].isContainer { body(child) }
         }
         visits += entries[object].references
@@ -358,8 +358,8 @@ struct ParentsFirst {
             if let reason { throw fault(reason, object, bytes, table) }
             expandedValues += added
             let use = ObjectUse(level: entry.use.level + 1, copies: entry.use.copies)
-            for place in 0..<entry.references {
-                entries[table.reference(place, of: entry, in: bytes)].use.add(use)
+            for index in 0..<entry.references {
+                entries[table.reference(index, of: entry, in: bytes)].use.add(use)
             }
             visits += entry.references
         }

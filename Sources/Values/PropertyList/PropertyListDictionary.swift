@@ -37,8 +37,8 @@ public struct PropertyListDictionary: Sendable {
     public subscript(key: String) -> PropertyListValue? {
         get {
             withPairs { pairs in
-                let (place, isThere) = Self.place(of: key, in: pairs)
-                return isThere ? pairs[place].value : nil
+                let (index, isThere) = Self.index(of: key, in: pairs)
+                return isThere ? pairs[index].value : nil
             }
         }
         set { self = replacing(key, newValue) }
@@ -48,9 +48,9 @@ public struct PropertyListDictionary: Sendable {
     /// their order needs one or two comparisons for each; in any other order the cursor is of no use, and no harm.
     package func value(of key: String, from cursor: inout Int) -> PropertyListValue? {
         withPairs { pairs in
-            let (place, isThere) = Self.place(of: key, in: pairs, near: cursor)
-            cursor = isThere ? place + 1 : place
-            return isThere ? pairs[place].value : nil
+            let (index, isThere) = Self.index(of: key, in: pairs, near: cursor)
+            cursor = isThere ? index + 1 : index
+            return isThere ? pairs[index].value : nil
         }
     }
 
@@ -67,11 +67,11 @@ public struct PropertyListDictionary: Sendable {
     /// A copy with this value of the key, or without the key.
     private func replacing(_ key: String, _ value: PropertyListValue?) -> Self {
         withPairs { pairs in
-            let (place, isThere) = Self.place(of: key, in: pairs)
+            let (index, isThere) = Self.index(of: key, in: pairs)
             return PropertyListDictionary(capacity: pairs.count + 1) { room in
-                for index in 0..<place { room.append(pairs[index]) }
+                for other in 0..<index { room.append(pairs[other]) }
                 if let value { room.append(PropertyListPair(key: key, value: value)) }
-                for index in (isThere ? place + 1 : place)..<pairs.count { room.append(pairs[index]) }
+                for other in (isThere ? index + 1 : index)..<pairs.count { room.append(pairs[other]) }
             }
         }
     }
@@ -105,11 +105,11 @@ public struct PropertyListDictionary: Sendable {
         return PropertyListDictionary(sortedPairs: pairs + own)
     }
 
-    /// The place of the first pair whose key is not before `key`, and whether it has that key.
-    /// - Parameter guess: a place to look at first, and the one before it second.
-    private static func place(
+    /// The index of the first pair whose key is not before `key`, and whether it has that key.
+    /// - Parameter guess: an index to look at first, and the one before it second.
+    private static func index(
         of key: String, in pairs: Span<PropertyListPair>, near guess: Int? = nil
-    ) -> (place: Int, isThere: Bool) {
+    ) -> (index: Int, isThere: Bool) {
         let key = key.utf8Span
         let bytes = key.span
         var (low, high) = (0, pairs.count)

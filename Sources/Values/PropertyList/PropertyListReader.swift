@@ -69,7 +69,7 @@ public enum PropertyListReader {
 
 struct TreeBuilder {
     private var validation: PropertyListValidation
-    /// Values that wait for their parents; the entry of such an object holds its place here as its content.
+    /// Values that wait for their parents; the entry of such an object holds its index here as its content.
     private var waiting: [PropertyListValue] = []
 
     init(_ validation: PropertyListValidation) {
@@ -102,26 +102,26 @@ struct TreeBuilder {
     private mutating func array(_ entry: ObjectEntry, _ bytes: RawSpan) -> PropertyListValue {
         .array(
             Array(capacity: entry.count) { elements in
-                for place in 0..<entry.count {
-                    elements.append(take(validation.table.reference(place, of: entry, in: bytes), bytes))
+                for index in 0..<entry.count {
+                    elements.append(take(validation.table.reference(index, of: entry, in: bytes), bytes))
                 }
             })
     }
 
     private mutating func dictionary(_ entry: ObjectEntry, _ bytes: RawSpan) -> PropertyListValue {
-        let places = entry.isFit ? nil : sortedPlaces(entry, bytes)
+        let indices = entry.isFit ? nil : sortedIndices(entry, bytes)
         return .dictionary(
             PropertyListDictionary(capacity: entry.count) { pairs in
-                for index in 0..<entry.count {
-                    let place = places?[index] ?? index
-                    let key = validation.table.reference(place, of: entry, in: bytes)
-                    let value = validation.table.reference(entry.count + place, of: entry, in: bytes)
+                for number in 0..<entry.count {
+                    let index = indices?[number] ?? number
+                    let key = validation.table.reference(index, of: entry, in: bytes)
+                    let value = validation.table.reference(entry.count + index, of: entry, in: bytes)
                     pairs.append(PropertyListPair(key: text(key, bytes), value: take(value, bytes)))
                 }
             })
     }
 
-    private func sortedPlaces(_ entry: ObjectEntry, _ bytes: RawSpan) -> [Int] {
+    private func sortedIndices(_ entry: ObjectEntry, _ bytes: RawSpan) -> [Int] {
         let ranks = (0..<entry.count).map { validation.ranks[validation.table.reference($0, of: entry, in: bytes)] }
         return ranks.indices.sorted { ranks[$0] < ranks[$1] }
     }
@@ -162,7 +162,7 @@ package struct PropertyListValidation: Sendable {
     private(set) var entries: [ObjectEntry]
     /// The containers, parents before children; nil if that is the order of the table.
     let order: [Int]?
-    /// For each object its place among the keys; empty if each dictionary has its keys in order.
+    /// For each object its rank among the keys; empty if each dictionary has its keys in order.
     let ranks: [Int]
 
     /// Values and keys after expansion of shared references; nothing was expanded to count them.
@@ -205,16 +205,16 @@ package struct PropertyListValidation: Sendable {
     }
 
     /// Notes for a tree builder where it keeps an object's value.
-    mutating func markBuilt(_ object: Int, at place: Int) {
-        (entries[object].kind, entries[object].content) = (.built, place)
+    mutating func markBuilt(_ object: Int, at index: Int) {
+        (entries[object].kind, entries[object].content) = (.built, index)
     }
 
     /// Leaves only one object and what it holds marked as referred to, and makes it the top.
     mutating func narrow(to object: Int, _ bytes: RawSpan) {
         for other in entries.indices { entries[other].use = other == object ? .top : ObjectUse() }
         for parent in order ?? Array(entries.indices) where entries[parent].use.isUsed {
-            for place in 0..<entries[parent].references {
-                entries[table.reference(place, of: entries[parent], in: bytes)].use.add(.top)
+            for index in 0..<entries[parent].references {
+                entries[table.reference(index, of: entries[parent], in: bytes)].use.add(.top)
             }
         }
         table.top = object

@@ -60,10 +60,10 @@
         let oldCount = mask + 1
         mask = 2 * oldCount - 1
         unsafe slots = Self.emptySlots(2 * oldCount)
-        for place in 0..<oldCount where unsafe old[place].generation == generation {
-            var index = unsafe Int(old[place].hash) & mask
+        for oldIndex in 0..<oldCount where unsafe old[oldIndex].generation == generation {
+            var index = unsafe Int(old[oldIndex].hash) & mask
             while unsafe slots[index].generation == generation { index = (index + 1) & mask }
-            unsafe slots[index] = unsafe old[place]
+            unsafe slots[index] = unsafe old[oldIndex]
         }
         unsafe old.deallocate()
     }
@@ -96,12 +96,12 @@ struct ScalarHash: Sendable {
     func hash(_ output: borrowing OutputBytes, from offset: Int) -> UInt32 {
         unsafe output.withBytes(from: offset) { bytes in
             var state = seed ^ UInt64(truncatingIfNeeded: bytes.count)
-            var place = 0
-            while bytes.count &- place > 16 {
-                state = unsafe mix(word(bytes, place) ^ state, word(bytes, place &+ 8) ^ factor)
-                place &+= 16
+            var offset = 0
+            while bytes.count &- offset > 16 {
+                state = unsafe mix(word(bytes, offset) ^ state, word(bytes, offset &+ 8) ^ factor)
+                offset &+= 16
             }
-            let (first, second) = unsafe ends(bytes, from: place)
+            let (first, second) = unsafe ends(bytes, from: offset)
             state = mix(first ^ state, second ^ factor)
             return UInt32(truncatingIfNeeded: state)
         }
@@ -109,22 +109,22 @@ struct ScalarHash: Sendable {
 
     /// The last 1 to 16 bytes in two words, which may overlap.
     @inline(__always)
-    private func ends(_ bytes: UnsafeRawBufferPointer, from place: Int) -> (UInt64, UInt64) {
-        switch bytes.count &- place {
-        case 8...: return unsafe (word(bytes, place), word(bytes, bytes.count &- 8))
-        case 4..<8: return unsafe (half(bytes, place), half(bytes, bytes.count &- 4))
+    private func ends(_ bytes: UnsafeRawBufferPointer, from offset: Int) -> (UInt64, UInt64) {
+        switch bytes.count &- offset {
+        case 8...: return unsafe (word(bytes, offset), word(bytes, bytes.count &- 8))
+        case 4..<8: return unsafe (half(bytes, offset), half(bytes, bytes.count &- 4))
         default:
-            let middle = (place &+ bytes.count) >> 1
-            return unsafe (UInt64(bytes[place]) | UInt64(bytes[middle]) << 8, UInt64(bytes[bytes.count &- 1]))
+            let middle = (offset &+ bytes.count) >> 1
+            return unsafe (UInt64(bytes[offset]) | UInt64(bytes[middle]) << 8, UInt64(bytes[bytes.count &- 1]))
         }
     }
 
-    @inline(__always) private func word(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> UInt64 {
-        unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+    @inline(__always) private func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+        unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 
-    @inline(__always) private func half(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> UInt64 {
-        unsafe UInt64(bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+    @inline(__always) private func half(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+        unsafe UInt64(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
     @inline(__always) private func mix(_ left: UInt64, _ right: UInt64) -> UInt64 {

@@ -16,9 +16,9 @@ struct TreeWriter: ~Copyable, Sendable {
     /// A container that was met; its children come later.
     private struct Container {
         let value: PropertyListValue
-        /// Its container, in the order of ``containers``, and the place in that.
+        /// Its container, in the order of ``containers``, and the index in that.
         let parent: Int
-        let place: Int
+        let index: Int
         let depth: Int
         /// Where its references begin.
         let references: Int
@@ -57,7 +57,7 @@ struct TreeWriter: ~Copyable, Sendable {
         forgetValues()
         references = 0
         do throws(PropertyListError.Reason) {
-            _ = try add(BorrowedValue(value: copy root), parent: -1, place: 0, depth: 1)
+            _ = try add(BorrowedValue(value: copy root), parent: -1, index: 0, depth: 1)
         } catch {
             throw PropertyListError(error, at: .path(""))
         }
@@ -84,13 +84,13 @@ struct TreeWriter: ~Copyable, Sendable {
             default: break
             }
         } catch {
-            throw PropertyListError(error.reason, at: .path(path(of: parent, error.place)))
+            throw PropertyListError(error.reason, at: .path(path(of: parent, error.index)))
         }
     }
 
     /// Adds a value where it was met, or finds the scalar that it equals; returns the object's number.
     private mutating func add(
-        _ value: borrowing BorrowedValue, parent: Int, place: Int, depth: Int
+        _ value: borrowing BorrowedValue, parent: Int, index: Int, depth: Int
     ) throws(PropertyListError.Reason) -> Int {
         guard depth <= limits.depth else { throw .tooDeep(limit: limits.depth) }
         let (marker, count, references): (UInt8, Int, Int)
@@ -107,7 +107,7 @@ struct TreeWriter: ~Copyable, Sendable {
         }
         let object = try output.addContainer(marker: marker, count: count, references: references)
         containers.append(
-            Container(value: value.value, parent: parent, place: place, depth: depth, references: object.start))
+            Container(value: value.value, parent: parent, index: index, depth: depth, references: object.start))
         return object.number
     }
 }
@@ -119,18 +119,18 @@ extension TreeWriter {
     private struct Fault: Error {
         let reason: PropertyListError.Reason
         /// Where in its container; nil for the container itself, whose key is not fit to be shown.
-        let place: Int?
+        let index: Int?
     }
 
     private mutating func writeElements(
         _ elements: Span<PropertyListValue>, of container: Container, _ parent: Int
     ) throws(Fault) {
-        try BorrowedValue.forEach(elements) { place, element throws(Fault) in
+        try BorrowedValue.forEach(elements) { index, element throws(Fault) in
             do throws(PropertyListError.Reason) {
-                let number = try add(element, parent: parent, place: place, depth: container.depth + 1)
-                try refer(to: number, place, of: container)
+                let number = try add(element, parent: parent, index: index, depth: container.depth + 1)
+                try refer(to: number, index, of: container)
             } catch {
-                throw Fault(reason: error, place: place)
+                throw Fault(reason: error, index: index)
             }
         }
     }
@@ -139,12 +139,12 @@ extension TreeWriter {
         _ pairs: Span<PropertyListPair>, of container: Container, _ parent: Int
     ) throws(Fault) {
         let count = pairs.count
-        try BorrowedPair.forEach(pairs) { place, pair throws(Fault) in
+        try BorrowedPair.forEach(pairs) { index, pair throws(Fault) in
             do throws(PropertyListError.Reason) {
-                let number = try add(pair.value, parent: parent, place: place, depth: container.depth + 1)
-                try refer(to: number, count &+ place, of: container)
+                let number = try add(pair.value, parent: parent, index: index, depth: container.depth + 1)
+                try refer(to: number, count &+ index, of: container)
             } catch {
-                throw Fault(reason: error, place: place)
+                throw Fault(reason: error, index: index)
             }
         }
     }
@@ -153,37 +153,37 @@ extension TreeWriter {
         _ pairs: Span<PropertyListPair>, of container: Container
     ) throws(Fault) {
         guard let last = lastDictionary, case .dictionary(let known) = last.value, known.count == pairs.count else {
-            for place in pairs.indices { try writeKey(pairs[place].key, place, of: container) }
+            for index in pairs.indices { try writeKey(pairs[index].key, index, of: container) }
             return
         }
         try known.withPairs { known throws(Fault) in
-            for place in pairs.indices {
+            for index in pairs.indices {
                 // Equal words, so the same text and not a comparison of it; equal text elsewhere only costs time.
-                if pairs[place].key._isIdentical(to: known[place].key), container.depth < limits.depth {
-                    try repeatKey(output.reference(place, from: last.references), place, of: container)
+                if pairs[index].key._isIdentical(to: known[index].key), container.depth < limits.depth {
+                    try repeatKey(output.reference(index, from: last.references), index, of: container)
                 } else {
-                    try writeKey(pairs[place].key, place, of: container)
+                    try writeKey(pairs[index].key, index, of: container)
                 }
             }
         }
     }
 
-    private mutating func writeKey(_ key: borrowing String, _ place: Int, of container: Container) throws(Fault) {
+    private mutating func writeKey(_ key: borrowing String, _ index: Int, of container: Container) throws(Fault) {
         let text = key.utf8Span
-        if let reason = ObjectOutput.keyFault(text) { throw Fault(reason: reason, place: nil) }
+        if let reason = ObjectOutput.keyFault(text) { throw Fault(reason: reason, index: nil) }
         do throws(PropertyListError.Reason) {
             guard container.depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
-            try refer(to: try output.add(text), place, of: container)
+            try refer(to: try output.add(text), index, of: container)
         } catch {
-            throw Fault(reason: error, place: place)
+            throw Fault(reason: error, index: index)
         }
     }
 
     /// Writes a key that the dictionary before had in this place, too.
-    private mutating func repeatKey(_ number: Int, _ place: Int, of container: Container) throws(Fault) {
+    private mutating func repeatKey(_ number: Int, _ index: Int, of container: Container) throws(Fault) {
         output.repeatObject(number)
-        do throws(PropertyListError.Reason) { try refer(to: number, place, of: container) } catch {
-            throw Fault(reason: error, place: place)
+        do throws(PropertyListError.Reason) { try refer(to: number, index, of: container) } catch {
+            throw Fault(reason: error, index: index)
         }
     }
 
@@ -196,25 +196,25 @@ extension TreeWriter {
     }
 }
 
-// MARK: Places
+// MARK: key paths
 
 extension TreeWriter {
-    /// The key path of a place in a container, such as `a.b[2]`; without a place that of the container.
-    private func path(of container: Int, _ place: Int?) -> String {
+    /// The key path of an index in a container, such as `a.b[2]`; without one that of the container.
+    private func path(of container: Int, _ index: Int?) -> String {
         var steps: [String] = []
-        if let place { steps.append(Self.step(containers[container].value, place)) }
+        if let index { steps.append(Self.step(containers[container].value, index)) }
         var container = container
         while containers[container].parent >= 0 {
-            let (parent, place) = (containers[container].parent, containers[container].place)
-            steps.append(Self.step(containers[parent].value, place))
+            let (parent, index) = (containers[container].parent, containers[container].index)
+            steps.append(Self.step(containers[parent].value, index))
             container = parent
         }
         let path = steps.reversed().joined()
         return path.hasPrefix(".") ? String(path.dropFirst()) : path
     }
 
-    private static func step(_ value: PropertyListValue, _ place: Int) -> String {
-        if case .dictionary(let pairs) = value { "." + pairs[place].key } else { "[\(place)]" }
+    private static func step(_ value: PropertyListValue, _ index: Int) -> String {
+        if case .dictionary(let pairs) = value { "." + pairs[index].key } else { "[\(index)]" }
     }
 }
 

@@ -87,7 +87,7 @@ package enum StringsReader {
 /// The text of a file, read once from its beginning to its end.
 private struct StringsText {
     private let scalars: [Unicode.Scalar]
-    private var place = 0
+    private var position = 0
 
     init(_ scalars: [Unicode.Scalar]) { self.scalars = scalars }
 
@@ -96,8 +96,8 @@ private struct StringsText {
         let scalars: [Unicode.Scalar]?
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             let isLittle = bytes[0] == 0xFF
-            let units = stride(from: 2, to: bytes.count - 1, by: 2).map { place in
-                let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
+            let units = stride(from: 2, to: bytes.count - 1, by: 2).map { offset in
+                let (first, second) = (UInt16(bytes[offset]), UInt16(bytes[offset + 1]))
                 return isLittle ? second << 8 | first : first << 8 | second
             }
             scalars =
@@ -113,20 +113,20 @@ private struct StringsText {
     mutating func read() throws(StringsError) -> [String: String] {
         var texts: [String: String] = [:]
         try skip()
-        while place < scalars.count {
-            let start = place
+        while position < scalars.count {
+            let start = position
             let key = try word(.expectedKey)
             try skip()
             var value = key
             switch next {
-            case ";": place += 1
+            case ";": position += 1
             case "=":
-                place += 1
+                position += 1
                 try skip()
                 value = try word(.expectedValue)
                 try skip()
                 guard next == ";" else { throw fault(.expectedEnd) }
-                place += 1
+                position += 1
             default: throw fault(.expectedSign)
             }
             guard texts.updateValue(value, forKey: key) == nil else { throw fault(.duplicateKey, at: start) }
@@ -135,10 +135,10 @@ private struct StringsText {
         return texts
     }
 
-    private var next: Unicode.Scalar? { place < scalars.count ? scalars[place] : nil }
+    private var next: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
 
-    private func fault(_ reason: StringsError.Reason, at place: Int? = nil) -> StringsError {
-        let before = scalars[..<(place ?? self.place)]
+    private func fault(_ reason: StringsError.Reason, at position: Int? = nil) -> StringsError {
+        let before = scalars[..<(position ?? self.position)]
         let line = before.lastIndex(of: "\n").map { $0 + 1 } ?? 0
         return StringsError(reason, line: before.count { $0 == "\n" } + 1, column: before.count - line + 1)
     }
@@ -147,10 +147,10 @@ private struct StringsText {
     private mutating func skip() throws(StringsError) {
         while let scalar = next {
             if scalar.properties.isWhitespace {
-                place += 1
-            } else if scalar == "/", place + 1 < scalars.count, scalars[place + 1] == "/" {
-                while let scalar = next, scalar != "\n" { _ = scalar; place += 1 }
-            } else if scalar == "/", place + 1 < scalars.count, scalars[place + 1] == "*" {
+                position += 1
+            } else if scalar == "/", position + 1 < scalars.count, scalars[position + 1] == "/" {
+                while let scalar = next, scalar != "\n" { _ = scalar; position += 1 }
+            } else if scalar == "/", position + 1 < scalars.count, scalars[position + 1] == "*" {
                 try skipComment()
             } else {
                 return
@@ -159,14 +159,14 @@ private struct StringsText {
     }
 
     private mutating func skipComment() throws(StringsError) {
-        let start = place
-        place += 2
-        while place + 1 < scalars.count {
-            if scalars[place] == "*", scalars[place + 1] == "/" {
-                place += 2
+        let start = position
+        position += 2
+        while position + 1 < scalars.count {
+            if scalars[position] == "*", scalars[position + 1] == "/" {
+                position += 2
                 return
             }
-            place += 1
+            position += 1
         }
         throw fault(.openComment, at: start)
     }
@@ -176,9 +176,9 @@ private struct StringsText {
         var word = String.UnicodeScalarView()
         while let scalar = next, Self.isPlain(scalar) {
             // A comment may follow without a space.
-            if scalar == "/", place + 1 < scalars.count, ["/", "*"].contains(scalars[place + 1]) { break }
+            if scalar == "/", position + 1 < scalars.count, ["/", "*"].contains(scalars[position + 1]) { break }
             word.append(scalar)
-            place += 1
+            position += 1
         }
         guard !word.isEmpty else { throw fault(missing) }
         return String(word)
@@ -192,30 +192,30 @@ private struct StringsText {
     }
 
     private mutating func quoted() throws(StringsError) -> String {
-        let start = place
-        place += 1
+        let start = position
+        position += 1
         var units: [UInt16] = []
         while let scalar = next {
             switch scalar {
             case "\"":
-                place += 1
+                position += 1
                 // An escape may have left half of a pair.
                 guard let text = String(validating: units, as: UTF16.self) else { throw fault(.escape, at: start) }
                 return text
             case "\\": units.append(try escape())
             default:
                 units += Array(UTF16.encode(scalar) ?? UTF16.EncodedScalar())
-                place += 1
+                position += 1
             }
         }
         throw fault(.openText, at: start)
     }
 
     private mutating func escape() throws(StringsError) -> UInt16 {
-        let start = place
-        place += 1
+        let start = position
+        position += 1
         guard let scalar = next else { throw fault(.escape, at: start) }
-        place += 1
+        position += 1
         switch scalar {
         case "n": return 10
         case "t": return 9
@@ -225,8 +225,8 @@ private struct StringsText {
         case "f": return 12
         case "v": return 11
         case "\"", "\\", "'", "\n": return UInt16(truncatingIfNeeded: scalar.value)
-        case "U", "u": return try number(4, radix: 16, from: place, start)
-        case "0"..."7": return try number(3, radix: 8, from: place - 1, start)
+        case "U", "u": return try number(4, radix: 16, from: position, start)
+        case "0"..."7": return try number(3, radix: 8, from: position - 1, start)
         default: throw fault(.escape, at: start)
         }
     }
@@ -240,7 +240,7 @@ private struct StringsText {
         guard digits.count == count, digits.allSatisfy(\.properties.isASCIIHexDigit),
             let number = UInt16(String(text), radix: radix), radix == 16 || number < 256
         else { throw fault(.escape, at: start) }
-        place = first + count
+        position = first + count
         return number
     }
 }

@@ -117,10 +117,10 @@ enum XMLScalar {
         guard characters.count % 4 == 0 else { throw .data }
         for _ in 0..<2 where characters.last == UInt8(ascii: "=") { characters.removeLast() }
         guard !characters.contains(where: { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }) else { throw .data }
-        for place in characters.indices {
-            switch characters[place] {
-            case UInt8(ascii: "+"): characters[place] = UInt8(ascii: "-")
-            case UInt8(ascii: "/"): characters[place] = UInt8(ascii: "_")
+        for index in characters.indices {
+            switch characters[index] {
+            case UInt8(ascii: "+"): characters[index] = UInt8(ascii: "-")
+            case UInt8(ascii: "/"): characters[index] = UInt8(ascii: "_")
             default: break
             }
         }

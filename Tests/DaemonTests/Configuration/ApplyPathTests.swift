@@ -78,7 +78,7 @@ import Testing
         let body: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary", "key": key]
         #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
         var tampered = good
-        if let place = tampered.indices.last(where: { $0 < good.count / 2 }) { tampered[place] ^= 1 }
+        if let index = tampered.indices.last(where: { $0 < good.count / 2 }) { tampered[index] ^= 1 }
         let refusals: [(Set<String>, [UInt8])] = [
             (["threshold"], try nodes.envelope(1, with: .generate())),
             (["wrong-app"], try nodes.envelope(1) { $0.application = elsewhere }),

@@ -40,8 +40,8 @@ import Testing
         var state = DesiredConfigurations()
         let target = PairedIdentifier.vendor(try nodes.device(of: nodes.primary))
         let devices = (0..<300).map { _ in UniqueIdentifier.random() }
-        for (place, device) in devices.enumerated() {
-            let envelope = try nodes.envelope(UInt64(place) + 1) { $0.only = [device] }
+        for (index, device) in devices.enumerated() {
+            let envelope = try nodes.envelope(UInt64(index) + 1) { $0.only = [device] }
             state.restore(try DesiredConfiguration(envelope: envelope, accepted: nodes.clock.wallNow))
         }
         let status = DesiredStatus(

@@ -460,10 +460,10 @@ import Testing
             "no key", KeySetText.text(of: try KeyStatementSigner.sign(foreign, with: [holders.revoker])),
             KeySetText.text(of: try KeyStatementSigner.sign(foreign, with: [holders.root])),
         ]
-        for (place, text) in unusable.enumerated() {
+        for (index, text) in unusable.enumerated() {
             try nodes.connect(to: .secondary, TandemSession.Registration(anchor: text)).disconnect()
             nodes.run(until: {
-                nodes.notes.count { "\($0.message)" == "an app's configuration key is refused" } == place + 1
+                nodes.notes.count { "\($0.message)" == "an app's configuration key is refused" } == index + 1
             })
         }
         #expect(nodes.ask(nodes.secondary, "trust-list").body["anchors"] == [])

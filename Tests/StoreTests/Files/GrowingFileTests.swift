@@ -14,7 +14,7 @@ import Testing
         let spool = FileSpool("partial", in: try OwnedDirectory(path: temporary.path("device")))
         let place = SpoolPlace(
             pairing: .random(), app: try ApplicationIdentifier("org.example.app"), item: .random())
-        let part = (0..<1_048_576).map { (place: Int) -> UInt8 in UInt8(truncatingIfNeeded: (place &* 31) >> 4) }
+        let part = (0..<1_048_576).map { (index: Int) -> UInt8 in UInt8(truncatingIfNeeded: (index &* 31) >> 4) }
         let first = try spool.open(place)
         #expect(first.found == 0)
         for _ in 0..<17 { try first.append(part[...]) }

@@ -49,28 +49,28 @@ package enum FrameOracle {
     /// The text of FRM-1 and FRM-2.
     private static func plain(_ stream: [UInt8], limit: Int) -> Outcome {
         var outcome = Outcome()
-        var place = 0
-        while stream.count - place >= 4 {
-            let length = stream[place..<place + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        var offset = 0
+        while stream.count - offset >= 4 {
+            let length = stream[offset..<offset + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             guard length > 0, length <= limit else {
                 (outcome.fault, outcome.rest) = (.frameLength(length, limit: limit), -1)
                 return outcome
             }
-            guard stream.count - place - 4 >= Int(length) else { break }
-            outcome.payloads.append(Array(stream[place + 4..<place + 4 + Int(length)]))
-            place += 4 + Int(length)
+            guard stream.count - offset - 4 >= Int(length) else { break }
+            outcome.payloads.append(Array(stream[offset + 4..<offset + 4 + Int(length)]))
+            offset += 4 + Int(length)
         }
-        outcome.rest = stream.count - place
+        outcome.rest = stream.count - offset
         return outcome
     }
 
     private static func decoded(_ stream: [UInt8], limit: Int, _ next: () -> Int) -> Outcome {
         var decoder = FrameDecoder(limit: limit)
-        var (frames, fault, place): ([Frame], WireError?, Int) = ([], nil, 0)
-        while place < stream.count, fault == nil {
-            let end = min(stream.count, place + next())
-            decoder.append(stream[place..<end])
-            place = end
+        var (frames, fault, offset): ([Frame], WireError?, Int) = ([], nil, 0)
+        while offset < stream.count, fault == nil {
+            let end = min(stream.count, offset + next())
+            decoder.append(stream[offset..<end])
+            offset = end
             do throws(WireError) {
                 while let frame = try decoder.next() { frames.append(frame) }
             } catch { fault = error }

@@ -12,7 +12,7 @@ struct ReferenceTable {
 
     init?(_ bytes: [UInt8]) {
         guard bytes.starts(with: "bplist00".utf8), bytes.count >= 8 + 32 else { return nil }
-        var cursor = ReferenceCursor(bytes: bytes, place: bytes.count - 32, end: bytes.count)
+        var cursor = ReferenceCursor(bytes: bytes, offset: bytes.count - 32, end: bytes.count)
         guard cursor.number(6) == 0, let offsetSize = cursor.number(1), let referenceSize = cursor.number(1),
             (1...8).contains(offsetSize), (1...8).contains(referenceSize),
             let count = cursor.number(8), (1...16_384).contains(count),
@@ -26,7 +26,7 @@ struct ReferenceTable {
     }
 
     func offset(_ object: Int, _ bytes: [UInt8]) -> UInt64? {
-        var cursor = ReferenceCursor(bytes: bytes, place: start + object * offsetSize, end: bytes.count - 32)
+        var cursor = ReferenceCursor(bytes: bytes, offset: start + object * offsetSize, end: bytes.count - 32)
         return cursor.number(offsetSize)
     }
 
@@ -35,15 +35,15 @@ struct ReferenceTable {
 
 struct ReferenceCursor {
     let bytes: [UInt8]
-    var place: Int
+    var offset: Int
     let end: Int
 
-    var left: Int { end - place }
+    var left: Int { end - offset }
 
     mutating func byte() -> UInt8? {
-        guard place < end else { return nil }
-        defer { place += 1 }
-        return bytes[place]
+        guard offset < end else { return nil }
+        defer { offset += 1 }
+        return bytes[offset]
     }
 
     /// An unsigned big-endian number of up to eight bytes.

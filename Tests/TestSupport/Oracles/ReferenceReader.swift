@@ -45,16 +45,16 @@ package struct ReferenceReader {
 
     /// Rules c, e to i: each object begins where the one before it ended, and the last one ends at the table.
     private mutating func readObjects(_ bytes: [UInt8], _ table: ReferenceTable) -> Bool {
-        var place = 8
+        var offset = 8
         for object in 0..<table.count {
-            guard table.offset(object, bytes) == UInt64(place) else { return false }
-            var cursor = ReferenceCursor(bytes: bytes, place: place, end: table.start)
+            guard table.offset(object, bytes) == UInt64(offset) else { return false }
+            var cursor = ReferenceCursor(bytes: bytes, offset: offset, end: table.start)
             guard let read = Self.object(&cursor, table) else { return false }
             objects.append(read)
-            lengths.append(cursor.place - place)
-            place = cursor.place
+            lengths.append(cursor.offset - offset)
+            offset = cursor.offset
         }
-        return place == table.start
+        return offset == table.start
     }
 
     private static func object(_ cursor: inout ReferenceCursor, _ table: ReferenceTable) -> Object? {

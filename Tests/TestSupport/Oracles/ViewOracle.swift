@@ -29,8 +29,8 @@ enum ViewOracle {
             guard view.isArray, !view.isDictionary, view.count == elements.count, view[elements.count] == nil else {
                 return "an array seen otherwise"
             }
-            for (place, element) in elements.enumerated() where left > 0 {
-                guard let child = view[place] else { return "no element \(place)" }
+            for (index, element) in elements.enumerated() where left > 0 {
+                guard let child = view[index] else { return "no element \(index)" }
                 if let found = difference(child, element, &left) { return found }
             }
             return part(view, value, &left)

@@ -152,7 +152,7 @@ package struct FileSender: Sendable {
     /// The next part to read and send; nil if the windows are full or everything has been sent.
     package mutating func nextPart() -> Part? {
         let inFlight = transfers.values.reduce(0) { $0 + $1.inFlight }
-        for (place, file) in turns.enumerated() {
+        for (index, file) in turns.enumerated() {
             guard var transfer = transfers[file] else { continue }
             let count = min(Int64(limits.chunk), transfer.size - transfer.next)
             guard count > 0, transfer.inFlight + count <= limits.window, inFlight + count <= limits.linkWindow,
@@ -162,7 +162,7 @@ package struct FileSender: Sendable {
             transfer.next += count
             transfer.reading += 1
             transfers[file] = transfer
-            turns.append(turns.remove(at: place))
+            turns.append(turns.remove(at: index))
             return part
         }
         return nil

@@ -43,9 +43,9 @@ extension KnownAnchor {
     /// All that followed the anchor.
     var steps: [ChainStep] { if case .trusted(let history) = anchor { history.chainSteps } else { [] } }
 
-    /// The place of a statement among them; nil if it is not there.
-    func place(of bytes: [UInt8]) -> Int? {
-        if case .trusted(let history) = anchor { history.place(of: bytes) } else { nil }
+    /// The index of a statement among them; nil if it is not there.
+    func index(of bytes: [UInt8]) -> Int? {
+        if case .trusted(let history) = anchor { history.index(of: bytes) } else { nil }
     }
 
     /// The version of the key set in force; nil for an anchor that cannot be used.
@@ -187,7 +187,7 @@ extension KnownAnchor {
             + steps.indices.map { .delete(.chainStep, key: Self.rowKey(of: $0, key)) }
     }
 
-    /// The subject's key, and the place in the chain so that the rows are in its order.
+    /// The subject's key, and the index in the chain so that the rows are in its order.
     private static func rowKey(of index: Int, _ key: KeySubject) -> [UInt8] {
         key.bytes + [0] + withUnsafeBytes(of: UInt32(index).bigEndian) { Array($0) }
     }

@@ -136,7 +136,7 @@ final class KeyChanges {
         let anchor = receiver.state.anchors[subject]
         let steps = anchor?.steps ?? []
         // One that changed nothing is in the chain in another envelope, or not at all: then all of the chain counts.
-        guard let index = anchor?.place(of: envelope) ?? steps.indices.last else { return nil }
+        guard let index = anchor?.index(of: envelope) ?? steps.indices.last else { return nil }
         return KeyChainForwarder.Question(
             subject: subject, index: index, digest: steps[index].digest, version: anchor?.version ?? 0,
             peers: context.receivers(of: subject.application))

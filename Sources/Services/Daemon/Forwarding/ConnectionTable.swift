@@ -23,27 +23,27 @@ package struct ConnectionTable<Connection: NumberedConnection> {
 
     /// The connection of a number; nil for one that has left.
     package subscript(number: ConnectionNumber) -> Connection? {
-        let place = place(of: number)
-        return isThere(number, at: place) ? connections[place] : nil
+        let index = index(of: number)
+        return isThere(number, at: index) ? connections[index] : nil
     }
 
     /// Adds a connection, whose number is new.
     package mutating func insert(_ connection: Connection) {
-        connections.insert(connection, at: place(of: connection.number))
+        connections.insert(connection, at: index(of: connection.number))
     }
 
     /// Removes the connection of a number; nothing if there is none.
     package mutating func remove(_ number: ConnectionNumber) {
-        let place = place(of: number)
-        if isThere(number, at: place) { connections.remove(at: place) }
+        let index = index(of: number)
+        if isThere(number, at: index) { connections.remove(at: index) }
     }
 
-    private func isThere(_ number: ConnectionNumber, at place: Int) -> Bool {
-        place < connections.count && connections[place].number == number
+    private func isThere(_ number: ConnectionNumber, at index: Int) -> Bool {
+        index < connections.count && connections[index].number == number
     }
 
     /// Where the number is, or would be.
-    private func place(of number: ConnectionNumber) -> Int {
+    private func index(of number: ConnectionNumber) -> Int {
         guard let last = connections.last, last.number >= number else { return connections.count }
         var (low, high) = (0, connections.count)
         while low < high {

@@ -80,7 +80,7 @@ package final class RoleContext {
 /// of a peer's bytes, and no peer chooses how long it takes.
 private struct ApplicationIndex: ~Copyable {
     private var applications: [LocalApplication?] = []
-    /// Places of apps that were removed; the next apps get them.
+    /// Indices of apps that were removed; the next apps get them.
     private var free: [Int] = []
     private var table = HashTable()
     private let seed: HashSeed
@@ -91,23 +91,23 @@ private struct ApplicationIndex: ~Copyable {
     }
 
     /// The app with this name.
-    func find(_ name: RawSpan) -> LocalApplication? { place(of: name).flatMap { applications[$0] } }
+    func find(_ name: RawSpan) -> LocalApplication? { index(of: name).flatMap { applications[$0] } }
 
     /// Adds an app that is not there yet.
     mutating func add(_ application: LocalApplication) {
-        let place = free.popLast() ?? applications.count
-        if place == applications.count { applications.append(application) } else { applications[place] = application }
-        table.insert(place, application.withName(seed.hash))
+        let index = free.popLast() ?? applications.count
+        if index == applications.count { applications.append(application) } else { applications[index] = application }
+        table.insert(index, application.withName(seed.hash))
     }
 
     mutating func remove(_ application: LocalApplication) {
-        guard let number = application.withName({ place(of: $0) }), applications[number] === application else { return }
+        guard let number = application.withName({ index(of: $0) }), applications[number] === application else { return }
         table.remove(number, application.withName(seed.hash))
         applications[number] = nil
         free.append(number)
     }
 
-    private func place(of name: RawSpan) -> Int? {
+    private func index(of name: RawSpan) -> Int? {
         table.find(seed.hash(name)) { applications[$0]?.isNamed(name) == true }
     }
 }

@@ -197,28 +197,28 @@ struct Routes {
 
     /// The route through a pairing.
     subscript(pairing: UniqueIdentifier) -> Route? {
-        let place = place(of: pairing)
-        guard place < entries.count, entries[place].pairing == pairing else { return nil }
-        return entries[place].route
+        let index = index(of: pairing)
+        guard index < entries.count, entries[index].pairing == pairing else { return nil }
+        return entries[index].route
     }
 
     /// Where the frames of a pairing go; nil if it has no route, or frames cannot go there now.
     func port(_ pairing: UniqueIdentifier) -> RelayPort? {
-        let place = place(of: pairing)
-        guard place < entries.count, entries[place].pairing == pairing else { return nil }
-        return entries[place].route.port
+        let index = index(of: pairing)
+        guard index < entries.count, entries[index].pairing == pairing else { return nil }
+        return entries[index].route.port
     }
 
     /// Adds the route through a pairing that has none yet.
     mutating func add(_ route: Route) {
         let pairing = route.pairing.known.pairing
-        entries.insert(Entry(pairing: pairing, route: route), at: place(of: pairing))
+        entries.insert(Entry(pairing: pairing, route: route), at: index(of: pairing))
     }
 
     mutating func remove(_ pairing: UniqueIdentifier) { entries.removeAll { $0.pairing == pairing } }
 
     /// Where the pairing is, or would be.
-    private func place(of pairing: UniqueIdentifier) -> Int {
+    private func index(of pairing: UniqueIdentifier) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2

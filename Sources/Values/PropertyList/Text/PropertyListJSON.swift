@@ -28,15 +28,15 @@ package enum PropertyListJSON {
         case .date(let date): text += "{\"\(dateKey)\":\(date.millisecondsSince1970)}"
         case .array(let values):
             text += "["
-            for (place, element) in values.enumerated() {
-                if place > 0 { text += "," }
+            for (index, element) in values.enumerated() {
+                if index > 0 { text += "," }
                 append(element, to: &text)
             }
             text += "]"
         case .dictionary(let pairs):
             text += "{"
-            for (place, pair) in pairs.enumerated() {
-                text += (place > 0 ? "," : "") + quoted(pair.key) + ":"
+            for (index, pair) in pairs.enumerated() {
+                text += (index > 0 ? "," : "") + quoted(pair.key) + ":"
                 append(pair.value, to: &text)
             }
             text += "}"
@@ -68,7 +68,7 @@ package enum PropertyListJSON {
 /// Reads one JSON text.
 package struct JSONReader {
     private let bytes: [UInt8]
-    private var place = 0
+    private var offset = 0
     private static let deepest = 64
 
     /// The value of a JSON text in UTF-8.
@@ -76,7 +76,7 @@ package struct JSONReader {
         var reader = JSONReader(bytes: bytes)
         let value = try reader.value(depth: 1)
         reader.skipSpace()
-        guard reader.place == bytes.count else { throw reader.error(.trailingText) }
+        guard reader.offset == bytes.count else { throw reader.error(.trailingText) }
         return value
     }
 
@@ -94,7 +94,7 @@ package struct JSONReader {
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "t"): return try word("true", true)
         case UInt8(ascii: "f"): return try word("false", false)
-        case UInt8(ascii: "n") where bytes[place...].starts(with: "null".utf8): throw error(.null)
+        case UInt8(ascii: "n") where bytes[offset...].starts(with: "null".utf8): throw error(.null)
         default: return try number()
         }
     }
@@ -112,10 +112,10 @@ package struct JSONReader {
 
     private mutating func dictionary(depth: Int) throws(JSONError) -> PropertyListDictionary {
         var result = PropertyListDictionary()
-        place += 1
+        offset += 1
         while try !closes(UInt8(ascii: "}"), first: result.isEmpty) {
             skipSpace()
-            let start = place
+            let start = offset
             let key = try string()
             guard result[key] == nil else { throw JSONError(reason: .duplicateKey, offset: start) }
             skipSpace()
@@ -127,7 +127,7 @@ package struct JSONReader {
 
     private mutating func array(depth: Int) throws(JSONError) -> [PropertyListValue] {
         var result: [PropertyListValue] = []
-        place += 1
+        offset += 1
         while try !closes(UInt8(ascii: "]"), first: result.isEmpty) { result.append(try value(depth: depth + 1)) }
         return result
     }
@@ -136,7 +136,7 @@ package struct JSONReader {
     private mutating func closes(_ end: UInt8, first: Bool) throws(JSONError) -> Bool {
         skipSpace()
         if try peek() == end {
-            place += 1
+            offset += 1
             return true
         }
         if !first { try expect(UInt8(ascii: ",")) }
@@ -144,16 +144,16 @@ package struct JSONReader {
     }
 
     private mutating func word(_ word: String, _ value: PropertyListValue) throws(JSONError) -> PropertyListValue {
-        guard bytes[place...].starts(with: word.utf8) else { throw error(.unexpectedCharacter) }
-        place += word.utf8.count
+        guard bytes[offset...].starts(with: word.utf8) else { throw error(.unexpectedCharacter) }
+        offset += word.utf8.count
         return value
     }
 
     private mutating func number() throws(JSONError) -> PropertyListValue {
-        let start = place
-        while place < bytes.count, Self.isNumberByte(bytes[place]) { place += 1 }
-        guard place > start else { throw error(.unexpectedCharacter) }
-        guard let value = Self.number(String(decoding: bytes[start..<place], as: UTF8.self)) else {
+        let start = offset
+        while offset < bytes.count, Self.isNumberByte(bytes[offset]) { offset += 1 }
+        guard offset > start else { throw error(.unexpectedCharacter) }
+        guard let value = Self.number(String(decoding: bytes[start..<offset], as: UTF8.self)) else {
             throw JSONError(reason: .number, offset: start)
         }
         return value
@@ -177,29 +177,29 @@ package struct JSONReader {
     }
 
     private mutating func string() throws(JSONError) -> String {
-        let start = place
+        let start = offset
         guard let (text, count) = JSONString.read(bytes[start...]) else {
             throw JSONError(reason: .string, offset: start)
         }
-        place += count
+        offset += count
         return text
     }
 
     private mutating func expect(_ byte: UInt8) throws(JSONError) {
         guard try peek() == byte else { throw error(.unexpectedCharacter) }
-        place += 1
+        offset += 1
     }
 
     private func peek() throws(JSONError) -> UInt8 {
-        guard place < bytes.count else { throw error(.unexpectedEnd) }
-        return bytes[place]
+        guard offset < bytes.count else { throw error(.unexpectedEnd) }
+        return bytes[offset]
     }
 
     private mutating func skipSpace() {
-        while place < bytes.count, " \t\r\n".utf8.contains(bytes[place]) { place += 1 }
+        while offset < bytes.count, " \t\r\n".utf8.contains(bytes[offset]) { offset += 1 }
     }
 
-    private func error(_ reason: JSONError.Reason) -> JSONError { JSONError(reason: reason, offset: place) }
+    private func error(_ reason: JSONError.Reason) -> JSONError { JSONError(reason: reason, offset: offset) }
 }
 
 enum JSONString {
@@ -270,7 +270,7 @@ package struct JSONError: Error, Sendable, Equatable {
     }
 
     package let reason: Reason
-    /// Bytes before the place.
+    /// Bytes before the fault.
     package let offset: Int
 }
 
