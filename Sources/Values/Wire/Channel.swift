@@ -43,20 +43,20 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
     /// The channels that apps use.
     package static let forApps = Set(allCases.filter(\.isForApps))
 
-    /// The place and not the word, which is hashed for each event of an item otherwise.
-    package func hash(into hasher: inout Hasher) { hasher.combine(place) }
+    /// The number and not the word, which is hashed for each event of an item otherwise.
+    package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 
-    /// Its place among all channels.
+    /// Its number among all channels.
     @inline(__always)
-    var place: UInt8 {
+    var number: UInt8 {
         // As EnvelopeKey's.
         unsafe unsafeBitCast(self, to: UInt8.self)
     }
 
     @inline(__always)
-    init(place: Int) {
-        precondition(place < Self.plainWords.count, "a channel has this place")
-        self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: place), to: Channel.self)
+    init(number: Int) {
+        precondition(number < Self.plainWords.count, "a channel has this number")
+        self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: number), to: Channel.self)
     }
 }
 

@@ -14,7 +14,7 @@ package struct Envelope: Sendable, Equatable {
     /// nothing.
     private var keys = EnvelopeKeys()
     // In place and not in an array: an envelope is made and read for each durable item, several times.
-    /// The values of a fixed size, at the places of their keys.
+    /// The values of a fixed size, at the numbers of their keys.
     private var words = EnvelopeKey.Words(repeating: 0)
     private var texts = EnvelopeKey.Texts(repeating: "")
     private var application: ApplicationIdentifier?
@@ -74,14 +74,14 @@ package struct Envelope: Sendable, Equatable {
     @inline(__always)
     private func value(of key: EnvelopeKey) -> EnvelopeValue? {
         guard keys.contains(key) else { return nil }
-        let word = words[Int(key.place)]
+        let word = words[Int(key.number)]
         switch key.type {
         case .application: return application.map { .application($0) }
-        case .channel: return .channel(Channel(place: Int(truncatingIfNeeded: word)))
+        case .channel: return .channel(Channel(number: Int(truncatingIfNeeded: word)))
         case .identifier: return .identifier(UniqueIdentifier(word))
         case .boolean: return .boolean(word != 0)
         case .integer: return .integer(Int64(truncatingIfNeeded: word))
-        case .text(let place), .shortText(let place): return .text(texts[place])
+        case .text(let index), .shortText(let index): return .text(texts[index])
         case .kind, .body, .zero: return nil
         }
     }
@@ -90,12 +90,12 @@ package struct Envelope: Sendable, Equatable {
     mutating func set(_ value: EnvelopeValue, of key: EnvelopeKey) {
         keys.insert(key)
         switch (value, key.type) {
-        case (.boolean(let value), _): words[Int(key.place)] = value ? 1 : 0
-        case (.integer(let value), _): words[Int(key.place)] = UInt128(truncatingIfNeeded: value)
-        case (.identifier(let value), _): words[Int(key.place)] = UInt128(value)
-        case (.channel(let value), _): words[Int(key.place)] = UInt128(truncatingIfNeeded: value.place)
+        case (.boolean(let value), _): words[Int(key.number)] = value ? 1 : 0
+        case (.integer(let value), _): words[Int(key.number)] = UInt128(truncatingIfNeeded: value)
+        case (.identifier(let value), _): words[Int(key.number)] = UInt128(value)
+        case (.channel(let value), _): words[Int(key.number)] = UInt128(truncatingIfNeeded: value.number)
         case (.application(let value), _): application = value
-        case (.text(let value), .text(let place)), (.text(let value), .shortText(let place)): texts[place] = value
+        case (.text(let value), .text(let index)), (.text(let value), .shortText(let index)): texts[index] = value
         case (.text, _): preconditionFailure("text is given to a key of text")
         }
     }
@@ -105,8 +105,8 @@ package struct Envelope: Sendable, Equatable {
         switch key.type {
         case .body: body = nil
         case .application: application = nil
-        case .text(let place), .shortText(let place): texts[place] = ""
-        default: words[Int(key.place)] = 0
+        case .text(let index), .shortText(let index): texts[index] = ""
+        default: words[Int(key.number)] = 0
         }
     }
 
@@ -179,8 +179,8 @@ extension Envelope {
         return keys
     }
 
-    /// The place of a key's value among the frame's values, if no other value could equal another one of its type but
-    /// the pairing; nil otherwise.
+    /// The position of a key's value among the frame's values, if no other value could equal another one of its type
+    /// but the pairing; nil otherwise.
     func position(ofExchangeable key: EnvelopeKey) -> Int? {
         let others: EnvelopeKeys = [.app, .channel, .kind, .name, .pairing]
         var allowed = others
@@ -316,10 +316,10 @@ private struct PlainEnvelopeReader: PlainConsumer {
     private var next = 0
 
     mutating func take(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
-        guard let (place, keyEnd) = EnvelopeKey.plainWords.find(payload, at: key, from: next) else { return nil }
+        guard let (index, keyEnd) = EnvelopeKey.plainWords.find(payload, at: key, from: next) else { return nil }
         // Writers sort the keys.
-        next = place
-        let key = EnvelopeKey(place: place)
+        next = index
+        let key = EnvelopeKey(number: index)
         guard let valueEnd = take(key, at: value, before: limit, payload) else { return nil }
         return (key, keyEnd, valueEnd)
     }
@@ -331,7 +331,7 @@ private struct PlainEnvelopeReader: PlainConsumer {
         switch key.type {
         case .kind:
             guard let plain = FrameKind.plainWords.find(payload, at: offset, from: 0) else { return nil }
-            envelope.kind = FrameKind(place: plain.value)
+            envelope.kind = FrameKind(number: plain.value)
             return plain.end
         case .application:
             guard let plain = payload.plainApplication(at: offset, before: limit) else { return nil }
@@ -339,7 +339,7 @@ private struct PlainEnvelopeReader: PlainConsumer {
             return set(.application(app), key, plain.end)
         case .channel:
             guard let plain = Channel.plainWords.find(payload, at: offset, from: 0) else { return nil }
-            return set(.channel(Channel(place: plain.value)), key, plain.end)
+            return set(.channel(Channel(number: plain.value)), key, plain.end)
         case .identifier:
             guard let plain = payload.plainIdentifier(at: offset) else { return nil }
             return set(.identifier(plain.value), key, plain.end)

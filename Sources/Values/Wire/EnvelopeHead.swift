@@ -112,7 +112,7 @@ extension EnvelopeHead: PlainConsumer {
     @inline(never)
     private static func pass(_ offset: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
         guard let word = EnvelopeKey.plainWords.find(payload, at: offset, from: 0) else { return nil }
-        let key = EnvelopeKey(place: word.value)
+        let key = EnvelopeKey(number: word.value)
         guard let end = payload.plainEnd(of: key.type, at: value, before: limit) else { return nil }
         return (key, word.end, end)
     }

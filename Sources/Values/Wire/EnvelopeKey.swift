@@ -1,6 +1,6 @@
 // The table of envelope keys (FRM-8): one row for each, with its word, its bit and the type and range of its value.
 // Reading, writing, checking and dumping go by this table. To add a key:
-// 1. Here: a case in the order of the words, of at most 14 characters, and its row in `type`; for a text one more place
+// 1. Here: a case in the order of the words, of at most 14 characters, and its row in `type`; for a text one more entry
 //    in `Texts`.
 // 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it. A frame with more than 14 keys is read on
 //    the slow path.
@@ -24,7 +24,7 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
     /// A word for the value of each key, with room for two more: the compiler takes only a literal as the count.
     /// TypedFrameTests compares this count and the next with the table.
     package typealias Words = InlineArray<24, UInt128>
-    /// A place for the value of each key of a text.
+    /// An entry for the value of each key of a text.
     package typealias Texts = InlineArray<4, String>
 
     /// The type and the range of the key's value.
@@ -56,19 +56,19 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The key's place in the order of the words.
+    /// The key's number in the order of the words.
     @inline(__always)
-    var place: UInt8 {
+    var number: UInt8 {
         // An enum of up to 256 cases without payloads is a byte that counts them; EnvelopeTests proves it.
         unsafe unsafeBitCast(self, to: UInt8.self)
     }
 
-    /// The key at a place of that order.
+    /// The key of a number in that order.
     @inline(__always)
-    init(place: Int) {
-        precondition(place < Self.plainWords.count, "a key has this place")
+    init(number: Int) {
+        precondition(number < Self.plainWords.count, "a key has this number")
         // As above.
-        self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: place), to: EnvelopeKey.self)
+        self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: number), to: EnvelopeKey.self)
     }
 }
 
@@ -81,7 +81,7 @@ struct EnvelopeKeys: Sendable, Equatable, ExpressibleByArrayLiteral {
     init(arrayLiteral keys: EnvelopeKey...) { for key in keys { insert(key) } }
 
     @inline(__always)
-    private static func bit(_ key: EnvelopeKey) -> UInt32 { 1 &<< UInt32(key.place) }
+    private static func bit(_ key: EnvelopeKey) -> UInt32 { 1 &<< UInt32(key.number) }
 
     @inline(__always)
     var count: Int { bits.nonzeroBitCount }
@@ -105,7 +105,7 @@ struct EnvelopeKeys: Sendable, Equatable, ExpressibleByArrayLiteral {
     func forEach<Failure>(_ body: (EnvelopeKey) throws(Failure) -> Void) throws(Failure) {
         var rest = bits
         while rest != 0 {
-            try body(EnvelopeKey(place: rest.trailingZeroBitCount))
+            try body(EnvelopeKey(number: rest.trailingZeroBitCount))
             rest &= rest &- 1
         }
     }

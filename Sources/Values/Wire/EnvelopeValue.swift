@@ -21,9 +21,9 @@ package enum EnvelopeValue: Sendable, Equatable {
         case identifier
         case boolean
         case integer(ClosedRange<Int64>, StaticText)
-        /// Any text, with its place among the texts of an envelope.
+        /// Any text, with its index among the texts of an envelope.
         case text(Int)
-        /// 1 to 128 bytes without NUL, with its place among the texts of an envelope.
+        /// 1 to 128 bytes without NUL, with its index among the texts of an envelope.
         case shortText(Int)
         /// The data that is ``Envelope/body``.
         case body

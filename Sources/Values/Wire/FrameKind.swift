@@ -102,15 +102,15 @@ extension FrameKind {
 
     @inline(__always)
     var row: Row {
-        // As EnvelopeKey's place.
+        // As EnvelopeKey's number.
         Self.rows[Int(unsafe unsafeBitCast(self, to: UInt8.self))]
     }
 
-    /// The kind at a place of the list.
+    /// The kind of a number in the list.
     @inline(__always)
-    init(place: Int) {
-        precondition(place < Self.rows.count, "a kind has this place")
-        self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: place), to: FrameKind.self)
+    init(number: Int) {
+        precondition(number < Self.rows.count, "a kind has this number")
+        self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: number), to: FrameKind.self)
     }
 
     /// Whether this end may send a frame of this kind. A receiver refuses any other as `unexpected`, and then switches

@@ -63,7 +63,7 @@ struct PlainFrame {
     @inline(__always)
     func entry(of object: Int) -> Int { tableStart &+ object &* offsetSize }
 
-    /// The offset at a place of the table.
+    /// The offset at an entry of the table.
     @inline(__always)
     func offset(at entry: Int, in payload: RawSpan) -> Int {
         Int(truncatingIfNeeded: payload.innerWord(at: entry) &>> offsetShift)
@@ -152,27 +152,27 @@ struct PlainWords: Sendable {
         precondition(Set(heads).count == words.count, "no two words begin alike")
     }
 
-    /// The place in the list of the word that is the string at an offset, and where the string ends.
-    /// - Parameter next: the place to begin the search at.
+    /// The index in the list of the word that is the string at an offset, and where the string ends.
+    /// - Parameter next: the index to begin the search at.
     @inline(__always)
     func find(_ payload: RawSpan, at offset: Int, from next: Int) -> Plain<Int>? {
         let word = payload.innerWord(at: offset)
         let count = Int(truncatingIfNeeded: word >> 56) - 0x50
         guard 1...14 ~= count else { return nil }
         let head = count < 7 ? word & ~(UInt64.max &>> UInt64(8 + 8 * count)) : word
-        var place = next
-        while place < heads.count, heads[place] != head { place += 1 }
-        if place == heads.count {
-            place = 0
-            while place < next, heads[place] != head { place += 1 }
-            guard place < next else { return nil }
+        var index = next
+        while index < heads.count, heads[index] != head { index += 1 }
+        if index == heads.count {
+            index = 0
+            while index < next, heads[index] != head { index += 1 }
+            guard index < next else { return nil }
         }
         if count > 7 {
             // One to seven characters, of the eight bytes that are loaded.
             let tail = payload.innerWord(at: offset &+ 8) &>> UInt64(truncatingIfNeeded: 64 &- 8 &* (count &- 7))
-            guard tail == tails[place] else { return nil }
+            guard tail == tails[index] else { return nil }
         }
-        return (place, offset &+ 1 &+ count)
+        return (index, offset &+ 1 &+ count)
     }
 }
 
