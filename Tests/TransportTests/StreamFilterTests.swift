@@ -24,7 +24,7 @@ private final class InvertingFilter: StreamFilter {
     }
 
     /// "H" is the hello, "E" the end, in pieces of their own.
-    func read(_ place: (ByteBlock) -> ByteSlice?) throws(StreamFilterError) -> StreamFilterProgress {
+    func read(_ room: (ByteBlock) -> ByteSlice?) throws(StreamFilterError) -> StreamFilterProgress {
         guard let first = input.first else { return .needsMore }
         if !isEstablished {
             guard first == UInt8(ascii: "H") else { throw refuse("no hello") }

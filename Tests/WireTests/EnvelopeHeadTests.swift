@@ -94,13 +94,13 @@ import Testing
                 .reply, app: try ApplicationIdentifier(String(name.prefix(count))), pairing: .random(), id: .random(),
                 body: [])
             var payload = try reply.frame().payload.copied()
-            let place = try #require(try Self.head(reply)).app
-            for index in place {
+            let range = try #require(try Self.head(reply)).app
+            for index in range {
                 for byte in UInt8.min...UInt8.max {
                     payload[index] = byte
                     #expect(
                         TwoReadings(of: payload)
-                            == (Self.isAllowed(byte, index - place.lowerBound) ? .bothAccept : .bothRefuse))
+                            == (Self.isAllowed(byte, index - range.lowerBound) ? .bothAccept : .bothRefuse))
                 }
                 payload[index] = UInt8(ascii: "a")
             }

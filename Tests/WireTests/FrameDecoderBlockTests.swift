@@ -35,11 +35,11 @@ import Testing
         #expect(try decoder.next() == nil)
         decoder.reserve()
         _ = read([9, 9, 9])
-        let after = decoder.place(before: block)
-        let place = try #require(after)
-        #expect(place.count == bytes.count - 1000 && place.block === block)
-        block.copy(ByteSlice(copying: Array(bytes[1000...])), to: place.start)
-        decoder.append(place)
+        let after = decoder.room(before: block)
+        let room = try #require(after)
+        #expect(room.count == bytes.count - 1000 && room.block === block)
+        block.copy(ByteSlice(copying: Array(bytes[1000...])), to: room.start)
+        decoder.append(room)
         let out = try decoder.next()
         let frame = try #require(out)
         #expect(frame.payload.copied() == payload && frame.bytes.block === block)
@@ -50,7 +50,7 @@ import Testing
         var decoder = decoder(holding: bytes[..<100])
         decoder.reserve()
         let next = ByteBlock(capacity: 100_000)
-        #expect(decoder.place(before: next) == nil)
+        #expect(decoder.room(before: next) == nil)
         #expect(decoder.block === next)
         decoder.append(next.append(ByteSlice(copying: Array(bytes[100...]))))
         #expect(try decoder.next()?.payload.copied() == payload)
@@ -64,10 +64,10 @@ import Testing
         decoder.reserve()
         let own = try #require(decoder.block)
         #expect(own !== small && own.capacity == bytes.count)
-        let after = decoder.place(before: small)
-        let place = try #require(after)
-        own.copy(ByteSlice(copying: Array(bytes[1500...])), to: place.start)
-        decoder.append(place)
+        let after = decoder.room(before: small)
+        let room = try #require(after)
+        own.copy(ByteSlice(copying: Array(bytes[1500...])), to: room.start)
+        decoder.append(room)
         #expect(try decoder.next()?.payload.copied() == payload)
     }
 
@@ -95,7 +95,7 @@ import Testing
         }
         #expect(left == nil)
         #expect(decoder.bufferedCount == count)
-        _ = decoder.place(before: block)
+        _ = decoder.room(before: block)
         decoder.append(ByteSlice(copying: Array(bytes[count...])))
         #expect(try decoder.next()?.payload.copied() == payload)
     }
@@ -112,11 +112,11 @@ import Testing
             if shared.room < 12_000 { (decoder, shared) = Self.moved(decoder, shared, generator.next() % 2 == 0) }
             let piece = wire.prefix(Int.random(in: 1...3000, using: &generator))
             wire = wire.dropFirst(piece.count)
-            let place = decoder.place(before: shared)
-            let placed = piece.prefix(place?.count ?? 0)
-            if let place {
-                place.block.copy(ByteSlice(copying: Array(placed)), to: place.start)
-                decoder.append(place.prefix(placed.count))
+            let room = decoder.room(before: shared)
+            let placed = piece.prefix(room?.count ?? 0)
+            if let room {
+                room.block.copy(ByteSlice(copying: Array(placed)), to: room.start)
+                decoder.append(room.prefix(placed.count))
                 while let frame = try decoder.next() { seen.append(frame.payload.copied()) }
             }
             decoder.append(shared.append(ByteSlice(copying: Array(piece.dropFirst(placed.count)))))

@@ -42,19 +42,19 @@ package enum Linux {
         return ended(try transfer(result, "recv"))
     }
 
-    /// Reads from a socket: first into a place that was taken before, if there is one, then into the block's room,
+    /// Reads from a socket: first into room that was taken before, if there is some, then into what the block has left,
     /// which is counted up to `limit` bytes of the block.
     package static func receive(
-        _ descriptor: CInt, into place: ByteSlice?, then block: ByteBlock, upTo limit: Int
+        _ descriptor: CInt, into room: ByteSlice?, then block: ByteBlock, upTo limit: Int
     ) throws(SystemError) -> Transfer {
         // The slice and the block keep the memory alive until the call is over.
-        defer { withExtendedLifetime((place, block)) {} }
-        let room = UnsafeMutableRawBufferPointer(rebasing: block.bytes[min(block.filled, limit)..<limit])
-        guard let place else { return try receive(descriptor, into: room) }
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: place.block.bytes[place.start..<place.end])
+        defer { withExtendedLifetime((room, block)) {} }
+        let rest = UnsafeMutableRawBufferPointer(rebasing: block.bytes[min(block.filled, limit)..<limit])
+        guard let room else { return try receive(descriptor, into: rest) }
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: room.block.bytes[room.start..<room.end])
         let result = withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
             parts.initializeElement(at: 0, to: iovec(iov_base: bytes.baseAddress, iov_len: bytes.count))
-            parts.initializeElement(at: 1, to: iovec(iov_base: room.baseAddress, iov_len: room.count))
+            parts.initializeElement(at: 1, to: iovec(iov_base: rest.baseAddress, iov_len: rest.count))
             var message = header(of: parts)
             return SystemCall.retried { recvmsg(descriptor, &message, CInt(MSG_DONTWAIT)) }
         }

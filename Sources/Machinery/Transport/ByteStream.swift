@@ -13,7 +13,7 @@ package protocol ByteStreamDelegate: AnyObject {
 
     /// Where the next bytes belong, because they end what is unfinished there; nil if anywhere, such as the end of the
     /// block. The stream delivers them first, then those at the end of the block.
-    func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice?
+    func stream(_ stream: any ByteStream, roomForBytesBefore block: ByteBlock) -> ByteSlice?
 
     /// The receiver must copy its slices of this block away. Nothing else may happen in this call.
     func stream(_ stream: any ByteStream, mustLeave block: ByteBlock)
@@ -83,7 +83,7 @@ extension ByteStream {
 }
 
 extension ByteStreamDelegate {
-    package func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice? { nil }
+    package func stream(_ stream: any ByteStream, roomForBytesBefore block: ByteBlock) -> ByteSlice? { nil }
 
     package func stream(_ stream: any ByteStream, mustLeave block: ByteBlock) {}
 }

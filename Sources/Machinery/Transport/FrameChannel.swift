@@ -196,8 +196,8 @@ extension FrameChannel: ByteStreamDelegate {
         if let filter { receive(bytes, through: filter) } else { accept(bytes) }
     }
 
-    package func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice? {
-        filtering == nil ? decoder.place(before: block) : nil
+    package func stream(_ stream: any ByteStream, roomForBytesBefore block: ByteBlock) -> ByteSlice? {
+        filtering == nil ? decoder.room(before: block) : nil
     }
 
     package func stream(_ stream: any ByteStream, mustLeave block: ByteBlock) { decoder.leave(block) }
@@ -365,7 +365,7 @@ extension FrameChannel: TurnParticipant {
     private func readOnce() -> Bool {
         var progress = StreamFilterProgress.needsMore
         step { filter throws(StreamFilterError) in
-            progress = try filter.read { block in decoder.place(before: block) }
+            progress = try filter.read { block in decoder.room(before: block) }
         }
         // Before anyone else is called, whose filter may share the memory that this is in.
         sendOutput()

@@ -138,10 +138,10 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     private func read() {
         let block = loop.readBlocks.block
-        let place = phase == .open ? delegate?.stream(self, placeForBytesBefore: block) : nil
+        let room = phase == .open ? delegate?.stream(self, roomForBytesBefore: block) : nil
         do throws(SystemError) {
-            switch try Linux.receive(descriptor?.raw ?? -1, into: place, then: block, upTo: ReadBlocks.readSize) {
-            case .bytes(let count): deliver(count, place, block)
+            switch try Linux.receive(descriptor?.raw ?? -1, into: room, then: block, upTo: ReadBlocks.readSize) {
+            case .bytes(let count): deliver(count, room, block)
             case .wouldBlock: break
             case .ended: peerEnded()
             }
@@ -159,10 +159,10 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         updateInterest()
     }
 
-    private func deliver(_ count: Int, _ place: ByteSlice?, _ block: ByteBlock) {
-        let placed = min(count, place?.count ?? 0)
+    private func deliver(_ count: Int, _ room: ByteSlice?, _ block: ByteBlock) {
+        let placed = min(count, room?.count ?? 0)
         let behind = block.take(count - placed)
-        if let place, phase == .open { delegate?.stream(self, didReceive: place.prefix(placed)) }
+        if let room, phase == .open { delegate?.stream(self, didReceive: room.prefix(placed)) }
         if !behind.isEmpty, phase == .open { delegate?.stream(self, didReceive: behind) }
     }
 

@@ -34,8 +34,8 @@ package protocol StreamFilter: AnyObject {
     /// Lends bytes from the stream to the steps that the body takes, until one needs more.
     func withInput(_ bytes: ByteSlice, _ body: () -> Void)
 
-    /// One step of reading. Plain bytes go to the place that the caller names, before they go to the end of the block.
-    func read(_ place: (ByteBlock) -> ByteSlice?) throws(StreamFilterError) -> StreamFilterProgress
+    /// One step of reading. Plain bytes go to the room that the caller names, before they go to the end of the block.
+    func read(_ room: (ByteBlock) -> ByteSlice?) throws(StreamFilterError) -> StreamFilterProgress
 
     /// The stream has ended.
     /// - Throws: if the peer had not said so through the filter: the last bytes may be missing.

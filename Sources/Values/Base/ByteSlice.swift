@@ -156,17 +156,17 @@ extension ByteSlice: Equatable {
     /// Takes room for the bytes and copies them there.
     @discardableResult
     package func append(_ bytes: ByteSlice) -> ByteSlice {
-        let place = take(bytes.count)
-        copy(bytes, to: place.start)
-        return place
+        let taken = take(bytes.count)
+        copy(bytes, to: taken.start)
+        return taken
     }
 
-    /// Copies the bytes to a place that was taken before and that no thread reads yet.
+    /// Copies the bytes to room that was taken before and that no thread reads yet.
     package func copy(_ bytes: ByteSlice, to start: Int) {
         precondition(0 <= start && start <= filled - bytes.count, "bytes are copied to what was taken for them")
         defer { withExtendedLifetime(bytes.block) {} }
-        let place = unsafe UnsafeMutableRawBufferPointer(rebasing: self.bytes[start..<start + bytes.count])
-        unsafe place.copyMemory(from: bytes.unsafeBytes)
+        let target = unsafe UnsafeMutableRawBufferPointer(rebasing: self.bytes[start..<start + bytes.count])
+        unsafe target.copyMemory(from: bytes.unsafeBytes)
     }
 
     /// All that was taken.

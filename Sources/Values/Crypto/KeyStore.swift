@@ -95,11 +95,11 @@ extension PrivateKey {
     }
 
     /// Writes the PIN where OpenSSL wants it; its length, or -1 for none.
-    func write(to place: UnsafeMutablePointer<CChar>, _ size: Int32) -> Int32 {
+    func write(to buffer: UnsafeMutablePointer<CChar>, _ size: Int32) -> Int32 {
         guard let secret = passphrase(), secret.count <= Int(size) else { return -1 }
         secret.withBytes { bytes in
             guard let start = bytes.baseAddress else { return }
-            unsafe UnsafeMutableRawPointer(place).copyMemory(from: start, byteCount: bytes.count)
+            unsafe UnsafeMutableRawPointer(buffer).copyMemory(from: start, byteCount: bytes.count)
         }
         return Int32(secret.count)
     }
@@ -107,8 +107,8 @@ extension PrivateKey {
 
 /// OpenSSL's question for a PIN. It comes inside the call that reads, on the caller's thread.
 private func answerStore(
-    _ place: UnsafeMutablePointer<CChar>?, _ size: Int32, _: Int32, _ reading: UnsafeMutableRawPointer?
+    _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _: Int32, _ reading: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let place = unsafe place, let reading = unsafe reading else { return -1 }
-    return unsafe Unmanaged<StoreReading>.fromOpaque(reading).takeUnretainedValue().write(to: place, size)
+    guard let buffer = unsafe buffer, let reading = unsafe reading else { return -1 }
+    return unsafe Unmanaged<StoreReading>.fromOpaque(reading).takeUnretainedValue().write(to: buffer, size)
 }

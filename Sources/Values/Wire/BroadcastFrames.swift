@@ -11,43 +11,44 @@ package struct BroadcastFrames: Sendable {
     /// All frames, addressed to the last named receiver.
     package private(set) var bytes: [UInt8] = []
     /// Where the frames' pairings begin.
-    private var places: [Int] = []
+    private var offsets: [Int] = []
 
     package init() {}
 
     /// Copies a message's frame behind the others.
     /// - Returns: false, and nothing has changed, if its `pairing` shares its bytes with another value.
     package mutating func append(_ frame: Frame) -> Bool {
-        guard let place = frame.payload.withBytes({ PairingPlace.find(in: $0) }) else { return false }
-        places.append(bytes.count + Frame.headerCount + place)
+        guard let offset = frame.payload.withBytes({ PairingOffset.find(in: $0) }) else { return false }
+        offsets.append(bytes.count + Frame.headerCount + offset)
         frame.bytes.append(to: &bytes)
         return true
     }
 
     /// Writes the pairing of the next receiver into all frames.
     package mutating func address(to pairing: UniqueIdentifier) {
-        let (places, high, low) = (places, pairing.high.bigEndian, pairing.low.bigEndian)
+        let (offsets, high, low) = (offsets, pairing.high.bigEndian, pairing.low.bigEndian)
         var span = bytes.mutableSpan
         // Any bytes are numbers from 0 to 255.
         var room = unsafe span.mutableBytes
-        for place in places {
-            room.storeBytes(of: high, toByteOffset: place, as: UInt64.self)
-            room.storeBytes(of: low, toByteOffset: place + 8, as: UInt64.self)
+        for offset in offsets {
+            room.storeBytes(of: high, toByteOffset: offset, as: UInt64.self)
+            room.storeBytes(of: low, toByteOffset: offset + 8, as: UInt64.self)
         }
     }
 
     /// Forgets all frames and keeps their room for the next ones.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
-        places.removeAll(keepingCapacity: true)
+        offsets.removeAll(keepingCapacity: true)
     }
 }
 
 // Where the sixteen bytes of `pairing` lie in a payload: of a broadcast (SES-30) they are all that differs between its
-// receivers. A payload in which another value lies in the same bytes has no such place: changing one would change both.
+// receivers. A payload in which another value lies in the same bytes has no such offset: to change one would be to
+// change both.
 
 /// The search for the bytes of `pairing` in an envelope that has been judged right.
-enum PairingPlace {
+enum PairingOffset {
     /// Where the bytes begin; nil if there are none, or if they are another value's too.
     static func find(in payload: RawSpan) -> Int? {
         EnvelopeHead(plain: payload) == nil ? findInAnyShape(payload) : findInPlainShape(payload)
@@ -65,17 +66,17 @@ enum PairingPlace {
         return nil
     }
 
-    /// Values that share an object begin at the same place.
+    /// Values that share an object begin at the same offset.
     private static func findInAnyShape(_ payload: RawSpan) -> Int? {
         let bytes = unsafe payload.withUnsafeBytes { unsafe Array($0) }
         guard let pairs = try? FlatDictionary(bytes[...]) else { return nil }
-        var (place, others): (Int?, [Int]) = (nil, [])
+        var (offset, others): (Int?, [Int]) = (nil, [])
         for position in 0..<pairs.count {
             guard case .data(let data)? = try? pairs.value(at: position), let key = try? pairs.key(at: position) else {
                 continue
             }
-            if key == EnvelopeKey.pairing.rawValue { place = data.startIndex } else { others.append(data.startIndex) }
+            if key == EnvelopeKey.pairing.rawValue { offset = data.startIndex } else { others.append(data.startIndex) }
         }
-        return place.flatMap { others.contains($0) ? nil : $0 }
+        return offset.flatMap { others.contains($0) ? nil : $0 }
     }
 }

@@ -335,7 +335,7 @@ private struct PlainEnvelopeReader: PlainConsumer {
             return plain.end
         case .application:
             guard let plain = payload.plainApplication(at: offset, before: limit) else { return nil }
-            let app = ApplicationIdentifier(checked: payload.asciiText(plain.value.range))
+            let app = ApplicationIdentifier(checked: payload.asciiText(plain.value.bounds))
             return set(.application(app), key, plain.end)
         case .channel:
             guard let plain = Channel.plainWords.find(payload, at: offset, from: 0) else { return nil }
@@ -351,13 +351,13 @@ private struct PlainEnvelopeReader: PlainConsumer {
             return set(.integer(plain.value), key, plain.end)
         case .text:
             guard let plain = payload.plainText(at: offset, before: limit) else { return nil }
-            return set(.text(payload.asciiText(plain.value.range)), key, plain.end)
+            return set(.text(payload.asciiText(plain.value.bounds)), key, plain.end)
         case .shortText:
             guard let plain = payload.plainTopic(at: offset, before: limit) else { return nil }
-            return set(.text(payload.asciiText(plain.value.range)), key, plain.end)
+            return set(.text(payload.asciiText(plain.value.bounds)), key, plain.end)
         case .body:
             guard let plain = payload.plainData(at: offset, before: limit) else { return nil }
-            envelope.body = payload.copy(plain.value.range)[...]
+            envelope.body = payload.copy(plain.value.bounds)[...]
             return plain.end
         case .zero: return payload.plainInteger(at: offset, in: 0...0)?.end
         }

@@ -1,4 +1,4 @@
-// Routing head of a frame that may be forwarded (FRM-12), as numbers and places in its payload: no String, no slice,
+// Routing head of a frame that may be forwarded (FRM-12), as numbers and ranges in its payload: no String, no slice,
 // nothing to retain. It exists only for the shape that the canonical writing has; any other frame, of another kind,
 // faulty or merely unusual, is judged by `Envelope(reading:)`, so that faults have one place. `@inlinable` and usable
 // from inline: the relay asks for these fields at each frame, and across rooms a call for each would cost more than the
@@ -10,11 +10,11 @@ package import TandemBase
 @usableFromInline package struct EnvelopeHead: Sendable {
     /// Bytes of the payload.
     @usableFromInline
-    struct Place: Sendable {
+    struct PayloadRange: Sendable {
         @usableFromInline var start: UInt32 = 0
         @usableFromInline var end: UInt32 = 0
 
-        @inlinable var range: Range<Int> { Int(start)..<Int(end) }
+        @inlinable var bounds: Range<Int> { Int(start)..<Int(end) }
     }
 
     package internal(set) var kind = FrameKind.message
@@ -24,18 +24,18 @@ package import TandemBase
     package internal(set) var wantsReply = false
     /// 0: there is none.
     @usableFromInline var milliseconds: UInt32 = 0
-    @usableFromInline var appPlace = Place()
+    @usableFromInline var appRange = PayloadRange()
     /// Ends at 0: there is none.
-    @usableFromInline var bodyPlace = Place()
+    @usableFromInline var bodyRange = PayloadRange()
     private var keys = EnvelopeKeys()
 }
 
 extension EnvelopeHead {
     /// Where the application identifier's characters are in the payload; they have been checked.
-    @inlinable package var app: Range<Int> { appPlace.range }
+    @inlinable package var app: Range<Int> { appRange.bounds }
 
     /// Where the body is in the payload.
-    @inlinable package var body: Range<Int>? { bodyPlace.end == 0 ? nil : bodyPlace.range }
+    @inlinable package var body: Range<Int>? { bodyRange.end == 0 ? nil : bodyRange.bounds }
 
     /// Whether the frame has this key, also one whose value routing does not need.
     package func has(_ key: EnvelopeKey) -> Bool { keys.contains(key) }
@@ -75,10 +75,10 @@ extension EnvelopeHead: PlainConsumer {
         switch payload.innerByte(at: key + 1) {
         case UInt8(ascii: "a"):
             guard let end = payload.plainWord("app", at: key) else { break }
-            return Self.set(&appPlace, payload.plainApplication(at: value, before: limit), (.app, end))
+            return Self.set(&appRange, payload.plainApplication(at: value, before: limit), (.app, end))
         case UInt8(ascii: "b"):
             guard let end = payload.plainWord("body", at: key) else { break }
-            return Self.set(&bodyPlace, payload.plainData(at: value, before: limit), (.body, end))
+            return Self.set(&bodyRange, payload.plainData(at: value, before: limit), (.body, end))
         case UInt8(ascii: "d"):
             guard let end = payload.plainWord("deadline", at: key) else { break }
             return Self.set(&milliseconds, payload.plainDeadline(at: value), (.deadline, end))

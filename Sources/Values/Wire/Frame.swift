@@ -137,12 +137,12 @@ public import TandemBase
 extension FrameDecoder {
     /// An unfinished frame of less than this is moved to where the next read puts what follows.
     private static var mostMoved: Int { 8 * 1024 }
-    /// One of less than this is always moved: a place of its own costs more.
+    /// One of less than this is always moved: room of its own costs more.
     private static var leastReserved: Int { 256 }
-    /// A place for a whole frame is kept when one part in so many of it is there.
+    /// Room for a whole frame is kept when one part in so many of it is there.
     private static var leastShare: Int { 8 }
 
-    /// Makes a place for the rest of an unfinished frame, if enough of it is there: behind its bytes if it can end in
+    /// Makes room for the rest of an unfinished frame, if enough of it is there: behind its bytes if it can end in
     /// their block, in a block of its own otherwise. Called when all that has come was cut.
     package mutating func reserve() {
         guard let rest, reserved == 0, rest.count >= Self.leastReserved else { return }
@@ -158,7 +158,7 @@ extension FrameDecoder {
 
     /// Where the next read should put its first bytes; nil if that is the end of the given block, to which what is
     /// unfinished and small has been moved.
-    package mutating func place(before block: ByteBlock) -> ByteSlice? {
+    package mutating func room(before block: ByteBlock) -> ByteSlice? {
         guard let rest else { return nil }
         if reserved > 0 { return ByteSlice(of: rest.block, from: rest.end, count: reserved) }
         let isThere = rest.block === block && rest.end == block.filled

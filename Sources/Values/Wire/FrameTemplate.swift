@@ -1,5 +1,5 @@
 // Frames of one kind about the items of one queue differ in sixteen bytes: the item's identifier. A template is such a
-// frame and the place of these bytes, so that the next one is a copy and nothing is encoded. Only frames in which an
+// frame and the offset of these bytes, so that the next one is a copy and nothing is encoded. Only frames in which an
 // identifier can equal no other value but the pairing's have one: equal values are written once (FRM-7).
 
 import TandemBase
@@ -9,17 +9,17 @@ struct FrameTemplate: Sendable {
     private let frame: Frame
     private let pairing: UniqueIdentifier
     /// Where the identifier's bytes begin in the payload.
-    private let place: Int
+    private let offset: Int
 
     /// - Parameter frame: the envelope's; nil if it is not plain, or has a value that another identifier may equal.
     init?(_ frame: Frame, of envelope: Envelope) {
         guard let pairing: UniqueIdentifier = envelope[.pairing], let number = envelope.position(ofExchangeable: .id),
-            let place = frame.withPayload({ $0.plainValue(number) })
+            let offset = frame.withPayload({ $0.plainValue(number) })
         else { return nil }
         self.frame = frame
         self.pairing = pairing
         // Marker and count come before the bytes.
-        self.place = place + 3
+        self.offset = offset + 3
     }
 
     /// The frame of another item; nil if its identifier is the pairing's.
@@ -30,8 +30,8 @@ struct FrameTemplate: Sendable {
             frame.withPayload { payload in
                 unsafe payload.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
             }
-            unsafe room.storeBytes(of: id.high.bigEndian, toByteOffset: place, as: UInt64.self)
-            unsafe room.storeBytes(of: id.low.bigEndian, toByteOffset: place + 8, as: UInt64.self)
+            unsafe room.storeBytes(of: id.high.bigEndian, toByteOffset: offset, as: UInt64.self)
+            unsafe room.storeBytes(of: id.low.bigEndian, toByteOffset: offset + 8, as: UInt64.self)
         }
     }
 }

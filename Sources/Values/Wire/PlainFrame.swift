@@ -5,7 +5,7 @@
 // object, then its keys, then its values, each its own object, with references of one byte. Anything else is left to
 // `Envelope(payload:)`, which reads every shape, so a difference here means "not plain", never "wrong".
 
-/// The places of a plain payload's parts.
+/// The offsets of a plain payload's parts.
 struct PlainFrame {
     private static var magic: UInt64 { 0x6270_6C69_7374_3030 }
     /// The root's marker; its references follow.

@@ -83,13 +83,13 @@ extension RawSpan {
     /// Any data.
     /// - Parameter limit: where the objects end; the content ends there at the latest.
     @inline(__always)
-    func plainData(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.Place>? {
+    func plainData(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.PayloadRange>? {
         plainContent(at: offset, type: 0x4, before: limit)?.plain
     }
 
     /// An application identifier.
     @inline(__always)
-    func plainApplication(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.Place>? {
+    func plainApplication(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.PayloadRange>? {
         guard let content = plainContent(at: offset, type: 0x5, before: limit),
             1...ApplicationIdentifier.maximumLength ~= content.count, innerByte(at: content.start) != UInt8(ascii: "."),
             allWords(in: content, { $0.areApplicationCharacters })
@@ -99,7 +99,7 @@ extension RawSpan {
 
     /// Text of at most 256 ASCII characters: longer ones, which FRM-8 allows, are left to the full reading.
     @inline(__always)
-    func plainText(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.Place>? {
+    func plainText(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.PayloadRange>? {
         guard let content = plainContent(at: offset, type: 0x5, before: limit), content.count <= 256,
             allWords(in: content, { $0.isASCII })
         else { return nil }
@@ -108,7 +108,7 @@ extension RawSpan {
 
     /// A topic (FRM-8) in ASCII without NUL; any other is left to the full reading.
     @inline(__always)
-    func plainTopic(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.Place>? {
+    func plainTopic(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.PayloadRange>? {
         guard let content = plainContent(at: offset, type: 0x5, before: limit),
             1...Limits.shortText ~= content.count, allWords(in: content, { $0.isASCII && !$0.hasZeroByte })
         else { return nil }
@@ -133,14 +133,14 @@ extension RawSpan {
     /// Whether a rule holds for the content, eight bytes at a time; behind its end stands the letter `a`.
     @inline(__always)
     private func allWords(in content: PlainContent, _ rule: (UInt64) -> Bool) -> Bool {
-        var place = content.start
-        while place + 8 <= content.end {
-            guard rule(innerWord(at: place)) else { return false }
-            place += 8
+        var offset = content.start
+        while offset + 8 <= content.end {
+            guard rule(innerWord(at: offset)) else { return false }
+            offset += 8
         }
-        guard place < content.end else { return true }
-        let behind = UInt64.max &>> UInt64(truncatingIfNeeded: 8 &* (content.end &- place))
-        return rule(innerWord(at: place) & ~behind | 0x6161_6161_6161_6161 & behind)
+        guard offset < content.end else { return true }
+        let behind = UInt64.max &>> UInt64(truncatingIfNeeded: 8 &* (content.end &- offset))
+        return rule(innerWord(at: offset) & ~behind | 0x6161_6161_6161_6161 & behind)
     }
 }
 
@@ -163,8 +163,8 @@ struct PlainContent {
 
     /// Exact, because ``PlainFrame`` refuses payloads that four bytes cannot count.
     @inline(__always)
-    var plain: Plain<EnvelopeHead.Place> {
-        (EnvelopeHead.Place(start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end)), end)
+    var plain: Plain<EnvelopeHead.PayloadRange> {
+        (EnvelopeHead.PayloadRange(start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end)), end)
     }
 }
 
@@ -268,26 +268,26 @@ extension RawSpan {
         }
         // The last word may overlap the one before.
         let last = byteCount - 8
-        var place = 0
-        while place < last {
-            guard word(at: place) == other.word(at: place) else { return false }
-            place += 8
+        var offset = 0
+        while offset < last {
+            guard word(at: offset) == other.word(at: offset) else { return false }
+            offset += 8
         }
         return word(at: last) == other.word(at: last)
     }
 
     /// Whether the bytes come first in the order of unsigned bytes, a prefix before what it begins.
     package func precedes(_ other: RawSpan) -> Bool {
-        guard let place = firstDifference(other) else { return byteCount < other.byteCount }
-        return byte(at: place) < other.byte(at: place)
+        guard let offset = firstDifference(other) else { return byteCount < other.byteCount }
+        return byte(at: offset) < other.byte(at: offset)
     }
 
     /// The first place where both have a byte and not the same one.
     private func firstDifference(_ other: RawSpan) -> Int? {
         let count = Swift.min(byteCount, other.byteCount)
-        var place = 0
-        while place + 8 <= count, word(at: place) == other.word(at: place) { place += 8 }
-        while place < count, byte(at: place) == other.byte(at: place) { place += 1 }
-        return place < count ? place : nil
+        var offset = 0
+        while offset + 8 <= count, word(at: offset) == other.word(at: offset) { offset += 8 }
+        while offset < count, byte(at: offset) == other.byte(at: offset) { offset += 1 }
+        return offset < count ? offset : nil
     }
 }

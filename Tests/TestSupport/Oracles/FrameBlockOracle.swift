@@ -9,7 +9,7 @@ import TandemWire
 struct FrameBlockOracle {
     private struct Connection {
         var decoder: FrameDecoder
-        var place = 0
+        var offset = 0
         var frames: [Frame] = []
         var fault: WireError?
     }
@@ -51,7 +51,7 @@ struct FrameBlockOracle {
     }
 
     private func isOpen(_ index: Int) -> Bool {
-        connections[index].fault == nil && connections[index].place < stream.count
+        connections[index].fault == nil && connections[index].offset < stream.count
     }
 
     /// The block to read into: again from its beginning if nobody holds it, another one if it is full.
@@ -68,21 +68,21 @@ struct FrameBlockOracle {
 
     /// One read: first to where the decoder wants it, the rest to the block.
     private mutating func read(_ wanted: Int, _ index: Int) {
-        let place = connections[index].decoder.place(before: block)
+        let destination = connections[index].decoder.room(before: block)
         let room = max(0, min(readSize, block.capacity) - block.filled)
-        let count = min(wanted, stream.count - connections[index].place, (place?.count ?? 0) + room)
-        let placed = min(count, place?.count ?? 0)
+        let count = min(wanted, stream.count - connections[index].offset, (destination?.count ?? 0) + room)
+        let placed = min(count, destination?.count ?? 0)
         let behind = block.take(count - placed)
-        if let place { accept(place.prefix(placed), index) }
+        if let destination { accept(destination.prefix(placed), index) }
         accept(behind, index)
         if Int.random(in: 0...9, using: &generator) > 0 { connections[index].decoder.reserve() }
     }
 
     private mutating func accept(_ bytes: ByteSlice, _ index: Int) {
         guard !bytes.isEmpty, connections[index].fault == nil else { return }
-        let start = connections[index].place
+        let start = connections[index].offset
         bytes.block.copy(ByteSlice(copying: Array(stream[start..<start + bytes.count])), to: bytes.start)
-        connections[index].place += bytes.count
+        connections[index].offset += bytes.count
         connections[index].decoder.append(bytes)
         do throws(WireError) {
             while let frame = try connections[index].decoder.next() { connections[index].frames.append(frame) }

@@ -118,11 +118,11 @@ final class TLSFilter: StreamFilter {
         withExtendedLifetime(bytes.block) {}
     }
 
-    func read(_ place: (ByteBlock) -> ByteSlice?) throws(StreamFilterError) -> StreamFilterProgress {
+    func read(_ room: (ByteBlock) -> ByteSlice?) throws(StreamFilterError) -> StreamFilterProgress {
         guard session.canRead else { return .needsMore }
         let block = memory.blocks.block
-        if let place = place(block) {
-            return try read(into: place.block, place.start..<place.end) { place.prefix($0) }
+        if let room = room(block) {
+            return try read(into: room.block, room.start..<room.end) { room.prefix($0) }
         }
         return try read(into: block, block.filled..<ReadBlocks.readSize) { block.take($0) }
     }
