@@ -121,7 +121,7 @@ func document(_ content: String) -> [UInt8] { Array("<plist version=\"1.0\">\(co
             ("<string>&#0;</string>", .notXML("reference to invalid character number"), 1, 30),
             ("<string a=\"b\"/>", .attribute("a"), 1, 22), ("<?php echo?>", .processingInstruction("php"), 1, 22),
         ] as [(String, PropertyListXMLError.Reason, Int, Int)])
-    func everyFaultHasItsPlace(text: String, reason: PropertyListXMLError.Reason, line: Int, column: Int) {
+    func everyFaultHasItsLocation(text: String, reason: PropertyListXMLError.Reason, line: Int, column: Int) {
         #expect(throws: PropertyListXMLError(reason, at: .position(line: line, column: column))) {
             try PropertyListXMLReader.read(document(text))
         }

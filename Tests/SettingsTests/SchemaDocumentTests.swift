@@ -22,12 +22,12 @@ import Testing
         try document(["v": 1, "properties": [.dictionary(row)]])
     }
 
-    private func place(_ row: PropertyListDictionary) -> String? {
+    private func location(_ row: PropertyListDictionary) -> String? {
         do {
             _ = try Self.document(of: row)
             return nil
         } catch let error as SchemaError {
-            return error.place
+            return error.location
         } catch {
             return "\(error)"
         }
@@ -90,10 +90,12 @@ import Testing
         let known = try Self.document(of: Self.row(["icon": "sparkle", "later": ["a": 1]])).schema.declarations[0]
         #expect(known.icon == nil && known.initialValue == .integer(7))
         #expect(try Self.document(["v": 1, "properties": [], "later": true]).schema.declarations.isEmpty)
-        for key in ["type", "editor", "access"] { #expect(place(Self.row([key: "later"])) == "properties[0].\(key)") }
+        for key in ["type", "editor", "access"] {
+            #expect(location(Self.row([key: "later"])) == "properties[0].\(key)")
+        }
     }
 
-    @Test("SCH-2: a document of another form is refused with the place, and shows no value")
+    @Test("SCH-2: a document of another form is refused with the location, and shows no value")
     func hostile() throws {
         let rows: [(PropertyListDictionary, String)] = [
             (Self.row(["key": 1]), "key"), (Self.row(["type": 1]), "type"), (Self.row(["default": "x"]), "default"),
@@ -103,10 +105,10 @@ import Testing
             (Self.row(["choices": [["value": 1]]]), "choices[0].label"), (Self.row(["secret": 1]), "secret"),
             (Self.row(["description": 1]), "description"), (Self.row(["pattern": true]), "pattern"),
         ]
-        for (row, key) in rows { #expect(place(row) == "properties[0].\(key)") }
-        for row in [Self.row(["key": ""]), Self.row(["pattern": "("])] { #expect(place(row) == "properties") }
+        for (row, key) in rows { #expect(location(row) == "properties[0].\(key)") }
+        for row in [Self.row(["key": ""]), Self.row(["pattern": "("])] { #expect(location(row) == "properties") }
         let float: PropertyListDictionary = ["type": "float", "default": 1e300]
-        #expect(place(Self.row(float)) == "properties[0].default", "no float is that large")
+        #expect(location(Self.row(float)) == "properties[0].default", "no float is that large")
         for root: PropertyListDictionary in [
             [:], ["v": 2, "properties": []], ["v": 1], ["v": 1, "properties": [1]],
             ["v": 1, "properties": [.dictionary(Self.row()), .dictionary(Self.row())]],

@@ -24,9 +24,9 @@ import Testing
         let bytes = try #require(vector.bytes)
         let value = try #require(TypedNotation.value(vector.pairs["value"])?.dictionaryValue)
         #expect(try PropertyListReader.readDictionary(bytes) == value && PropertyListWriter.write(value) == bytes)
-        if let place = vector.error {
+        if let location = vector.error {
             let error = #expect(throws: SchemaError.self) { try SchemaDocument(reading: bytes) }
-            #expect(error?.place == place)
+            #expect(error?.location == location)
             return
         }
         let document = try SchemaDocument(reading: bytes)

@@ -1,6 +1,6 @@
 // Schema as a document that travels (Protocol/Schema.md): an app writes what it declares, and its daemon, the primary
 // and a signer judge values by it as the app does. A document comes from outside: each fault is an error that names its
-// place and no value, and what a later version adds is passed over.
+// location and no value, and what a later version adds is passed over.
 
 import TandemBase
 package import TandemPropertyList
@@ -118,7 +118,7 @@ package struct SchemaCache: Sendable {
     }
 }
 
-/// Why a schema cannot be written, or a document is none: the place and the fault, and never a value.
+/// Why a schema cannot be written, or a document is none: the location and the fault, and never a value.
 package struct SchemaError: Error, Sendable, Equatable {
     package enum Fault: Sendable, Equatable {
         /// Bytes over the limit.
@@ -127,19 +127,19 @@ package struct SchemaError: Error, Sendable, Equatable {
         case tooMany(Int)
         /// No property list, or one that cannot be written.
         case notStorable(String)
-        /// Another value than this one at the place in a document.
+        /// Another value than this one at the location in a document.
         case expected(String)
         /// A mistake in the declarations by which nothing can be judged.
         case problem(DeclarationProblem)
     }
 
     /// The key path; empty for the whole.
-    package let place: String
+    package let location: String
     package let fault: Fault
 
     /// A fault at a key path.
-    package init(_ place: String, _ fault: Fault) {
-        self.place = place
+    package init(_ location: String, _ fault: Fault) {
+        self.location = location
         self.fault = fault
     }
 }
@@ -154,7 +154,7 @@ extension SchemaError: CustomStringConvertible {
             case .expected(let what): "expected \(what)"
             case .problem(let problem): problem.description
             }
-        return place.isEmpty ? text : "\(place): \(text)"
+        return location.isEmpty ? text : "\(location): \(text)"
     }
 }
 
@@ -229,11 +229,11 @@ extension SettingBounds {
 /// One property of a document that is being read.
 private struct SchemaRow {
     private let row: PropertyListDictionary
-    private let place: String
+    private let location: String
 
-    init(_ row: PropertyListDictionary, at place: String) {
+    init(_ row: PropertyListDictionary, at location: String) {
         self.row = row
-        self.place = place
+        self.location = location
     }
 
     func declaration() throws(SchemaError) -> SettingDeclaration {
@@ -254,7 +254,7 @@ private struct SchemaRow {
     }
 
     private func fault(_ key: String, _ expected: String) -> SchemaError {
-        SchemaError("\(place).\(key)", .expected(expected))
+        SchemaError("\(location).\(key)", .expected(expected))
     }
 
     private func string(_ key: String) throws(SchemaError) -> String {
@@ -317,7 +317,7 @@ private struct SchemaRow {
         var choices: [SettingChoice] = []
         for (number, value) in rows.enumerated() {
             guard let row = value.dictionaryValue else { throw fault("choices[\(number)]", "a dictionary") }
-            let choice = SchemaRow(row, at: "\(place).choices[\(number)]")
+            let choice = SchemaRow(row, at: "\(location).choices[\(number)]")
             guard let value = try choice.value("value", type) ?? (allowsNothing ? .nothing : nil) else {
                 throw choice.fault("value", "a value of type \(type.rawValue)")
             }

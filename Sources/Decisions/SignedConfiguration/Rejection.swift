@@ -61,7 +61,7 @@ extension Rejection {
 /// A configuration that was rejected.
 package struct VerificationFailure: Error, Sendable {
     package let rejection: Rejection
-    /// The fault and its place, in one sentence without the name.
+    /// The fault and its location, in one sentence without the name.
     package let detail: String
     /// The payload, if its signature was good and it could be read.
     package let payload: ConfigurationPayload?

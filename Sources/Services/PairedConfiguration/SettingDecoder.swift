@@ -112,7 +112,7 @@ private struct DecodedElements: UnkeyedDecodingContainer {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    /// The element at the place; the place moves on only if the element was decoded.
+    /// The element at the index; the index moves on only if the element was decoded.
     private mutating func next<Value>(_ decode: (DecodedNode) throws -> Value) throws -> Value {
         guard !isAtEnd else {
             throw DecodingError.valueNotFound(
@@ -183,7 +183,7 @@ private struct DecodedMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 extension DecodingError {
-    /// The kind and the place of the fault; never a value.
+    /// The kind and the location of the fault; never a value.
     fileprivate var reason: String {
         switch self {
         case .typeMismatch(_, let context): "another type" + context.codingPath.shown

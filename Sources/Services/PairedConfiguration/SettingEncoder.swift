@@ -206,7 +206,7 @@ struct IndexKey: CodingKey {
 }
 
 extension EncodingError {
-    /// The place of the fault; never a value.
+    /// The location of the fault; never a value.
     fileprivate var reason: String {
         let context = if case .invalidValue(_, let context) = self { context.codingPath } else { [any CodingKey]() }
         return "its type refused to be encoded" + context.shown

@@ -87,7 +87,7 @@ extension CodingUserInfoKey {
 
 /// Why a value could not be encoded, or bytes not be decoded; it never says the value.
 public struct SettingCodingError: Error, Sendable, Equatable {
-    /// The kind and the place of the fault, for people.
+    /// The kind and the location of the fault, for people.
     public let reason: String
 }
 

@@ -22,8 +22,8 @@ struct KeyOrder {
             case .ascending: entries[object].isFit = true
             case .unsorted: isRanked = true
             case .unfit(let key):
-                let place = PropertyListError.Place.object(key, byte: table.offset(of: key, in: bytes))
-                throw PropertyListError(entries[key].keyFault(in: bytes), at: place)
+                let location = PropertyListError.Location.object(key, byte: table.offset(of: key, in: bytes))
+                throw PropertyListError(entries[key].keyFault(in: bytes), at: location)
             }
         }
         if isRanked { try rank(entries.span, bytes, table) }

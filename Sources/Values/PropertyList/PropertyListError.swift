@@ -1,10 +1,10 @@
-// Faults of a property list and their places. One closed enum for reading and writing, so that a test can name the
+// Faults of a property list and their locations. One closed enum for reading and writing, so that a test can name the
 // exact fault and a log line needs no second vocabulary. Nothing of the content is shown but sizes and markers.
 
 /// A fault of a property list: what and where.
 public struct PropertyListError: Error, Sendable, Equatable {
     /// Where the fault is.
-    public enum Place: Sendable, Equatable {
+    public enum Location: Sendable, Equatable {
         /// Offset in the bytes that were read.
         case byte(Int)
         /// Number in the object table, and the object's offset.
@@ -88,20 +88,23 @@ public struct PropertyListError: Error, Sendable, Equatable {
     /// The kind of fault.
     public let reason: Reason
     /// Where the fault is.
-    public let place: Place
+    public let location: Location
 
-    /// A fault and its place.
-    public init(_ reason: Reason, at place: Place) {
+    /// A fault and its location.
+    public init(_ reason: Reason, at location: Location) {
         self.reason = reason
-        self.place = place
+        self.location = location
     }
+
+    /// As ``location``.
+    package var place: Location { location }
 }
 
 extension PropertyListError: CustomStringConvertible {
-    public var description: String { "\(reason.description) at \(place.description)" }
+    public var description: String { "\(reason.description) at \(location.description)" }
 }
 
-extension PropertyListError.Place: CustomStringConvertible {
+extension PropertyListError.Location: CustomStringConvertible {
     public var description: String {
         switch self {
         case .byte(let offset): "byte \(offset)"

@@ -5,7 +5,7 @@
 /// Reads binary property lists of the strict profile.
 public enum PropertyListReader {
     /// The value of a whole property list.
-    /// - Throws: ``PropertyListError`` naming the first fault and its place; nothing is read in part.
+    /// - Throws: ``PropertyListError`` naming the first fault and its location; nothing is read in part.
     public static func read(
         _ bytes: [UInt8], limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> PropertyListValue {
@@ -14,7 +14,7 @@ public enum PropertyListReader {
     }
 
     /// The value of a whole property list that is a part of an array.
-    /// - Throws: ``PropertyListError`` naming the first fault and its place, counted from the slice's beginning.
+    /// - Throws: ``PropertyListError`` naming the first fault and its location, counted from the slice's beginning.
     public static func read(
         _ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> PropertyListValue {
@@ -23,7 +23,7 @@ public enum PropertyListReader {
     }
 
     /// The value of a whole property list in borrowed bytes.
-    /// - Throws: ``PropertyListError`` naming the first fault and its place.
+    /// - Throws: ``PropertyListError`` naming the first fault and its location.
     package static func read(
         _ bytes: RawSpan, limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> PropertyListValue {
@@ -32,7 +32,7 @@ public enum PropertyListReader {
     }
 
     /// The dictionary of a property list whose root must be one.
-    /// - Throws: ``PropertyListError`` naming the first fault and its place.
+    /// - Throws: ``PropertyListError`` naming the first fault and its location.
     public static func readDictionary(
         _ bytes: [UInt8], limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> PropertyListDictionary {
@@ -40,7 +40,7 @@ public enum PropertyListReader {
     }
 
     /// The dictionary of a property list that is a part of an array, and whose root must be one.
-    /// - Throws: ``PropertyListError`` naming the first fault and its place, counted from the slice's beginning.
+    /// - Throws: ``PropertyListError`` naming the first fault and its location, counted from the slice's beginning.
     public static func readDictionary(
         _ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> PropertyListDictionary {
@@ -176,13 +176,13 @@ package struct PropertyListValidation: Sendable {
     /// Whether the root is a dictionary.
     var isDictionary: Bool { entries[table.top].kind == .dictionary }
 
-    /// - Throws: ``PropertyListError`` naming the first fault and its place.
+    /// - Throws: ``PropertyListError`` naming the first fault and its location.
     package init(_ bytes: [UInt8], limits: PropertyListLimits = .standard) throws(PropertyListError) {
         // Any UInt8 is a byte.
         try self.init(unsafe bytes.span.bytes, limits: limits)
     }
 
-    /// - Throws: ``PropertyListError`` naming the first fault and its place.
+    /// - Throws: ``PropertyListError`` naming the first fault and its location.
     package init(_ bytes: RawSpan, limits: PropertyListLimits = .standard) throws(PropertyListError) {
         table = try ObjectTable(bytes, limits: limits)
         var entries = Array(repeating: ObjectEntry(), count: table.count)

@@ -9,13 +9,13 @@ public struct PropertyListView: Sendable {
     let object: Int
 
     /// The root of a whole property list; shares the storage of `bytes`.
-    /// - Throws: ``PropertyListError`` naming the first fault and its place.
+    /// - Throws: ``PropertyListError`` naming the first fault and its location.
     public init(_ bytes: [UInt8], limits: PropertyListLimits = .standard) throws(PropertyListError) {
         try self.init(bytes[...], limits: limits)
     }
 
     /// The root of a whole property list that is a part of an array; shares its storage.
-    /// - Throws: ``PropertyListError`` naming the first fault and its place, counted from the slice's beginning.
+    /// - Throws: ``PropertyListError`` naming the first fault and its location, counted from the slice's beginning.
     public init(_ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard) throws(PropertyListError) {
         // Any UInt8 is a byte.
         validation = try PropertyListValidation(unsafe bytes.span.bytes, limits: limits)
@@ -70,7 +70,7 @@ public struct PropertyListView: Sendable {
 }
 
 extension PropertyListView {
-    /// The place of the pair with that key: by bisection if the keys were written in their order, else one by one.
+    /// The position of the pair with that key: by bisection if the keys were written in their order, else one by one.
     func position(of key: String) -> Int? {
         guard entry.isFit else { return (0..<count).first { compareKey(at: $0, key) == 0 } }
         var (low, high) = (0, count)

@@ -36,16 +36,17 @@ import TandemPropertyList
         if let fault { throw fault }
         guard status == XML_STATUS_OK else {
             let words = unsafe XML_ErrorString(XML_GetErrorCode(parser))
-            throw PropertyListXMLError(.notXML(unsafe words.map { unsafe String(cString: $0) } ?? "fault"), at: place)
+            throw PropertyListXMLError(
+                .notXML(unsafe words.map { unsafe String(cString: $0) } ?? "fault"), at: location)
         }
         do throws(PropertyListXMLError.Reason) {
             return try tree.finished()
         } catch {
-            throw PropertyListXMLError(error, at: place)
+            throw PropertyListXMLError(error, at: location)
         }
     }
 
-    private var place: PropertyListXMLError.Place {
+    private var location: PropertyListXMLError.Location {
         .position(
             line: Int(clamping: unsafe XML_GetCurrentLineNumber(parser)),
             column: Int(clamping: unsafe XML_GetCurrentColumnNumber(parser)) + 1)
@@ -109,7 +110,7 @@ import TandemPropertyList
 
     private func stop(_ reason: PropertyListXMLError.Reason) {
         guard fault == nil else { return }
-        fault = PropertyListXMLError(reason, at: place)
+        fault = PropertyListXMLError(reason, at: location)
         _ = unsafe XML_StopParser(parser, 0)
     }
 }

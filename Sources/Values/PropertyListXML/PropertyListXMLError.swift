@@ -1,5 +1,5 @@
-// Faults of an XML property list, with their place and the way to repair them: a person wrote the file, or is about to
-// read it. Values never appear, because a file of configuration may hold secrets; names of elements and keys do.
+// Faults of an XML property list, with their location and the way to repair them: a person wrote the file, or is about
+// to read it. Values never appear, because a file of configuration may hold secrets; names of elements and keys do.
 
 import TandemBase
 import TandemPropertyList
@@ -7,7 +7,7 @@ import TandemPropertyList
 /// A fault of an XML property list.
 package struct PropertyListXMLError: Error, Sendable, Equatable {
     /// Where the fault is.
-    package enum Place: Sendable, Equatable {
+    package enum Location: Sendable, Equatable {
         /// Line and column of the text that was read, both from 1.
         case position(line: Int, column: Int)
         /// Key path in the value that was to be written; empty for the root.
@@ -73,21 +73,21 @@ package struct PropertyListXMLError: Error, Sendable, Equatable {
     /// The kind of fault.
     package let reason: Reason
     /// Where the fault is.
-    package let place: Place
+    package let location: Location
 
-    /// A fault and its place.
-    package init(_ reason: Reason, at place: Place) {
+    /// A fault and its location.
+    package init(_ reason: Reason, at location: Location) {
         self.reason = reason
-        self.place = place
+        self.location = location
     }
 }
 
 extension PropertyListXMLError: CustomStringConvertible {
     /// `line 3, column 5: duplicate key 'a'; remove one of the two`.
-    package var description: String { "\(place.description): \(reason.description)" }
+    package var description: String { "\(location.description): \(reason.description)" }
 }
 
-extension PropertyListXMLError.Place: CustomStringConvertible {
+extension PropertyListXMLError.Location: CustomStringConvertible {
     package var description: String {
         switch self {
         case .position(let line, let column): "line \(line), column \(column)"
