@@ -1,4 +1,4 @@
-// Places of unknown peers (LIM-4): which of them gives way to a new one.
+// Seats of unknown peers (LIM-4): which of them gives way to a new one.
 
 import TandemOperations
 import TandemTestSupport
@@ -26,7 +26,7 @@ struct UnknownPeersTests {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `LIM-4: a device that sends its part stays while a quarter of the places changes hands`(
+    func `LIM-4: a device that sends its part stays while a quarter of the seats changes hands`(
         seed: UInt64
     ) {
         var random = SeededGenerator(seed: seed)

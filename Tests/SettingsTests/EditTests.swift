@@ -388,7 +388,7 @@ import Testing
         #expect(pace.wait(at: later) == .zero && pace.wait(at: later) == .seconds(1))
         #expect(pace.wait(at: start + .seconds(100)) == .zero)
         for _ in 0..<23 { #expect(pace.wait(at: start + .seconds(100)) != nil) }
-        #expect(pace.wait(at: start + .seconds(100)) == nil, "a place so far ahead is not taken")
+        #expect(pace.wait(at: start + .seconds(100)) == nil, "a turn so far ahead is not taken")
         #expect(pace.wait(at: start + .seconds(101)) == EditPace.patience)
     }
 }

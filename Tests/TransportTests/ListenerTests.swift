@@ -39,7 +39,7 @@ import Testing
         listener.close()
     }
 
-    @Test func refusedPeersThatNeverReadKeepFewPlaces() throws {
+    @Test func refusedPeersThatNeverReadKeepFewSeats() throws {
         let budget = ConnectionBudget(limit: 200)
         var taken = 0
         let listener = try listen(

@@ -278,10 +278,10 @@ package struct EditPace: Sendable {
 
     package init() {}
 
-    /// The longest wait for a place: the edits of links that have ended wait for theirs, too.
+    /// The longest wait for a turn: the edits of links that have ended wait for theirs, too.
     package static let patience = Duration.seconds(8)
 
-    /// Takes the next place; returns how long it is until that is free, and nil, without a place, if that is longer
+    /// Takes the next turn; returns how long it is until that is free, and nil, without a turn, if that is longer
     /// than ``patience``.
     package mutating func wait(at now: MonotonicTime) -> Duration? {
         let next = max(free ?? now, now) + Self.interval

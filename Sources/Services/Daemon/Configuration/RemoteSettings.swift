@@ -40,7 +40,7 @@ final class RemoteSettings {
         }
     }
 
-    /// A request by the places that it takes on a link.
+    /// A request by the room that it takes on a link.
     private struct RequestKind {
         /// Requests of one group are counted together (LIM-118).
         enum Group {
@@ -71,7 +71,7 @@ final class RemoteSettings {
         }
     }
 
-    /// The places of a primary's edits and presses, and of its looks at pages.
+    /// The turns of a primary's edits and presses, and of its looks at pages.
     private struct Paces {
         var edits = EditPace()
         var pages = EditPace()

@@ -21,7 +21,7 @@ package final class LinkAcceptor {
     private let budget: ConnectionBudget
     private var listeners: [StreamListener] = []
     private var floodPace = LogPace()
-    private var places = UnknownPeers<PeerDescription.Source>(limit: Limits.unpinnedConnections)
+    private var seats = UnknownPeers<PeerDescription.Source>(limit: Limits.unpinnedConnections)
     private var unknown: [UInt64: AcceptedConnection] = [:]
     /// Connections of each pin that are no links yet, oldest first.
     private var unlinked: [KeyIdentifier: [AcceptedConnection]] = [:]
@@ -51,14 +51,14 @@ package final class LinkAcceptor {
 
     /// Takes a connected stream that has not started.
     package func take(_ stream: any ByteStream) {
-        let (number, displaced) = places.enter(from: stream.peer.source)
+        let (number, displaced) = seats.enter(from: stream.peer.source)
         if let displaced { crowdOut(displaced) }
         do throws(TLSError) {
             let connection = try AcceptedConnection(over: stream, number: number, acceptor: self, context: context)
             unknown[number] = connection
             connection.start()
         } catch {
-            places.leave(number)
+            seats.leave(number)
             context.log(LogEvent(.error, "device connection not taken", .text("error", "\(error)")))
             stream.start()
             stream.close(.closedHere)
@@ -84,7 +84,7 @@ package final class LinkAcceptor {
 
     // MARK: events of connections
 
-    fileprivate func hasSent(_ number: UInt64) { places.sent(number) }
+    fileprivate func hasSent(_ number: UInt64) { seats.sent(number) }
 
     /// A connection's peer is pinned: it is no stranger, and displaces the oldest of too many connections of its pin.
     fileprivate func pinned(_ connection: AcceptedConnection, _ pin: KeyIdentifier) {
@@ -104,7 +104,7 @@ package final class LinkAcceptor {
     }
 
     private func forget(_ number: UInt64) {
-        places.leave(number)
+        seats.leave(number)
         unknown[number] = nil
     }
 }
