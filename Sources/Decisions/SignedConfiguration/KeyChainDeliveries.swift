@@ -55,7 +55,7 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     }
 
     /// How far along a chain a secondary is.
-    package struct Place: Sendable, Equatable {
+    package struct Progress: Sendable, Equatable {
         fileprivate struct Step: Sendable, Equatable {
             let id: UniqueIdentifier
             let index: Int
@@ -128,7 +128,7 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         }
     }
 
-    private var places: [Key: Place] = [:]
+    private var progresses: [Key: Progress] = [:]
     /// The chain of each nonce that no report has answered.
     private var awaited: [UniqueIdentifier: Key] = [:]
     /// Of each secondary, for its reports on steps.
@@ -136,22 +136,22 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 
     package init() {}
 
-    package subscript(key: Key) -> Place? { places[key] }
+    package subscript(key: Key) -> Progress? { progresses[key] }
 
     /// The pairings of which anything is known.
-    package var pairings: Set<UniqueIdentifier> { Set(places.keys.map(\.pairing)).union(counters.keys) }
+    package var pairings: Set<UniqueIdentifier> { Set(progresses.keys.map(\.pairing)).union(counters.keys) }
 
     /// Whether steps of a chain of so many are not on their way to a secondary yet: a configuration that is delivered
     /// now would overtake them.
-    package func isBehind(_ key: Key, along count: Int) -> Bool { (places[key] ?? Place()).isBehind(count) }
+    package func isBehind(_ key: Key, along count: Int) -> Bool { (progresses[key] ?? Progress()).isBehind(count) }
 
     /// Whether a report with this nonce is one on a step.
     package func awaits(_ nonce: UniqueIdentifier) -> Bool { awaited[nonce] != nil }
 
-    private mutating func put(_ place: Place?, of key: Key) {
-        for step in places[key]?.underWay ?? [] { awaited[step.id] = nil }
-        places[key] = place
-        for step in place?.underWay ?? [] { awaited[step.id] = key }
+    private mutating func put(_ progress: Progress?, of key: Key) {
+        for step in progresses[key]?.underWay ?? [] { awaited[step.id] = nil }
+        progresses[key] = progress
+        for step in progress?.underWay ?? [] { awaited[step.id] = key }
     }
 }
 
@@ -168,20 +168,20 @@ extension KeyChainDeliveries {
     ) -> Transition {
         var transition = Transition()
         guard !chain.isEmpty else { return transition }
-        var place = places[key] ?? Place()
+        var progress = progresses[key] ?? Progress()
         // One that has left its queue without a report is sent again: the secondary knows it if it took it.
-        place.underWay.removeAll { !isUnderWay($0.id) }
-        let isRefused = place.isRefused
-        if !place.isAlong(chain) || (isRefused && place.startsAgain(occasion, chain.count)) {
+        progress.underWay.removeAll { !isUnderWay($0.id) }
+        let isRefused = progress.isRefused
+        if !progress.isAlong(chain) || (isRefused && progress.startsAgain(occasion, chain.count)) {
             // The steps behind a refused one do not follow at the secondary, either.
-            transition.cancelled = place.underWay.map(\.id)
-            place = Place(isProbed: isRefused || place.isProbed)
+            transition.cancelled = progress.underWay.map(\.id)
+            progress = Progress(isProbed: isRefused || progress.isProbed)
         } else if isRefused {
-            put(place, of: key)
+            put(progress, of: key)
             return transition
         }
-        transition.items = items(place.take(chain, newIdentifier), chain, key)
-        put(place, of: key)
+        transition.items = items(progress.take(chain, newIdentifier), chain, key)
+        put(progress, of: key)
         return transition
     }
 
@@ -190,15 +190,15 @@ extension KeyChainDeliveries {
         _ key: Key, along chain: [ChainStep], newIdentifier: () -> UniqueIdentifier
     ) -> [Item] {
         // Not one by one: each time, the row is written.
-        guard var place = places[key], !place.isRefused, place.isAlong(chain),
-            place.underWay.count <= ConfigurationLimits.stepsUnderWay / 2
+        guard var progress = progresses[key], !progress.isRefused, progress.isAlong(chain),
+            progress.underWay.count <= ConfigurationLimits.stepsUnderWay / 2
         else { return [] }
-        let steps = place.take(chain, newIdentifier)
-        put(place, of: key)
+        let steps = progress.take(chain, newIdentifier)
+        put(progress, of: key)
         return items(steps, chain, key)
     }
 
-    private func items(_ steps: [Place.Step], _ chain: [ChainStep], _ key: Key) -> [Item] {
+    private func items(_ steps: [Progress.Step], _ chain: [ChainStep], _ key: Key) -> [Item] {
         steps.map { Item(id: $0.id, key: key, envelope: chain[$0.index].envelope) }
     }
 
@@ -215,31 +215,31 @@ extension KeyChainDeliveries {
             key: key, device: device, pairing: pairing, counter: counter.value,
             open: asked == nil ? [] : Set([nonce].compactMap { $0 }))
         let facts = try verifier.accept(bytes).facts
-        guard let key = asked, key.subject == facts.key.subject, var place = places[key],
-            let step = place.underWay.first(where: { $0.id == facts.delivery.nonce && $0.digest == facts.digest })
+        guard let key = asked, key.subject == facts.key.subject, var progress = progresses[key],
+            let step = progress.underWay.first(where: { $0.id == facts.delivery.nonce && $0.digest == facts.digest })
         else { throw .wrongNonce }
-        place.result = Result(digest: facts.digest, verdict: facts.verdict, text: facts.text)
+        progress.result = Result(digest: facts.digest, verdict: facts.verdict, text: facts.text)
         if facts.verdict == .applied {
-            place.isProbed = false
-            if step.index >= place.accepted { (place.accepted, place.last) = (step.index + 1, step.digest) }
-            place.underWay.removeAll { $0.index <= step.index }
+            progress.isProbed = false
+            if step.index >= progress.accepted { (progress.accepted, progress.last) = (step.index + 1, step.digest) }
+            progress.underWay.removeAll { $0.index <= step.index }
         } else {
-            place.underWay.removeAll { $0.id == step.id }
+            progress.underWay.removeAll { $0.id == step.id }
         }
-        put(place, of: key)
+        put(progress, of: key)
         counter.value = verifier.counter
         counters[pairing] = counter
         return key
     }
 
     /// In another epoch than that of its reports, the secondary may have lost what it accepted.
-    /// - Returns: its places, with the items in their queues, which come again; nil if the epoch is the same.
+    /// - Returns: its progress, with the items in their queues, which come again; nil if the epoch is the same.
     package mutating func enter(
         _ epoch: UInt64, of pairing: UniqueIdentifier
     ) -> [(key: Key, cancelled: [UniqueIdentifier])]? {
         guard let counter = counters[pairing], counter.epoch != epoch else { return nil }
-        let before = places.filter { $0.key.pairing == pairing }
-        for key in before.keys { put(Place(), of: key) }
+        let before = progresses.filter { $0.key.pairing == pairing }
+        for key in before.keys { put(Progress(), of: key) }
         // A restored secondary counts its reports from where it was; the nonces still tell old ones.
         counters[pairing] = ReportCounter(epoch: epoch)
         return before.map { ($0.key, $0.value.underWay.map(\.id)) }
@@ -247,7 +247,7 @@ extension KeyChainDeliveries {
 
     /// The pairing is gone.
     package mutating func unpaired(_ pairing: UniqueIdentifier) -> [Key] {
-        let keys = places.keys.filter { $0.pairing == pairing }
+        let keys = progresses.keys.filter { $0.pairing == pairing }
         for key in keys { put(nil, of: key) }
         counters[pairing] = nil
         return keys
@@ -255,15 +255,15 @@ extension KeyChainDeliveries {
 }
 
 extension KeyChainDeliveries {
-    /// The row of a place; nil if it has none.
-    package func row(of key: Key) -> PropertyListDictionary? { places[key]?.dictionary }
+    /// The row of the progress along a chain; nil if it has none.
+    package func row(of key: Key) -> PropertyListDictionary? { progresses[key]?.dictionary }
 
     /// The last accepted counter of a secondary's reports on steps.
     package func counter(of pairing: UniqueIdentifier) -> ReportCounter? { counters[pairing] }
 
-    /// Takes a stored place over.
+    /// Takes stored progress over.
     package mutating func restore(_ fields: PropertyListDictionary, of key: Key) throws(ConfigurationRecordError) {
-        do { put(try Place(fields), of: key) } catch { throw .damaged(error) }
+        do { put(try Progress(fields), of: key) } catch { throw .damaged(error) }
     }
 
     package mutating func restore(_ counter: ReportCounter, of pairing: UniqueIdentifier) {
@@ -271,7 +271,7 @@ extension KeyChainDeliveries {
     }
 }
 
-extension KeyChainDeliveries.Place {
+extension KeyChainDeliveries.Progress {
     fileprivate var dictionary: PropertyListDictionary {
         var fields: PropertyListDictionary = [
             "accepted": .integer(Int64(accepted)),
@@ -317,10 +317,10 @@ extension KeyChainDeliveries.Place {
     }
 }
 
-extension KeyChainDeliveries.Place.Step {
+extension KeyChainDeliveries.Progress.Step {
     fileprivate init?(_ value: PropertyListValue) {
         guard let fields = value.dictionaryValue, let id = fields["id"]?.identifierValue,
-            let index = fields["index"].flatMap(KeyChainDeliveries.Place.count),
+            let index = fields["index"].flatMap(KeyChainDeliveries.Progress.count),
             let digest = fields["digest"]?.digestValue
         else { return nil }
         self.init(id: id, index: index, digest: digest)

@@ -172,16 +172,16 @@ final class KeyChainForwarder {
         let isDurable = try? await committed.commit { [self] next in
             let before = next
             do throws(ReportFailure) {
-                let place = try next.report(
+                let reported = try next.report(
                     report, through: peer.pairing, in: peer.epoch, device: device, key: ReportPublicKey(key))
-                let items = next.goOn(place, along: steps(place.subject), newIdentifier: { .random() })
-                let rows = [next.stored(place)] + next.storedCounter(of: peer.pairing)
+                let items = next.goOn(reported, along: steps(reported.subject), newIdentifier: { .random() })
+                let rows = [next.stored(reported)] + next.storedCounter(of: peer.pairing)
                 return (
                     rows,
                     { [self] in
-                        log(place, peer)
+                        log(reported, peer)
                         for item in items { submit(item) }
-                        moved(place.subject, at: peer.pairing)
+                        moved(reported.subject, at: peer.pairing)
                         changed()
                         return true
                     }
@@ -226,7 +226,7 @@ final class KeyChainForwarder {
     func unpaired(_ pairing: UniqueIdentifier) {
         change(room: .reserve) { next in
             _ = next.unpaired(pairing)
-            return ([.deleteAll(.prefix(pairing.bytes, in: .keyChainPlace))], {})
+            return ([.deleteAll(.prefix(pairing.bytes, in: .keyChainProgress))], {})
         }
     }
 
@@ -249,28 +249,28 @@ final class KeyChainForwarder {
 
 extension KeyChainDeliveries {
     fileprivate func stored(_ key: Key) -> RowChange {
-        guard let row = row(of: key) else { return .delete(.keyChainPlace, key: key.bytes) }
-        return ReceiverState.row(.keyChainPlace, key.bytes, row)
+        guard let row = row(of: key) else { return .delete(.keyChainProgress, key: key.bytes) }
+        return ReceiverState.row(.keyChainProgress, key.bytes, row)
     }
 
     fileprivate func storedCounter(of pairing: UniqueIdentifier) -> [RowChange] {
-        counter(of: pairing).map { [ReceiverState.row(.keyChainPlace, pairing.bytes, $0.dictionary)] } ?? []
+        counter(of: pairing).map { [ReceiverState.row(.keyChainProgress, pairing.bytes, $0.dictionary)] } ?? []
     }
 
     /// - Parameter rows: the rows of a key space.
     init(rows: (RowSpace) throws -> [Row]) throws {
         self.init()
-        for row in try rows(.keyChainPlace) {
+        for row in try rows(.keyChainProgress) {
             let fields = try ReceiverState.fields(row)
             guard let pairing = UniqueIdentifier(bytes: Array(row.key.prefix(16))) else {
-                throw ConfigurationRowError(.keyChainPlace, "its key names no pairing")
+                throw ConfigurationRowError(.keyChainProgress, "its key names no pairing")
             }
             if row.key.count == 16, let counter = ReportCounter(fields) {
                 restore(counter, of: pairing)
             } else if let subject = KeySubject(bytes: Array(row.key.dropFirst(16))) {
                 try restore(fields, of: Key(pairing: pairing, subject: subject))
             } else {
-                throw ConfigurationRowError(.keyChainPlace, "its key names no app")
+                throw ConfigurationRowError(.keyChainProgress, "its key names no app")
             }
         }
     }
@@ -284,5 +284,5 @@ extension KeyChainDeliveries.Key {
 
 extension RowSpace {
     /// How far each secondary is along each chain; with a pairing alone for a key, its last report counter.
-    static let keyChainPlace = RowSpace(rawValue: 43)
+    static let keyChainProgress = RowSpace(rawValue: 43)
 }
