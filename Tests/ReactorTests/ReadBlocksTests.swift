@@ -30,8 +30,8 @@ import Testing
     }
 
     @Test func aBlockThatNobodyHoldsIsUsedFromItsBeginning() {
-        let place = { read(50_000).start }()
-        #expect(place == 0)
+        let start = { read(50_000).start }()
+        #expect(start == 0)
         for _ in 0..<100 { #expect(read(50_000).start == 0) }
     }
 

@@ -1,6 +1,6 @@
 // The memory that a loop reads into. The reads of a turn are packed into one block; when no slice refers to it any
 // longer it is used again from its beginning, while it is still in the cache. A connection that retains a slice for
-// longer is a tenant: the pool asks it to copy that slice away before the block's place is needed, so that neither an
+// longer is a tenant: the pool asks it to copy that slice away before the block is needed, so that neither an
 // unfinished frame nor a peer that does not read can pin a block for its few bytes.
 
 internal import Synchronization
@@ -27,7 +27,7 @@ package final class ReadBlocks {
     /// After so many turns without a need for them, an older block is given back.
     static var patience: Int { 1000 }
 
-    private struct Place {
+    private struct PooledBlock {
         var block = ByteBlock(capacity: ReadBlocks.readSize + ReadBlocks.overhang)
         var tenants: [any BlockTenant] = []
 
@@ -50,14 +50,14 @@ package final class ReadBlocks {
 
         mutating func clear() {
             for tenant in tenants { tenant.leave(block) }
-            if isFree() { reset() } else { self = Place() }
+            if isFree() { reset() } else { self = PooledBlock() }
         }
     }
 
     /// Unchecked, because nothing is called while it is touched.
-    @exclusivity(unchecked) private var current = Place()
+    @exclusivity(unchecked) private var current = PooledBlock()
     /// Oldest first.
-    private var older: [Place] = []
+    private var older: [PooledBlock] = []
     private var rewinds = 0
 
     package init() {}
@@ -84,12 +84,12 @@ package final class ReadBlocks {
 
     private func advance() {
         rewinds = 0
-        var next = takeFree() ?? Place()
+        var next = takeFree() ?? PooledBlock()
         swap(&current, &next)
         older.append(next)
     }
 
-    private func takeFree() -> Place? {
+    private func takeFree() -> PooledBlock? {
         for index in older.indices where older[index].isFree() {
             older[index].reset()
             return older.remove(at: index)
