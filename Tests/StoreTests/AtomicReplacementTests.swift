@@ -18,11 +18,11 @@ import Testing
         let new = [UInt8](repeating: 2, count: 200_000)
         try directory.replace("file", with: old)
         var replacement = try directory.replacement("file")
-        let failure = FileError.system(path: replacement.place.path, SystemError(call: "test", errno: EIO))
+        let failure = FileError.system(path: replacement.entry.path, SystemError(call: "test", errno: EIO))
         replacement.willTake = { (next) throws(FileError) in if next == step { throw failure } }
         #expect(throws: failure) { try replacement.run(new, .privateFile) }
         let isNew = step == .synchroniseDirectory
-        #expect(contents(of: replacement.place.path) == (isNew ? new : old))
+        #expect(contents(of: replacement.entry.path) == (isNew ? new : old))
         #expect(TemporaryDirectory.entries(of: directory.path) == ["file"], "no draft is left")
         try directory.replace("file", with: [3])
         #expect(try directory.read("file", limit: 10) == [3])
@@ -34,7 +34,7 @@ import Testing
         try directory.replace("file", with: [1])
         var seen: [[UInt8]] = []
         var replacement = try directory.replacement("file")
-        let path = replacement.place.path
+        let path = replacement.entry.path
         replacement.willTake = { (next) throws(FileError) in if next == step { seen.append(contents(of: path)) } }
         try replacement.run([2, 2], .privateFile)
         #expect(seen == [step == .synchroniseDirectory ? [2, 2] : [1]], "what a crash here would leave")

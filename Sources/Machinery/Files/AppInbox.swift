@@ -24,8 +24,8 @@ package struct AppInbox: Sendable {
     /// - Returns: its path; nil if the file is in neither place.
     package func place(_ place: SpoolPlace, named name: String, from spool: FileSpool) throws(FileError) -> String? {
         let box = try directory(of: place)
-        let target = try box.namedPlace(name)
-        if let source = try spool.directory(of: place)?.safePlace(place.item.description) {
+        let target = try box.namedEntry(name)
+        if let source = try spool.directory(of: place)?.safeEntry(place.item.description) {
             try give(source)
             let result = source.move(to: target)
             if result != -ENOENT, result != -EEXIST { try target.check(result, "renameat2") }
@@ -35,7 +35,7 @@ package struct AppInbox: Sendable {
     }
 
     /// The file becomes the app's own before the app can see it.
-    private func give(_ source: FilePlace) throws(FileError) {
+    private func give(_ source: DirectoryEntry) throws(FileError) {
         guard let owner, owner != Linux.user else { return }
         guard let file = try? source.openFile() else { return }
         try source.setOwner(of: file, owner)

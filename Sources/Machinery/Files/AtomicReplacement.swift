@@ -25,27 +25,27 @@ struct AtomicReplacement {
         case clear, create, write, attributes, synchronise, rename, synchroniseDirectory
     }
 
-    let place: FilePlace
-    let draft: FilePlace
+    let entry: DirectoryEntry
+    let draft: DirectoryEntry
     /// Called before each step; lets tests fail there.
     var willTake: (Step) throws(FileError) -> Void = { _ throws(FileError) in }
 
     init(name: String, directory: CInt, path: String) {
-        place = FilePlace(directory: directory, name: name, in: path)
-        draft = FilePlace(directory: directory, name: "." + name + ".new", in: path)
+        entry = DirectoryEntry(directory: directory, name: name, in: path)
+        draft = DirectoryEntry(directory: directory, name: "." + name + ".new", in: path)
     }
 
     func run(_ bytes: [UInt8], _ attributes: FileAttributes) throws(FileError) {
         do throws(FileError) {
             try fillDraft(bytes, attributes)
             try willTake(.rename)
-            try draft.replace(place)
+            try draft.replace(entry)
         } catch {
             _ = try? draft.remove()
             throw error
         }
         try willTake(.synchroniseDirectory)
-        try place.synchronise(place.directory)
+        try entry.synchronise(entry.directory)
     }
 
     private func fillDraft(_ bytes: [UInt8], _ attributes: FileAttributes) throws(FileError) {

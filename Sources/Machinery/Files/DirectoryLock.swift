@@ -17,16 +17,16 @@ package final class DirectoryLock: Sendable {
     private let file: OwnedDescriptor
 
     init(directory: CInt, path: String) throws(FileError) {
-        let place = FilePlace(directory: directory, name: Self.fileName, in: path)
-        file = try place.open(O_RDWR | O_CREAT, mode: 0o600)
+        let entry = DirectoryEntry(directory: directory, name: Self.fileName, in: path)
+        file = try entry.open(O_RDWR | O_CREAT, mode: 0o600)
         let raw = file.raw
         let result = SystemCall.retried { flock(raw, LOCK_EX | LOCK_NB) }
-        guard result != -EWOULDBLOCK else { throw .inUse(path: path, process: Self.holder(place)) }
-        try place.check(result, "flock")
+        guard result != -EWOULDBLOCK else { throw .inUse(path: path, process: Self.holder(entry)) }
+        try entry.check(result, "flock")
         // Always as long, so that it covers what was there: cutting a file costs a start a millisecond.
         var line = Array("\(getpid())\n".utf8)
         line += Array(repeating: UInt8(ascii: " "), count: max(0, Self.lineCount - line.count))
-        try place.writeAll(line, to: raw)
+        try entry.writeAll(line, to: raw)
     }
 
     deinit { release() }
@@ -35,8 +35,8 @@ package final class DirectoryLock: Sendable {
     /// every descriptor for a moment: closing ours alone would leave the lock to it.
     package func release() { Linux.unlock(file.raw) }
 
-    private static func holder(_ place: FilePlace) -> Int32? {
-        guard let bytes = try? FileReading.read(place, limit: 32, trust: .any) else { return nil }
+    private static func holder(_ entry: DirectoryEntry) -> Int32? {
+        guard let bytes = try? FileReading.read(entry, limit: 32, trust: .any) else { return nil }
         return Int32(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
     }
 }

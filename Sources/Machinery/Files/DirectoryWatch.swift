@@ -25,10 +25,10 @@ package final class DirectoryWatch: ReadinessTarget {
     /// Watches until `cancel`, and the loop keeps the watch alive; changes before it are not reported.
     /// - Parameter path: of a directory that exists. A symbolic link is not followed.
     package init(path: String, loop: EventLoop, handler: @escaping (Event) -> Void) throws(FileError) {
-        let place = FilePlace(path: path)
+        let entry = DirectoryEntry(path: path)
         let flags = CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC)
         descriptor = OwnedDescriptor(
-            takingOwnership: try place.check(SystemCall.once { inotify_init1(flags) }, "inotify_init1"))
+            takingOwnership: try entry.check(SystemCall.once { inotify_init1(flags) }, "inotify_init1"))
         self.loop = loop
         self.handler = handler
         let raw = descriptor.raw
@@ -37,7 +37,7 @@ package final class DirectoryWatch: ReadinessTarget {
             | UInt32(IN_ATTRIB) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_ONLYDIR)
             | UInt32(IN_DONT_FOLLOW)
         let result = path.withCString { path in SystemCall.once { inotify_add_watch(raw, path, wanted) } }
-        try place.check(result, "inotify_add_watch")
+        try entry.check(result, "inotify_add_watch")
         do throws(SystemError) {
             registration = try loop.register(raw, for: .readable, target: self)
         } catch {

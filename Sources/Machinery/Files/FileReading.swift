@@ -21,52 +21,52 @@ package enum FileReading {
     package static func read(
         path: String, limit: Int, trust: FileTrust = .any, followsLinks: Bool = false
     ) throws(FileError) -> [UInt8] {
-        let place = FilePlace(path: path)
-        return try read(followsLinks ? try place.resolved() : place, limit: limit, trust: trust)
+        let entry = DirectoryEntry(path: path)
+        return try read(followsLinks ? try entry.resolved() : entry, limit: limit, trust: trust)
     }
 
-    static func read(_ place: FilePlace, limit: Int, trust: FileTrust) throws(FileError) -> [UInt8] {
-        let file = try place.openFile()
-        let status = try place.status(of: file)
-        guard status.isRegular else { throw .notARegularFile(path: place.path) }
+    static func read(_ entry: DirectoryEntry, limit: Int, trust: FileTrust) throws(FileError) -> [UInt8] {
+        let file = try entry.openFile()
+        let status = try entry.status(of: file)
+        guard status.isRegular else { throw .notARegularFile(path: entry.path) }
         switch trust {
         case .any: break
-        case .ownAndPrivate: try checkPrivate(status, place)
-        case .ownOrRootsAndUnwritable: try checkUnwritable(status, place)
+        case .ownAndPrivate: try checkPrivate(status, entry)
+        case .ownOrRootsAndUnwritable: try checkUnwritable(status, entry)
         }
-        guard status.size <= UInt64(limit) else { throw .tooLarge(path: place.path, limit: limit) }
-        return try bytes(of: file, place, expected: Int(status.size), limit: limit)
+        guard status.size <= UInt64(limit) else { throw .tooLarge(path: entry.path, limit: limit) }
+        return try bytes(of: file, entry, expected: Int(status.size), limit: limit)
     }
 
-    private static func checkPrivate(_ status: FileStatus, _ place: FilePlace) throws(FileError) {
+    private static func checkPrivate(_ status: FileStatus, _ entry: DirectoryEntry) throws(FileError) {
         let user = Linux.user
-        guard status.owner == user else { throw .otherOwner(path: place.path, owner: status.owner, expected: user) }
-        guard status.mode & 0o077 == 0 else { throw .loosePermissions(path: place.path, mode: status.mode) }
+        guard status.owner == user else { throw .otherOwner(path: entry.path, owner: status.owner, expected: user) }
+        guard status.mode & 0o077 == 0 else { throw .loosePermissions(path: entry.path, mode: status.mode) }
     }
 
-    static func checkUnwritable(_ status: FileStatus, _ place: FilePlace) throws(FileError) {
+    static func checkUnwritable(_ status: FileStatus, _ entry: DirectoryEntry) throws(FileError) {
         let user = Linux.user
         guard status.owner == user || status.owner == 0 else {
-            throw .otherOwner(path: place.path, owner: status.owner, expected: user)
+            throw .otherOwner(path: entry.path, owner: status.owner, expected: user)
         }
-        guard status.mode & 0o022 == 0 else { throw .writableByOthers(path: place.path, mode: status.mode) }
+        guard status.mode & 0o022 == 0 else { throw .writableByOthers(path: entry.path, mode: status.mode) }
     }
 
     private static func bytes(
-        of file: borrowing OwnedDescriptor, _ place: FilePlace, expected: Int, limit: Int
+        of file: borrowing OwnedDescriptor, _ entry: DirectoryEntry, expected: Int, limit: Int
     ) throws(FileError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(expected)
-        while let chunk = try nextChunk(of: file, place, size: min(65_536, limit - bytes.count + 1)) {
+        while let chunk = try nextChunk(of: file, entry, size: min(65_536, limit - bytes.count + 1)) {
             bytes += chunk
-            guard bytes.count <= limit else { throw .tooLarge(path: place.path, limit: limit) }
+            guard bytes.count <= limit else { throw .tooLarge(path: entry.path, limit: limit) }
         }
         return bytes
     }
 
     /// The next bytes; nil at the end of the file.
     private static func nextChunk(
-        of file: borrowing OwnedDescriptor, _ place: FilePlace, size: Int
+        of file: borrowing OwnedDescriptor, _ entry: DirectoryEntry, size: Int
     ) throws(FileError) -> [UInt8]? {
         let descriptor = file.raw
         do throws(SystemError) {
@@ -77,7 +77,7 @@ package enum FileReading {
             }
             return chunk.isEmpty ? nil : chunk
         } catch {
-            throw .system(path: place.path, error)
+            throw .system(path: entry.path, error)
         }
     }
 }

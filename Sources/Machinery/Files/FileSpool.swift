@@ -133,7 +133,7 @@ package final class FileSpool: Sendable {
 package enum FileMove {
     /// - Throws: ``FileError`` also where something stands already.
     package static func move(from path: String, to other: String) throws(FileError) {
-        let (source, target) = (FilePlace(path: path), FilePlace(path: other))
+        let (source, target) = (DirectoryEntry(path: path), DirectoryEntry(path: other))
         let result = source.move(to: target)
         guard result == -EXDEV else {
             try (result == -ENOENT ? source : target).check(result, "renameat2")
@@ -143,7 +143,7 @@ package enum FileMove {
         try source.remove()
     }
 
-    private static func copy(_ source: FilePlace, _ target: FilePlace) throws(FileError) {
+    private static func copy(_ source: DirectoryEntry, _ target: DirectoryEntry) throws(FileError) {
         let parts = try FileParts(source)
         let file = try target.create(mode: 0o600)
         do throws(FileError) {

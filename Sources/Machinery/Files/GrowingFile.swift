@@ -16,7 +16,7 @@ package final class GrowingFile: @unchecked Sendable {
     /// Bytes that are read again in one go: some milliseconds.
     private static var readAtOnce: Int64 { 8 << 20 }
 
-    private let place: FilePlace
+    private let entry: DirectoryEntry
     private let directory: OwnedDirectory
     private let descriptor: OwnedDescriptor
     private let digest = SHA256Stream()
@@ -28,11 +28,11 @@ package final class GrowingFile: @unchecked Sendable {
 
     init(named name: String, in directory: OwnedDirectory) throws(FileError) {
         self.directory = directory
-        let place = try directory.safePlace(name)
-        self.place = place
-        let opened = try place.open(O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o600)
-        let status = try place.status(of: opened)
-        guard status.isRegular else { throw .notARegularFile(path: place.path) }
+        let entry = try directory.safeEntry(name)
+        self.entry = entry
+        let opened = try entry.open(O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o600)
+        let status = try entry.status(of: opened)
+        guard status.isRegular else { throw .notARegularFile(path: entry.path) }
         found = Int64(clamping: status.size)
         descriptor = opened
     }
@@ -44,7 +44,7 @@ package final class GrowingFile: @unchecked Sendable {
         let end = min(found, size + Self.readAtOnce)
         while size < end {
             let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, Int(end - size))])
-            let count = try place.read(descriptor.raw, at: size, into: part)
+            let count = try entry.read(descriptor.raw, at: size, into: part)
             // It has become shorter since: then this is all that is there.
             guard count > 0 else { return found = size }
             digest.add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
@@ -57,7 +57,7 @@ package final class GrowingFile: @unchecked Sendable {
         precondition(size >= found, "what is there is read before more is written")
         var bytes = bytes
         while !bytes.isEmpty {
-            let written = try place.write(bytes.span.bytes, to: descriptor.raw, at: size)
+            let written = try entry.write(bytes.span.bytes, to: descriptor.raw, at: size)
             bytes.withUnsafeBytes { digest.add(UnsafeRawBufferPointer(rebasing: $0[..<written])) }
             bytes = bytes.dropFirst(written)
             size += Int64(written)
@@ -65,14 +65,14 @@ package final class GrowingFile: @unchecked Sendable {
         }
         guard unsynchronised >= Self.synchroniseEvery else { return }
         let raw = descriptor.raw
-        try place.check(SystemCall.once { fdatasync(raw) }, "fdatasync")
+        try entry.check(SystemCall.once { fdatasync(raw) }, "fdatasync")
         unsynchronised = 0
     }
 
     /// Makes the file and its name durable.
     /// - Returns: SHA-256 of all its bytes.
     package func finish() throws(FileError) -> [UInt8] {
-        try place.synchronise(descriptor.raw)
+        try entry.synchronise(descriptor.raw)
         try directory.synchronise()
         return digest.finish()
     }
@@ -80,7 +80,7 @@ package final class GrowingFile: @unchecked Sendable {
     /// Makes it empty again.
     package func startOver() throws(FileError) {
         let raw = descriptor.raw
-        try place.check(SystemCall.retried { ftruncate(raw, 0) }, "ftruncate")
+        try entry.check(SystemCall.retried { ftruncate(raw, 0) }, "ftruncate")
         _ = digest.finish()
         (found, size) = (0, 0)
         unsynchronised = 0
@@ -90,7 +90,7 @@ package final class GrowingFile: @unchecked Sendable {
 /// An open file that is read in parts; any thread may use it. It reports whether the file is still the one that was
 /// opened: a file that changes meanwhile would arrive as a mixture that never existed.
 package final class FileParts: Sendable {
-    private let place: FilePlace
+    private let entry: DirectoryEntry
     private let descriptor: OwnedDescriptor
     /// As the file was opened.
     private let status: FileStatus
@@ -99,15 +99,15 @@ package final class FileParts: Sendable {
     /// The regular file at the path.
     /// - Parameter followsLinks: a symbolic link there is no fault: the file is what it leads to.
     package convenience init(path: String, followsLinks: Bool = false) throws(FileError) {
-        let place = FilePlace(path: path)
-        try self.init(followsLinks ? place.resolved() : place)
+        let entry = DirectoryEntry(path: path)
+        try self.init(followsLinks ? entry.resolved() : entry)
     }
 
-    init(_ place: FilePlace) throws(FileError) {
-        self.place = place
-        descriptor = try place.openFile()
-        status = try place.status(of: descriptor)
-        guard status.isRegular else { throw .notARegularFile(path: place.path) }
+    init(_ entry: DirectoryEntry) throws(FileError) {
+        self.entry = entry
+        descriptor = try entry.openFile()
+        status = try entry.status(of: descriptor)
+        guard status.isRegular else { throw .notARegularFile(path: entry.path) }
         size = Int64(clamping: status.size)
     }
 
@@ -116,7 +116,7 @@ package final class FileParts: Sendable {
         try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled throws(FileError) in
             while filled < count {
                 let rest = UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[filled...]))
-                let read = try place.read(descriptor.raw, at: offset + Int64(filled), into: rest)
+                let read = try entry.read(descriptor.raw, at: offset + Int64(filled), into: rest)
                 guard read > 0 else { return }
                 filled += read
             }
@@ -126,7 +126,7 @@ package final class FileParts: Sendable {
     /// Whether the file has not been written since it was opened, and no other has taken its name.
     package func isUnchanged() throws(FileError) -> Bool {
         // The change time covers owner and mode, too.
-        guard try place.status(of: descriptor) == status, let named = try? place.status() else { return false }
+        guard try entry.status(of: descriptor) == status, let named = try? entry.status() else { return false }
         return named.inode == status.inode && named.device == status.device
     }
 }

@@ -17,38 +17,38 @@ package final class OwnedDirectory: Sendable {
     package convenience init(path: String, mode: UInt32 = 0o700, owner: UInt32? = nil) throws(FileError) {
         let trimmed = Self.trimmed(path)
         try Self.makeParents(of: trimmed)
-        try self.init(FilePlace(path: trimmed), mode: mode, owner: owner, makes: true)
+        try self.init(DirectoryEntry(path: trimmed), mode: mode, owner: owner, makes: true)
     }
 
     /// Opens the directory at `path`, which must exist.
     package convenience init(existing path: String, owner: UInt32? = nil) throws(FileError) {
-        try self.init(FilePlace(path: Self.trimmed(path)), mode: 0, owner: owner, makes: false)
+        try self.init(DirectoryEntry(path: Self.trimmed(path)), mode: 0, owner: owner, makes: false)
     }
 
-    convenience init(existingAt place: FilePlace, owner: UInt32?) throws(FileError) {
-        try self.init(place, mode: 0, owner: owner, makes: false)
+    convenience init(existingAt entry: DirectoryEntry, owner: UInt32?) throws(FileError) {
+        try self.init(entry, mode: 0, owner: owner, makes: false)
     }
 
-    private init(_ place: FilePlace, mode: UInt32, owner: UInt32?, makes: Bool) throws(FileError) {
-        let isNew = makes ? try place.makeDirectory(mode: 0o700) : false
-        path = place.path
-        descriptor = try place.openDirectory()
+    private init(_ entry: DirectoryEntry, mode: UInt32, owner: UInt32?, makes: Bool) throws(FileError) {
+        let isNew = makes ? try entry.makeDirectory(mode: 0o700) : false
+        path = entry.path
+        descriptor = try entry.openDirectory()
         let expected = owner ?? Linux.user
-        if isNew { try Self.prepare(descriptor, place, mode: mode, owner: expected) }
-        try Self.check(try place.status(of: descriptor), place, owner: expected)
+        if isNew { try Self.prepare(descriptor, entry, mode: mode, owner: expected) }
+        try Self.check(try entry.status(of: descriptor), entry, owner: expected)
     }
 
     private static func prepare(
-        _ descriptor: borrowing OwnedDescriptor, _ place: FilePlace, mode: UInt32, owner: UInt32
+        _ descriptor: borrowing OwnedDescriptor, _ entry: DirectoryEntry, mode: UInt32, owner: UInt32
     ) throws(FileError) {
-        try place.setMode(of: descriptor, mode)
+        try entry.setMode(of: descriptor, mode)
         guard owner != Linux.user else { return }
-        try place.setOwner(of: descriptor, owner)
+        try entry.setOwner(of: descriptor, owner)
     }
 
-    private static func check(_ status: FileStatus, _ place: FilePlace, owner: UInt32) throws(FileError) {
-        guard status.owner == owner else { throw .otherOwner(path: place.path, owner: status.owner, expected: owner) }
-        guard status.mode & 0o022 == 0 else { throw .writableByOthers(path: place.path, mode: status.mode) }
+    private static func check(_ status: FileStatus, _ entry: DirectoryEntry, owner: UInt32) throws(FileError) {
+        guard status.owner == owner else { throw .otherOwner(path: entry.path, owner: status.owner, expected: owner) }
+        guard status.mode & 0o022 == 0 else { throw .writableByOthers(path: entry.path, mode: status.mode) }
     }
 
     /// A slash at the end would make the kernel follow a symbolic link.
@@ -60,7 +60,7 @@ package final class OwnedDirectory: Sendable {
 
     private static func makeParents(of path: String) throws(FileError) {
         for slash in path.indices.dropFirst() where path[slash] == "/" {
-            _ = try FilePlace(path: String(path[..<slash])).makeDirectory(mode: 0o700)
+            _ = try DirectoryEntry(path: String(path[..<slash])).makeDirectory(mode: 0o700)
         }
     }
 
@@ -68,10 +68,10 @@ package final class OwnedDirectory: Sendable {
     package static func makeMissing(_ path: String, mode: UInt32) throws(FileError) {
         let trimmed = trimmed(path)
         try makeParents(of: trimmed)
-        let place = FilePlace(path: trimmed)
-        guard try place.makeDirectory(mode: 0o700) else { return }
+        let entry = DirectoryEntry(path: trimmed)
+        guard try entry.makeDirectory(mode: 0o700) else { return }
         // Not with the mode that the process's mask leaves.
-        try place.setMode(of: try place.openDirectory(), mode)
+        try entry.setMode(of: try entry.openDirectory(), mode)
     }
 
     // MARK: inside
@@ -80,7 +80,7 @@ package final class OwnedDirectory: Sendable {
     package func directory(
         named name: String, mode: UInt32 = 0o700, owner: UInt32? = nil
     ) throws(FileError) -> OwnedDirectory {
-        try OwnedDirectory(try safePlace(name), mode: mode, owner: owner, makes: true)
+        try OwnedDirectory(try safeEntry(name), mode: mode, owner: owner, makes: true)
     }
 
     /// Takes the directory for this process alone.
@@ -91,17 +91,17 @@ package final class OwnedDirectory: Sendable {
 
     /// The bytes of the file; nil if there is none.
     package func read(_ name: String, limit: Int, trust: FileTrust = .any) throws(FileError) -> [UInt8]? {
-        try read(try safePlace(name), limit, trust)
+        try read(try safeEntry(name), limit, trust)
     }
 
     /// As ``read(_:limit:trust:)``, of a file that others have named, in any script.
     package func read(named name: String, limit: Int, trust: FileTrust) throws(FileError) -> [UInt8]? {
-        try read(try namedPlace(name), limit, trust)
+        try read(try namedEntry(name), limit, trust)
     }
 
-    private func read(_ place: FilePlace, _ limit: Int, _ trust: FileTrust) throws(FileError) -> [UInt8]? {
+    private func read(_ entry: DirectoryEntry, _ limit: Int, _ trust: FileTrust) throws(FileError) -> [UInt8]? {
         do throws(FileError) {
-            return try FileReading.read(place, limit: limit, trust: trust)
+            return try FileReading.read(entry, limit: limit, trust: trust)
         } catch {
             if case .missing = error { return nil }
             throw error
@@ -111,21 +111,21 @@ package final class OwnedDirectory: Sendable {
     /// The status of a file of the user's own or root's that no other user may write; nil if there is none. It is not
     /// opened: to close it would end the locks that this process has on it.
     package func trustedStatus(of name: String) throws(FileError) -> FileStatus? {
-        let place = try safePlace(name)
-        guard let status = try place.status() else { return nil }
-        guard !status.isSymbolicLink else { throw .symbolicLink(path: place.path) }
-        guard status.isRegular else { throw .notARegularFile(path: place.path) }
-        try FileReading.checkUnwritable(status, place)
+        let entry = try safeEntry(name)
+        guard let status = try entry.status() else { return nil }
+        guard !status.isSymbolicLink else { throw .symbolicLink(path: entry.path) }
+        guard status.isRegular else { throw .notARegularFile(path: entry.path) }
+        try FileReading.checkUnwritable(status, entry)
         return status
     }
 
     /// Its path without symbolic links.
-    package func resolvedPath() throws(FileError) -> String { try FilePlace(path: path).resolved().path }
+    package func resolvedPath() throws(FileError) -> String { try DirectoryEntry(path: path).resolved().path }
 
     /// Moves the file to a name that nothing has; without the file nothing happens.
     package func move(_ name: String, to other: String) throws(FileError) {
-        let (place, target) = (try safePlace(name), try safePlace(other))
-        let result = place.move(to: target)
+        let (entry, target) = (try safeEntry(name), try safeEntry(other))
+        let result = entry.move(to: target)
         if result != -ENOENT { try target.check(result, "renameat2") }
     }
 
@@ -143,7 +143,7 @@ package final class OwnedDirectory: Sendable {
         _ name: String, with bytes: [UInt8], insteadOf known: [UInt8]?, limit: Int
     ) throws(FileError) {
         var replacement = try replacement(name)
-        let path = replacement.place.path
+        let path = replacement.entry.path
         // At the last step, when the new bytes are on the disk: the rename alone is left.
         replacement.willTake = { step throws(FileError) in
             guard step == .rename, try self.read(name, limit: limit) != known else { return }
@@ -156,16 +156,16 @@ package final class OwnedDirectory: Sendable {
     /// name is replaced. A file that has such a name already, because the replacement failed, gets no other.
     /// - Returns: the further name.
     package func keepAside(_ name: String) throws(FileError) -> String {
-        let place = try safePlace(name)
+        let entry = try safeEntry(name)
         for number in 1...Self.mostKeptAside {
-            let other = try safePlace(name + ".damaged" + (number == 1 ? "" : "-\(number)"))
-            if try place.link(to: other) {
+            let other = try safeEntry(name + ".damaged" + (number == 1 ? "" : "-\(number)"))
+            if try entry.link(to: other) {
                 try synchronise()
                 return other.name
             }
-            if place.isLinked(to: other) { return other.name }
+            if entry.isLinked(to: other) { return other.name }
         }
-        throw .full(path: place.path + ".damaged-\(Self.mostKeptAside)")
+        throw .full(path: entry.path + ".damaged-\(Self.mostKeptAside)")
     }
 
     /// Files kept aside under one name: more of them need a person.
@@ -179,16 +179,16 @@ package final class OwnedDirectory: Sendable {
     }
 
     func replacement(_ name: String) throws(FileError) -> AtomicReplacement {
-        _ = try safePlace(name)
+        _ = try safeEntry(name)
         return AtomicReplacement(name: name, directory: descriptor.raw, path: path)
     }
 
     /// Removes the file, durably; false if there was none.
     @discardableResult
     package func remove(_ name: String) throws(FileError) -> Bool {
-        let place = try safePlace(name)
-        guard try place.remove() else { return false }
-        try place.synchronise(descriptor.raw)
+        let entry = try safeEntry(name)
+        guard try entry.remove() else { return false }
+        try entry.synchronise(descriptor.raw)
         return true
     }
 
@@ -217,13 +217,13 @@ package final class OwnedDirectory: Sendable {
     private func fileSystem() throws(FileError) -> statvfs {
         var space = statvfs()
         let raw = descriptor.raw
-        try FilePlace(path: path).check(SystemCall.retried { fstatvfs(raw, &space) }, "statvfs")
+        try DirectoryEntry(path: path).check(SystemCall.retried { fstatvfs(raw, &space) }, "statvfs")
         return space
     }
 
     /// Opens it once more, for a holder of its own.
     func opened() throws(FileError) -> OwnedDescriptor {
-        try FilePlace(directory: descriptor.raw, name: ".", in: path).openDirectory()
+        try DirectoryEntry(directory: descriptor.raw, name: ".", in: path).openDirectory()
     }
 
     /// Lends the descriptor to the watch.
@@ -238,7 +238,7 @@ extension OwnedDirectory {
     /// The directory of this name, if it is there.
     func existing(_ name: String, owner: UInt32? = nil) throws(FileError) -> OwnedDirectory? {
         do throws(FileError) {
-            return try OwnedDirectory(existingAt: try safePlace(name), owner: owner)
+            return try OwnedDirectory(existingAt: try safeEntry(name), owner: owner)
         } catch {
             if case .missing = error { return nil }
             throw error
@@ -259,25 +259,25 @@ extension OwnedDirectory {
         return names
     }
 
-    /// A place whose name may be of any script; it stays in the directory all the same.
-    func namedPlace(_ name: String) throws(FileError) -> FilePlace {
+    /// An entry whose name may be of any script; it stays in the directory all the same.
+    func namedEntry(_ name: String) throws(FileError) -> DirectoryEntry {
         let bytes = name.utf8
         guard (1...255).contains(bytes.count), name != ".", name != "..",
             !bytes.contains(UInt8(ascii: "/")), !bytes.contains(0)
         else { throw .unsafeName(name) }
-        return withDescriptor { FilePlace(directory: $0, name: name, in: path, holder: self) }
+        return withDescriptor { DirectoryEntry(directory: $0, name: name, in: path, holder: self) }
     }
 
-    /// A place whose name is of the small alphabet.
-    func safePlace(_ name: String) throws(FileError) -> FilePlace {
+    /// An entry whose name is of the small alphabet.
+    func safeEntry(_ name: String) throws(FileError) -> DirectoryEntry {
         guard FileName.isSafe(name) else { throw .unsafeName(name) }
-        return try namedPlace(name)
+        return try namedEntry(name)
     }
 
     /// Opens the file to read parts of it; nil if it is not there.
     func parts(of name: String) throws(FileError) -> FileParts? {
         do throws(FileError) {
-            return try FileParts(try safePlace(name))
+            return try FileParts(try safeEntry(name))
         } catch {
             if case .missing = error { return nil }
             throw error
@@ -285,17 +285,17 @@ extension OwnedDirectory {
     }
 
     /// Whether a regular file stands there.
-    func holds(_ place: FilePlace) throws(FileError) -> Bool {
-        try place.status()?.isRegular == true
+    func holds(_ entry: DirectoryEntry) throws(FileError) -> Bool {
+        try entry.status()?.isRegular == true
     }
 
     /// The bytes of the file of this name; 0 if it is missing.
     func size(of name: String) throws(FileError) -> Int64 {
-        Int64(clamping: try safePlace(name).status()?.size ?? 0)
+        Int64(clamping: try safeEntry(name).status()?.size ?? 0)
     }
 
     /// Makes the names in it durable.
-    func synchronise() throws(FileError) { try FilePlace(path: path).synchronise(descriptor.raw) }
+    func synchronise() throws(FileError) { try DirectoryEntry(path: path).synchronise(descriptor.raw) }
 }
 
 // MARK: - names
@@ -323,20 +323,20 @@ package struct EntryName: Sendable {
 /// for: an app may have put a million files there, and the memory for their names would be the daemon's.
 final class DirectoryNames {
     private let stream: OpaquePointer
-    private let place: FilePlace
+    private let directory: DirectoryEntry
 
     /// - Parameter directory: an open one; it may be closed before this is.
     init(in directory: CInt, at path: String) throws(FileError) {
-        place = FilePlace(path: path)
+        self.directory = DirectoryEntry(path: path)
         // A descriptor of its own: reading moves the position, which duplicates share.
-        let own = try FilePlace(directory: directory, name: ".", in: path).openDirectory()
+        let own = try DirectoryEntry(directory: directory, name: ".", in: path).openDirectory()
         let raw = own.raw
         var opened: OpaquePointer?
         let result = SystemCall.once { () -> CInt in
             opened = fdopendir(raw)
             return opened == nil ? -1 : 0
         }
-        try place.check(result, "fdopendir")
+        try self.directory.check(result, "fdopendir")
         guard let opened else { throw .missing(path: path) }
         stream = opened
         _ = own.release()
@@ -355,7 +355,7 @@ final class DirectoryNames {
                 entry = readdir(stream)
                 return entry == nil && errno != 0 ? -1 : 0
             }
-            try place.check(result, "readdir")
+            try directory.check(result, "readdir")
             guard let entry, let name = MemoryLayout<dirent>.offset(of: \.d_name) else { return nil }
             // The bytes of the name itself, which may be shorter than the field in the structure.
             let bytes = (UnsafeRawPointer(entry) + name).assumingMemoryBound(to: CChar.self)

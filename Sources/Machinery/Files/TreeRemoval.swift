@@ -28,7 +28,7 @@ package final class TreeRemoval: @unchecked Sendable {
     }
 
     package convenience init(_ names: [String], in directory: OwnedDirectory, depth: Int) throws(FileError) {
-        for name in names { _ = try directory.namedPlace(name) }
+        for name in names { _ = try directory.namedEntry(name) }
         try self.init(names.map { EntryName($0) }, in: directory, depth: depth)
     }
 
@@ -55,12 +55,12 @@ package final class TreeRemoval: @unchecked Sendable {
     }
 
     private func remove(_ name: EntryName, from level: TreeLevel) throws(FileError) {
-        let place = level.place(of: name)
+        let entry = level.entry(named: name)
         let removed = level.unlink(name, 0)
-        guard removed == -EISDIR, levels.count <= depth else { return try level.removed(removed, place, "unlink") }
+        guard removed == -EISDIR, levels.count <= depth else { return try level.removed(removed, entry, "unlink") }
         let inner = try level.open(name)
-        let names = try DirectoryNames(in: inner.raw, at: place.path)
-        levels.append(TreeLevel(inner, place.path, .all(names), name: name))
+        let names = try DirectoryNames(in: inner.raw, at: entry.path)
+        levels.append(TreeLevel(inner, entry.path, .all(names), name: name))
     }
 
     /// All in it was tried.
@@ -69,7 +69,7 @@ package final class TreeRemoval: @unchecked Sendable {
         guard let name = level.name, let above = levels.last else { return }
         let result = above.unlink(name, AT_REMOVEDIR)
         if result == -ENOTEMPTY, level.startsOver() { return levels.append(level) }
-        try above.removed(result, above.place(of: name), "unlinkat")
+        try above.removed(result, above.entry(named: name), "unlinkat")
     }
 }
 
@@ -140,8 +140,8 @@ final class TreeLevel {
         self.name = name
     }
 
-    func place(of entry: EntryName) -> FilePlace {
-        FilePlace(directory: descriptor.raw, name: entry.text, in: path)
+    func entry(named name: EntryName) -> DirectoryEntry {
+        DirectoryEntry(directory: descriptor.raw, name: name.text, in: path)
     }
 
     /// The next name; nil when all was tried. One that does not read has no more.
@@ -160,24 +160,24 @@ final class TreeLevel {
     }
 
     /// Removes what has the name: 0, or minus the error number.
-    func unlink(_ entry: EntryName, _ flags: CInt) -> CInt {
+    func unlink(_ name: EntryName, _ flags: CInt) -> CInt {
         let directory = descriptor.raw
-        return entry.withCString { name in SystemCall.once { unlinkat(directory, name, flags) } }
+        return name.withCString { name in SystemCall.once { unlinkat(directory, name, flags) } }
     }
 
     /// Opens the directory of this name.
-    func open(_ entry: EntryName) throws(FileError) -> OwnedDescriptor {
+    func open(_ name: EntryName) throws(FileError) -> OwnedDescriptor {
         let directory = descriptor.raw
-        let result = entry.withCString { name in
+        let result = name.withCString { name in
             SystemCall.retried { openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         }
-        return OwnedDescriptor(takingOwnership: try place(of: entry).check(result, "open"))
+        return OwnedDescriptor(takingOwnership: try entry(named: name).check(result, "open"))
     }
 
     /// Takes what came of removing a name.
-    func removed(_ result: CInt, _ place: FilePlace, _ call: StaticString) throws(FileError) {
+    func removed(_ result: CInt, _ entry: DirectoryEntry, _ call: StaticString) throws(FileError) {
         if result == 0 { hasRemoved = true }
-        if result != -ENOENT { try place.check(result, call) }
+        if result != -ENOENT { try entry.check(result, call) }
     }
 
     /// Reads its names once more, if the last time has removed some.

@@ -6,16 +6,16 @@ internal import Glibc
 internal import TandemReactor
 
 /// A name in a directory that the holder keeps open.
-struct FilePlace {
+struct DirectoryEntry {
     /// The directory's descriptor.
     let directory: CInt
     let name: String
-    /// How people know the place.
+    /// How people know the entry.
     let path: String
-    /// Keeps the directory open, for a place that outlives the call that it was made for.
+    /// Keeps the directory open, for an entry that outlives the call that it was made for.
     private let holder: OwnedDirectory?
 
-    /// A place named by a path of its own.
+    /// An entry named by a path of its own.
     init(path: String) {
         directory = AT_FDCWD
         name = path
@@ -30,7 +30,7 @@ struct FilePlace {
         path = parent + "/" + name
     }
 
-    /// The result of a system call, or an error that says what is wrong at this place.
+    /// The result of a system call, or an error that says what is wrong with this entry.
     @discardableResult
     func check(_ result: CInt, _ call: StaticString) throws(FileError) -> CInt {
         guard result < 0 else { return result }
@@ -59,7 +59,7 @@ struct FilePlace {
 
     func create(mode: UInt32) throws(FileError) -> OwnedDescriptor { try open(O_WRONLY | O_CREAT | O_EXCL, mode: mode) }
 
-    /// Opens what is at this place, never through a symbolic link.
+    /// Opens what has this name, never through a symbolic link.
     func open(_ flags: CInt, mode: UInt32 = 0) throws(FileError) -> OwnedDescriptor {
         let directory = directory
         let result = name.withCString { name in
@@ -68,8 +68,8 @@ struct FilePlace {
         return OwnedDescriptor(takingOwnership: try check(result, "open"))
     }
 
-    /// The place that a symbolic link at this one leads to; this one if there is no link.
-    func resolved() throws(FileError) -> FilePlace {
+    /// The entry that a symbolic link of this name leads to; this one if there is no link.
+    func resolved() throws(FileError) -> DirectoryEntry {
         var target: UnsafeMutablePointer<CChar>?
         defer { free(target) }
         let result: CInt = path.withCString { path in
@@ -79,7 +79,7 @@ struct FilePlace {
             }
         }
         try check(result, "realpath")
-        return target.map { FilePlace(path: String(cString: $0)) } ?? self
+        return target.map { DirectoryEntry(path: String(cString: $0)) } ?? self
     }
 
     /// Removes the file; false if there was none.
@@ -101,15 +101,15 @@ struct FilePlace {
         return true
     }
 
-    /// Moves the file to a place where nothing stands yet: 0, or minus the error number.
-    func move(to target: FilePlace) -> CInt {
+    /// Moves the file to a name that nothing has yet: 0, or minus the error number.
+    func move(to target: DirectoryEntry) -> CInt {
         name.withCString { name in
             target.name.withCString { Linux.renameNew(name, in: directory, to: $0, in: target.directory) }
         }
     }
 
-    /// Takes the place of the file in the other place, in one step. Both are in one file system.
-    func replace(_ target: FilePlace) throws(FileError) {
+    /// Takes the place of the file of the other name, in one step. Both are in one file system.
+    func replace(_ target: DirectoryEntry) throws(FileError) {
         let (from, to) = (directory, target.directory)
         let result = name.withCString { name in
             target.name.withCString { other in SystemCall.once { renameat(from, name, to, other) } }
@@ -118,7 +118,7 @@ struct FilePlace {
     }
 
     /// Gives the file a further name; false if something has that.
-    func link(to target: FilePlace) throws(FileError) -> Bool {
+    func link(to target: DirectoryEntry) throws(FileError) -> Bool {
         let (from, to) = (directory, target.directory)
         let result = name.withCString { name in
             target.name.withCString { other in SystemCall.once { linkat(from, name, to, other, 0) } }
@@ -129,7 +129,7 @@ struct FilePlace {
     }
 
     /// Whether the file here has that name, too.
-    func isLinked(to other: FilePlace) -> Bool {
+    func isLinked(to other: DirectoryEntry) -> Bool {
         guard let here = try? Linux.lookAt(path: name, in: directory),
             let there = try? Linux.lookAt(path: other.name, in: other.directory)
         else { return false }
