@@ -10,7 +10,7 @@ extension ConfigurationCarrier.State {
     /// - Parameter rows: the rows of a key space.
     init(rows: (RowSpace) throws -> [Row]) throws {
         for row in try rows(.carrierStatement) {
-            let (carrier, app) = try Self.place(row)
+            let (carrier, app) = try Self.key(of: row)
             far.restore(try AcceptedStatement(try ReceiverState.fields(row)), about: app, of: carrier)
         }
         for row in try rows(.certifiedDevice) {
@@ -29,13 +29,13 @@ extension ConfigurationCarrier.State {
                 carried.restore(counter: try ReceiverState.fields(row)["value"]?.unsignedValue ?? 0)
                 continue
             }
-            let (upstream, app) = try Self.place(row)
+            let (upstream, app) = try Self.key(of: row)
             carried.restore(
                 try CarriedDeliveries.Announcement(try ReceiverState.fields(row)), about: app, to: upstream)
         }
     }
 
-    private static func place(_ row: Row) throws(ConfigurationRowError) -> (UniqueIdentifier, ApplicationIdentifier) {
+    private static func key(of row: Row) throws(ConfigurationRowError) -> (UniqueIdentifier, ApplicationIdentifier) {
         guard let pairing = UniqueIdentifier(bytes: row.key.prefix(16)),
             let app = try? ApplicationIdentifier(String(decoding: row.key.dropFirst(16), as: UTF8.self))
         else { throw ConfigurationRowError(row.space, "its key names no pairing and application") }

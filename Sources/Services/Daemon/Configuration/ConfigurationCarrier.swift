@@ -304,10 +304,10 @@ final class ConfigurationCarrier {
 
     /// After a while only: a device below may say of each item that it is lost.
     private func announceAgain(_ app: ApplicationIdentifier, to upstream: UniqueIdentifier) {
-        let place = QueueKey(pairing: upstream, app: app, channel: .configuration)
-        guard repetitions.insert(place).inserted else { return }
+        let queue = QueueKey(pairing: upstream, app: app, channel: .configuration)
+        guard repetitions.insert(queue).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
-            guard let self, repetitions.remove(place) != nil else { return }
+            guard let self, repetitions.remove(queue) != nil else { return }
             forgetAnnouncements(to: upstream) { _, other in other == app }
         }
     }

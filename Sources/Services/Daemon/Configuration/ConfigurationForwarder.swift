@@ -115,17 +115,17 @@ final class ConfigurationForwarder {
 
     private func waitsForKeys(of subject: KeySubject, at pairing: UniqueIdentifier) -> Bool {
         let isBehind = isBehind(subject, pairing)
-        if isBehind { waitingForKeys.insert(Self.place(of: subject.application, at: pairing)) }
+        if isBehind { waitingForKeys.insert(Self.key(of: subject.application, at: pairing)) }
         return isBehind
     }
 
-    private static func place(of application: ApplicationIdentifier, at pairing: UniqueIdentifier) -> QueueKey {
+    private static func key(of application: ApplicationIdentifier, at pairing: UniqueIdentifier) -> QueueKey {
         QueueKey(pairing: pairing, app: application, channel: .configuration)
     }
 
     /// The keys that a secondary lacks are on their way to it: what has waited for them follows.
     func caughtUp(_ subject: KeySubject, at pairing: UniqueIdentifier) {
-        guard waitingForKeys.remove(Self.place(of: subject.application, at: pairing)) != nil,
+        guard waitingForKeys.remove(Self.key(of: subject.application, at: pairing)) != nil,
             let peer = context.peer(pairing)
         else { return }
         changed(subject.application, at: peer)
@@ -309,10 +309,10 @@ final class ConfigurationForwarder {
         change { next in next.ended(id, at: pairing, ending, nil) }
         // Its time ran out while the link was down, and the secondary confirms on this link that it never had it. A
         // secondary that says so of each item would get it without end.
-        let place = Self.place(of: queue.app, at: pairing)
-        guard ending == .undelivered, repetitions.insert(place).inserted else { return }
+        let key = Self.key(of: queue.app, at: pairing)
+        guard ending == .undelivered, repetitions.insert(key).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
-            guard let self, repetitions.remove(place) != nil, linkedPairings.contains(near),
+            guard let self, repetitions.remove(key) != nil, linkedPairings.contains(near),
                 let peer = context.peer(pairing)
             else { return }
             again(peer)

@@ -9,7 +9,7 @@ import TandemReactor
 final class PairingDirectories {
     private static let folder = "pairings"
 
-    private struct Place: Hashable {
+    private struct Key: Hashable {
         let app: ApplicationIdentifier
         let pairing: UniqueIdentifier
     }
@@ -20,7 +20,7 @@ final class PairingDirectories {
     private let log: LogHandler
     /// Of its own: files of items do not wait for what apps have left behind.
     private let worker: FileWorker
-    private var paths: [Place: String] = [:]
+    private var paths: [Key: String] = [:]
 
     /// - Parameter owners: the installed apps and their users at the moment.
     init(
@@ -35,14 +35,14 @@ final class PairingDirectories {
 
     /// The path, made if it is missing; nil if it cannot be made.
     func path(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> String? {
-        let place = Place(app: app, pairing: pairing)
-        if let path = paths[place] { return path }
+        let key = Key(app: app, pairing: pairing)
+        if let path = paths[key] { return path }
         guard let owner = owners()[app] else { return nil }
         do throws(FileError) {
             let folder = try applications.directory(named: app.description, mode: 0o750, owner: owner)
                 .directory(named: Self.folder, mode: 0o750, owner: owner)
             let path = try folder.directory(named: pairing.description, mode: 0o750, owner: owner).path
-            paths[place] = path
+            paths[key] = path
             return path
         } catch {
             log(LogEvent(.error, "no directory for a pairing", .text("app", "\(app)"), .text("error", "\(error)")))
