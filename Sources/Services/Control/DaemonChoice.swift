@@ -52,14 +52,14 @@ package struct DaemonChoice {
     }
 
     private func nothing(of roles: [DeviceRole]) -> String {
-        let places = roles.flatMap { LocalSockets.candidates(for: $0, environment) }.joined(separator: ", ")
-        return "no daemon is running (looked at \(places)); start one, or name its socket with --device PATH"
+        let paths = roles.flatMap { LocalSockets.candidates(for: $0, environment) }.joined(separator: ", ")
+        return "no daemon is running (looked at \(paths)); start one, or name its socket with --device PATH"
     }
 }
 
 /// The default paths of daemons' local sockets.
 package enum LocalSockets {
-    /// The places to look, in order.
+    /// The paths to look at, in order.
     package static func candidates(for role: DeviceRole, _ environment: Environment) -> [String] {
         let own = environment.value("XDG_RUNTIME_DIR").map { "\($0)/tandem/\(role.rawValue).sock" }
         return [own, "/run/tandem/\(role.rawValue).sock"].compactMap { $0 }

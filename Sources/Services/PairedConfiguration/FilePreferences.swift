@@ -223,7 +223,7 @@ struct PreferenceForm: Sendable {
     }
 }
 
-/// The place of an app's own preferences.
+/// Where an app's own preferences are kept.
 package struct ApplicationPreferences {
     /// The name of the file.
     private static var fileName: String { "preferences.plist" }
@@ -231,7 +231,7 @@ package struct ApplicationPreferences {
     private static var protectedName: String { "protected.plist" }
 
     /// An app's own directory for what its library keeps.
-    package enum Place: Equatable {
+    package enum Storage: Equatable {
         case directory(String)
         /// `TANDEM_PREFERENCES` is `memory`: nothing is kept.
         case memory
@@ -241,15 +241,15 @@ package struct ApplicationPreferences {
         var path: String? { if case .directory(let path) = self { path } else { nil } }
     }
 
-    /// The store: `preferences.plist` in the app's ``Place``, or the protected one that its manifest asks for.
+    /// The store: `preferences.plist` in the app's ``Storage``, or the protected one that its manifest asks for.
     package static func store(
         of manifest: ApplicationManifest = ApplicationManifest([:]),
         variable: (String) -> String? = Linux.environment, program: String? = CommandLine.arguments.first
     ) -> any PreferenceStore {
-        let place =
-            manifest.accessGroup.map { self.place(ofGroup: $0, variable) }
-            ?? place(of: manifest.identifier, variable: variable, program: program)
-        switch (place, manifest.isProtected, manifest.accessibility) {
+        let storage =
+            manifest.accessGroup.map { self.storage(ofGroup: $0, variable) }
+            ?? storage(of: manifest.identifier, variable: variable, program: program)
+        switch (storage, manifest.isProtected, manifest.accessibility) {
         case (.memory, _, _): return MemoryPreferences()
         case (.none(let detail), _, _): return NoPreferences(detail: detail)
         case (.directory(let path), false, _): return FilePreferences(path + "/" + fileName)
@@ -260,10 +260,10 @@ package struct ApplicationPreferences {
         }
     }
 
-    private static func place(ofGroup group: String, _ variable: (String) -> String?) -> Place {
+    private static func storage(ofGroup group: String, _ variable: (String) -> String?) -> Storage {
         if variable("TANDEM_PREFERENCES") == "memory" { return .memory }
         guard let name = try? ApplicationIdentifier(group) else { return .none(noGroup) }
-        return directory(ofGroup: name, variable).map(Place.directory) ?? .none(noHome)
+        return directory(ofGroup: name, variable).map(Storage.directory) ?? .none(noHome)
     }
 
     fileprivate static let noGroup = "an access group is 1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
@@ -274,16 +274,16 @@ package struct ApplicationPreferences {
     ///   - identifier: that of the app's manifest.
     ///   - variable: the environment.
     ///   - program: the path that the process was started by, whose last part names an app without an identifier.
-    package static func place(
+    package static func storage(
         of identifier: String?, variable: (String) -> String? = Linux.environment,
         program: String? = CommandLine.arguments.first
-    ) -> Place {
+    ) -> Storage {
         if let choice = variable("TANDEM_PREFERENCES") { return choice == "memory" ? .memory : .directory(choice) }
         let file = program?.split(separator: "/").last.map(String.init)
         guard let name = (identifier ?? file).flatMap({ try? ApplicationIdentifier($0) }) else {
             return .none("the program's name is no application identifier; set CFBundleIdentifier in Info.plist")
         }
-        return directory(of: name, variable).map(Place.directory) ?? .none(noHome)
+        return directory(of: name, variable).map(Storage.directory) ?? .none(noHome)
     }
 
     fileprivate static let noHome =

@@ -47,13 +47,13 @@ extension Configuration {
     /// session delegate.
     /// - Throws: 7008 `identifier` if ``customIdentifier`` is none.
     public func install(on session: PairedSession) throws(SessionError) {
-        try install(on: session, in: ApplicationPreferences.place(of: type(of: self).manifest.identifier))
+        try install(on: session, in: ApplicationPreferences.storage(of: type(of: self).manifest.identifier))
     }
 
-    /// - Parameter place: the app's directory, where the library remembers what the daemon named.
-    package func install(on session: PairedSession, in place: ApplicationPreferences.Place) throws(SessionError) {
+    /// - Parameter storage: the app's directory, where the library remembers what the daemon named.
+    package func install(on session: PairedSession, in storage: ApplicationPreferences.Storage) throws(SessionError) {
         let application = session.application
-        let memory = place.path.map { folder in
+        let memory = storage.path.map { folder in
             RememberedHome(application: application, daemon: session.core.settings.daemon, in: folder)
         }
         let mirror = mirror(on: session)

@@ -72,8 +72,8 @@ public struct PreferenceStoreError: Error, Sendable, Hashable {
 
 extension PreferenceStoreError: CustomStringConvertible {
     public var description: String {
-        let place = aside.map { "; what was there is kept as \($0)" } ?? ""
-        return "preferences in \(store) (\(reason.rawValue)): \(detail)\(place)"
+        let kept = aside.map { "; what was there is kept as \($0)" } ?? ""
+        return "preferences in \(store) (\(reason.rawValue)): \(detail)\(kept)"
     }
 }
 

@@ -213,10 +213,10 @@ private final class ProtectionKeys: Sendable {
 
     /// The key in the file beside the store; the writer of the store has the turn at their directory.
     private func keyFile(making: Bool) throws(PreferenceFault) -> SecretBytes {
-        let (place, file) = FilePreferences.parts(of: path)
+        let (parent, file) = FilePreferences.parts(of: path)
         let name = file + ".key"
         do throws(FileError) {
-            let directory = try OwnedDirectory(existing: place)
+            let directory = try OwnedDirectory(existing: parent)
             if var bytes = try directory.read(name, limit: SealedBytes.keyCount, trust: .ownAndPrivate) {
                 guard bytes.count == SealedBytes.keyCount else {
                     throw .tooLarge(path: directory.path + "/" + name, limit: SealedBytes.keyCount)

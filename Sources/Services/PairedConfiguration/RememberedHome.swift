@@ -1,6 +1,6 @@
 // The role and the directory that a daemon named to an app at its last activation, remembered by the library: at its
 // next start the app has its signed values and its user's edits before any daemon answers, or without one
-// (Protocol/SignedConfiguration.md CFG-110). The file names a place and has no authority: what lies there is verified
+// (Protocol/SignedConfiguration.md CFG-110). The file names a directory and has no authority: what lies there is verified
 // from the compiled anchor.
 
 import TandemBase
@@ -11,7 +11,7 @@ import TandemSession
 
 /// The memory of one app beside one daemon.
 struct RememberedHome: Sendable {
-    /// The place that a daemon has named.
+    /// The directory that a daemon has named.
     struct Home: Equatable {
         let role: DeviceRole
         let directory: String

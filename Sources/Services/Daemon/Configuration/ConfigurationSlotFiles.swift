@@ -24,7 +24,7 @@ final class ConfigurationSlotFiles {
     /// library would refuse it.
     private var unwrittenChains: Set<KeySubject> = []
     /// Apps that have files to be written once their user is known.
-    private var unplacedApplications: Set<ApplicationIdentifier> = []
+    private var ownerlessApplications: Set<ApplicationIdentifier> = []
 
     init(_ context: ConfigurationContext, applications: OwnedDirectory) {
         self.context = context
@@ -46,11 +46,11 @@ final class ConfigurationSlotFiles {
 
     /// The app's own directory, made if it is missing, and its user; nil for an app that has never registered, because
     /// a directory of the wrong user would be closed to it.
-    private func place(
+    private func ownedDirectory(
         of app: ApplicationIdentifier
     ) throws(FileError) -> (directory: OwnedDirectory, owner: UInt32)? {
         guard let owner = device.owner(of: app) else {
-            unplacedApplications.insert(app)
+            ownerlessApplications.insert(app)
             return nil
         }
         return (try directory(of: app, owner: owner), owner)
@@ -70,7 +70,7 @@ final class ConfigurationSlotFiles {
             return false
         }
         do throws(FileError) {
-            guard let (directory, owner) = try place(of: key.application) else { return true }
+            guard let (directory, owner) = try ownedDirectory(of: key.application) else { return true }
             for change in transition.changes {
                 let file =
                     switch moment {
@@ -96,7 +96,7 @@ final class ConfigurationSlotFiles {
         writeChain(of: KeySubject(application: app, role: role), in: state)
         let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
         do throws(FileError) {
-            guard let (directory, owner) = try place(of: app) else { return }
+            guard let (directory, owner) = try ownedDirectory(of: app) else { return }
             for file in ConfigurationFile.allCases {
                 let content = slot?.content(of: file)
                 let bytes = try directory.read(file.rawValue, limit: Self.limit)
@@ -112,7 +112,7 @@ final class ConfigurationSlotFiles {
 
     /// The app has registered, and its user is known: writes what has waited for that.
     func connected(_ app: ApplicationIdentifier, as role: DeviceRole, in state: ReceiverState) {
-        if unplacedApplications.remove(app) != nil { reconcile(app, as: role, with: state) }
+        if ownerlessApplications.remove(app) != nil { reconcile(app, as: role, with: state) }
     }
 
     /// The app's directory is gone with its former owner's files: the daemon's are written again if there are any, else
@@ -138,7 +138,7 @@ final class ConfigurationSlotFiles {
         guard context.isHere(subject) else { return true }
         unwrittenChains.insert(subject)
         do throws(FileError) {
-            if let (directory, owner) = try place(of: subject.application) {
+            if let (directory, owner) = try ownedDirectory(of: subject.application) {
                 try write(state.anchors[subject]?.chain ?? [], of: subject, directory, owner)
                 unwrittenChains.remove(subject)
             }
@@ -170,7 +170,7 @@ final class ConfigurationSlotFiles {
     /// The library's account of its starts, empty if it has written none, or none that reads; nil for a slot whose
     /// files the app does not see now.
     func attempts(of key: ConfigurationSlotKey) -> LoadAttempts? {
-        guard context.isShown(key), let (directory, _) = try? place(of: key.application) else { return nil }
+        guard context.isShown(key), let (directory, _) = try? ownedDirectory(of: key.application) else { return nil }
         guard let bytes = try? directory.read(ConfigurationFile.attempts, limit: Self.limit),
             let fields = try? PropertyListReader.readDictionary(bytes)
         else { return LoadAttempts() }
