@@ -61,7 +61,7 @@ package struct EditableList: Sendable {
         return items
     }
 
-    /// The items with one at another place; nil if there is no such place.
+    /// The items with one at another index; nil if there is no such index.
     package func moving(_ index: Int, to target: Int) -> [PropertyListValue]? {
         guard items.indices.contains(index), items.indices.contains(target) else { return nil }
         var items = items

@@ -1,5 +1,5 @@
 // Secrets within the items of lists: a reader has a mark in the place of each, and a change with the mark keeps what is
-// stored. A mark is a code of the item and of its place. Two items of one list never share one, and the key of the code
+// stored. A mark is a code of the item and of its path. Two items of one list never share one, and the key of the code
 // is another one after each change of such a list: otherwise the mark of a guess would tell whether the guess is right.
 
 import TandemBase
@@ -63,7 +63,7 @@ package struct ListSecrets: Sendable {
         replacing(value, .edit, { _ in [] }) { _, _ in nil } ?? .array([])
     }
 
-    /// The list of a change, with the stored secrets in the places of their marks.
+    /// The list of a change, with the stored secrets instead of their marks.
     /// - Parameter stored: the list as it is.
     package func unmarked(
         _ value: PropertyListValue, stored: PropertyListValue?, of layer: Layer = .edit, _ code: @escaping Code
@@ -120,30 +120,30 @@ package struct ListSecrets: Sendable {
         func item(_ index: Int, _ item: PropertyListValue) -> PropertyListValue? {
             // Once for an item, however many secrets it has.
             var itemCode: String?
-            func mark(_ place: String) -> String {
+            func mark(_ path: String) -> String {
                 let own = itemCode ?? codeOfItem(index, item)
                 itemCode = own
-                return "\(Self.prefix)\(Hexadecimal.encode(code("\(own)\u{0}\(place)").prefix(Self.size)))>"
+                return "\(Self.prefix)\(Hexadecimal.encode(code("\(own)\u{0}\(path)").prefix(Self.size)))>"
             }
             if hidesItems { return new(item) { mark("") } }
-            return inner(item, "") { value, place in new(value) { mark(place) } }
+            return inner(item, "") { value, path in new(value) { mark(path) } }
         }
         guard case .array(let items) = value else { return item(0, value) }
         return .array(items.enumerated().compactMap { item($0, $1) })
     }
 
     private func inner(
-        _ value: PropertyListValue, _ place: String,
-        _ new: (PropertyListValue, _ place: String) -> PropertyListValue?
+        _ value: PropertyListValue, _ path: String,
+        _ new: (PropertyListValue, _ path: String) -> PropertyListValue?
     ) -> PropertyListValue {
         switch value {
         case .array(let values):
-            return .array(values.enumerated().map { inner($1, "\(place)\u{0}\($0)", new) })
+            return .array(values.enumerated().map { inner($1, "\(path)\u{0}\($0)", new) })
         case .dictionary(let pairs):
             return .dictionary(
                 pairs.compactMapValues { key, value in
-                    let place = "\(place)\u{0}\(key)"
-                    return keys.contains { $0.contains(key) } ? new(value, place) : inner(value, place, new)
+                    let path = "\(path)\u{0}\(key)"
+                    return keys.contains { $0.contains(key) } ? new(value, path) : inner(value, path, new)
                 })
         default: return value
         }

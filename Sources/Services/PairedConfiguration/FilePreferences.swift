@@ -334,7 +334,7 @@ extension FilePreferences {
     }
 }
 
-/// No place for preferences: each use says why.
+/// No storage for preferences: each use says why.
 private struct NoPreferences: PreferenceStore {
     let detail: String
 

@@ -1,7 +1,7 @@
 // The role and the directory that a daemon named to an app at its last activation, remembered by the library: at its
 // next start the app has its signed values and its user's edits before any daemon answers, or without one
-// (Protocol/SignedConfiguration.md CFG-110). The file names a directory and has no authority: what lies there is verified
-// from the compiled anchor.
+// (Protocol/SignedConfiguration.md CFG-110). The file names a directory and has no authority: what lies there is
+// verified from the compiled anchor.
 
 import TandemBase
 import TandemCrypto

@@ -34,7 +34,7 @@ struct ObjectTable: Sendable {
         try checkFit(at: trailer)
     }
 
-    /// The offset of an object whose place was checked.
+    /// The offset of an object whose position was checked.
     func offset(of object: Int, in bytes: RawSpan) -> Int {
         Int(truncatingIfNeeded: bytes.bigEndian(at: start &+ object &* offsetSize, size: offsetSize))
     }

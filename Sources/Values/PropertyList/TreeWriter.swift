@@ -179,7 +179,7 @@ extension TreeWriter {
         }
     }
 
-    /// Writes a key that the dictionary before had in this place, too.
+    /// Writes a key that the dictionary before had at this index, too.
     private mutating func repeatKey(_ number: Int, _ index: Int, of container: Container) throws(Fault) {
         output.repeatObject(number)
         do throws(PropertyListError.Reason) { try refer(to: number, index, of: container) } catch {

@@ -27,7 +27,7 @@ package enum PropertyListXMLWriter {
 
         """
 
-    /// The place of a value: its key path, its level, and the tabs before it.
+    /// The position of a value: its key path, its level, and the tabs before it.
     private struct Position {
         let path: String
         let depth: Int

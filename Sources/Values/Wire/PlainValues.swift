@@ -282,7 +282,7 @@ extension RawSpan {
         return byte(at: offset) < other.byte(at: offset)
     }
 
-    /// The first place where both have a byte and not the same one.
+    /// The first offset where both have a byte and not the same one.
     private func firstDifference(_ other: RawSpan) -> Int? {
         let count = Swift.min(byteCount, other.byteCount)
         var offset = 0

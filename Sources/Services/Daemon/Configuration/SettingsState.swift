@@ -138,7 +138,7 @@ struct SettingsState: Sendable {
         if !errors.isEmpty { throw SettingsPayloadError(errors: errors) }
     }
 
-    /// A change with the stored secrets in the places of their marks.
+    /// A change with the stored secrets instead of their marks.
     static func unmarked(
         _ values: PropertyListDictionary, _ edits: SettingEdits, _ secrets: [String: ListSecrets],
         _ code: @escaping SecretMarks.Code
