@@ -5,7 +5,7 @@
 
 /// Elements that wait for their owners' turns.
 package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyable, Sendable {
-    private struct Lane {
+    private struct Turns {
         /// Nil where it was taken, so that nothing is kept beyond its turn.
         private var waiting: [(element: Element, size: Int)?] = []
         private var taken = 0
@@ -37,7 +37,7 @@ package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyab
         }
     }
 
-    private var lanes: [Owner: Lane] = [:]
+    private var turns: [Owner: Turns] = [:]
     /// The owners with something that waits or with turns to pass; the first one has the turn.
     private var order: [Owner] = []
     private var shares: SharedResource<Owner>
@@ -68,24 +68,24 @@ package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyab
     package mutating func append(_ element: Element, size: Int, of owner: Owner) {
         precondition(size > 0, "an element takes room")
         shares.record(size, of: owner)
-        if lanes[owner] == nil {
-            lanes[owner] = Lane(credit: turn)
+        if turns[owner] == nil {
+            turns[owner] = Turns(credit: turn)
             order.append(owner)
         }
-        lanes[owner]?.append(element, size)
+        turns[owner]?.append(element, size)
     }
 
     /// Takes the next element in turn.
     package mutating func next() -> (owner: Owner, element: Element)? {
         guard !isEmpty else { return nil }
         while let owner = order.first {
-            guard lanes[owner]?.continuesTurn(orAdds: turn) == true else {
+            guard turns[owner]?.continuesTurn(orAdds: turn) == true else {
                 order.append(order.removeFirst())
                 continue
             }
             // An owner of which nothing waits stays for as long as it has to pass turns.
-            guard let (element, size) = lanes[owner]?.take() else {
-                lanes[owner] = nil
+            guard let (element, size) = turns[owner]?.take() else {
+                turns[owner] = nil
                 order.removeFirst()
                 continue
             }

@@ -36,15 +36,15 @@ final class PageQuestions {
     }
 
     /// One asker at one app.
-    private struct Lane: Hashable {
+    private struct Asker: Hashable {
         let app: ApplicationIdentifier
         let payer: SettingsPayer
     }
 
     private let device: Surroundings
     private let scheduler: any Scheduler
-    /// The first one of a lane is asked, and the others wait for their turns.
-    private var lanes: [Lane: [Expectation<Void>]] = [:]
+    /// The first one of an asker is asked, and the others wait for their turns.
+    private var turns: [Asker: [Expectation<Void>]] = [:]
 
     init(to device: Surroundings, scheduler: any Scheduler) {
         self.device = device
@@ -75,15 +75,15 @@ final class PageQuestions {
     ) async throws(PageQuestionFailure) -> PropertyListDictionary {
         let owner = try owner(of: app, answering: question.kind)
         let end = scheduler.now + question.timeLimit
-        let (lane, turn) = (Lane(app: app, payer: payer), Expectation<Void>(on: scheduler))
-        guard lanes[lane, default: []].count <= PageQuestion.waitingLimit else { throw .busy }
-        lanes[lane, default: []].append(turn)
-        defer { leave(lane, turn) }
-        let hasWaited = lanes[lane]?.first !== turn
+        let (asker, turn) = (Asker(app: app, payer: payer), Expectation<Void>(on: scheduler))
+        guard turns[asker, default: []].count <= PageQuestion.waitingLimit else { throw .busy }
+        turns[asker, default: []].append(turn)
+        defer { leave(asker, turn) }
+        let hasWaited = turns[asker]?.first !== turn
         if hasWaited { _ = await turn.value(within: question.timeLimit) }
         do throws(PageQuestionFailure) {
             let rest = end.since(scheduler.now)
-            guard lanes[lane]?.first === turn, rest > .zero else { throw .noAnswer }
+            guard turns[asker]?.first === turn, rest > .zero else { throw .noAnswer }
             // It may have left meanwhile, and the operator may have given it to another user.
             guard try self.owner(of: app, answering: question.kind) == owner else { throw .noAnswer }
             guard isStillAllowed() else { throw .notRunning }
@@ -94,9 +94,9 @@ final class PageQuestions {
         }
     }
 
-    private func leave(_ lane: Lane, _ turn: Expectation<Void>) {
-        lanes[lane]?.removeAll { $0 === turn }
-        if let next = lanes[lane]?.first { next.fulfil(()) } else { lanes[lane] = nil }
+    private func leave(_ asker: Asker, _ turn: Expectation<Void>) {
+        turns[asker]?.removeAll { $0 === turn }
+        if let next = turns[asker]?.first { next.fulfil(()) } else { turns[asker] = nil }
     }
 
     private func send(
