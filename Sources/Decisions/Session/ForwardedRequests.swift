@@ -76,8 +76,8 @@ package struct ForwardedRequests: ~Copyable, Sendable {
         } else if request.isWritten {
             forgetOldestUnanswered()
         }
-        let slot = wheel.slot(of: request.deadline)
-        enter(RequestRecord(request: request, asker: asker, askedHash: asked, owedHash: owed, slot: slot))
+        let bucket = wheel.bucket(of: request.deadline)
+        enter(RequestRecord(request: request, asker: asker, askedHash: asked, owedHash: owed, bucket: bucket))
         return .opened
     }
 
@@ -105,8 +105,8 @@ package struct ForwardedRequests: ~Copyable, Sendable {
     /// Drops the requests whose deadline has passed; returns how many.
     package mutating func expire(now: MonotonicTime) -> Int {
         var expired = 0
-        for slot in wheel.dueSlots(now: now) {
-            var next = wheel.slots[slot].head
+        for bucket in wheel.dueBuckets(now: now) {
+            var next = wheel.buckets[bucket].head
             while let number = next {
                 next = requests.next(number, .deadline)
                 guard requests[number].request.deadline <= now else { continue }
@@ -159,7 +159,7 @@ extension ForwardedRequests {
         byDestination.insert(number, record.owedHash)
         requests.append(number, to: &parties[record.request.origin].asked, .asked)
         requests.append(number, to: &parties[record.request.destination].owed, .owed)
-        requests.append(number, to: &wheel.slots[record.slot], .deadline)
+        requests.append(number, to: &wheel.buckets[record.bucket], .deadline)
         guard !record.request.wantsReply else { return }
         if record.request.isWritten { appendUnanswered(number) } else { unwrittenCount += 1 }
     }
@@ -175,7 +175,7 @@ extension ForwardedRequests {
         byDestination.remove(number, record.owedHash)
         requests.remove(number, from: &parties[record.request.origin].asked, .asked)
         requests.remove(number, from: &parties[record.request.destination].owed, .owed)
-        requests.remove(number, from: &wheel.slots[record.slot], .deadline)
+        requests.remove(number, from: &wheel.buckets[record.bucket], .deadline)
         if record.request.wantsReply {
             parties.changeWaiting(record.asker, by: -1)
         } else if !record.request.isWritten {
@@ -259,23 +259,23 @@ private struct RequestRecord: ChainedRecord {
 
     var request: OpenRequest
     private let askerNumber: Int32
-    private let slotNumber: Int32
+    private let bucketNumber: Int32
     let askedHash: UInt32
     let owedHash: UInt32
     var links = InlineArray<4, ChainLink>(repeating: ChainLink())
 
-    init(request: OpenRequest, asker: Int, askedHash: UInt32, owedHash: UInt32, slot: Int) {
+    init(request: OpenRequest, asker: Int, askedHash: UInt32, owedHash: UInt32, bucket: Int) {
         self.request = request
         askerNumber = Int32(asker)
-        slotNumber = Int32(slot)
+        bucketNumber = Int32(bucket)
         self.askedHash = askedHash
         self.owedHash = owedHash
     }
 
     /// The app that asked, in the table's parties.
     var asker: Int { Int(askerNumber) }
-    /// Its slot in the wheel of deadlines.
-    var slot: Int { Int(slotNumber) }
+    /// Its bucket in the wheel of deadlines.
+    var bucket: Int { Int(bucketNumber) }
 }
 
 /// The table's state of one connection.
@@ -418,26 +418,26 @@ private struct PartyTable: ~Copyable, Sendable {
     }
 }
 
-/// Timer wheel of deadlines: deadlines of about the same second share a slot, so that finding the passed ones looks at
-/// no others. A deadline more than one turn away is looked at once more in each turn.
+/// Timer wheel of deadlines: deadlines of about the same second share a bucket, so that finding the passed ones looks
+/// at no others. A deadline more than one turn away is looked at once more in each turn.
 private struct DeadlineWheel: ~Copyable, Sendable {
-    /// A slot is 2^30 ns, a little over a second; a turn is then 18 minutes, and no caller waits that long (LIM-8).
-    private static var slotBits: UInt64 { 30 }
-    private static var slotCount: UInt64 { 1024 }
+    /// A bucket is 2^30 ns, a little over a second; a turn is then 18 minutes, and no caller waits that long (LIM-8).
+    private static var bucketBits: UInt64 { 30 }
+    private static var bucketCount: UInt64 { 1024 }
 
-    var slots = Array(repeating: Chain(), count: Int(DeadlineWheel.slotCount))
-    /// The first slot, counted from time 0, that may contain a passed deadline.
+    var buckets = Array(repeating: Chain(), count: Int(DeadlineWheel.bucketCount))
+    /// The first bucket, counted from time 0, that may contain a passed deadline.
     private var due: UInt64 = 0
 
-    /// The slot of a deadline. A passed deadline goes into the next slot to be checked.
-    func slot(of deadline: MonotonicTime) -> Int {
-        Int(max(deadline.nanoseconds >> Self.slotBits, due) % Self.slotCount)
+    /// The bucket of a deadline. A passed deadline goes into the next bucket to be checked.
+    func bucket(of deadline: MonotonicTime) -> Int {
+        Int(max(deadline.nanoseconds >> Self.bucketBits, due) % Self.bucketCount)
     }
 
-    /// The slots that may contain passed deadlines now; each is returned until time has moved past it.
-    mutating func dueSlots(now: MonotonicTime) -> some Sequence<Int> {
+    /// The buckets that may contain passed deadlines now; each is returned until time has moved past it.
+    mutating func dueBuckets(now: MonotonicTime) -> some Sequence<Int> {
         let first = due
-        due = max(due, now.nanoseconds >> Self.slotBits)
-        return (first...min(due, first + Self.slotCount - 1)).lazy.map { Int($0 % Self.slotCount) }
+        due = max(due, now.nanoseconds >> Self.bucketBits)
+        return (first...min(due, first + Self.bucketCount - 1)).lazy.map { Int($0 % Self.bucketCount) }
     }
 }

@@ -1,4 +1,4 @@
-// Slot map of records in one array, with linked chains of records. A removed record's number is reused by the next
+// Records by number in one array, with linked chains of records. A removed record's number is reused by the next
 // insertion, so that a steady flow of records allocates nothing. A chain is a list of links between numbers.
 
 /// A record that can stand in chains.

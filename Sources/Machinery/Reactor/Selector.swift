@@ -1,11 +1,11 @@
 // epoll with a table of the descriptors and their handlers. The kernel hands back (generation, descriptor) with each
-// event; an event whose generation is not the slot's is about a descriptor that was closed, perhaps reused, since: it
+// event; an event whose generation is not the entry's is about a descriptor that was closed, perhaps reused, since: it
 // is dropped.
 
 internal import CTandemLinux
 
 struct Selector: ~Copyable {
-    private struct Slot {
+    private struct Entry {
         var generation: UInt32 = 0
         var interest: Readiness = []
         var target: (any ReadinessTarget)?
@@ -15,7 +15,7 @@ struct Selector: ~Copyable {
 
     private let epoll: OwnedDescriptor
     private let events: UnsafeMutablePointer<tandem_event>
-    private var slots: ContiguousArray<Slot> = []
+    private var entries: ContiguousArray<Entry> = []
     private var nextGeneration: UInt32 = 0
     private(set) var staleEvents: UInt64 = 0
 
@@ -29,28 +29,28 @@ struct Selector: ~Copyable {
     mutating func add(
         _ descriptor: CInt, interest: Readiness, target: any ReadinessTarget
     ) throws(SystemError) -> Registration {
-        while slots.count <= Int(descriptor) { slots.append(Slot()) }
+        while entries.count <= Int(descriptor) { entries.append(Entry()) }
         nextGeneration &+= 1
         let registration = Registration(descriptor: descriptor, generation: nextGeneration)
         try SystemCall.check(
             tandem_epoll_add(epoll.raw, descriptor, interest.rawValue, registration.eventData), "epoll_ctl")
-        slots[Int(descriptor)] = Slot(generation: nextGeneration, interest: interest, target: target)
+        entries[Int(descriptor)] = Entry(generation: nextGeneration, interest: interest, target: target)
         return registration
     }
 
     mutating func modify(_ registration: Registration, interest: Readiness) throws(SystemError) {
-        guard isCurrent(registration), slots[Int(registration.descriptor)].interest != interest else { return }
+        guard isCurrent(registration), entries[Int(registration.descriptor)].interest != interest else { return }
         try SystemCall.check(
             tandem_epoll_modify(epoll.raw, registration.descriptor, interest.rawValue, registration.eventData),
             "epoll_ctl")
-        slots[Int(registration.descriptor)].interest = interest
+        entries[Int(registration.descriptor)].interest = interest
     }
 
     /// Takes the target out, for the caller to let go of: it may call back when it is freed.
     mutating func remove(_ registration: Registration) -> (any ReadinessTarget)? {
         guard isCurrent(registration) else { return nil }
-        let target = slots[Int(registration.descriptor)].target
-        slots[Int(registration.descriptor)] = Slot()
+        let target = entries[Int(registration.descriptor)].target
+        entries[Int(registration.descriptor)] = Entry()
         _ = tandem_epoll_remove(epoll.raw, registration.descriptor)
         return target
     }
@@ -64,7 +64,7 @@ struct Selector: ~Copyable {
     mutating func target(ofEvent index: Int) -> (target: any ReadinessTarget, readiness: Readiness)? {
         let event = events[index]
         let registration = Registration(eventData: event.data)
-        guard isCurrent(registration), let target = slots[Int(registration.descriptor)].target else {
+        guard isCurrent(registration), let target = entries[Int(registration.descriptor)].target else {
             staleEvents += 1
             return nil
         }
@@ -73,13 +73,14 @@ struct Selector: ~Copyable {
 
     /// Takes all targets out, for the caller to let go of.
     mutating func takeAll() -> [any ReadinessTarget] {
-        defer { slots = [] }
-        return slots.compactMap(\.target)
+        defer { entries = [] }
+        return entries.compactMap(\.target)
     }
 
     private func isCurrent(_ registration: Registration) -> Bool {
         let index = Int(registration.descriptor)
-        return index < slots.count && slots[index].target != nil && slots[index].generation == registration.generation
+        return index < entries.count && entries[index].target != nil
+            && entries[index].generation == registration.generation
     }
 }
 

@@ -490,13 +490,13 @@ extension FrameChannel {
             return frames
         }
 
-        /// Takes back the array: a busy channel keeps its slots; the first quiet turn gives them up.
+        /// Takes back the array: a busy channel keeps its capacity; the first quiet turn gives it up.
         func giveBack(_ taken: consuming [ByteSlice]) {
-            let isKept = taken.count * 4 >= taken.capacity || taken.capacity <= Self.slotsKept
+            let isKept = taken.count * 4 >= taken.capacity || taken.capacity <= Self.capacityKept
             taken.removeAll(keepingCapacity: isKept)
             if frames.isEmpty { frames = taken }
         }
 
-        private static var slotsKept: Int { 8 }
+        private static var capacityKept: Int { 8 }
     }
 }

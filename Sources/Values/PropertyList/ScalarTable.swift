@@ -1,20 +1,20 @@
 // Finds the scalars that were written before, so that equal ones are written once (FRM-7). Open addressing over short
-// hashes; a slot counts only if it bears the present generation, so that a new writing clears nothing. It knows hashes
-// and numbers of objects: the caller compares the bytes.
+// hashes; an entry counts only if it bears the present generation, so that a new writing clears nothing. It knows
+// hashes and numbers of objects: the caller compares the bytes.
 
 /// A hash table from hashes to the numbers of objects.
 ///
 /// `@unchecked`: needs no lock, because it cannot be copied: only its owner reaches its memory, and exclusive access
 /// protects each `mutating` call, on whichever thread.
 @safe struct ScalarTable: ~Copyable, @unchecked Sendable {
-    private struct Slot {
+    private struct Entry {
         var generation: UInt32
         var hash: UInt32
         var number: Int
     }
 
-    private var slots: UnsafeMutablePointer<Slot>
-    /// The number of slots less one; they are a power of two.
+    private var entries: UnsafeMutablePointer<Entry>
+    /// The number of entries less one; they are a power of two.
     private var mask: Int
     private var generation: UInt32 = 1
     private var count = 0
@@ -22,19 +22,19 @@
     /// - Parameter capacity: a power of two.
     init(capacity: Int) {
         mask = capacity - 1
-        unsafe slots = Self.emptySlots(capacity)
+        unsafe entries = Self.emptyEntries(capacity)
     }
 
-    deinit { unsafe slots.deallocate() }
+    deinit { unsafe entries.deallocate() }
 
     /// The memory that it holds, in bytes.
-    var size: Int { (mask + 1) * MemoryLayout<Slot>.stride }
+    var size: Int { (mask + 1) * MemoryLayout<Entry>.stride }
 
     /// Forgets all scalars.
     mutating func removeAll() {
         count = 0
         generation &+= 1
-        // After four billion writings old slots would look like new ones.
+        // After four billion writings old entries would look like new ones.
         if generation == 0 { clear() }
     }
 
@@ -42,41 +42,41 @@
     @inline(__always)
     mutating func number(hash: UInt32, orEnter new: Int, where isEqual: (Int) -> Bool) -> Int? {
         var index = Int(hash) & mask
-        // The mask keeps the index within the slots, and half of them are free, so that this ends.
-        while unsafe slots[index].generation == generation {
-            if unsafe slots[index].hash == hash, unsafe isEqual(slots[index].number) {
-                return unsafe slots[index].number
+        // The mask keeps the index within the entries, and half of them are free, so that this ends.
+        while unsafe entries[index].generation == generation {
+            if unsafe entries[index].hash == hash, unsafe isEqual(entries[index].number) {
+                return unsafe entries[index].number
             }
             index = (index &+ 1) & mask
         }
-        unsafe slots[index] = Slot(generation: generation, hash: hash, number: new)
+        unsafe entries[index] = Entry(generation: generation, hash: hash, number: new)
         count &+= 1
         if 2 &* count > mask { grow() }
         return nil
     }
 
     @inline(never) private mutating func grow() {
-        let old = unsafe slots
+        let old = unsafe entries
         let oldCount = mask + 1
         mask = 2 * oldCount - 1
-        unsafe slots = Self.emptySlots(2 * oldCount)
+        unsafe entries = Self.emptyEntries(2 * oldCount)
         for oldIndex in 0..<oldCount where unsafe old[oldIndex].generation == generation {
             var index = unsafe Int(old[oldIndex].hash) & mask
-            while unsafe slots[index].generation == generation { index = (index + 1) & mask }
-            unsafe slots[index] = unsafe old[oldIndex]
+            while unsafe entries[index].generation == generation { index = (index + 1) & mask }
+            unsafe entries[index] = unsafe old[oldIndex]
         }
         unsafe old.deallocate()
     }
 
     private mutating func clear() {
-        unsafe slots.update(repeating: Slot(generation: 0, hash: 0, number: 0), count: mask + 1)
+        unsafe entries.update(repeating: Entry(generation: 0, hash: 0, number: 0), count: mask + 1)
         generation = 1
     }
 
-    private static func emptySlots(_ count: Int) -> UnsafeMutablePointer<Slot> {
-        let slots = UnsafeMutablePointer<Slot>.allocate(capacity: count)
-        unsafe slots.initialize(repeating: Slot(generation: 0, hash: 0, number: 0), count: count)
-        return unsafe slots
+    private static func emptyEntries(_ count: Int) -> UnsafeMutablePointer<Entry> {
+        let entries = UnsafeMutablePointer<Entry>.allocate(capacity: count)
+        unsafe entries.initialize(repeating: Entry(generation: 0, hash: 0, number: 0), count: count)
+        return unsafe entries
     }
 }
 

@@ -224,9 +224,9 @@ enum WriterPool {
     /// Writers with more memory than this are freed, in bytes.
     private static let largest = 1 << 20
 
-    private static let idle = Mutex(Slots())
+    private static let idle = Mutex(IdleWriters())
 
-    private struct Slots: ~Copyable {
+    private struct IdleWriters: ~Copyable {
         var first: TreeWriter?
         var second: TreeWriter?
         var third: TreeWriter?
