@@ -1,5 +1,5 @@
 // Pages of an app: from the files of a bundle, from the layout in a schema, or made of the declarations where an app
-// brings no bundle. A page is read once, however the pages lead to each other. Each fault is told, and leaves out
+// brings no bundle. A page is read once, however the pages lead to each other. Each fault is reported, and leaves out
 // nothing but itself.
 
 package import TandemPropertyList
@@ -128,7 +128,7 @@ package struct PageTree: Sendable {
 
 /// Faults, of which no more are kept than a report can have.
 struct PageFaults: Sendable {
-    /// The most faults that are told of an app's pages (LIM-121).
+    /// The most faults that are reported of an app's pages (LIM-121).
     static let limit = 256
 
     private(set) var problems: [SettingsBundleProblem] = []
@@ -196,13 +196,13 @@ extension PageTree {
             specifiers: specifiers)
     }
 
-    /// Tells each child pane that leads back to a page from which one gets to it.
+    /// Reports each child pane that leads back to a page from which one gets to it.
     private mutating func reportCycles() {
         let children = panes.map { page in page.specifiers.compactMap { $0.kind == .childPane ? $0.file : nil } }
         for index in children.indices {
-            var told: Set<String> = []
+            var reported: Set<String> = []
             for file in children[index] {
-                guard told.insert(file).inserted, let target = indices[file], target <= index,
+                guard reported.insert(file).inserted, let target = indices[file], target <= index,
                     reaches(index, from: target, children)
                 else { continue }
                 faults.add(.cycle(page: pages[index].name, leadsTo: file))

@@ -19,20 +19,20 @@ package struct Heartbeat: Sendable {
         case dead
     }
 
-    private var lastHeard: MonotonicTime
+    private var lastReceived: MonotonicTime
     private var questions = 0
 
-    package init(now: MonotonicTime) { lastHeard = now }
+    package init(now: MonotonicTime) { lastReceived = now }
 
     /// Some frame arrived.
     package mutating func heard(now: MonotonicTime) {
-        lastHeard = now
+        lastReceived = now
         questions = 0
     }
 
     package mutating func timerFired(now: MonotonicTime) -> Action {
         let due = Self.interval * (questions + 1)
-        let silence = now.since(lastHeard)
+        let silence = now.since(lastReceived)
         guard silence >= due else { return .wait(due - silence) }
         guard questions + 1 < Self.intervals else { return .dead }
         questions += 1

@@ -1,6 +1,6 @@
 // Reading one source of settings (a file, the environment, the command line) into the values of one layer. An entry
-// that no property has, or whose value the property does not take, is skipped and told; it never keeps the others from
-// being read. Only declared properties match, so that no key of a file reaches anything else of an object.
+// that no property has, or whose value the property does not take, is skipped and reported; it never keeps the others
+// from being read. Only declared properties match, so that no key of a file reaches anything else of an object.
 
 import TandemBase
 package import TandemPropertyList
@@ -142,7 +142,7 @@ package struct LayerReading: Sendable {
 
     /// Takes the variables of all properties: `PREFIX_BASE_URL` for `baseURL`; without a prefix `BASE_URL`.
     /// - Parameters:
-    ///   - all: the names of all variables, so that those with the prefix that no property has are told.
+    ///   - all: the names of all variables, so that those with the prefix that no property has are reported.
     ///   - lookup: the value of a variable; an empty one counts as unset.
     package mutating func readEnvironment(
         prefix: String, all: [String] = [], _ lookup: (String) -> String?

@@ -194,7 +194,7 @@ package struct PreferenceOutcome: Sendable {
     /// The changes that the store needs.
     package fileprivate(set) var edit = PreferenceEdit()
     package fileprivate(set) var conflicts: [PreferenceConflict] = []
-    /// Entries that are not valid, each told once.
+    /// Entries that are not valid, each reported once.
     package fileprivate(set) var skipped: [LoadReport.Skipped] = []
     fileprivate var written: [Written] = []
 

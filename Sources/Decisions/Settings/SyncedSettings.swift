@@ -39,7 +39,7 @@ package struct SyncedSettings: Sendable {
     /// The counterpart's last edit that is known here.
     private var seen: Int64 = 0
     /// This side's last edit that the counterpart knew when it sent the last body.
-    private var heard: Int64 = 0
+    private var acknowledged: Int64 = 0
     private var entries: [SyncedName: SyncedEntry] = [:]
     /// The app's own values at the last look.
     private var local: [SyncedName: SyncedValue] = [:]
@@ -47,9 +47,9 @@ package struct SyncedSettings: Sendable {
     private var waiting: Set<SyncedName> = []
     /// Of these the ones that the app has refused in this process.
     private var refused: Set<SyncedName> = []
-    /// The counterpart has not heard all.
+    /// The counterpart has not acknowledged all.
     private var isDue = true
-    /// Grows with all that the counterpart has to hear.
+    /// Grows with all that the counterpart has to get.
     private var mark: UInt64 = 0
 
     /// A side that knows nothing yet, and asks for the counterpart's.
@@ -120,7 +120,7 @@ package struct SyncedSettings: Sendable {
 
     // MARK: the counterpart
 
-    /// The body to send; nil: the counterpart has heard all.
+    /// The body to send; nil: the counterpart has acknowledged all.
     package var outgoing: (body: PropertyListDictionary, mark: UInt64)? { isDue ? (body, mark) : nil }
 
     private var body: PropertyListDictionary {
@@ -150,8 +150,8 @@ package struct SyncedSettings: Sendable {
             throw SyncedSettingsFault(reason: "its numbers are too far ahead")
         }
         guard hasMet else { return meet(body) }
-        // Something newer has come before; or the counterpart's store was restored, and has to hear all.
-        guard body.clock >= seen, body.seen >= heard else {
+        // Something newer has come before; or the counterpart's store was restored, and has to get all.
+        guard body.clock >= seen, body.seen >= acknowledged else {
             announce()
             return SyncReport()
         }
@@ -164,7 +164,7 @@ package struct SyncedSettings: Sendable {
             if !body.knows(ours.revision), !knows(theirs.revision) { report.conflicts.append(name.text) }
         }
         take(merged)
-        (made, seen, heard) = (max(made, body.seen), body.clock, body.seen)
+        (made, seen, acknowledged) = (max(made, body.seen), body.clock, body.seen)
         if entries != body.entries { announce() }
         return report
     }
@@ -172,7 +172,7 @@ package struct SyncedSettings: Sendable {
     /// The first body: this side goes on after the edits that the counterpart knows, with what the app has.
     private mutating func meet(_ body: SyncedBody) -> SyncReport {
         hasMet = true
-        (made, seen, heard) = (body.seen, body.clock, body.seen)
+        (made, seen, acknowledged) = (body.seen, body.clock, body.seen)
         take(body.entries)
         let both = local.keys.filter { name in entries[name].map { $0.value != local[name] } ?? false }.sorted()
         let ours = local.keys.filter { entries[$0] == nil } + (side == .primary ? both : [])
@@ -181,7 +181,7 @@ package struct SyncedSettings: Sendable {
     }
 
     private func chosen(_ ours: SyncedEntry?, _ theirs: SyncedEntry?, _ body: SyncedBody) -> SyncedEntry? {
-        // This side's store is older than what the counterpart has heard from it.
+        // This side's store is older than what the counterpart has acknowledged.
         if body.seen > made { return theirs }
         switch (ours, theirs) {
         case (let ours?, nil): return body.knows(ours.revision) ? nil : ours
@@ -216,15 +216,15 @@ extension SyncedSettings {
             (name.text, .dictionary(SyncedBody.fields(of: value)))
         }
         return [
-            "body": .dictionary(body), "heard": .integer(heard),
+            "body": .dictionary(body), "heard": .integer(acknowledged),
             "local": .dictionary(PropertyListDictionary(uniqueKeysWithValues: local)),
             "waiting": .array(waiting.sorted().map { .string($0.text) }),
         ]
     }
 
-    /// The side as a former process has stored it, with all of it to be heard again; nil if it is damaged.
+    /// The side as a former process has stored it, with all of it to be sent again; nil if it is damaged.
     package init?(_ side: DeviceRole, names: some Sequence<String>, stored: PropertyListDictionary) {
-        guard let fields = stored["body"]?.dictionaryValue, let heard = stored["heard"]?.integerValue,
+        guard let fields = stored["body"]?.dictionaryValue, let acknowledged = stored["heard"]?.integerValue,
             let local = stored["local"]?.dictionaryValue, let waiting = stored["waiting"]?.arrayValue
         else { return nil }
         self.init(side, names: names)
@@ -232,7 +232,7 @@ extension SyncedSettings {
             guard let body = try? SyncedBody(fields, from: side) else { return nil }
             (hasMet, made, seen, entries) = (true, body.clock, body.seen, body.entries)
         }
-        self.heard = heard
+        self.acknowledged = acknowledged
         self.waiting = Set(waiting.compactMap(\.stringValue).map { SyncedName($0) })
         for (key, value) in local {
             self.local[SyncedName(key)] = value.dictionaryValue.map { SyncedBody.value(of: $0) }
@@ -273,7 +273,7 @@ private struct SyncedShare {
     static let entries = 512
     /// Bytes of these in a body, counted so that they are never more (LIM-108).
     static let bytes = 120 * 1024
-    /// Edits of a side that the other one has not heard of (LIM-109).
+    /// Edits of a side that the other one has not acknowledged (LIM-109).
     static let ahead: Int64 = 1 << 32
     /// Nobody makes so many edits; a number that a counterpart claims never ends the counting (SET-76).
     static let numbers: ClosedRange<Int64> = 0...(1 << 62)

@@ -246,14 +246,14 @@ extension OwnedDirectory {
     }
 
     /// Names returned by one call: far more than a sane app has, and little memory.
-    private static var toldAtOnce: Int { 10_000 }
+    private static var returnedAtOnce: Int { 10_000 }
 
     /// The entries besides the kept names and those that start with a dot. The number is bounded, because an app can
     /// create any number of entries: the next call, once these are gone, returns the rest.
     package func others(than kept: Set<String>) throws(FileError) -> [EntryName] {
         let stream = try withDescriptor { (raw) throws(FileError) in try DirectoryNames(in: raw, at: path) }
         var names: [EntryName] = []
-        while names.count < Self.toldAtOnce, let name = try stream.next() {
+        while names.count < Self.returnedAtOnce, let name = try stream.next() {
             if !name.isHidden, !kept.contains(name.text) { names.append(name) }
         }
         return names

@@ -14,7 +14,8 @@ package final class LogSink: Sendable {
     /// The raw value of the lightest level that is written.
     private let threshold: Atomic<UInt8>
     private let dropped = Atomic<UInt64>(0)
-    private let untold = Atomic<UInt64>(0)
+    /// Dropped lines that no line has reported yet.
+    private let unreported = Atomic<UInt64>(0)
 
     /// Writes events of at least this level to a descriptor that stays open, and stays the caller's.
     package init(lending descriptor: CInt, threshold: LogLevel = .info) {
@@ -34,13 +35,13 @@ package final class LogSink: Sendable {
     /// Writes the event, or drops it.
     package func write(_ event: LogEvent) {
         guard event.level.rawValue >= threshold.load(ordering: .relaxed) else { return }
-        let lost = untold.exchange(0, ordering: .relaxed)
+        let lost = unreported.exchange(0, ordering: .relaxed)
         if lost > 0, !writeLine(of: LogEvent(.warning, "log lines dropped", .integer("count", lost))) {
-            untold.wrappingAdd(lost, ordering: .relaxed)
+            unreported.wrappingAdd(lost, ordering: .relaxed)
         }
         guard !writeLine(of: event) else { return }
         dropped.wrappingAdd(1, ordering: .relaxed)
-        untold.wrappingAdd(1, ordering: .relaxed)
+        unreported.wrappingAdd(1, ordering: .relaxed)
     }
 
     private func writeLine(of event: LogEvent) -> Bool {

@@ -92,7 +92,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         charge = nil
         loseQueue()
         isCongested = false
-        loop.atEndOfTurn { [self] in tellClosed(reason) }
+        loop.atEndOfTurn { [self] in notifyClosed(reason) }
     }
 
     package func closeAfterFlush(_ reason: CloseReason) {
@@ -111,7 +111,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     }
 
     /// The first call counts.
-    func tellClosed(_ reason: CloseReason) {
+    func notifyClosed(_ reason: CloseReason) {
         let delegate = delegate
         self.delegate = nil
         delegate?.stream(self, didCloseWith: reason)
@@ -307,7 +307,7 @@ extension SocketStream {
 
     private func beginLinger() {
         phase = .lingering
-        loop.atEndOfTurn { [self] in tellClosed(finishReason) }
+        loop.atEndOfTurn { [self] in notifyClosed(finishReason) }
         guard (try? Linux.shutdownWriting(descriptor?.raw ?? -1)) != nil else { return close(finishReason) }
         setCloseTimer(after: Self.lingerTime)
         charge?.linger(self)

@@ -1,6 +1,6 @@
 // Configuration files of an app, one for each environment that it runs in, as CRUConfig has them. The first file found
 // counts, whole; the others are not opened. They are the owner's: read without following links, within a budget, as XML
-// or binary by their content. A missing file is no fault; one that cannot be read is told by its name.
+// or binary by their content. A missing file is no fault; one that cannot be read is reported by its name.
 
 import TandemBase
 import TandemCrypto

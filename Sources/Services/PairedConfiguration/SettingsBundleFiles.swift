@@ -1,5 +1,5 @@
 // Files of a Settings.bundle: its pages, XML or binary, and its translations, under the rules of configuration files.
-// No link is followed, and whatever cannot be read is told and leaves out nothing but itself.
+// No link is followed, and whatever cannot be read is reported and leaves out nothing but itself.
 
 import TandemFiles
 import TandemPages

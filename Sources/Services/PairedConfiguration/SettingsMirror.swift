@@ -89,7 +89,7 @@ final class SettingsMirror: Sendable {
 
     private func opened(_ device: PairedDevice, isFirst: Bool) -> MirroredSide {
         var side = MirroredSide(device, names: rules.names)
-        if let fault = side.fault { tell(.notStored(fault)) }
+        if let fault = side.fault { report(.notStored(fault)) }
         // A preference that is missing at start is none that was removed: that is seen while the app runs.
         if isFirst { side.settings.restore(missingFrom: values) }
         return side
@@ -142,12 +142,12 @@ final class SettingsMirror: Sendable {
             // Bodies that came meanwhile were let go.
             if !state.wasOn { side.settings.announce() }
             var outcome = Outcome.stored
-            for name in side.settings.look(at: values) { tell(.noRoom(name)) }
+            for name in side.settings.look(at: values) { report(.noRoom(name)) }
             switch merge(&side.settings) {
-            case .success(let report)?: tell(report)
+            case .success(let merged)?: report(merged)
             case .failure(let fault)?:
                 outcome = .refused(fault)
-                tell(.refused(reason: fault.reason))
+                report(.refused(reason: fault.reason))
             case nil: break
             }
             take(&side.settings)
@@ -171,7 +171,7 @@ final class SettingsMirror: Sendable {
         return state.withLock { state in
             state.side?.save()
             if let fault = state.side?.fault {
-                tell(.notStored(fault))
+                report(.notStored(fault))
                 return fault.rejection.detail
             }
             submit(&state)
@@ -189,7 +189,7 @@ final class SettingsMirror: Sendable {
                 changes.append(MirroredChange(index: index, name: name, old: settings.local(name), new: new))
             } catch {
                 settings.refuse(name)
-                tell(.notTaken(error))
+                report(.notTaken(error))
             }
         }
         for name in store.take(changes) { settings.took(name) }
@@ -246,13 +246,13 @@ final class SettingsMirror: Sendable {
         return Dictionary(values) { first, _ in first }
     }
 
-    // MARK: telling
+    // MARK: reports
 
-    private func tell(_ event: SyncEvent) { store.notices.add(.event(.sync(event))) }
+    private func report(_ event: SyncEvent) { store.notices.add(.event(.sync(event))) }
 
-    private func tell(_ report: SyncReport) {
-        for name in report.conflicts { tell(.conflict(name)) }
-        for name in report.full { tell(.noRoom(name)) }
+    private func report(_ merged: SyncReport) {
+        for name in merged.conflicts { report(.conflict(name)) }
+        for name in merged.full { report(.noRoom(name)) }
     }
 }
 
@@ -312,7 +312,7 @@ private struct MirroredSide {
         return directory
     }
 
-    /// Stores what has changed; without a directory nothing is stored, and the counterpart tells all at each start.
+    /// Stores what has changed; without a directory nothing is stored, and the counterpart sends all at each start.
     mutating func save() {
         let stored = settings.stored
         do {

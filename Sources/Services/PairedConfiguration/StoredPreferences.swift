@@ -16,7 +16,7 @@ final class StoredPreferences: Sendable {
         var startEvents: [PreferenceEvent] = []
         var isOpen = false
         var isDue = false
-        /// The last fault, so that one that lasts is told once.
+        /// The last fault, so that one that lasts is reported once.
         var fault: PreferenceStoreError?
     }
 

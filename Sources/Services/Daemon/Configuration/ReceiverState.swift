@@ -156,9 +156,9 @@ struct ReceiverState {
         // A primary that does not take its reports must not fill this device with them.
         guard owed.count(where: { $0.pairing == facts.delivery.pairing }) < Self.mostOwed else { return [] }
         let form: ConfigurationReport.Form = trialReaders.contains(facts.delivery.pairing) ? .second : .first
-        guard let told = form == .second ? facts : facts.inFirstForm else { return [] }
+        guard let sent = form == .second ? facts : facts.inFirstForm else { return [] }
         reportCounter += 1
-        let report = ConfigurationReport(told, device: device, counter: reportCounter, time: now.wall, form: form)
+        let report = ConfigurationReport(sent, device: device, counter: reportCounter, time: now.wall, form: form)
         let owed = OwedReport(
             id: .random(), pairing: facts.delivery.pairing, application: facts.key.application,
             envelope: report.signed(with: signer))

@@ -111,7 +111,7 @@ package final class Relay {
         installed apps: Set<ApplicationIdentifier>, at pairing: UniqueIdentifier, role: DeviceRole
     ) {
         guard let end = sides[role].pairings[pairing] else { return }
-        end.wasTold(of: apps)
+        end.restore(installed: apps)
         publisher.pairingChanged(end, of: sides[role])
     }
 

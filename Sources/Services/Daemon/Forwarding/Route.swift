@@ -68,7 +68,7 @@ final class PairingEnd {
     }
 
     /// The other device announced these apps before the start of this daemon.
-    func wasTold(of apps: Set<ApplicationIdentifier>) { installedBefore = apps }
+    func restore(installed apps: Set<ApplicationIdentifier>) { installedBefore = apps }
 
     /// A link is ready; the other device announces its apps over it.
     func linkUp(_ port: RelayPort) {
