@@ -78,7 +78,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     /// The urgent items left of the day.
     package func urgentBudget(at reading: ClockReading) -> UrgentAllowance {
-        budget.reading(at: now(reading), limit: limits.urgentPerDay)
+        budget.allowance(at: now(reading), limit: limits.urgentPerDay)
     }
 
     /// The context last set.

@@ -24,7 +24,7 @@ package struct UrgentBudget: Sendable, Equatable {
     }
 
     /// The items left of the day.
-    func reading(at now: Int64, limit: Int) -> UrgentAllowance {
+    func allowance(at now: Int64, limit: Int) -> UrgentAllowance {
         let day = current(at: now)
         let reset = day.start.map { max(0, QueueClock.sum($0, Self.day) - now) } ?? 0
         return UrgentAllowance(

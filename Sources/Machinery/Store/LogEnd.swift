@@ -18,32 +18,32 @@ enum LogEnd: Equatable {
 
     /// Whether the store at `path` has a log with at least a header.
     static func hasLog(_ path: String) -> Bool {
-        LogReading(path: path + "-wal")?.next(LogHeader.size).flatMap(LogHeader.init) != nil
+        LogReader(path: path + "-wal")?.next(LogHeader.size).flatMap(LogHeader.init) != nil
     }
 
     /// Looks at the log of the store at `path`.
     /// - Returns: how it ends, and the bytes up to there.
     static func ofLog(of path: String) -> (end: LogEnd, size: Int) {
-        guard let reading = LogReading(path: path + "-wal"),
-            let header = reading.next(LogHeader.size).flatMap(LogHeader.init)
+        guard let reader = LogReader(path: path + "-wal"),
+            let header = reader.next(LogHeader.size).flatMap(LogHeader.init)
         else { return (.whole, 0) }
-        return header.isWhole ? ofPages(reading, header) : (ofDamagedHeader(reading, header), 0)
+        return header.isWhole ? ofPages(reader, header) : (ofDamagedHeader(reader, header), 0)
     }
 
     /// A header is synchronised before the pages that it is for. Without them it is a beginning that was cut off, and
     /// what follows it is of an earlier turn and in the store's file.
-    private static func ofDamagedHeader(_ reading: borrowing LogReading, _ header: LogHeader) -> LogEnd {
-        guard let head = reading.next(LogFrame.headSize).map(LogFrame.init) else { return .cutOff }
+    private static func ofDamagedHeader(_ reader: borrowing LogReader, _ header: LogHeader) -> LogEnd {
+        guard let head = reader.next(LogFrame.headSize).map(LogFrame.init) else { return .cutOff }
         return head.salts == header.salts || header.isWhole(with: head.salts) ? .damaged(at: 0) : .cutOff
     }
 
-    private static func ofPages(_ reading: borrowing LogReading, _ header: LogHeader) -> (end: LogEnd, size: Int) {
+    private static func ofPages(_ reader: borrowing LogReader, _ header: LogHeader) -> (end: LogEnd, size: Int) {
         var sum = header.checksum
         var offset = LogHeader.size
-        while let frame = reading.nextFrame(pageSize: header.pageSize) {
+        while let frame = reader.nextFrame(pageSize: header.pageSize) {
             let next = frame.sum(after: sum, header)
             guard frame.salts == header.salts, frame.checksum == next else {
-                let isDamaged = proves(frame, sum: next, reading, header)
+                let isDamaged = proves(frame, sum: next, reader, header)
                 return (isDamaged ? .damaged(at: offset) : .ofLeftOut(frame, header), offset)
             }
             sum = next
@@ -61,12 +61,12 @@ enum LogEnd: Equatable {
     /// written next.
     /// - Parameter sum: what the first page's checksum should be.
     private static func proves(
-        _ first: LogFrame, sum: LogChecksum, _ reading: borrowing LogReading, _ header: LogHeader
+        _ first: LogFrame, sum: LogChecksum, _ reader: borrowing LogReader, _ header: LogHeader
     ) -> Bool {
         // The flipped bit may be in the checksum itself: then what follows was summed from what it should be.
         var before = first
         var sums = [first.checksum, sum]
-        while let frame = reading.nextFrame(pageSize: header.pageSize) {
+        while let frame = reader.nextFrame(pageSize: header.pageSize) {
             let follows =
                 frame.salts == header.salts && sums.contains { frame.sum(after: $0, header) == frame.checksum }
             if follows, before.endsCommit { return true }
@@ -147,7 +147,7 @@ struct LogFrame {
 }
 
 /// A log that is read from its beginning to its end.
-struct LogReading: ~Copyable {
+struct LogReader: ~Copyable {
     private let descriptor: OwnedDescriptor
 
     /// Nil if there is no log, or it cannot be opened: then SQLite cannot read it either, and says so.

@@ -53,15 +53,15 @@ extension PrivateKey {
     /// - Parameter passphrase: the PIN, asked for if the key needs one; nil refuses.
     package init(uri: String, passphrase: @escaping () -> SecretBytes?) throws(KeyStoreError) {
         if KeyStore.isNamed(by: uri) { try KeyStore.prepare(KeyStore.scheme) }
-        let keys = try StoreReading(passphrase).keys(at: uri)
+        let keys = try StoreReader(passphrase).keys(at: uri)
         guard let key = keys.first else { throw .noKey }
         guard keys.count == 1 else { throw .severalKeys }
         do throws(KeyError) { try self.init(stored: key) } catch { throw .key(error) }
     }
 }
 
-/// One reading of a store, and the answer to its question for a PIN.
-@safe private final class StoreReading {
+/// Reads a store once, and answers its question for a PIN.
+@safe private final class StoreReader {
     private let passphrase: () -> SecretBytes?
 
     init(_ passphrase: @escaping () -> SecretBytes?) { self.passphrase = passphrase }
@@ -107,8 +107,8 @@ extension PrivateKey {
 
 /// OpenSSL's question for a PIN. It comes inside the call that reads, on the caller's thread.
 private func answerStore(
-    _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _: Int32, _ reading: UnsafeMutableRawPointer?
+    _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _: Int32, _ reader: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let buffer = unsafe buffer, let reading = unsafe reading else { return -1 }
-    return unsafe Unmanaged<StoreReading>.fromOpaque(reading).takeUnretainedValue().write(to: buffer, size)
+    guard let buffer = unsafe buffer, let reader = unsafe reader else { return -1 }
+    return unsafe Unmanaged<StoreReader>.fromOpaque(reader).takeUnretainedValue().write(to: buffer, size)
 }

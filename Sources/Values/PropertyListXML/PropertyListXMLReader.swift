@@ -19,7 +19,7 @@ package enum PropertyListXMLReader {
             throw PropertyListXMLError(
                 .tooLarge(count: bytes.count, limit: maximumLength), at: .position(line: 1, column: 1))
         }
-        return try ExpatReading(limits).run(bytes)
+        return try ExpatReader(limits).run(bytes)
     }
 
     /// The dictionary of a property list whose root must be one.

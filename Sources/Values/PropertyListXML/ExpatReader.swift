@@ -7,7 +7,7 @@ import TandemBase
 import TandemPropertyList
 
 /// A parser and the tree that it fills; used once, by one thread.
-@safe final class ExpatReading {
+@safe final class ExpatReader {
     private let parser: OpaquePointer
     private var tree: XMLTree
     private var fault: PropertyListXMLError?
@@ -56,16 +56,16 @@ import TandemPropertyList
         unsafe XML_SetElementHandler(
             parser,
             { context, name, attributes in
-                unsafe ExpatReading.of(context).take { tree throws(PropertyListXMLError.Reason) in
+                unsafe ExpatReader.of(context).take { tree throws(PropertyListXMLError.Reason) in
                     try tree.begin(unsafe text(name), unsafe pairs(attributes))
                 }
             },
             { context, _ in
-                unsafe ExpatReading.of(context).take { tree throws(PropertyListXMLError.Reason) in try tree.end() }
+                unsafe ExpatReader.of(context).take { tree throws(PropertyListXMLError.Reason) in try tree.end() }
             })
         unsafe XML_SetCharacterDataHandler(parser) { context, bytes, count in
             let text = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
-            unsafe ExpatReading.of(context).take { tree throws(PropertyListXMLError.Reason) in
+            unsafe ExpatReader.of(context).take { tree throws(PropertyListXMLError.Reason) in
                 try tree.add(text: text)
             }
         }
@@ -75,27 +75,27 @@ import TandemPropertyList
         unsafe XML_SetXmlDeclHandler(parser) { context, _, encoding, _ in
             let name = unsafe text(encoding)
             let isRead = ["", "UTF-8", "UTF-16"].contains(name.uppercased())
-            if !isRead { unsafe ExpatReading.of(context).stop(.encoding(name)) }
+            if !isRead { unsafe ExpatReader.of(context).stop(.encoding(name)) }
         }
         unsafe XML_SetStartDoctypeDeclHandler(parser) { context, name, _, _, hasInternalSubset in
             let name = unsafe text(name)
             if hasInternalSubset != 0 {
-                unsafe ExpatReading.of(context).stop(.internalSubset)
+                unsafe ExpatReader.of(context).stop(.internalSubset)
             } else if name != "plist" {
-                unsafe ExpatReading.of(context).stop(.notPropertyList(name))
+                unsafe ExpatReader.of(context).stop(.notPropertyList(name))
             }
         }
         unsafe XML_SetSkippedEntityHandler(parser) { context, name, _ in
-            unsafe ExpatReading.of(context).stop(.entity(text(name)))
+            unsafe ExpatReader.of(context).stop(.entity(text(name)))
         }
         unsafe XML_SetProcessingInstructionHandler(parser) { context, target, _ in
-            unsafe ExpatReading.of(context).stop(.processingInstruction(text(target)))
+            unsafe ExpatReader.of(context).stop(.processingInstruction(text(target)))
         }
     }
 
-    private static func of(_ context: UnsafeMutableRawPointer?) -> ExpatReading {
+    private static func of(_ context: UnsafeMutableRawPointer?) -> ExpatReader {
         guard let context = unsafe context else { preconditionFailure("a handler is called with its reading") }
-        return unsafe Unmanaged<ExpatReading>.fromOpaque(context).takeUnretainedValue()
+        return unsafe Unmanaged<ExpatReader>.fromOpaque(context).takeUnretainedValue()
     }
 
     private func take(_ event: (inout XMLTree) throws(PropertyListXMLError.Reason) -> Void) {
