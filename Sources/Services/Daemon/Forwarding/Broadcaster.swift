@@ -98,7 +98,7 @@ final class Broadcaster {
         ledger.record(batch.messages, app: application.app, origin: origin.number, deliveries: deliveries)
         scheduleSweep()
         // A thousand failures are much to read for the sender of one message.
-        if origin.endpoint.isCongested { origin.congestion.hold(origin, scheduler) }
+        if origin.endpoint.isCongested { origin.backpressure.hold(origin, scheduler) }
     }
 
     /// Gives a receiver frames that fit.
@@ -108,7 +108,7 @@ final class Broadcaster {
         let endpoint = port.endpoint
         let start = port.isLink ? endpoint.acceptedBytes : nil
         endpoint.write(frames)
-        if !port.isLink, endpoint.isCongested { port.congestion.hold(origin, scheduler) }
+        if !port.isLink, endpoint.isCongested { port.backpressure.hold(origin, scheduler) }
         return BroadcastLedger.Delivery(
             pairing: route.pairing.known.pairing, destination: port.number, startOffset: start)
     }

@@ -154,7 +154,7 @@ final class MessageForwarder {
         endpoint.send(frame)
         counts.forwarded.add()
         if trace != nil { traced(header, application, to: destination) }
-        if !destination.isLink, endpoint.isCongested { destination.congestion.hold(origin, scheduler) }
+        if !destination.isLink, endpoint.isCongested { destination.backpressure.hold(origin, scheduler) }
     }
 
     @inline(__always)

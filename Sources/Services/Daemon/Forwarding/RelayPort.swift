@@ -104,13 +104,13 @@ package final class RelayPort: NumberedConnection {
     /// The link's facts; nil for an app's connection.
     private let link: LinkSource?
     /// Made when it is first needed: most connections never pause a sender.
-    var congestion: Backpressure {
-        if let ownCongestion { return ownCongestion }
+    var backpressure: Backpressure {
+        if let ownBackpressure { return ownBackpressure }
         let made = Backpressure()
-        ownCongestion = made
+        ownBackpressure = made
         return made
     }
-    private var ownCongestion: Backpressure?
+    private var ownBackpressure: Backpressure?
     private let forwarder: MessageForwarder
     // Properties smaller than a word come last, so that an idle connection is small.
     /// Its number in the ledger; another's after it has closed.
@@ -332,20 +332,20 @@ package final class RelayPort: NumberedConnection {
 
     /// Reads no more from the connection until ``resumeReading()``. Several may hold it back at once.
     func pauseReading() {
-        congestion.holders += 1
-        if congestion.holders == 1 { endpoint.pauseReading() }
+        backpressure.holders += 1
+        if backpressure.holders == 1 { endpoint.pauseReading() }
     }
 
     func resumeReading() {
-        congestion.holders -= 1
-        if congestion.holders == 0, !isClosed { endpoint.resumeReading() }
+        backpressure.holders -= 1
+        if backpressure.holders == 0, !isClosed { endpoint.resumeReading() }
     }
 
     // MARK: the endpoint's events
 
     /// The endpoint's queue has drained: resumes the senders that were paused.
     package func drained() {
-        ownCongestion?.end(forwarder.scheduler)
+        ownBackpressure?.end(forwarder.scheduler)
         guard let turns = link?.turns else { return }
         turns.linkMoved()
         handOver(turns)
@@ -358,7 +358,7 @@ package final class RelayPort: NumberedConnection {
         // Its broadcasts were accepted.
         sendBroadcasts()
         isClosed = true
-        ownCongestion?.end(forwarder.scheduler)
+        ownBackpressure?.end(forwarder.scheduler)
         dropWaiting()
         forwarder.detach(self, reason: reason)
     }
@@ -381,7 +381,7 @@ final class Backpressure {
     /// Receivers, and the disk, that hold back this connection itself.
     fileprivate var holders = 0
 
-    /// `sender` has just sent to the receiver whose congestion this is.
+    /// `sender` has just sent to the receiver whose backpressure this is.
     func hold(_ sender: RelayPort, _ scheduler: any Scheduler) {
         guard case .application = sender.source, !isPatienceOver, !sender.isClosed,
             !held.contains(where: { $0 === sender })
