@@ -107,6 +107,16 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
         send(.state, body: situation.body(now: scheduler.now))
     }
 
+    /// The last question of this command.
+    func question(_ command: String) throws -> Envelope { try #require(received.last { $0.command == command }) }
+
+    /// Answers the last `cancel`.
+    func answerCancel(_ name: String, _ body: PropertyListDictionary = [:], code: Int = 0) throws {
+        let question = try question("cancel")
+        let answer = Envelope(.answer, app: app, id: question.id, code: code, name: name, command: question.command)
+        send(try answer.with(body: body))
+    }
+
     func channelDidOpen(_ channel: FrameChannel) {}
     func channelDidDrain(_ channel: FrameChannel) {}
     func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) {

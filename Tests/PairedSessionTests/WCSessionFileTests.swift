@@ -165,26 +165,55 @@ struct WCSessionFileTests {
         #expect(progress.completedUnitCount == 500 && progress.fractionCompleted == 0.5)
     }
 
-    @Test("FIL-14: cancel and the progress's cancel take back a file that is handed over, and the end is told once")
+    @Test(
+        "FIL-14, SES-84: cancel and the progress's cancel take back a file that is handed over; it ends once, with the answer"
+    )
     func cancelled() throws {
         for takeBack in [{ $0.cancel() }, { $0.progress.cancel() }] as [(WCSessionFileTransfer) -> Void] {
             delegate.calls.withLock { $0 = [] }
             let transfer = session.transferFile(makeFile(), metadata: nil)
             settle()
             let envelope = try #require(submitted.last)
+            let item = PropertyListValue.data(try #require(envelope.id).bytes)
             takeBack(transfer)
-            for _ in 0..<1_000 where calls.isEmpty {
+            for _ in 0..<1_000 where fixture.daemon.received.last?.command != "cancel" {
                 waitForGlobalQueue()
                 settle()
             }
+            #expect(try fixture.daemon.question("cancel").dictionaryBody()["item"] == item)
+            #expect(calls.isEmpty && transfer.isTransferring)
+            try fixture.daemon.answerCancel("cancelled")
+            settle()
             #expect(calls == ["finished photo.jpg 7014"] && !transfer.isTransferring)
-            let question = try #require(fixture.daemon.received.last { $0.command == "cancel" })
-            #expect(try question.dictionaryBody()["item"] == .data(try #require(envelope.id).bytes))
-            // The daemon had accepted it meanwhile.
-            try say(.accepted, of: envelope)
+            // The daemon had accepted it on a connection before.
             try say(.finished, of: envelope, "cancelled")
             #expect(calls == ["finished photo.jpg 7014"])
+            #expect(fixture.daemon.received.last?.kind == .finishedAck)
         }
+    }
+
+    @Test(
+        "SES-84: a file whose acceptance was lost with the connection is taken back on the next one, and ends as the daemon says",
+        arguments: [("asked", [:]), ("too-late", ["outcome": "handled"])] as [(String, PropertyListDictionary)])
+    func acceptanceLost(_ name: String, _ body: PropertyListDictionary) throws {
+        let transfer = session.transferFile(makeFile(), metadata: nil)
+        settle()
+        let envelope = try #require(submitted.last)
+        try say(.progress, of: envelope, "taking", offset: 0)
+        fixture.daemon.cut()
+        settle()
+        transfer.cancel()
+        settle()
+        #expect(calls.isEmpty && transfer.isTransferring)
+        fixture.scheduler.advance(by: .seconds(1))
+        settle()
+        #expect(submitted.count == 1, "it is not handed over again")
+        try fixture.daemon.answerCancel(name, body)
+        settle()
+        #expect(calls.isEmpty && transfer.isTransferring)
+        #expect(try fixture.daemon.question("subscribe").dictionaryBody()["items"] == [.data(envelope.id?.bytes ?? [])])
+        try say(.finished, of: envelope, "handled")
+        #expect(calls == ["finished photo.jpg 0"] && !transfer.isTransferring)
     }
 
     @Test("an accepted file is taken back at the daemon")

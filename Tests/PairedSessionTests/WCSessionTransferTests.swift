@@ -10,6 +10,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemTestSupport
+import TandemTransport
 import TandemWire
 import Testing
 
@@ -205,6 +206,75 @@ struct WCSessionTransferTests {
         say(.finished, of: lost, "expired")
         #expect(calls.last == "finished -1 7017" && calls.count == 3)
         #expect(fixture.daemon.received.filter { $0.kind == .finishedAck }.count == 3)
+    }
+
+    // MARK: taking back
+
+    private func reconnect() {
+        fixture.scheduler.advance(by: .seconds(1))
+        settle()
+    }
+
+    @Test(
+        "SES-84: what is taken back before its acceptance arrived, without a daemon, is not submitted again",
+        arguments: ["unknown", "cancelled"])
+    func takenBackUnaccepted(_ answer: String) throws {
+        let transfer = session.transferUserInfo(["n": 3])
+        settle()
+        let envelope = try #require(submitted.last)
+        fixture.daemon.cut()
+        settle()
+        transfer.cancel()
+        reconnect()
+        #expect(submitted.count == 1 && calls.isEmpty && transfer.isTransferring)
+        let item = PropertyListValue.data(envelope.id?.bytes ?? [])
+        #expect(try fixture.daemon.question("cancel").dictionaryBody()["item"] == item)
+        try fixture.daemon.answerCancel(answer)
+        settle()
+        #expect(calls == ["finished 3 7014"] && session.outstandingUserInfoTransfers.isEmpty)
+        if answer == "cancelled" { say(.finished, of: envelope, "cancelled") }
+        fixture.daemon.cut()
+        reconnect()
+        #expect(calls.count == 1 && submitted.count == 1)
+    }
+
+    @Test("SES-84: an accepted item that is taken back without a daemon is taken back at the next one")
+    func takenBackWithoutDaemon() throws {
+        let transfer = session.transferCurrentComplicationUserInfo(["n": 3])
+        settle()
+        let envelope = try #require(submitted.last)
+        say(.accepted, of: envelope)
+        fixture.daemon.cut()
+        settle()
+        transfer.cancel()
+        reconnect()
+        let question = try fixture.daemon.question("cancel")
+        #expect(question.channel == .urgent && question.pairing == envelope.pairing)
+        try fixture.daemon.answerCancel("asked")
+        settle()
+        #expect(transfer.isTransferring && calls.isEmpty)
+        say(.finished, of: envelope, "cancelled")
+        #expect(calls == ["finished 3 7014"])
+        fixture.daemon.cut()
+        reconnect()
+        #expect(fixture.daemon.received.filter { $0.command == "cancel" }.count == 1, "it was answered")
+    }
+
+    @Test("SES-84: an item that waits for a daemon that does not read does not leave behind its withdrawal")
+    func takenBackUnsent() throws {
+        fixture.daemon.channel?.pauseReading()
+        let large = [UInt8](repeating: 7, count: 60_000)
+        for number in 0..<40 { session.transferUserInfo(["n": number, "d": Data(large)]) }
+        let last = session.transferUserInfo(["n": 40])
+        fixture.scheduler.run()
+        last.cancel()
+        fixture.scheduler.run()
+        fixture.daemon.channel?.resumeReading()
+        settle()
+        #expect(submitted.count == 40)
+        try fixture.daemon.answerCancel("unknown")
+        settle()
+        #expect(calls == ["finished 40 7014"])
     }
 
     @Test("WCError.notReachable is a code in a pattern, as on Apple's platforms")

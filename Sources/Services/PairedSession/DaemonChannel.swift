@@ -113,6 +113,9 @@ final class DaemonChannel {
         }
     }
 
+    /// Drops the frames of one item that wait.
+    func removeQueued(_ id: UniqueIdentifier) { queue.removeAll { $0.id == id } }
+
     /// Ends the frames that wait and follow this pairing.
     func removeQueued(following pairing: UniqueIdentifier) -> [Outgoing] {
         let removed = queue.filter { $0.follows == pairing }

@@ -187,6 +187,7 @@ package actor SessionActor {
         onEvent?(.activation(.activated))
         // A switch activates on the same connection, whose daemon knows all of it.
         if followedOn != daemon.number {
+            transfers.withdrawAgain()
             transfers.submitAgain()
             transfers.followAgain()
         }
@@ -496,15 +497,6 @@ package actor SessionActor {
         }
     }
 
-    /// Ends the submission of a file that the daemon has not accepted; whether there was one.
-    func stopSubmitting(_ id: UniqueIdentifier) -> Bool { files.stop(id, .cancelled(id)) }
-
-    /// Takes a file back, in any phase; its end says what came of it.
-    /// - Parameter pairing: of a file that a former process submitted.
-    package func takeBackFile(_ id: UniqueIdentifier, in pairing: UniqueIdentifier? = nil) {
-        if !stopSubmitting(id) { cancelTransfer(id, on: .file, in: pairing) }
-    }
-
     /// Returns when the app's files have been read as far as they are asked for.
     package func waitForFiles() { files.waitUntilIdle() }
 
@@ -517,21 +509,37 @@ package actor SessionActor {
         then completion: @escaping Completion<AnswerFrame>
     ) { queries.ask(question, of: state?.pairing(pairing)?.pairing, on: channel, then: completion) }
 
-    /// Takes an item back, and waits for what came of that.
-    nonisolated func cancelTransfer(
-        _ id: UniqueIdentifier, _ pairing: UniqueIdentifier, _ kind: Transfer.Kind
-    ) async throws(SessionError) -> TransferCancellation {
-        let answer = try await result { core, completion in
-            core.ask(.cancel(id), pairing: pairing, channel: kind.channel, then: completion)
+    /// Takes an item back, in any phase; its end says what is not known when the completion is called.
+    /// - Parameters:
+    ///   - pairing: of an item that a former process submitted.
+    ///   - completion: called once.
+    package func takeBack(
+        _ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier? = nil,
+        then completion: @escaping Completion<TransferCancellation> = { _ in }
+    ) {
+        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: id))) }
+        if files.stop(id) { return completion(.success(.cancelled)) }
+        guard let target = state?.pairing(transfers.pairing(of: id) ?? pairing)?.pairing else {
+            return completion(.failure(SessionError(.notPaired, messageID: id)))
         }
-        return TransferCancellation(answer)
+        let queue = QueueKey(pairing: target, app: settings.application, channel: channel)
+        transfers.withdraw(ItemKey(queue, id), then: completion)
     }
 
-    /// Takes an item back; its end says what came of it.
-    /// - Parameter pairing: of an item that a former process submitted.
-    package func cancelTransfer(_ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier? = nil) {
-        let target = state?.pairing(transfers.pairing(of: id) ?? pairing)?.pairing
-        queries.ask(.cancel(id), of: target, on: channel) { _ in }
+    /// The same for callers that wait.
+    nonisolated func takeBack(
+        _ id: UniqueIdentifier, _ kind: Transfer.Kind, in pairing: UniqueIdentifier
+    ) async throws(SessionError) -> TransferCancellation {
+        try await result { core, completion in core.takeBack(id, on: kind.channel, in: pairing, then: completion) }
+    }
+
+    nonisolated func takeBack(_ file: FileTransfer) async throws(SessionError) -> TransferCancellation {
+        try await result { core, completion in
+            if let refusal = file.refusal {
+                return completion(refusal.isNamed(.cancelled) ? .success(.cancelled) : .failure(refusal))
+            }
+            core.takeBack(file.id, on: .file, in: file.transfer?.pairing, then: completion)
+        }
     }
 
     /// The items of a kind that have not ended.

@@ -15,7 +15,7 @@ extension WCSession {
     public func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
         let id = UniqueIdentifier.random()
         let transfer = WCSessionFileTransfer(id: id, file: WCSessionFile(fileURL: file, metadata: metadata)) {
-            [weak self] in self?.takeBack(id)
+            [weak self] in self?.takeBack(id, on: .file)
         }
         files.add(transfer)
         do {
@@ -25,12 +25,7 @@ extension WCSession {
             _ = session.beginFileTransfer(
                 file.path, metadata: values, id: id, followsLinks: true,
                 changed: { [weak transfer] in transfer?.show($0) },
-                refused: { [weak self] error in
-                    // A caller that takes a file back learns the same in every phase of it. The daemon may have
-                    // accepted it meanwhile: its report does not count a second time.
-                    let shown = error.isNamed(.cancelled) ? TransferOutcome.cancelled.error : error
-                    self?.fileFinished(id, shown, isLast: false)
-                })
+                refused: { [weak self] error in self?.fileFinished(id, Self.shown(error)) })
         } catch {
             fileFinished(id, error.underlyingError)
         }
@@ -51,10 +46,6 @@ extension WCSession {
         }
     }
 
-    private func takeBack(_ id: UniqueIdentifier, in pairing: UniqueIdentifier? = nil) {
-        pairedSession?.core.run { $0.takeBackFile(id, in: pairing) }
-    }
-
     func fileFinished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
         let former = { WCSessionFileTransfer(id: id, file: WCSessionFile(former: "file", metadata: nil)) {} }
         guard let transfer = files.end(id, isLast: isLast, former: former) else { return }
@@ -72,7 +63,7 @@ extension WCSession {
             metadata: values[BodyKey.metadata]?.dictionaryValue?.foundationValue)
         files.add(
             WCSessionFileTransfer(id: item.id, file: file, size: Int64(item.size)) { [weak self] in
-                self?.takeBack(item.id, in: item.pairing)
+                self?.takeBack(item.id, on: .file, in: item.pairing)
             })
     }
 

@@ -58,23 +58,36 @@ extension WCSession {
 
     private func queue(_ userInfo: [String: Any], on channel: Channel) -> WCSessionUserInfoTransfer {
         let submission = Submission(channel, to: nil, OutgoingContent(foundation: userInfo))
-        let transfer = WCSessionUserInfoTransfer(
-            id: submission.id, userInfo: userInfo, isCurrent: channel == .urgent,
-            session: { [weak self] in self?.pairedSession })
+        let id = submission.id
+        let transfer = WCSessionUserInfoTransfer(id: id, userInfo: userInfo, isCurrent: channel == .urgent) {
+            [weak self] in self?.takeBack(id, on: channel)
+        }
         do {
             let session = try ready()
             add(transfer)
             session.core.run { [weak self] core in
                 core.submit(submission) { result in
-                    if case .failure(let error) = result { self?.finished(transfer.id, error) }
+                    if case .failure(let error) = result { self?.finished(id, Self.shown(error)) }
                     if channel == .urgent { self?.urgentBudget.learn(from: core) }
                 }
             }
         } catch {
             add(transfer)
-            finished(transfer.id, error.underlyingError)
+            finished(id, error.underlyingError)
         }
         return transfer
+    }
+
+    /// Takes an item back, in any phase.
+    /// - Parameter pairing: of an item that a former process queued.
+    func takeBack(_ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier? = nil) {
+        pairedSession?.core.run { $0.takeBack(id, on: channel, in: pairing) }
+    }
+
+    /// The error of an item that the daemon never accepted: a caller that takes one back learns the same in every phase
+    /// of it.
+    static func shown(_ error: SessionError) -> SessionError? {
+        error.isNamed(.cancelled) ? TransferOutcome.cancelled.error : error
     }
 
     /// Of the urgent ones only the newest is current.
@@ -101,7 +114,7 @@ extension WCSession {
     }
 
     private func finished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
-        let former = { WCSessionUserInfoTransfer(id: id, userInfo: [:], isCurrent: false, session: { nil }) }
+        let former = { WCSessionUserInfoTransfer(id: id, userInfo: [:], isCurrent: false) {} }
         guard let transfer = userInfos.end(id, isLast: isLast, former: former) else { return }
         deliver { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
     }
@@ -134,10 +147,11 @@ extension WCSession {
     private func userInfoLearned(_ item: OutstandingTransfer) {
         guard item.state == .accepted else { return }
         let values = item.body.flatMap { try? PropertyListReader.readDictionary($0) }
+        let channel: Channel = item.kind == .urgent ? .urgent : .userInfo
         add(
             WCSessionUserInfoTransfer(
-                id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent,
-                session: { [weak self] in self?.pairedSession }))
+                id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent
+            ) { [weak self] in self?.takeBack(item.id, on: channel, in: item.pairing) })
     }
 
     // MARK: receiving
@@ -235,15 +249,12 @@ public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @uncheck
     public let userInfo: [String: Any]
     let id: UniqueIdentifier
     private let state: Mutex<State>
-    private let session: @Sendable () -> PairedSession?
+    private let takeBack: @Sendable () -> Void
 
-    init(
-        id: UniqueIdentifier, userInfo: [String: Any], isCurrent: Bool,
-        session: @escaping @Sendable () -> PairedSession?
-    ) {
+    init(id: UniqueIdentifier, userInfo: [String: Any], isCurrent: Bool, cancel: @escaping @Sendable () -> Void) {
         self.id = id
         self.userInfo = userInfo
-        self.session = session
+        takeBack = cancel
         state = Mutex(State(isCurrent: isCurrent))
     }
 
@@ -254,13 +265,7 @@ public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @uncheck
     public var isTransferring: Bool { state.withLock { $0.isTransferring } }
 
     /// Takes the item back if no handler on the other device has it; `session(_:didFinish:error:)` tells how it ended.
-    public func cancel() {
-        guard isTransferring, let session = session() else { return }
-        let id = id
-        session.core.run { core in
-            for channel in [Channel.userInfo, .urgent] { core.cancelTransfer(id, on: channel) }
-        }
-    }
+    public func cancel() { if isTransferring { takeBack() } }
 
     func setCurrent(_ isCurrent: Bool) { state.withLock { $0.isCurrent = isCurrent } }
 

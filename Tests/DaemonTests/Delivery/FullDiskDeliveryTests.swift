@@ -42,6 +42,25 @@ import Testing
         #expect(device.sent.filter { $0.kind == .gap }.count == 3)
     }
 
+    @Test("SES-84: a withdrawal that the disk does not take is refused as store: the daemon has the item")
+    func withdrawalWithoutRoom() throws {
+        let app = try device.simulation.app(.primary, receives: false)
+        let id = UniqueIdentifier.random()
+        try device.submit(id, from: app)
+        device.run()
+        let question = try Envelope(
+            .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
+            command: "cancel"
+        ).with(body: ["item": .data(id.bytes)])
+        for isFull in [true, false] {
+            device.store.isFull = isFull
+            try app.send(question)
+            device.run()
+        }
+        #expect(app.received(.answer).map(\.name) == ["store", "asked"])
+        #expect(app.received(.answer).map(\.code) == [7001, 0])
+    }
+
     @Test("DEL-31, LIM-56: a daemon whose disk has room again takes items within a second or two")
     func recovers() throws {
         let app = try device.simulation.app(.primary, receives: false)

@@ -92,4 +92,17 @@ import Testing
         sender.link()
         #expect(pair.receiver.received.count == 50)
     }
+
+    @Test("SES-84, DEL-23: an item that is taken back on its way to the user info is not unknown")
+    func takenBackWhileDemoted() throws {
+        for number in 0..<50 { sender.submit(payloadItem(number), to: .urgent) }
+        let demoted = payloadItem(50)
+        var answers: [Cancellation] = []
+        sender.delivery.submissions.submit(demoted, to: sender.key(.urgent)) { _ in }
+        sender.delivery.submissions.cancel(demoted.id, in: sender.key(.urgent)) { answers.append($0) }
+        pair.scheduler.run()
+        #expect(answers == [.cancelled] && sender.endings[demoted.id] == [.withdrawn(.cancelled)])
+        sender.link()
+        #expect(pair.receiver.received.count == 50)
+    }
 }

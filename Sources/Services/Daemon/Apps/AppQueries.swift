@@ -155,7 +155,8 @@ final class AppQueries {
             switch cancellation {
             case .cancelled: answer(query, connection, .cancelled)
             case .asked: answer(query, connection, .asked)
-            case .unknown, .notStored: answer(query, connection, .unknown)
+            case .unknown: answer(query, connection, .unknown)
+            case .notStored: refuse(query, .genericError, .store, connection)
             case .tooLate(let outcome): answer(query, connection, .tooLate, LateOutcome(outcome).body)
             }
         }

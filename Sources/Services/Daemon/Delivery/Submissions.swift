@@ -119,10 +119,17 @@ package final class Submissions {
 
     // MARK: taking back
 
-    /// Takes an item back; `completion` gets the result after the commit. An urgent item is also found in the queue to
-    /// which it was demoted.
+    /// Takes an item back; `completion` gets the result after the commit. An urgent item is also looked for in the
+    /// queue to which it was demoted, last: it may be on its way there.
     package func cancel(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping (Cancellation) -> Void) {
-        guard let queue = queues[place(of: id, in: key)] else { return later { completion(.unknown) } }
+        cancel(id, at: key) { [weak self] cancellation in
+            guard let self, cancellation == .unknown, key.demoted != key else { return completion(cancellation) }
+            cancel(id, at: key.demoted, then: completion)
+        }
+    }
+
+    private func cancel(_ id: UniqueIdentifier, at place: QueueKey, then completion: @escaping (Cancellation) -> Void) {
+        guard let queue = queues[place] else { return later { completion(.unknown) } }
         let reading = reading
         var cancellation = Cancellation.unknown
         queue.perform(

@@ -123,25 +123,28 @@ final class FileSubmissions {
     private func send(_ feed: Feed, _ offset: Int64, _ result: Result<[UInt8]?, FileError>) {
         let id = feed.transfer.id
         switch result {
-        case .failure(let error): _ = stop(id, SessionError(error, messageID: id))
-        case .success(nil): _ = stop(id, .sourceChanged(feed.transfer.path, id))
+        case .failure(let error): fail(feed, SessionError(error, messageID: id))
+        case .success(nil): fail(feed, .sourceChanged(feed.transfer.path, id))
         case .success(let bytes?):
             let queue = QueueKey(pairing: feed.pairing, app: app, channel: .file)
             daemon.send(ChunkFrame(of: ItemKey(queue, id), at: offset, bytes[...]))
         }
     }
 
-    /// Ends the submission of a file that the daemon has not accepted.
-    /// - Returns: whether there was one.
-    func stop(_ id: UniqueIdentifier, _ error: SessionError) -> Bool {
-        if let transfer = opening.removeValue(forKey: id) {
-            transfer.refused(error)
-            return true
-        }
-        guard let feed = feeds.removeValue(forKey: id) else { return false }
-        // The daemon drops what it has; an acceptance that crosses this is cancelled, too.
+    /// The rest of a file cannot be read. The daemon cannot accept it without that, and drops what it has.
+    private func fail(_ feed: Feed, _ error: SessionError) {
+        let id = feed.transfer.id
+        feeds[id] = nil
         queries.ask(.cancel(id), of: feed.pairing, on: .file) { _ in }
         transfers.submissionFailed(id, error)
+    }
+
+    /// The app takes a file back: nothing more of it is read.
+    /// - Returns: whether that was all, because no daemon has heard of the file.
+    func stop(_ id: UniqueIdentifier) -> Bool {
+        feeds[id] = nil
+        guard let transfer = opening.removeValue(forKey: id) else { return false }
+        transfer.refused(.cancelled(id))
         return true
     }
 
@@ -152,8 +155,8 @@ final class FileSubmissions {
     /// The session ends. The worker ends with its last job, and nobody waits for it: a disk may hang, and the loop is
     /// that of all sessions of the process.
     func end() {
-        for id in Array(opening.keys) { _ = stop(id, SessionError(.ended, messageID: id)) }
-        feeds = [:]
+        for (id, transfer) in opening { transfer.refused(SessionError(.ended, messageID: id)) }
+        (opening, feeds) = ([:], [:])
         worker = nil
     }
 }

@@ -94,14 +94,13 @@ public final class FileTransfer: Sendable {
     /// - Throws: 7001 `cancelled` if the caller's task is cancelled; the reason if the file was never accepted.
     public func outcome() async throws(SessionError) -> TransferOutcome { try await accepted().outcome() }
 
-    /// Takes the file back, in any phase, if no handler has it; what was copied of it is removed on both devices.
-    /// - Throws: 7004 if the session is not activated, 7014 `daemon-lost`.
+    /// Takes the file back, in any phase, if no handler has it; what was copied of it is removed on both devices. Waits
+    /// for the daemon as ``Transfer/cancel()`` does. ``outcome()`` of a file that was never accepted throws 7001
+    /// `cancelled` then.
+    /// - Throws: as ``Transfer/cancel()``; the reason if the file was refused before.
     public func cancel() async throws(SessionError) -> TransferCancellation {
-        if let transfer { return try await transfer.cancel() }
         guard let session = session.value else { throw SessionError(.ended, messageID: id) }
-        let wasHandingOver = await session.stopSubmitting(id)
-        if !wasHandingOver, let transfer { return try await transfer.cancel() }
-        return .cancelled
+        return try await session.takeBack(self)
     }
 
     private func accepted() async throws(SessionError) -> Transfer {

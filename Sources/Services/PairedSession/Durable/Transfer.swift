@@ -106,11 +106,13 @@ public final class Transfer: Sendable {
         return outcome
     }
 
-    /// Takes the item back, if no handler has it; returns what came of that.
-    /// - Throws: 7004 if the session is not activated, 7014 `daemon-lost`.
+    /// Takes the item back, if no handler has it; returns what came of that. Without a daemon, and without its answer
+    /// for 30 s, that is not known yet: the item is taken back as soon as there is a daemon, as long as the session
+    /// lasts (SES-84).
+    /// - Throws: 7004 if the session was ended, 7005 if the pairing was.
     public func cancel() async throws(SessionError) -> TransferCancellation {
         guard let session = session.value else { throw SessionError(.ended, messageID: id) }
-        return try await session.cancelTransfer(id, pairing, kind)
+        return try await session.takeBack(id, kind, in: pairing)
     }
 
     private var silence: SessionError { contents.withLock { $0.silence } ?? .cancelled(id) }

@@ -44,6 +44,8 @@ final class TransferBook {
     private let scheduler: any Scheduler
     private var items = TransferTable<Submitted>(capacity: Limits.queuedItems)
     private var followed: [UniqueIdentifier: Followed] = [:]
+    /// Items that the app takes back, each until the daemon has answered.
+    private var withdrawn: Set<ItemKey> = []
     private var observers: [(TransferEvent) -> Void] = []
     /// Ends of former processes' items, until an observer asks for them.
     private var unreported: [TransferEvent] = []
@@ -102,9 +104,86 @@ final class TransferBook {
     /// The pairing of an item that this process has submitted.
     func pairing(of id: UniqueIdentifier) -> UniqueIdentifier? { items[id]?.pairing }
 
-    /// On a new connection: submits again what was not accepted.
+    /// On a new connection: submits again what was not accepted, and is not taken back.
     func submitAgain() {
-        for (_, entry) in items.unaccepted { send(entry.token.frame) }
+        for (id, entry) in items.unaccepted where !withdrawn.contains(key(of: id, entry)) { send(entry.token.frame) }
+    }
+
+    private func key(of id: UniqueIdentifier, _ entry: TransferTable<Submitted>.Entry) -> ItemKey {
+        ItemKey(QueueKey(pairing: entry.pairing, app: app, channel: entry.channel), id)
+    }
+
+    // MARK: taking back
+
+    /// Takes an item back. Without an answer the withdrawal remains pending: the daemon is asked again, on a new
+    /// connection before anything else of the item (SES-84).
+    /// - Parameter completion: called once, with an error if nothing is pending.
+    func withdraw(_ item: ItemKey, then completion: @escaping Completion<TransferCancellation>) {
+        let item = items[item.id].map { key(of: item.id, $0) } ?? item
+        withdrawn.insert(item)
+        // The withdrawal passes what waits for the daemon to read, and the item must not come behind it.
+        daemon.removeQueued(item.id)
+        askBack(item, then: completion)
+    }
+
+    /// On a new connection: takes back what the former daemon has not answered.
+    func withdrawAgain() {
+        for item in withdrawn.sorted(by: { $0.id < $1.id }) { askBack(item) { _ in } }
+    }
+
+    private func askBack(_ item: ItemKey, then completion: @escaping Completion<TransferCancellation>) {
+        queries.ask(.cancel(item.id), of: item.queue.pairing, on: item.queue.channel) { [weak self] result in
+            guard let self else { return completion(result.map { TransferCancellation($0) }) }
+            switch result {
+            case .success(let answer): completion(.success(withdrawalAnswered(item, answer)))
+            case .failure(let error): completion(withdrawalUnanswered(item, error))
+            }
+        }
+    }
+
+    /// The daemon has not answered a withdrawal, or with an error.
+    private func withdrawalUnanswered(
+        _ item: ItemKey, _ error: SessionError
+    ) -> Result<TransferCancellation, SessionError> {
+        if error.isNamed(.ended) { return .failure(error) }
+        if error.code == .deviceNotPaired {
+            // Nothing of the pairing is left.
+            withdrawn.remove(item)
+            submissionFailed(item.id, error)
+            return .failure(error)
+        }
+        if daemon.isRegistered, withdrawn.contains(item) { askBackLater(item) }
+        return .success(.unknown)
+    }
+
+    /// A daemon that cannot answer now is asked again. A new connection asks anyhow.
+    private func askBackLater(_ item: ItemKey) {
+        let number = daemon.number
+        scheduler.schedule(after: .seconds(1)) { [weak self] in
+            guard let self, daemon.isRegistered, daemon.number == number, withdrawn.contains(item) else { return }
+            askBack(item) { _ in }
+        }
+    }
+
+    /// The daemon has answered a withdrawal.
+    private func withdrawalAnswered(_ item: ItemKey, _ answer: AnswerFrame) -> TransferCancellation {
+        withdrawn.remove(item)
+        guard let entry = items[item.id], entry.phase == .submitted else { return TransferCancellation(answer) }
+        switch answer.word {
+        case .cancelled, .unknown:
+            // An end that the daemon still sends, because it had accepted the item, is not reported again.
+            for channel in [entry.channel, entry.channel.properties.overflow].compactMap(\.self) {
+                let queue = QueueKey(pairing: entry.pairing, app: app, channel: channel)
+                _ = reported.insert(ItemKey(queue, item.id))
+            }
+            submissionFailed(item.id, .cancelled(item.id))
+            return .cancelled
+        default:
+            // Accepted on a connection that was lost; this one gets its end from now on.
+            impliedAcceptance(of: item.id)
+            if let transfer = followed[item.id]?.transfer { follow([transfer.id], transfer.kind, transfer.pairing) }
+            return TransferCancellation(answer)
+        }
     }
 
     // MARK: what the daemon reports
@@ -246,6 +325,7 @@ final class TransferBook {
 
     /// The session ends: what was not accepted never will be. Accepted items continue without this session.
     func failAll(_ error: SessionError) {
+        withdrawn = []
         failUnaccepted(error)
         for (id, follower) in followed {
             _ = items.ended(id)
@@ -257,6 +337,7 @@ final class TransferBook {
 
     /// A pairing is gone, and with it all that waited for it in the daemon.
     func fail(to pairing: UniqueIdentifier, _ error: SessionError) {
+        withdrawn = withdrawn.filter { $0.queue.pairing != pairing }
         for token in items.dropUnaccepted(of: pairing) { token.accepted(.failure(error)) }
         for (id, entry) in items.dropAccepted(of: pairing) {
             let outcome = TransferOutcome.failed(error.about(message: id, peer: entry.token.peer))

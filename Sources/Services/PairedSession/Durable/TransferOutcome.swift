@@ -50,7 +50,7 @@ public enum TransferCancellation: Sendable, Equatable {
     case cancelled
     /// It had ended before.
     case tooLate(TransferOutcome)
-    /// It was sent, and the other device's word is not here yet; the outcome tells.
+    /// Not known yet: the other device's answer is not here, or this device's daemon's; the outcome tells.
     case unknown
 }
 

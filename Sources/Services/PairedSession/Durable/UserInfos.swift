@@ -80,7 +80,7 @@ extension PairedSession {
 
     /// Takes an item back that a former process submitted; otherwise as ``Transfer/cancel()``.
     public func cancelTransfer(_ transfer: OutstandingTransfer) async throws(SessionError) -> TransferCancellation {
-        try await core.cancelTransfer(transfer.id, transfer.pairing, transfer.kind)
+        try await core.takeBack(transfer.id, transfer.kind, in: transfer.pairing)
     }
 
     /// The rest of the budget of urgent items for the counterpart. WCSession's

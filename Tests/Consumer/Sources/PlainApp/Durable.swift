@@ -82,7 +82,7 @@ enum Durable {
             switch try await session.cancelTransfer(item) {
             case .cancelled: print("no handler will ever have it")
             case .tooLate(let outcome): print("too late: \(outcome)")
-            case .unknown: print("the other device decides")
+            case .unknown: print("not known yet: its end tells")
             }
         }
     }

@@ -1,0 +1,168 @@
+// Withdrawals of durable items (SES-54, SES-84): the answer that their caller gets, and their repetition until the
+// daemon has answered.
+
+import PairedSession
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+extension TransferTests {
+    private typealias Answers = Collector<Result<TransferCancellation, SessionError>>
+
+    private func takeBack(_ id: UniqueIdentifier, on channel: Channel = .userInfo) -> Answers {
+        let (answers, pairing) = (Answers(), pairing)
+        fixture.core.run { core in core.takeBack(id, on: channel, in: pairing) { answers.add($0) } }
+        fixture.scheduler.run()
+        return answers
+    }
+
+    private func accepted() throws -> Transfer {
+        let (id, results) = submit()
+        say(.accepted, id)
+        return try #require(try results.all.first?.get())
+    }
+
+    private func answer(_ name: String, _ body: PropertyListDictionary = [:], code: Int = 0) throws {
+        try fixture.daemon.answerCancel(name, body, code: code)
+        fixture.scheduler.run()
+    }
+
+    private var questions: [String?] {
+        fixture.daemon.received.filter { $0.kind == .query && $0.command != "outstanding" }.map(\.command)
+    }
+
+    private func reconnect() {
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        fixture.scheduler.run()
+    }
+
+    @Test(
+        "SES-54: taking an item back waits for the daemon, and returns the answer",
+        arguments: [
+            ("cancelled", [:], .cancelled), ("asked", [:], .unknown), ("unknown", [:], .unknown),
+            ("too-late", ["outcome": "handled"], .tooLate(.handled)), ("from the future", [:], .unknown),
+        ] as [(String, PropertyListDictionary, TransferCancellation)])
+    func answersOfTakingBack(name: String, body: PropertyListDictionary, expected: TransferCancellation) throws {
+        let answers = takeBack(try accepted().id)
+        #expect(answers.all.isEmpty)
+        try answer(name, body)
+        #expect(try answers.all.map { try $0.get() } == [expected])
+        reconnect()
+        #expect(questions.filter { $0 == "cancel" }.count == 1)
+    }
+
+    @Test("SES-84: on a new connection a withdrawal without an answer comes before all else of its item")
+    func repeatedFirst() throws {
+        let transfer = try accepted()
+        let answers = takeBack(transfer.id)
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        #expect(try answers.all.map { try $0.get() } == [.unknown])
+        let before = questions.count
+        reconnect()
+        #expect(questions.dropFirst(before) == ["cancel", "subscribe"])
+        try answer("cancelled")
+        say(.finished, transfer.id, "cancelled")
+        #expect(transfer.state == .finished(.cancelled))
+        reconnect()
+        #expect(questions.count == before + 2 && answers.all.count == 1)
+    }
+
+    @Test("SES-84: a daemon that does not answer in 30 s, or cannot, is asked again, and the caller waits no longer")
+    func repeatedLater() throws {
+        fixture.daemon.answerPings()
+        let transfer = try accepted()
+        let answers = takeBack(transfer.id)
+        fixture.scheduler.advance(by: .seconds(29))
+        #expect(answers.all.isEmpty)
+        fixture.scheduler.advance(by: .seconds(2))
+        #expect(try answers.all.map { try $0.get() } == [.unknown] && questions == ["cancel", "cancel"])
+        try answer("store", code: 7001)
+        fixture.scheduler.advance(by: .seconds(1))
+        #expect(questions == ["cancel", "cancel", "cancel"])
+        try answer("asked")
+        fixture.scheduler.advance(by: .seconds(60))
+        #expect(questions.count == 3 && answers.all.count == 1)
+    }
+
+    @Test(
+        "SES-84: an item whose acceptance was lost is accepted by the answer that it is too late, and its end is asked for"
+    )
+    func acceptedByAnswer() throws {
+        let (id, results) = submit()
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        #expect(try takeBack(id).all.map { try $0.get() } == [.unknown])
+        fixture.scheduler.advance(by: .seconds(1))
+        #expect(results.all.isEmpty && questions == ["cancel"])
+        try answer("too-late", ["outcome": "handled"])
+        #expect(questions == ["cancel", "subscribe"])
+        let transfer = try #require(try results.all.first?.get())
+        say(.finished, id, "handled")
+        #expect(transfer.state == .finished(.handled) && results.all.count == 1)
+    }
+
+    @Test("SES-84: the submission of what the daemon does not have ends as cancelled, and so does the caller's wait")
+    func neverAccepted() throws {
+        let (id, results) = submit()
+        reconnect()
+        let answers = takeBack(id)
+        #expect(results.all.isEmpty)
+        try answer("unknown")
+        #expect(results.all.map(\.error?.name) == ["cancelled"])
+        #expect(try answers.all.map { try $0.get() } == [.cancelled])
+    }
+
+    @Test("SES-84: a withdrawal ends with its pairing and with its session, and without them there is none")
+    func endsOfWithdrawals() throws {
+        let (unaccepted, results) = submit()
+        let refused = takeBack(unaccepted)
+        try answer("not-paired", code: 7005)
+        #expect(refused.all.map(\.error?.code) == [.deviceNotPaired])
+        #expect(results.all.map(\.error?.code) == [.deviceNotPaired])
+        let transfer = try accepted()
+        let answers = takeBack(transfer.id)
+        fixture.daemon.situation.pairings = []
+        fixture.daemon.situation.active = nil
+        fixture.daemon.tellSituation()
+        fixture.scheduler.run()
+        #expect(answers.all.map(\.error?.code) == [.deviceNotPaired])
+        #expect(takeBack(transfer.id).all.map(\.error?.code) == [.deviceNotPaired])
+        fixture.core.run { core in core.end() }
+        fixture.scheduler.run()
+        #expect(takeBack(transfer.id).all.map(\.error?.name) == ["ended"])
+        #expect(questions == ["cancel", "cancel"])
+    }
+
+    @Test("SES-84: of a file that is not read yet no daemon knows; one that was refused says why")
+    func unsubmittedFiles() async throws {
+        let directory = TemporaryDirectory()
+        directory.write([1, 2, 3], to: "photo.jpg")
+        let file = fixture.session.beginFileTransfer(directory.path("photo.jpg"))
+        #expect(try takeBack(file.id, on: .file).all.map { try $0.get() } == [.cancelled])
+        let missing = fixture.session.beginFileTransfer(directory.path("missing.jpg"))
+        fixture.scheduler.run()
+        fixture.core.run { $0.waitForFiles() }
+        fixture.scheduler.run()
+        var results: [SessionError.Code?] = []
+        for file in [file, missing] {
+            let answers = Answers()
+            Task {
+                do throws(SessionError) { answers.add(.success(try await file.cancel())) } catch {
+                    answers.add(.failure(error))
+                }
+            }
+            while answers.all.isEmpty {
+                fixture.scheduler.run()
+                await Task.yield()
+            }
+            results += answers.all.map(\.error?.code)
+        }
+        #expect(results == [nil, .fileAccessDenied] && questions.isEmpty)
+    }
+}
