@@ -277,6 +277,53 @@ struct WCSessionTransferTests {
         #expect(calls == ["finished 40 7014"])
     }
 
+    // MARK: confirming ends
+
+    private var confirmed: Int { fixture.daemon.received.filter { $0.kind == .finishedAck }.count }
+
+    @Test("SES-85: an end is confirmed when the delegate's method has returned, also one that was told as stored")
+    func confirmedLater() throws {
+        for isStored in [true, false] {
+            session.transferUserInfo(["n": 3])
+            settle()
+            let envelope = try #require(submitted.last)
+            say(.accepted, of: envelope)
+            let (former, told) = (confirmed, calls.count)
+            session.callbacks.suspend()
+            for (kind, name) in [(FrameKind.progress, "stored"), (.finished, "handled")] {
+                guard isStored || kind == .finished else { continue }
+                fixture.daemon.send(
+                    Envelope(
+                        kind, app: envelope.app, pairing: envelope.pairing, id: envelope.id, channel: .userInfo,
+                        name: name))
+            }
+            fixture.scheduler.run()
+            #expect(confirmed == former && calls.count == told)
+            session.callbacks.resume()
+            settle()
+            #expect(confirmed == former + 1 && calls.count == told + 1)
+        }
+    }
+
+    @Test("SES-63, SES-85: an end that waits for a delegate is not confirmed, and told once when the daemon repeats it")
+    func unconfirmedWithoutDelegate() throws {
+        session.delegate = nil
+        let end = Envelope(
+            .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
+            channel: .userInfo)
+        say(.finished, of: end, "expired")
+        fixture.daemon.cut()
+        reconnect()
+        say(.finished, of: end, "expired")
+        #expect(confirmed == 0)
+        session.delegate = delegate
+        settle()
+        #expect(calls == ["finished -1 7017"] && confirmed == 1)
+        // Its confirmation was lost.
+        say(.finished, of: end, "expired")
+        #expect(calls.count == 1 && confirmed == 2)
+    }
+
     @Test("WCError.notReachable is a code in a pattern, as on Apple's platforms")
     func pattern() {
         let error: any Error = WCError(SessionError(.notReachable, reason: ""))

@@ -456,9 +456,13 @@ package actor SessionActor {
         round.begin(within: limit)
     }
 
-    package func observeTransfers(_ observer: @escaping (TransferEvent) -> Void) {
-        if !isEnded { transfers.observe(observer) }
+    /// - Parameter confirming: the observer reports an end later, and calls ``confirmEnd(of:)`` then.
+    package func observeTransfers(confirming: Bool = false, _ observer: @escaping (TransferEvent) -> Void) {
+        if !isEnded { transfers.observe(confirming: confirming, observer) }
     }
+
+    /// The app has been told how the item ended.
+    package func confirmEnd(of item: ItemKey) { transfers.confirm(item) }
 
     func observeIncomingFiles(_ observer: @escaping (IncomingFileProgress) -> Void) {
         if !isEnded { items.observeFiles(observer) }

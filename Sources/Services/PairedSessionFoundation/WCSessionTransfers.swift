@@ -109,8 +109,11 @@ extension WCSession {
         case .file: fileFinished(event.id, error, isLast: isLast)
         case .userInfo: finished(event.id, error, isLast: isLast)
         // The next context takes its place.
-        case .context, .settings, nil: break
+        case .context, .settings, nil: return
         }
+        guard isLast else { return }
+        // Behind the delegate's method, which may have been queued when the item was stored (SES-85).
+        deliver { session, _ in session.pairedSession?.core.run { $0.confirmEnd(of: event.item) } }
     }
 
     private func finished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {

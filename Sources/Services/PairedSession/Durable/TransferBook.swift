@@ -47,6 +47,10 @@ final class TransferBook {
     /// Items that the app takes back, each until the daemon has answered.
     private var withdrawn: Set<ItemKey> = []
     private var observers: [(TransferEvent) -> Void] = []
+    /// An observer reports ends later than it gets them, and confirms each.
+    private var isConfirming = false
+    /// The ends that this observer has not confirmed.
+    private var reporting: Set<ItemKey> = []
     /// Ends of former processes' items, until an observer asks for them.
     private var unreported: [TransferEvent] = []
     private var reported = RecentEnds()
@@ -226,8 +230,8 @@ final class TransferBook {
         follower?.file?.ended(isStored: outcome == .handled)
         let event = TransferEvent(item: frame.item, step: .finished(outcome))
         guard reported.insert(frame.item) || isOurs else {
-            // Reported before, and its acknowledgement was lost; or it still waits for an observer.
-            if !isUnreported(event) { acknowledge(event) }
+            // Reported before, and its acknowledgement was lost; or the app has not been told yet.
+            if !isUnreported(event), !reporting.contains(frame.item) { acknowledge(frame.item) }
             return
         }
         // Nobody waits for the end of a context: keeping it would keep one for each that was ever set.
@@ -235,8 +239,7 @@ final class TransferBook {
         if observers.isEmpty, isAnothers {
             if !isUnreported(event) { unreported.append(event) }
         } else {
-            report(event)
-            acknowledge(event)
+            reportEnd(event)
         }
     }
 
@@ -246,19 +249,35 @@ final class TransferBook {
         entry.token.accepted(.success(Acceptance(note: nil, revision: nil)))
     }
 
-    private func acknowledge(_ event: TransferEvent) { daemon.send(FinishedAckFrame(event.item)) }
+    /// Without a daemon the next one repeats the end.
+    private func acknowledge(_ item: ItemKey) {
+        if daemon.isRegistered { daemon.send(FinishedAckFrame(item)) }
+    }
 
     // MARK: observers
 
     /// Reports each step of each item of this app, those of former processes too; first what has come before.
-    func observe(_ observer: @escaping (TransferEvent) -> Void) {
+    /// - Parameter confirming: the observer has reported an end only when it says so (``confirm(_:)``).
+    func observe(confirming: Bool, _ observer: @escaping (TransferEvent) -> Void) {
         observers.append(observer)
+        isConfirming = isConfirming || confirming
         let waiting = unreported
         unreported = []
-        for event in waiting {
-            observer(event)
-            acknowledge(event)
-        }
+        for event in waiting { reportEnd(event) }
+    }
+
+    /// Reports an end, and acknowledges it once the app has been told: until then the daemon keeps it for a process
+    /// that comes after this one (SES-85).
+    private func reportEnd(_ event: TransferEvent) {
+        let isLater = isConfirming && !event.channel.properties.isLatestWins
+        if isLater { reporting.insert(event.item) }
+        report(event)
+        if !isLater { acknowledge(event.item) }
+    }
+
+    /// The app has been told of an end.
+    func confirm(_ item: ItemKey) {
+        if reporting.remove(item) != nil { acknowledge(item) }
     }
 
     /// The session is over: what its observers hold is released.

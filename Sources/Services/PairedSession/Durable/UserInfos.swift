@@ -49,8 +49,9 @@ extension PairedSession {
 
     /// Calls back for each step of each item of this app, also of items that a former process submitted: it first
     /// reports, once, the items that ended while no process of the app ran. Without any observer the daemon keeps the
-    /// ends. WCSession's `didFinish` callbacks (SES-50). The session keeps the observer until ``end()``, so one that
-    /// uses the session should capture it weakly.
+    /// ends. An end counts as reported when the observer returns: if the process ends before, its successor gets it,
+    /// perhaps again. WCSession's `didFinish` callbacks (SES-50, SES-85). The session keeps the observer until
+    /// ``end()``, so one that uses the session should capture it weakly.
     public func observeTransfers(_ observer: @escaping @Sendable (TransferUpdate) -> Void) {
         core.run { core in
             core.observeTransfers { event in
