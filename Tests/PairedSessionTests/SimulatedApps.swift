@@ -75,6 +75,15 @@ final class SimulatedApps {
     /// A connection breaks: the primary's for 0, else that of a secondary.
     func cut(_ device: Int) { dialers[device].cut() }
 
+    /// The session of a further process of the app on the primary.
+    func anotherPrimary() throws -> PairedSession {
+        // Used on the manual scheduler's thread only, as the session is.
+        nonisolated(unsafe) let dialer: any Dialer = SimulatorDialer(simulator.primary, scheduler)
+        let settings = try SessionSettings(
+            PairedSessionOptions(application: "com.example.app"), environment: { _ in nil })
+        return PairedSession(settings, on: scheduler, dialer: dialer)
+    }
+
     var pairings: [UniqueIdentifier] { simulator.pairings }
 
     func activateAll() {
