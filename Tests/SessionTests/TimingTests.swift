@@ -21,7 +21,7 @@ struct TimingTests {
         var heartbeat = Heartbeat(now: start)
         _ = heartbeat.timerFired(now: start + .seconds(5))
         _ = heartbeat.timerFired(now: start + .seconds(10))
-        heartbeat.heard(now: start + .seconds(14))
+        heartbeat.received(now: start + .seconds(14))
         #expect(heartbeat.timerFired(now: start + .seconds(15)) == .wait(.seconds(4)))
         #expect(heartbeat.timerFired(now: start + .seconds(19)) == .ping(thenWait: .seconds(5)))
     }

@@ -10,7 +10,7 @@ package struct ListDraft: Sendable {
     package static let itemLimit = 1024
 
     /// The index in the list; nil for a new item.
-    package let place: Int?
+    package let index: Int?
     /// The entry of the item, or the one that adds.
     package let specifier: Specifier
     /// The values by key; a single value stands under the entry's key.
@@ -33,7 +33,7 @@ package struct ListDraft: Sendable {
         let page = entry.page.flatMap { tree[$0] }
         hasPage = page != nil
         specifier = entry
-        self.place = index
+        self.index = index
         self.page =
             page
             ?? Page(
@@ -44,7 +44,7 @@ package struct ListDraft: Sendable {
         if hasPage, let item, item.dictionaryValue == nil { return nil }
         content = hasPage ? item?.dictionaryValue ?? [:] : [:]
         if !hasPage, let item { content[entry.named.key ?? ""] = item }
-        guard place == nil else { return }
+        guard index == nil else { return }
         // A new item begins with the defaults of its page.
         for declaration in schema.declarations {
             content[declaration.name] = declaration.stored(declaration.initialValue)
@@ -89,7 +89,7 @@ package struct ListDraft: Sendable {
     /// The rules that the content breaks.
     package var errors: [SettingError] {
         content.compactMap { pair in
-            guard let index = schema.place(of: pair.key), !ListSecrets.isMark(pair.value) else { return nil }
+            guard let index = schema.index(of: pair.key), !ListSecrets.isMark(pair.value) else { return nil }
             guard case .failure(let error) = schema.judge(stored: pair.value, at: index) else { return nil }
             return error
         }
@@ -98,12 +98,12 @@ package struct ListDraft: Sendable {
     /// The list with the item; nil if there is nothing to add, or the content is not valid.
     package func done(_ items: [PropertyListValue]) -> [PropertyListValue]? {
         let item: PropertyListValue? = hasPage ? .dictionary(content) : content[specifier.named.key ?? ""]
-        guard let item, errors.isEmpty, place.map(items.indices.contains) ?? (items.count < Self.itemLimit) else {
+        guard let item, errors.isEmpty, index.map(items.indices.contains) ?? (items.count < Self.itemLimit) else {
             return nil
         }
-        guard let place else { return items + [item] }
+        guard let index else { return items + [item] }
         var items = items
-        items[place] = item
+        items[index] = item
         return items
     }
 }

@@ -35,7 +35,7 @@ package struct PageInput: Sendable, Equatable {
             first.isEditable ? first : second
         }
         for (key, text) in fields.sorted(by: { $0.key < $1.key }) {
-            guard let row = rows[key], let index = schema.place(of: key) else {
+            guard let row = rows[key], let index = schema.index(of: key) else {
                 errors[key] = "The page has no field \(OutsideText.quoted(key))."
                 continue
             }

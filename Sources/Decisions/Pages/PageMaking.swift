@@ -59,7 +59,7 @@ extension PageTree {
         if let key = specifier.key, request.hidden.contains(key) { return true }
         guard let conditions = specifier[.visibleWhen]?.dictionaryValue else { return false }
         return !conditions.allSatisfy { condition in
-            guard let index = schema.place(of: condition.key) else { return false }
+            guard let index = schema.index(of: condition.key) else { return false }
             let declaration = schema.declarations[index]
             if declaration.isSecret { return false }
             let value = request.values[condition.key].map(\.value) ?? declaration.stored(declaration.initialValue)
@@ -152,7 +152,7 @@ private struct PageMaking {
     }
 
     private mutating func wholeRow(_ specifier: Specifier, _ index: Int) -> PageView.Row {
-        let declaration = specifier.key.flatMap { schema.place(of: $0) }.map { schema.declarations[$0] }
+        let declaration = specifier.key.flatMap { schema.index(of: $0) }.map { schema.declarations[$0] }
         let known = specifier.key.flatMap { request.values[$0] }
         let isSecret = declaration?.isSecret ?? false || specifier.isSecure
         let initial = declaration.flatMap { $0.stored($0.initialValue) }
@@ -220,7 +220,7 @@ private struct PageMaking {
     }
 
     private mutating func error(_ declaration: SettingDeclaration?, _ value: PropertyListValue?) -> String? {
-        guard let declaration, let value, let index = schema.place(of: declaration.name),
+        guard let declaration, let value, let index = schema.index(of: declaration.name),
             case .failure(let error) = schema.judge(stored: value, at: index, within: &budget.steps)
         else { return nil }
         return error.description

@@ -305,7 +305,7 @@ extension PageTree {
             row["table"] = page.stringsTable.map { .string($0) }
             row["specifiers"] = .array(
                 page.specifiers.map { specifier in
-                    let isDeclared = isPane && specifier.key.map { schema.place(of: $0) != nil } == true
+                    let isDeclared = isPane && specifier.key.map { schema.index(of: $0) != nil } == true
                     let entry = isDeclared ? specifier.without(SpecifierKey.ofRules) : specifier
                     return .dictionary(entry.withoutSecrets.entries)
                 })

@@ -35,7 +35,7 @@ package struct SettingsBundle: Sendable {
     }
 
     /// The names of the properties that the pages show, in the order of the pages.
-    package func names(in schema: SettingsSchema) -> [String] { keys.filter { schema.place(of: $0) != nil } }
+    package func names(in schema: SettingsSchema) -> [String] { keys.filter { schema.index(of: $0) != nil } }
 
     /// The declarations with the pages' rules, where code declares none: a preference is edited as its page shows it. A
     /// property that any page shows as a secret is one, however it is declared.
@@ -60,7 +60,7 @@ package struct SettingsBundle: Sendable {
     /// Reports the defaults of the pages that the app has replaced.
     package mutating func compare(_ defaults: [SettingValue?], with pages: [SettingValue], of schema: SettingsSchema) {
         for key in names(in: schema) where self.defaults[key] != nil {
-            guard let index = schema.place(of: key), defaults[index] != pages[index] else { continue }
+            guard let index = schema.index(of: key), defaults[index] != pages[index] else { continue }
             faults.add(.replacedDefault(key: key))
         }
     }
@@ -69,7 +69,7 @@ package struct SettingsBundle: Sendable {
     package mutating func defaults(of schema: SettingsSchema) -> [SettingValue] {
         // A button's key names the button, and need not have a value.
         let buttons = Set(tree.named.filter { $0.1.kind == .button }.map { Array($0.0.utf8) })
-        for key in keys where schema.place(of: key) == nil && !buttons.contains(Array(key.utf8)) {
+        for key in keys where schema.index(of: key) == nil && !buttons.contains(Array(key.utf8)) {
             faults.add(.noProperty(key: key))
         }
         return schema.declarations.indices.map { index in

@@ -70,7 +70,7 @@ package struct ValidationOutcome: Sendable, Equatable {
     }
 
     private static func fault(_ value: PropertyListValue, _ key: String, _ schema: SettingsSchema) -> String? {
-        guard let index = schema.place(of: key) else {
+        guard let index = schema.index(of: key) else {
             return SettingError(property: key, value: value.kind, rule: .unknownProperty).description
         }
         guard case .failure(let error) = schema.judge(stored: value, at: index) else { return nil }

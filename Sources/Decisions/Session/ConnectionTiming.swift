@@ -25,7 +25,7 @@ package struct Heartbeat: Sendable {
     package init(now: MonotonicTime) { lastReceived = now }
 
     /// Some frame arrived.
-    package mutating func heard(now: MonotonicTime) {
+    package mutating func received(now: MonotonicTime) {
         lastReceived = now
         questions = 0
     }

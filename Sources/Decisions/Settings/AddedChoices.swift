@@ -59,7 +59,7 @@ package struct AddedChoices: Sendable, Equatable {
         _ list: PropertyListValue, of key: String, in schema: SettingsSchema, within steps: inout PatternSteps
     ) throws(SettingError) {
         guard let rows = list.arrayValue else { throw fault(key, "added values are an array") }
-        guard let index = schema.place(of: key) else {
+        guard let index = schema.index(of: key) else {
             guard !rows.isEmpty else { return }
             throw SettingError(property: key, value: list.kind, rule: .unknownProperty)
         }

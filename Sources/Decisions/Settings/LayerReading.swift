@@ -121,9 +121,9 @@ package struct LayerReading: Sendable {
     /// Takes the entries of a file: the property of the key's own name, else that of its camel case.
     package mutating func read(_ entries: PropertyListDictionary) {
         var keys: [Int: String] = [:]
-        for (key, _) in entries { if let index = schema.place(of: key) { keys[index] = key } }
+        for (key, _) in entries { if let index = schema.index(of: key) { keys[index] = key } }
         for (key, value) in entries {
-            guard let index = schema.place(of: key) ?? schema.place(of: SettingSpelling.camelCase(ofSnakeCase: key))
+            guard let index = schema.index(of: key) ?? schema.index(of: SettingSpelling.camelCase(ofSnakeCase: key))
             else {
                 skip(key, .noProperty)
                 continue

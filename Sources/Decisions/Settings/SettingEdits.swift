@@ -143,7 +143,7 @@ package struct SettingEdits: Sendable, Equatable {
     ) throws(SettingsPayloadError) -> [String] {
         let editor = author.access
         let errors = (keys ?? []).compactMap { key -> SettingError? in
-            guard let index = schema.place(of: key) else {
+            guard let index = schema.index(of: key) else {
                 let unknown = SettingError(property: key, value: "", rule: .unknownProperty)
                 return isFormer(key, of: author) ? nil : unknown
             }
@@ -151,7 +151,7 @@ package struct SettingEdits: Sendable, Equatable {
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
         let meant = (keys ?? self.keys).filter { key in
-            schema.place(of: key).map { schema.declarations[$0].access >= editor } ?? isFormer(key, of: author)
+            schema.index(of: key).map { schema.declarations[$0].access >= editor } ?? isFormer(key, of: author)
         }
         return remove(meant)
     }
@@ -224,7 +224,7 @@ extension SettingsSchema {
         _ key: String, _ value: PropertyListValue?, by editor: SettingAccess, isLoose: Bool,
         within steps: inout PatternSteps
     ) -> Result<(index: Int, value: SettingValue, isConverted: Bool), SettingError> {
-        guard let index = place(of: key) else {
+        guard let index = index(of: key) else {
             return .failure(SettingError(property: key, value: value?.kind ?? "nil", rule: .unknownProperty))
         }
         let declaration = declarations[index]

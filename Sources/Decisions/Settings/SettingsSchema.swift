@@ -47,7 +47,7 @@ package struct SettingsSchema: Sendable {
     }
 
     /// The index of a property in ``declarations``; nil if there is none of that name.
-    package func place(of name: String) -> Int? {
+    package func index(of name: String) -> Int? {
         guard let index = indices[name], declarations[index].name.utf8.elementsEqual(name.utf8) else { return nil }
         return index
     }
@@ -131,7 +131,7 @@ extension SettingsSchema {
     private func judge(
         _ key: String, _ value: PropertyListValue, within steps: inout PatternSteps
     ) -> Result<(index: Int, value: SettingValue), SettingError> {
-        guard let index = place(of: key) else {
+        guard let index = index(of: key) else {
             // An app of another version may have a secret of this name.
             return .failure(SettingError(property: key, value: value.kind, rule: .unknownProperty))
         }

@@ -22,10 +22,10 @@ package struct AppInbox: Sendable {
     /// Moves a complete file from the spool to the app, in one step. One that is there already stays.
     /// - Parameter name: one component without a slash or NUL, not `.` or `..`.
     /// - Returns: its path; nil if the file is in neither place.
-    package func place(_ place: SpoolPlace, named name: String, from spool: FileSpool) throws(FileError) -> String? {
-        let box = try directory(of: place)
+    package func move(_ key: SpoolKey, named name: String, from spool: FileSpool) throws(FileError) -> String? {
+        let box = try directory(of: key)
         let target = try box.namedEntry(name)
-        if let source = try spool.directory(of: place)?.safeEntry(place.item.description) {
+        if let source = try spool.directory(of: key)?.safeEntry(key.item.description) {
             try give(source)
             let result = source.move(to: target)
             if result != -ENOENT, result != -EEXIST { try target.check(result, "renameat2") }
@@ -45,8 +45,8 @@ package struct AppInbox: Sendable {
     private static var depth: Int { 64 }
 
     /// The removal of what is left of an item; nil if nothing is there.
-    package func removal(of place: SpoolPlace) throws(FileError) -> TreeRemoval? {
-        try removal(of: [place.item.description], in: items(of: place.pairing.description))
+    package func removal(of key: SpoolKey) throws(FileError) -> TreeRemoval? {
+        try removal(of: [key.item.description], in: items(of: key.pairing.description))
     }
 
     /// The removal of the files of a pairing; nil if nothing is there.
@@ -80,9 +80,9 @@ package struct AppInbox: Sendable {
         try app.existing(Self.name, owner: owner)?.existing(pairing, owner: owner)
     }
 
-    private func directory(of place: SpoolPlace) throws(FileError) -> OwnedDirectory {
+    private func directory(of key: SpoolKey) throws(FileError) -> OwnedDirectory {
         try app.directory(named: Self.name, owner: owner)
-            .directory(named: place.pairing.description, owner: owner)
-            .directory(named: place.item.description, owner: owner)
+            .directory(named: key.pairing.description, owner: owner)
+            .directory(named: key.item.description, owner: owner)
     }
 }

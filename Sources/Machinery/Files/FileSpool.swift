@@ -6,8 +6,8 @@ internal import Glibc
 package import TandemBase
 internal import TandemReactor
 
-/// The place of one file on a spool, and in an app's inbox.
-package struct SpoolPlace: Sendable, Hashable {
+/// The key of one file on a spool, and in an app's inbox.
+package struct SpoolKey: Sendable, Hashable {
     package let pairing: UniqueIdentifier
     package let app: ApplicationIdentifier
     package let item: UniqueIdentifier
@@ -36,21 +36,21 @@ package final class FileSpool: Sendable {
     package var exists: Bool { (try? parent.existing(name)) != nil }
 
     /// Opens the file for its next bytes, making it if it is missing; what it holds is read through the digest.
-    package func open(_ place: SpoolPlace) throws(FileError) -> GrowingFile {
-        let directory = try root().directory(named: place.pairing.description).directory(
-            named: place.app.description)
-        return try GrowingFile(named: place.item.description, in: directory)
+    package func open(_ key: SpoolKey) throws(FileError) -> GrowingFile {
+        let directory = try root().directory(named: key.pairing.description).directory(
+            named: key.app.description)
+        return try GrowingFile(named: key.item.description, in: directory)
     }
 
     /// Opens the file to read parts of it; nil if it is not there.
-    package func read(_ place: SpoolPlace) throws(FileError) -> FileParts? {
-        guard let directory = try directory(of: place) else { return nil }
-        return try directory.parts(of: place.item.description)
+    package func read(_ key: SpoolKey) throws(FileError) -> FileParts? {
+        guard let directory = try directory(of: key) else { return nil }
+        return try directory.parts(of: key.item.description)
     }
 
     /// Removes the file if it is there.
-    package func remove(_ place: SpoolPlace) throws(FileError) {
-        try directory(of: place)?.remove(place.item.description)
+    package func remove(_ key: SpoolKey) throws(FileError) {
+        try directory(of: key)?.remove(key.item.description)
     }
 
     /// The removal of all files of a pairing; nil if nothing is there.
@@ -63,8 +63,8 @@ package final class FileSpool: Sendable {
     package func removeAll(
         of app: ApplicationIdentifier, in pairing: UniqueIdentifier, but kept: Set<UniqueIdentifier>
     ) throws(FileError) {
-        let place = SpoolPlace(pairing: pairing, app: app, item: pairing)
-        guard let files = try directory(of: place) else { return }
+        let key = SpoolKey(pairing: pairing, app: app, item: pairing)
+        guard let files = try directory(of: key) else { return }
         for name in try files.names() where UniqueIdentifier(text: name).map(kept.contains) != true {
             try files.remove(name)
         }
@@ -72,27 +72,27 @@ package final class FileSpool: Sendable {
 
     /// Removes every file that is not to be kept: what a process left behind that ended in the middle.
     /// - Returns: those that stay, and their bytes.
-    package func removeAll(but kept: Set<SpoolPlace>) throws(FileError) -> [SpoolPlace: Int64] {
-        var sizes: [SpoolPlace: Int64] = [:]
-        try forEach { (place, name, files) throws(FileError) in
-            guard let place, kept.contains(place) else { return _ = try files.remove(name) }
-            sizes[place] = try files.size(of: name)
+    package func removeAll(but kept: Set<SpoolKey>) throws(FileError) -> [SpoolKey: Int64] {
+        var sizes: [SpoolKey: Int64] = [:]
+        try forEach { (key, name, files) throws(FileError) in
+            guard let key, kept.contains(key) else { return _ = try files.remove(name) }
+            sizes[key] = try files.size(of: name)
         }
         return sizes
     }
 
     /// The bytes of each file of the pairings.
-    package func sizes(of pairings: Set<UniqueIdentifier>) throws(FileError) -> [SpoolPlace: Int64] {
-        var sizes: [SpoolPlace: Int64] = [:]
-        try forEach { (place, name, files) throws(FileError) in
-            if let place, pairings.contains(place.pairing) { sizes[place] = try files.size(of: name) }
+    package func sizes(of pairings: Set<UniqueIdentifier>) throws(FileError) -> [SpoolKey: Int64] {
+        var sizes: [SpoolKey: Int64] = [:]
+        try forEach { (key, name, files) throws(FileError) in
+            if let key, pairings.contains(key.pairing) { sizes[key] = try files.size(of: name) }
         }
         return sizes
     }
 
-    /// Visits each file; its place is nil if it has no name of an item.
+    /// Visits each file; its key is nil if it has no name of an item.
     private func forEach(
-        _ visit: (_ place: SpoolPlace?, _ name: String, _ files: OwnedDirectory) throws(FileError) -> Void
+        _ visit: (_ key: SpoolKey?, _ name: String, _ files: OwnedDirectory) throws(FileError) -> Void
     ) throws(FileError) {
         guard let root = try parent.existing(name) else { return }
         for pairing in try root.names() {
@@ -103,7 +103,7 @@ package final class FileSpool: Sendable {
                 let files = try apps.directory(named: name)
                 for file in try files.names() {
                     let item = UniqueIdentifier(text: file)
-                    try visit(item.map { SpoolPlace(pairing: pairingID, app: app, item: $0) }, file, files)
+                    try visit(item.map { SpoolKey(pairing: pairingID, app: app, item: $0) }, file, files)
                 }
             }
         }
@@ -122,9 +122,9 @@ package final class FileSpool: Sendable {
     /// The bytes of the whole file system, without those that are kept for root.
     package func wholeSpace() throws(FileError) -> Int64 { Int64(clamping: try parent.wholeSpace()) }
 
-    /// The directory of the place's app, if it is there.
-    func directory(of place: SpoolPlace) throws(FileError) -> OwnedDirectory? {
-        try parent.existing(name)?.existing(place.pairing.description)?.existing(place.app.description)
+    /// The directory of the key's app, if it is there.
+    func directory(of key: SpoolKey) throws(FileError) -> OwnedDirectory? {
+        try parent.existing(name)?.existing(key.pairing.description)?.existing(key.app.description)
     }
 }
 

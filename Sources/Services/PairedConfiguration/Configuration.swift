@@ -384,7 +384,7 @@ struct SyncRules: Sendable {
     func problems(in schema: SettingsSchema) -> [DeclarationProblem] {
         var known: Set<String> = []
         return names.compactMap { name in
-            if schema.place(of: name) == nil { return .invalidSync(property: name, "it is no property of this class") }
+            if schema.index(of: name) == nil { return .invalidSync(property: name, "it is no property of this class") }
             if !known.insert(name).inserted { return .invalidSync(property: name, "it is named twice") }
             guard name == toggle?.declaration.name else { return nil }
             return .invalidSync(property: name, "each device has this switch for itself")

@@ -335,7 +335,7 @@ final class PageHookRunner: Sendable {
     }
 
     private func declaration(_ name: String) -> SettingDeclaration? {
-        schema.place(of: name).map { schema.declarations[$0] }
+        schema.index(of: name).map { schema.declarations[$0] }
     }
 }
 

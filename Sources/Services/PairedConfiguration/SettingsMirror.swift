@@ -183,7 +183,7 @@ final class SettingsMirror: Sendable {
     private func take(_ settings: inout SyncedSettings) {
         var changes: [MirroredChange] = []
         for (name, value) in settings.pending {
-            guard let index = store.schema.place(of: name) else { continue }
+            guard let index = store.schema.index(of: name) else { continue }
             do throws(SettingError) {
                 let new = try setting(value, at: index)
                 changes.append(MirroredChange(index: index, name: name, old: settings.local(name), new: new))
@@ -240,7 +240,7 @@ final class SettingsMirror: Sendable {
     private var values: [String: SyncedValue] {
         let stored = store.preferences
         let values = rules.names.compactMap { name -> (String, SyncedValue)? in
-            guard let index = store.schema.place(of: name), let value = stored[index] else { return nil }
+            guard let index = store.schema.index(of: name), let value = stored[index] else { return nil }
             return (name, value.synced)
         }
         return Dictionary(values) { first, _ in first }

@@ -158,7 +158,7 @@ extension DaemonChannel: FrameChannelDelegate {
 
     func channel(_ channel: FrameChannel, didReceive frame: Frame) {
         guard channel === self.channel else { return }
-        heartbeat?.heard(now: scheduler.now)
+        heartbeat?.received(now: scheduler.now)
         onEvent(.received(frame))
     }
 

@@ -450,8 +450,8 @@ package actor SessionActor {
             var own = submission
             own.id = .random()
             own.pairing = entry.pairing
-            let place = round.add(entry.pairing, entry.name)
-            transfer(own) { round.accepted(place, $0) }
+            let index = round.add(entry.pairing, entry.name)
+            transfer(own) { round.accepted(index, $0) }
         }
         round.begin(within: limit)
     }

@@ -19,7 +19,7 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
         var order: [UniqueIdentifier] = []
         var transfers: [UniqueIdentifier: Transfer] = [:]
         /// Ends reported to the delegate before the daemon's last report: they are not reported a second time.
-        var told: Set<UniqueIdentifier> = []
+        var reported: Set<UniqueIdentifier> = []
     }
 
     private let contents = Mutex(Contents())
@@ -33,7 +33,7 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
     /// - Parameter others: called with each that was there before.
     func add(_ transfer: Transfer, others: (Transfer) -> Void = { _ in }) {
         contents.withLock { contents in
-            guard !contents.told.contains(transfer.id), contents.transfers[transfer.id] == nil else { return }
+            guard !contents.reported.contains(transfer.id), contents.transfers[transfer.id] == nil else { return }
             contents.transfers.values.forEach(others)
             contents.transfers[transfer.id] = transfer
             contents.order.append(transfer.id)
@@ -45,13 +45,13 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
     ///   - isLast: nothing comes after this; false for one that is stored.
     ///   - former: makes the transfer of a former process that is not known here.
     func end(_ id: UniqueIdentifier, isLast: Bool, former: () -> Transfer) -> Transfer? {
-        let (wasTold, known) = contents.withLock { contents in
-            let wasTold = contents.told.contains(id)
-            if isLast { contents.told.remove(id) } else { contents.told.insert(id) }
+        let (wasReported, known) = contents.withLock { contents in
+            let wasReported = contents.reported.contains(id)
+            if isLast { contents.reported.remove(id) } else { contents.reported.insert(id) }
             contents.order.removeAll { $0 == id }
-            return (wasTold, contents.transfers.removeValue(forKey: id))
+            return (wasReported, contents.transfers.removeValue(forKey: id))
         }
-        guard !wasTold else { return nil }
+        guard !wasReported else { return nil }
         let transfer = known ?? former()
         return transfer.end() ? transfer : nil
     }

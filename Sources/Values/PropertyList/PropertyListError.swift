@@ -95,9 +95,6 @@ public struct PropertyListError: Error, Sendable, Equatable {
         self.reason = reason
         self.location = location
     }
-
-    /// As ``location``.
-    package var place: Location { location }
 }
 
 extension PropertyListError: CustomStringConvertible {

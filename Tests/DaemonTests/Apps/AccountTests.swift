@@ -28,11 +28,11 @@ import Testing
         return client.received(.result).count == 1
     }
 
-    @Test func `LIM-5: a simulator's socket may have 16,000 places beside the reserve`() {
-        let places = LocalPlaces(connections: LocalEndpoint.mostConnections, privileged: [0])
-        for _ in 0..<16_000 { #expect(places.take(for: 0, cedes: { false }) == .shared) }
-        for _ in 0..<LocalPlaces.reserve { #expect(places.take(for: 0, cedes: { false }) == .reserved) }
-        #expect(places.take(for: 0, cedes: { false }) == .none)
+    @Test func `LIM-5: a simulator's socket may have 16,000 seats beside the reserve`() {
+        let seats = LocalSeats(connections: LocalEndpoint.mostConnections, privileged: [0])
+        for _ in 0..<16_000 { #expect(seats.take(for: 0, cedes: { false }) == .shared) }
+        for _ in 0..<LocalSeats.reserve { #expect(seats.take(for: 0, cedes: { false }) == .reserved) }
+        #expect(seats.take(for: 0, cedes: { false }) == .none)
     }
 
     @Test func `LIM-5, SES-58: a user gets half of the connections, another one its part, and the operator an answer`()

@@ -13,8 +13,8 @@ import Testing
         FileSpool("partial", in: try OwnedDirectory(path: temporary.path("state")))
     }
 
-    private func place(_ item: UInt8 = 1, pairing: UInt8 = 9, app: String = "org.example.app") throws -> SpoolPlace {
-        SpoolPlace(
+    private func key(_ item: UInt8 = 1, pairing: UInt8 = 9, app: String = "org.example.app") throws -> SpoolKey {
+        SpoolKey(
             pairing: try #require(UniqueIdentifier(bytes: Array(repeating: pairing, count: 16))),
             app: try ApplicationIdentifier(app),
             item: try #require(UniqueIdentifier(bytes: Array(repeating: item, count: 16))))
@@ -25,17 +25,17 @@ import Testing
         let spool = try spool()
         let bytes = (0..<700_001).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         for part in [0..<10, 10..<300_000, 300_000..<700_001] {
-            let file = try spool.open(place())
+            let file = try spool.open(key())
             #expect(file.found == Int64(part.lowerBound))
             try file.readOn()
             #expect(file.size == file.found)
             try file.append(bytes[part])
             #expect(file.size == Int64(part.upperBound))
         }
-        let last = try spool.open(place())
+        let last = try spool.open(key())
         try last.readOn()
         #expect(try last.finish() == SHA256.digest(bytes))
-        let parts = try #require(try spool.read(place()))
+        let parts = try #require(try spool.read(key()))
         #expect(parts.size == 700_001)
         #expect(try parts.read(at: 299_990, count: 20) == Array(bytes[299_990..<300_010]))
         #expect(try parts.read(at: 700_000, count: 20) == [bytes[700_000]])
@@ -44,7 +44,7 @@ import Testing
 
     @Test("FIL-11: a file that starts over is as if it had never been written")
     func startOver() throws {
-        let file = try spool().open(place())
+        let file = try spool().open(key())
         try file.append([1, 2, 3])
         try file.startOver()
         try file.append([4])
@@ -55,28 +55,28 @@ import Testing
     @Test("FIL-4: what nobody knows is removed at the start, and what is known stays")
     func orphans() throws {
         let spool = try spool()
-        let places = try [place(1), place(2), place(1, pairing: 8), place(1, app: "org.example.other")]
-        for place in places { try spool.open(place).append([1]) }
-        let kept = try spool.removeAll(but: [places[1], places[3]])
-        #expect(kept == [places[1]: 1, places[3]: 1])
-        #expect(try spool.sizes(of: [places[1].pairing]) == kept)
-        #expect(try places.map { try spool.read($0) != nil } == [false, true, false, true])
-        #expect(try spool.removal(of: places[1].pairing)?.step(100) == true)
-        #expect(try places.allSatisfy { try spool.read($0) == nil })
-        try spool.remove(places[1])
-        #expect(try spool.removal(of: places[1].pairing)?.step(100) == true)
+        let keys = try [key(1), key(2), key(1, pairing: 8), key(1, app: "org.example.other")]
+        for key in keys { try spool.open(key).append([1]) }
+        let kept = try spool.removeAll(but: [keys[1], keys[3]])
+        #expect(kept == [keys[1]: 1, keys[3]: 1])
+        #expect(try spool.sizes(of: [keys[1].pairing]) == kept)
+        #expect(try keys.map { try spool.read($0) != nil } == [false, true, false, true])
+        #expect(try spool.removal(of: keys[1].pairing)?.step(100) == true)
+        #expect(try keys.allSatisfy { try spool.read($0) == nil })
+        try spool.remove(keys[1])
+        #expect(try spool.removal(of: keys[1].pairing)?.step(100) == true)
     }
 
     @Test("a symbolic link in a file's place is refused, and what it names stays as it is")
     func link() throws {
         let spool = try spool()
-        try spool.open(place()).append([1])
-        let path = "\(temporary.path("state"))/partial/\(try place().pairing)/org.example.app/\(try place().item)"
+        try spool.open(key()).append([1])
+        let path = "\(temporary.path("state"))/partial/\(try key().pairing)/org.example.app/\(try key().item)"
         let victim = temporary.path("victim")
         write([7], to: victim)
         try replaceWithLink(path, to: victim)
-        #expect(throws: FileError.self) { try spool.open(place()) }
-        #expect(throws: FileError.self) { try spool.read(place()) }
+        #expect(throws: FileError.self) { try spool.open(key()) }
+        #expect(throws: FileError.self) { try spool.read(key()) }
         #expect(try FileReading.read(path: victim, limit: 10) == [7])
     }
 

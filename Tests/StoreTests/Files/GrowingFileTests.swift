@@ -12,13 +12,13 @@ import Testing
 
     @Test func whatAnEarlierLifeWroteIsReadAgainInParts() throws {
         let spool = FileSpool("partial", in: try OwnedDirectory(path: temporary.path("device")))
-        let place = SpoolPlace(
+        let key = SpoolKey(
             pairing: .random(), app: try ApplicationIdentifier("org.example.app"), item: .random())
         let part = (0..<1_048_576).map { (index: Int) -> UInt8 in UInt8(truncatingIfNeeded: (index &* 31) >> 4) }
-        let first = try spool.open(place)
+        let first = try spool.open(key)
         #expect(first.found == 0)
         for _ in 0..<17 { try first.append(part[...]) }
-        let second = try spool.open(place)
+        let second = try spool.open(key)
         #expect(second.found == 17 << 20 && second.size == 0)
         var sizes: [Int64] = []
         while second.size < second.found {
@@ -34,10 +34,10 @@ import Testing
     @Test func aFileThatBecameShorterIsTheShorterOne() throws {
         let device = try OwnedDirectory(path: temporary.path("device"))
         let spool = FileSpool("partial", in: device)
-        let place = SpoolPlace(
+        let key = SpoolKey(
             pairing: .random(), app: try ApplicationIdentifier("org.example.app"), item: .random())
-        try spool.open(place).append([1, 2, 3])
-        let (longer, shorter) = (try spool.open(place), try spool.open(place))
+        try spool.open(key).append([1, 2, 3])
+        let (longer, shorter) = (try spool.open(key), try spool.open(key))
         try shorter.startOver()
         try longer.readOn()
         #expect(longer.found == 0 && longer.size == 0)

@@ -92,7 +92,7 @@ struct DaemonSettings: Sendable {
     // MARK: values
 
     private func value(_ option: DaemonOption) -> SettingValue? {
-        Self.schema.place(of: option.setting.name).map { layers.value(at: $0) }
+        Self.schema.index(of: option.setting.name).map { layers.value(at: $0) }
     }
 
     /// The text of an option; nil for none.
@@ -116,7 +116,7 @@ struct DaemonSettings: Sendable {
 
     /// The source of an option's value, as the log says it.
     func origin(of name: String) -> String {
-        switch Self.schema.place(of: name).map({ layers.layer(at: $0) }) {
+        switch Self.schema.index(of: name).map({ layers.layer(at: $0) }) {
         case .commandLine: SettingOrigin.commandLine.rawValue
         case .environment: SettingOrigin.environment.rawValue
         case .file: SettingOrigin.file.rawValue

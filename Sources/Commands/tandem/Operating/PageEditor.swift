@@ -226,7 +226,7 @@ struct PageEditor {
 
     private func done(_ key: String, _ draft: ListDraft, _ old: PropertyListValue?) -> Step {
         guard let list = list(key) else { return Self.changed }
-        if let place = draft.place, !list.items.indices.contains(place) || list.items[place] != old {
+        if let index = draft.index, !list.items.indices.contains(index) || list.items[index] != old {
             return Self.changed
         }
         guard let next = list.done(draft) else {

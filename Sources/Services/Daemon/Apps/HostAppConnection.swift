@@ -45,18 +45,18 @@ final class HostAppConnection {
     /// The relay's port while the connection is registered: frames are passed on from here without asking the phase.
     @exclusivity(unchecked) private(set) var port: RelayPort?
     let credentials: PeerCredentials
-    private(set) var place: LocalPlaces.Place
+    private(set) var seat: LocalSeats.Seat
     /// Whether its user is charged for an app that nobody owns (SES-75).
     private var isBorrowing = false
 
     init(
-        _ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, place: LocalPlaces.Place,
+        _ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, seat: LocalSeats.Seat,
         endpoint: LocalEndpoint
     ) {
         self.number = number
         self.channel = channel
         self.credentials = credentials
-        self.place = place
+        self.seat = seat
         self.endpoint = endpoint
     }
 
@@ -99,7 +99,7 @@ final class HostAppConnection {
 
     /// Leaves its place to a later connection, which has taken it.
     func cedePlace() {
-        place = .none
+        seat = .none
         refuse(.tooManyConnections, "a later connection needs the place")
     }
 
@@ -161,7 +161,7 @@ final class HostAppConnection {
     private func begin(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         guard envelope.kind.mayBeSent(by: .greeted) else { return unexpected(envelope, "before register") }
         switch envelope.kind {
-        case .register where place == .reserved: refuse(endpoint.places.refusal(of: credentials.user))
+        case .register where seat == .reserved: refuse(endpoint.seats.refusal(of: credentials.user))
         case .register: try register(envelope, capabilities)
         case .control:
             let open = OpenControls()

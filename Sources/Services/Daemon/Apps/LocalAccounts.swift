@@ -9,10 +9,10 @@ import TandemReactor
 import TandemTransport
 import TandemWire
 
-/// Places of the connections to one device's local sockets; confined to its loop.
-final class LocalPlaces {
-    /// The kind of place that a connection occupies.
-    enum Place: UInt8 {
+/// Seats of the connections to one device's local sockets; confined to its loop.
+final class LocalSeats {
+    /// The kind of seat that a connection occupies.
+    enum Seat: UInt8 {
         /// None: it gets a refusal.
         case none
         case shared
@@ -24,19 +24,19 @@ final class LocalPlaces {
     static var reserve: Int { 16 }
 
     private let privileged: Set<UInt32>
-    private var places: SharedResource<UInt32>
+    private var seats: SharedResource<UInt32>
     private var reserved = 0
 
-    /// - Parameter connections: shared places of all users (LIM-5).
+    /// - Parameter connections: shared seats of all users (LIM-5).
     init(connections: Int, privileged: Set<UInt32>) {
         self.privileged = privileged
-        places = SharedResource(total: connections, privileged: privileged)
+        seats = SharedResource(total: connections, privileged: privileged)
     }
 
-    /// Takes a place for a user's new connection.
-    /// - Parameter cedes: gives up another connection's place of the reserve; false if each of them has a request open.
-    func take(for user: UInt32, cedes: () -> Bool) -> Place {
-        if places.charge(1, to: user) { return .shared }
+    /// Takes a seat for a user's new connection.
+    /// - Parameter cedes: gives up another connection's seat of the reserve; false if each of them has a request open.
+    func take(for user: UInt32, cedes: () -> Bool) -> Seat {
+        if seats.charge(1, to: user) { return .shared }
         guard privileged.contains(user) else { return .none }
         if reserved == Self.reserve { return cedes() ? .reserved : .none }
         reserved += 1
@@ -44,19 +44,19 @@ final class LocalPlaces {
     }
 
     /// A connection is gone.
-    func release(_ place: Place, of user: UInt32) {
-        switch place {
+    func release(_ seat: Seat, of user: UInt32) {
+        switch seat {
         case .none: break
-        case .shared: places.release(1, of: user)
+        case .shared: seats.release(1, of: user)
         case .reserved: reserved -= 1
         }
     }
 
-    /// Why a connection of a user has no shared place.
+    /// Why a connection of a user has no shared seat.
     func refusal(of user: UInt32) -> Refusal {
-        let (limit, open) = (places.limit(of: user), places.used(by: user))
+        let (limit, open) = (seats.limit(of: user), seats.used(by: user))
         return Refusal(
-            .tooManyConnections, "user \(user) has \(open) connections open and may have \(limit) of \(places.total)")
+            .tooManyConnections, "user \(user) has \(open) connections open and may have \(limit) of \(seats.total)")
     }
 }
 

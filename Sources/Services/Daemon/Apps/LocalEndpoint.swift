@@ -90,7 +90,7 @@ package final class LocalEndpoint {
     /// The highest limit of connections (LIM-5): descriptors are raised for as many at the start.
     package static var mostConnections: Int { 16_000 }
 
-    /// Connections without a place that get a refusal; beyond them the listener closes without a word. As many as a
+    /// Connections without a seat that get a refusal; beyond them the listener closes without a word. As many as a
     /// turn accepts, and as many as may wait for their peers to read the refusal.
     private static var refusalReserve: Int { 2 * ConnectionBudget.lingeringLimit }
 
@@ -104,9 +104,9 @@ package final class LocalEndpoint {
     let log: LogHandler
     let pendingOffers: PendingOffers
     let accounts: LocalAccounts
-    let places: LocalPlaces
+    let seats: LocalSeats
     package let registrations: ApplicationRegistrations
-    /// The socket of the device's other side; it shares owners and places with this one.
+    /// The socket of the device's other side; it shares owners and seats with this one.
     private weak var partner: LocalEndpoint?
     private var outlets: Outlets?
     /// The connection that takes, or is about to take, an app's messages.
@@ -134,7 +134,7 @@ package final class LocalEndpoint {
         pendingOffers = PendingOffers(scheduler: relay.scheduler)
         accounts = sibling?.accounts ?? LocalAccounts(scheduler: relay.scheduler, log: log)
         self.registrations = registrations ?? ApplicationRegistrations(operators: options.operators)
-        places = LocalPlaces(connections: options.connectionLimit, privileged: options.operators)
+        seats = LocalSeats(connections: options.connectionLimit, privileged: options.operators)
     }
 
     /// The endpoint of the other side of a device (SES-83): an app is on one of the two, and a user's share is that of
@@ -148,7 +148,7 @@ package final class LocalEndpoint {
         pendingOffers = PendingOffers(scheduler: partner.scheduler)
         accounts = partner.accounts
         registrations = partner.registrations
-        places = partner.places
+        seats = partner.seats
         self.partner = partner
         partner.partner = self
     }
@@ -172,7 +172,7 @@ package final class LocalEndpoint {
         at address: SocketAddress, access: SocketAccess = .owner, loop: EventLoop
     ) throws(ListenError) {
         let budget = ConnectionBudget(
-            limit: options.connectionLimit + LocalPlaces.reserve + Self.refusalReserve)
+            limit: options.connectionLimit + LocalSeats.reserve + Self.refusalReserve)
         listener = try StreamListener(at: address, loop: loop, access: access, budget: budget, log: log) {
             [weak self] stream in self?.accept(stream)
         }
@@ -185,19 +185,19 @@ package final class LocalEndpoint {
         guard let credentials = credentials ?? stream.peer.credentials else { return stream.close(.closedHere) }
         stream.account = accounts.opened(of: credentials.user)
         let channel = FrameChannel(stream: stream, options: Self.channelOptions)
-        let place = places.take(for: credentials.user, cedes: makeRoomInReserve)
+        let seat = seats.take(for: credentials.user, cedes: makeRoomInReserve)
         let connection = HostAppConnection(
-            relay.nextNumber(), channel: channel, credentials: credentials, place: place, endpoint: self)
+            relay.nextNumber(), channel: channel, credentials: credentials, seat: seat, endpoint: self)
         connections.insert(connection)
         connection.start()
         if isStopping {
             connection.refuse(.daemonStops)
-        } else if place == .none {
-            connection.refuse(places.refusal(of: credentials.user))
+        } else if seat == .none {
+            connection.refuse(seats.refusal(of: credentials.user))
         }
     }
 
-    /// The oldest connection in the reserve (LIM-5) without an open request gives up its place.
+    /// The oldest connection in the reserve (LIM-5) without an open request gives up its seat.
     private func makeRoomInReserve() -> Bool {
         let oldest = [oldestInReserve, partner?.oldestInReserve].compactMap(\.self).min { $0.number < $1.number }
         oldest?.cedePlace()
@@ -205,7 +205,7 @@ package final class LocalEndpoint {
     }
 
     private var oldestInReserve: HostAppConnection? {
-        connections.all.first { $0.place == .reserved && !$0.hasOpenRequest }
+        connections.all.first { $0.seat == .reserved && !$0.hasOpenRequest }
     }
 
     /// The open connection with this number.
@@ -219,7 +219,7 @@ package final class LocalEndpoint {
     func closed(_ connection: HostAppConnection, _ reason: CloseReason) {
         let user = connection.credentials.user
         connections.remove(connection.number)
-        places.release(connection.place, of: user)
+        seats.release(connection.seat, of: user)
         accounts.closed(of: user)
         let isOrderly = reason == .closedHere || reason == .closedByPeer
         accounts.log(

@@ -75,7 +75,7 @@ struct SettingsState: Sendable {
     /// (CTL-39). Nothing of a secret's value.
     /// - Parameter name: the name of a primary that has edited; nil if the pairing has gone.
     func rows(naming name: (UniqueIdentifier) -> String?) -> [PropertyListDictionary] {
-        let orphans = edits.keys.filter { document.schema.place(of: $0) == nil }
+        let orphans = edits.keys.filter { document.schema.index(of: $0) == nil }
         let declared = declaredRows.map { row in
             var row = row
             if case .primary(let pairing)? = row["key"]?.stringValue.flatMap({ edits[$0]?.author }) {
@@ -187,13 +187,13 @@ extension SchemaDocument {
     func hides(anyOf keys: [String]) -> Bool {
         let lists = listSecrets
         return keys.contains { key in
-            lists[key] != nil || schema.place(of: key).map { schema.declarations[$0].isSecret } ?? false
+            lists[key] != nil || schema.index(of: key).map { schema.declarations[$0].isSecret } ?? false
         }
     }
 
     /// Whether a person may edit a key.
     func opens(_ key: String, to author: SettingAuthor) -> Bool {
-        schema.place(of: key).map { schema.declarations[$0].access >= author.access } ?? false
+        schema.index(of: key).map { schema.declarations[$0].access >= author.access } ?? false
     }
 
     /// The keys of secrets, and of lists with secrets in their items.
@@ -211,7 +211,7 @@ extension SchemaDocument {
         let tree = PageTree(layout: layout)
         let pages = tree.keeping { specifier in
             guard let key = specifier.key else { return false }
-            return schema.place(of: key) != nil || (specifier.kind == .button && buttons.contains(key))
+            return schema.index(of: key) != nil || (specifier.kind == .button && buttons.contains(key))
         }
         return try? SchemaDocument(
             writing: open.withoutSecrets(of: tree), layout: pages.layout(for: schema), buttons: buttons,

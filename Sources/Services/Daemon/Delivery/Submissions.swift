@@ -128,8 +128,9 @@ package final class Submissions {
         }
     }
 
-    private func cancel(_ id: UniqueIdentifier, at place: QueueKey, then completion: @escaping (Cancellation) -> Void) {
-        guard let queue = queues[place] else { return later { completion(.unknown) } }
+    private func cancel(_ id: UniqueIdentifier, at holder: QueueKey, then completion: @escaping (Cancellation) -> Void)
+    {
+        guard let queue = queues[holder] else { return later { completion(.unknown) } }
         let reading = reading
         var cancellation = Cancellation.unknown
         queue.perform(
@@ -146,7 +147,7 @@ package final class Submissions {
     /// The submitter knows how an item ended: its record may go, except that of a dead letter.
     /// - Parameter done: called when that is durable, or could not be made so now.
     package func forget(_ id: UniqueIdentifier, in key: QueueKey, then done: ((Bool) -> Void)? = nil) {
-        guard let queue = queues[place(of: id, in: key)] else { return done?(true) ?? () }
+        guard let queue = queues[holder(of: id, in: key)] else { return done?(true) ?? () }
         let reading = reading
         let completion = done.map { done in
             { (result: Result<Void, QueueFailure>) in
@@ -159,14 +160,14 @@ package final class Submissions {
     // MARK: asking
 
     /// The item and the queue that it is in; nil if it is unknown or forgotten. It may not be durable yet.
-    package func record(of id: UniqueIdentifier, in key: QueueKey) -> (place: QueueKey, record: OutboundRecord)? {
-        let place = place(of: id, in: key)
-        return queues[place]?.machine.record(of: id).map { (place, $0) }
+    package func record(of id: UniqueIdentifier, in key: QueueKey) -> (queue: QueueKey, record: OutboundRecord)? {
+        let holder = holder(of: id, in: key)
+        return queues[holder]?.machine.record(of: id).map { (holder, $0) }
     }
 
     /// Whether an item of this identifier was accepted before.
     package func hasAccepted(_ id: UniqueIdentifier, in key: QueueKey) -> Bool {
-        queues[place(of: id, in: key)]?.machine.isKnown(id) ?? false
+        queues[holder(of: id, in: key)]?.machine.isKnown(id) ?? false
     }
 
     /// Calls back when all that is known of a queue's items is durable and reported, including those that were demoted.
@@ -185,7 +186,7 @@ package final class Submissions {
     }
 
     /// The queue that the item is in: an urgent one may have been demoted.
-    private func place(of id: UniqueIdentifier, in key: QueueKey) -> QueueKey {
+    private func holder(of id: UniqueIdentifier, in key: QueueKey) -> QueueKey {
         guard key.channel.properties.overflow != nil else { return key }
         return queues[key.demoted]?.machine.isKnown(id) == true ? key.demoted : key
     }

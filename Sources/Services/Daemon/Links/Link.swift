@@ -188,7 +188,7 @@ extension Link: FrameChannelDelegate {
 
     package func channel(_ frames: FrameChannel, didReceive frame: Frame) {
         guard !isOver else { return }
-        heartbeat.heard(now: context.scheduler.now)
+        heartbeat.received(now: context.scheduler.now)
         if let forwarder, let head = EnvelopeHead(plain: frame), isForwarded(head) {
             if let name = forwarder.receive(frame, head) { refuse(name, "in \(head.kind.rawValue)") }
         } else {

@@ -69,7 +69,7 @@ final class ReceiptRound {
         self.completion = completion
     }
 
-    /// Adds a device; returns its place.
+    /// Adds a device; returns its index.
     func add(_ pairing: UniqueIdentifier, _ name: String) -> Int {
         devices.append(Device(pairing: pairing, name: name))
         return devices.count - 1
@@ -82,16 +82,16 @@ final class ReceiptRound {
     }
 
     /// The daemon has taken the item for a device, or will not.
-    func accepted(_ place: Int, _ result: Result<Transfer, SessionError>) {
-        devices[place].result = result
-        guard case .success(let transfer) = result else { return done(place) }
+    func accepted(_ index: Int, _ result: Result<Transfer, SessionError>) {
+        devices[index].result = result
+        guard case .success(let transfer) = result else { return done(index) }
         let (own, scheduler) = (LoopBound(self, to: scheduler), scheduler)
-        let waits = transfer.whenReached(level) { scheduler.submit { own.value.done(place) } }
-        if waits == nil { done(place) }
+        let waits = transfer.whenReached(level) { scheduler.submit { own.value.done(index) } }
+        if waits == nil { done(index) }
     }
 
-    private func done(_ place: Int) {
-        devices[place].isDone = true
+    private func done(_ index: Int) {
+        devices[index].isDone = true
         finishIfDone()
     }
 

@@ -133,5 +133,5 @@ package struct OutgoingContent: Sendable {
 }
 
 extension PropertyListError {
-    fileprivate var keyPath: String { if case .path(let path) = place { path } else { "" } }
+    fileprivate var keyPath: String { if case .path(let path) = location { path } else { "" } }
 }

@@ -95,14 +95,16 @@ final class FileArrivals {
 
     private func open(_ arrival: FileArrival, kept: Set<UniqueIdentifier>?) {
         let partials = environment.partials
-        let (place, size, space) = (arrival.key.place, arrival.manifest.file.size, environment.space(on: partials))
+        let (spoolKey, size, space) = (
+            arrival.key.spoolKey, arrival.manifest.file.size, environment.space(on: partials)
+        )
         let (isAnothers, promised) = (arrival.isAnothers, promised(besides: arrival))
         environment.worker.perform({ () -> (found: Int64, file: Result<GrowingFile, FileRefusal>) in
             var found: Int64 = 0
             let file = refusing { () throws(FileRefusal) in
                 let file = try translating { () throws(FileError) in
-                    if let kept { try partials.removeAll(of: place.app, in: place.pairing, but: kept) }
-                    return try partials.open(place)
+                    if let kept { try partials.removeAll(of: spoolKey.app, in: spoolKey.pairing, but: kept) }
+                    return try partials.open(spoolKey)
                 }
                 // The file of an item that waits for its handler is not this one's to change.
                 if isAnothers, file.found > 0, file.found != size { throw .duplicate }
@@ -292,8 +294,8 @@ final class FileArrivals {
     /// Removes the partial file, or the complete one that no app has.
     func remove(_ key: FileKey) {
         received.remove(key)
-        let (partials, place) = (environment.partials, key.place)
-        environment.run("removing a partial file") { () throws(FileError) in try partials.remove(place) }
+        let (partials, spoolKey) = (environment.partials, key.spoolKey)
+        environment.run("removing a partial file") { () throws(FileError) in try partials.remove(spoolKey) }
     }
 
     /// Removes the files of all other items.

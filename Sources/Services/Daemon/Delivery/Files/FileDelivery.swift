@@ -223,12 +223,12 @@ final class FileEnvironment {
 
     /// Counts the files of a spool, as far as they can be read.
     func count(
-        _ job: @escaping @Sendable () throws(FileError) -> [SpoolPlace: Int64],
+        _ job: @escaping @Sendable () throws(FileError) -> [SpoolKey: Int64],
         _ add: @escaping (FileKey, Int64) -> Void
     ) {
         worker.attempt(job) { [log] result in
             switch result {
-            case .success(let sizes): for (place, size) in sizes { add(FileKey(place), size) }
+            case .success(let sizes): for (spoolKey, size) in sizes { add(FileKey(spoolKey), size) }
             case .failure(let error): log(.files("looking at files", error))
             }
         }
@@ -256,12 +256,12 @@ final class FileEnvironment {
 }
 
 extension FileKey {
-    init(_ place: SpoolPlace) {
-        self.init(QueueKey(pairing: place.pairing, app: place.app, channel: .file), place.item)
+    init(_ spoolKey: SpoolKey) {
+        self.init(QueueKey(pairing: spoolKey.pairing, app: spoolKey.app, channel: .file), spoolKey.item)
     }
 
     /// Where its bytes are in a spool.
-    var place: SpoolPlace { SpoolPlace(pairing: queue.pairing, app: queue.app, item: id) }
+    var spoolKey: SpoolKey { SpoolKey(pairing: queue.pairing, app: queue.app, item: id) }
 }
 
 /// The directory in which the files of one app arrive. The daemon opens it for the app's user; one that cannot be

@@ -42,8 +42,8 @@ package final class FileOffers {
         guard let inbox = environment.inbox(of: queue.app) else { return completion(.failure(.noInbox)) }
         let key = FileKey(queue, id)
         let name = ReceivedFileName(reducing: manifest.file.name).text
-        let (partials, place) = (environment.partials, key.place)
-        environment.worker.attempt({ () throws(FileError) in try inbox.place(place, named: name, from: partials) }) {
+        let (partials, spoolKey) = (environment.partials, key.spoolKey)
+        environment.worker.attempt({ () throws(FileError) in try inbox.move(spoolKey, named: name, from: partials) }) {
             [environment] result in
             switch result {
             case .failure(let error):
@@ -69,8 +69,8 @@ package final class FileOffers {
     private func remove(_ key: FileKey) {
         arrivals.remove(key)
         guard let inbox = environment.inbox(of: key.queue.app) else { return }
-        let place = key.place
-        environment.clear("removing a handled file") { () throws(FileError) in try inbox.removal(of: place) }
+        let spoolKey = key.spoolKey
+        environment.clear("removing a handled file") { () throws(FileError) in try inbox.removal(of: spoolKey) }
     }
 
     /// Removes every file of a queue that belongs to no item: after some items have ended without a report by name.

@@ -61,8 +61,8 @@ final class FileSendings {
     private func open(_ sending: Sending) {
         let key = sending.key
         sendings[key] = sending
-        let (spool, place) = (environment.spool, key.place)
-        environment.worker.attempt({ () throws(FileError) in try spool.read(place) }) { [self] result in
+        let (spool, spoolKey) = (environment.spool, key.spoolKey)
+        environment.worker.attempt({ () throws(FileError) in try spool.read(spoolKey) }) { [self] result in
             guard sendings[key] === sending else { return }
             guard case .success(let parts?) = result else { return unreadable(key, result.failure) }
             sending.parts = parts

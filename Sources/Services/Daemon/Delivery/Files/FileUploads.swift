@@ -102,14 +102,14 @@ package final class FileUploads {
 
     private func begin(_ upload: Upload) {
         uploads[upload.key] = upload
-        let (spool, place) = (environment.spool, upload.key.place)
+        let (spool, spoolKey) = (environment.spool, upload.key.spoolKey)
         let (size, space) = (upload.size, environment.space(on: spool))
         environment.worker.perform({ () -> Result<GrowingFile, FileRefusal> in
             refusing { () throws(FileRefusal) in
                 try space.check(for: size)
                 return try translating { () throws(FileError) in
-                    try spool.remove(place)
-                    return try spool.open(place)
+                    try spool.remove(spoolKey)
+                    return try spool.open(spoolKey)
                 }
             }
         }) { [self] result in
@@ -225,14 +225,14 @@ package final class FileUploads {
     package func discard(_ key: FileKey) {
         sources[key] = nil
         spooled.remove(key)
-        let (spool, place) = (environment.spool, key.place)
-        environment.run("removing a spooled file") { () throws(FileError) in try spool.remove(place) }
+        let (spool, spoolKey) = (environment.spool, key.spoolKey)
+        environment.run("removing a spooled file") { () throws(FileError) in try spool.remove(spoolKey) }
     }
 
     /// Removes every spooled file of another item.
     func restore(_ sent: [FileKey]) {
         let spool = environment.spool
-        let kept = Set(sent.map(\.place))
+        let kept = Set(sent.map(\.spoolKey))
         environment.count({ () throws(FileError) in try spool.removeAll(but: kept) }) { [weak self] file, size in
             guard let self else { return }
             spooled.set(file, of: owner(of: file), size: size)
