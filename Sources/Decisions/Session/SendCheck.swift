@@ -124,14 +124,10 @@ extension SessionError {
             self.init(
                 .deviceNotPaired, .notPaired,
                 reason: "no paired device is chosen: pair one, or choose one of several with 'tandem switch'")
-        case .notInstalled(on: .secondary):
+        case .notInstalled(let device):
             self.init(
-                .watchAppNotInstalled, .notInstalled,
-                reason: "the application was never registered on the secondary")
-        case .notInstalled(on: .primary):
-            self.init(
-                .companionAppNotInstalled, .notInstalled,
-                reason: "the application was never registered on the primary")
+                device == .secondary ? .watchAppNotInstalled : .companionAppNotInstalled, .notInstalled,
+                reason: Self.notInstalled(on: device))
         case .badArgument(let argument): self.init(argument)
         case .unsupportedType(let path):
             self.init(
@@ -163,6 +159,11 @@ extension SessionError {
             case .timeToLive: (.remaining, "a time to live is more than nothing", nil)
             }
         self.init(.invalidParameter, name, reason: reason, limit: limit)
+    }
+
+    /// The reason of 7006 and 7018.
+    package static func notInstalled(on device: DeviceRole) -> String {
+        "the app is not installed on the \(device.rawValue): start it there once, with the same application identifier"
     }
 
     package static var noCommonVersion: String {

@@ -36,7 +36,8 @@ import Testing
         let caller = try other.app(.secondary)
         try caller.send(other.message())
         other.scheduler.run()
-        #expect(try caller.onlyFailure().code == .companionAppNotInstalled)
+        let onSecondary = try caller.onlyFailure()
+        #expect(onSecondary.code == .companionAppNotInstalled && onSecondary.reason.contains("primary: start it there"))
     }
 
     @Test func `SES-13: a counterpart that is installed and not connected is 7007`() throws {

@@ -73,7 +73,7 @@ package enum RelayFailure: Sendable, Equatable {
     private var text: String {
         switch self {
         case .notPaired: "this device has no such pairing"
-        case .notInstalled(let role): "the app is not installed on the \(role.rawValue)"
+        case .notInstalled(let role): SessionError.notInstalled(on: role)
         case .notReachable(let reason): "the counterpart cannot be reached: \(reason.explanation)"
         case .tooLarge: "the message is larger than a message may be"
         case .replyTooLarge: "the counterpart's reply is larger than a reply may be"
