@@ -96,6 +96,21 @@ import Testing
         #expect(nodes.ask(nodes.primary, "dead-letter-drop", ["all": true]).body["count"] == 0)
     }
 
+    @Test(
+        "CTL-39: settings of an app that is not installed are not found, by another text than those of one without any")
+    func settingsOfNobody() throws {
+        defer { nodes.stop() }
+        let body: PropertyListDictionary = ["app": .string(nodes.app.description)]
+        for command in ["settings-get", "settings-schema"] {
+            let answer = nodes.ask(nodes.secondary, command, body)
+            #expect(
+                answer.name == "not-found" && answer.body["text"]?.stringValue?.contains("tandem apps list") == true)
+        }
+        _ = try nodes.connect(to: .secondary)
+        let installed = nodes.ask(nodes.secondary, "settings-get", body)
+        #expect(installed.name == "not-found" && installed.body["text"]?.stringValue?.contains("no schema") == true)
+    }
+
     @Test func `CTL-4: a device that accepts no links makes none, and trusting a primary needs its address`() throws {
         defer { nodes.stop() }
         #expect(nodes.ask(nodes.secondary, "pair").name == "no-address")

@@ -68,7 +68,7 @@ final class ApplicationSettings {
     }
 
     private func folder(of app: ApplicationIdentifier) throws(SettingsFailure) -> SettingsFolder {
-        guard let owner = device.owners()[app] else { throw .noSchema }
+        guard let owner = device.owners()[app] else { throw .unknownApp }
         return folder(of: app, owner)
     }
 
@@ -427,7 +427,7 @@ final class ApplicationSettings {
         } catch {
             switch error {
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
-            case .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .notStored, .notAllowed: break
+            case .unknownApp, .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .notStored, .notAllowed: break
             }
             throw error
         }

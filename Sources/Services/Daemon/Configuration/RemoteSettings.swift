@@ -446,7 +446,7 @@ extension ControlFailure {
         case .file:
             // Its text has paths of this device.
             self.init(.store, "the device cannot read or write the app's settings")
-        case .notAllowed:
+        case .notAllowed, .unknownApp:
             // The app has left the secondary's side meanwhile: the same answer as for an app that was never there
             // (SES-83). An end of the pairing ends the link, and with it the answer.
             self.init(.notFound, SettingsFailure.noSchema.description)
@@ -458,7 +458,7 @@ extension ControlFailure {
     init(_ failure: SettingsFailure) {
         let text = failure.description
         switch failure {
-        case .noSchema: self.init(.notFound, text)
+        case .unknownApp, .noSchema: self.init(.notFound, text)
         case .notAllowed: self.init(.notAllowed, text)
         case .refused: self.init(.schema, text)
         case .unfit(let refusals):

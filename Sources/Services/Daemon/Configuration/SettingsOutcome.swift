@@ -28,6 +28,8 @@ struct SettingsOutcome {
 
 /// Why a request about an app's settings is not carried out.
 enum SettingsFailure: Error {
+    /// No app of this name is installed.
+    case unknownApp
     /// The app has sent no schema.
     case noSchema
     /// The asker may no longer edit: the app is another user's (CTL-2), or the pairing has ended.
@@ -58,6 +60,7 @@ extension SettingsFailure: CustomStringConvertible {
             "the app's schema was changed in its directory; the app sends it again when it registers the next time"
         case .notStored: "the daemon's store takes nothing now"
         case .notAllowed: "the app has another user now"
+        case .unknownApp: "no app of this name is installed on this device; 'tandem apps list' shows all"
         case .noSchema: "the app has sent no schema; an app does when it registers with its configuration installed"
         case .document(let error): "the app's schema: \(error)"
         case .refused(let error): error.description
