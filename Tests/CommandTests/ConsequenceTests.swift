@@ -83,6 +83,8 @@ import Testing
                 "  3 edits of settings by hub undone",
             ])
         body["role"] = "primary"
+        body["endedThere"] = 5000
+        #expect(Consequences.unpairing(Fact(body)).first?.contains("ends; hub has ended it already") == true)
         #expect(Consequences.unpairing(Fact(body)).contains("  1 configuration on the way to it dropped"))
     }
 

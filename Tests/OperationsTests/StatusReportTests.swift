@@ -52,4 +52,11 @@ import Testing
         let lines = StatusReport(Fact(["pairings": [away, pairing(2, "linked")]])).lines
         #expect(lines.last == "  " + text)
     }
+    @Test("CTL-10: the table of pairings says how to end one that the other device has ended")
+    func endedThere() {
+        let pairing: PropertyListValue = ["name": "hub", "pairing": .data([1, 2]), "endedThere": 5000]
+        let table = StatusReport(Fact(["pairings": [pairing]])).tables.first { $0.title == "pairings" }
+        let text = "'hub' said 5 s ago that it has no such pairing; 'tandem unpair 0102' ends it here, too"
+        #expect(table?.advice == [text])
+    }
 }

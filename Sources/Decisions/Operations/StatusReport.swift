@@ -49,8 +49,16 @@ package struct StatusReport {
                 Self.mark(pairing.body["active"]),
                 pairing.text("address"), pairing.text("pairing"))
         }
-        switchAdvice.forEach { table.advise($0) }
+        (endedAdvice + switchAdvice).forEach { table.advise($0) }
         return table
+    }
+
+    private var endedAdvice: [String] {
+        facts.list("pairings").compactMap { pairing in
+            pairing.body["endedThere"]?.integerValue.map {
+                EndedPairing.advice(pairing.text("pairing"), with: pairing.text("name"), milliseconds: $0)
+            }
+        }
     }
 
     /// A device that lost its state has joined as a new one. Apps do not talk to it until it is the active one, so the
@@ -148,6 +156,15 @@ package struct StatusReport {
     /// The peer's part, from this device's part in the pairing.
     private static func counterpart(_ role: String) -> String {
         role == "primary" ? "secondary" : role == "secondary" ? "primary" : role
+    }
+}
+
+/// A pairing that the other device has ended: nothing but its end here, too, comes of it.
+package enum EndedPairing {
+    /// - Parameter milliseconds: how long ago the other device last said so.
+    package static func advice(_ pairing: String, with name: String, milliseconds: Int64) -> String {
+        "'\(name)' said \(Fact.span(milliseconds: milliseconds)) ago that it has no such pairing; "
+            + "'tandem unpair \(pairing)' ends it here, too"
     }
 }
 

@@ -215,6 +215,38 @@ import Testing
         #expect(nodes.hasNoted("the other device has ended the pairing"))
     }
 
+    @Test(arguments: [TwoNodes.Place.primary, .secondary])
+    func `CTL-10: a pairing that the other device has ended says so, and how to end it here`(place: TwoNodes.Place)
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let (ending, left) =
+            place == .primary ? (nodes.primary, nodes.secondary) : (nodes.secondary, nodes.primary)
+        #expect(try pairing(of: left)?["endedThere"] == nil)
+        try nodes.unpair(ending)
+        nodes.run(until: { (try? pairing(of: left))?["endedThere"] != nil })
+        nodes.clock.advance(by: .seconds(60))
+        #expect(try #require(try pairing(of: left)?["endedThere"]?.integerValue) <= 60_000)
+        let problem = nodes.ask(left, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
+        let text = try #require(problem?["text"]?.stringValue)
+        #expect(text.contains("has no such pairing") && text.contains("tandem unpair"), "\(text)")
+    }
+
+    @Test func `CTL-10: the end of a pairing on the other device is known again after a restart of the one that dials`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        nodes.stop(.secondary)
+        try nodes.unpair(nodes.primary)
+        try nodes.start(.secondary)
+        nodes.run(until: { (try? pairing(of: nodes.secondary))?["endedThere"] != nil })
+        #expect(try pairing(of: nodes.secondary)?["error"] == "peer-refused-not-paired")
+        let unpaired = nodes.ask(nodes.secondary, "unpair", ["who": "the primary", "yes": true])
+        #expect(unpaired.code == 0 && unpaired.body["endedThere"] != nil)
+    }
+
     @Test(arguments: 0..<8) func `PAR-13: a pairing that ends while its hello is judged gets no link`(delay: Int) throws
     {
         defer { nodes.stop() }

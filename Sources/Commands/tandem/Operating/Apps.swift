@@ -168,9 +168,10 @@ enum Consequences {
 
     static func unpairing(_ fact: Fact) -> [String] {
         let name = fact.text("name")
-        var lines = [
-            "the pairing with \(name) ends; \(name) still lists it until it is unpaired there, too. On this device:"
-        ]
+        let there =
+            fact.body["endedThere"] == nil
+            ? "\(name) still lists it until it is unpaired there, too" : "\(name) has ended it already"
+        var lines = ["the pairing with \(name) ends; \(there). On this device:"]
         let waiting = [("items", "item"), ("files", "file")].filter { fact.isPositive($0.0) }
             .map { fact.count($0.0, $0.1) }
         if !waiting.isEmpty { lines.append("  \(waiting.joined(separator: ", ")) dropped") }

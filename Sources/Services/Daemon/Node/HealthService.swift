@@ -99,7 +99,11 @@ final class HealthService {
         let record = problem.pairing.flatMap { pairings[$0] }
         let name = record?.name ?? "a device"
         switch problem.word {
-        case .unlinked: return "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
+        case .unlinked:
+            guard let record, let said = links.endedThere(record.pairing) else {
+                return "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
+            }
+            return EndedPairing.advice("\(record.pairing)", with: name, milliseconds: said.saturatingMilliseconds)
         case .backlog: return "a queue for \(name) is nearly full"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock: return "the clock of \(name) differs from ours by more than five minutes"

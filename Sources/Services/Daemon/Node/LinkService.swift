@@ -33,6 +33,8 @@ final class LinkService {
     private var downSince: [UniqueIdentifier: MonotonicTime] = [:]
     /// Why each pairing's last link or attempt ended.
     private var lastErrors: [UniqueIdentifier: String] = [:]
+    /// When the other device last said that it has no such pairing; nothing once there is a link again.
+    private var endedThere: [UniqueIdentifier: MonotonicTime] = [:]
     private var isStopping = false
     /// Since the start.
     private(set) var hasBeenLinked = false
@@ -94,6 +96,12 @@ final class LinkService {
     /// Why the pairing's last link or attempt ended.
     func lastError(_ pairing: UniqueIdentifier) -> String? { lastErrors[pairing] }
 
+    /// How long ago the other device last said that it has no such pairing; nil if it has not, or if there was a link
+    /// since.
+    func endedThere(_ pairing: UniqueIdentifier) -> Duration? {
+        endedThere[pairing].map { context.scheduler.now.since($0) }
+    }
+
     /// Why the pairing has no link.
     func unreachableReason(_ record: PairingRecord) -> String {
         if record.state == .pending { return ReachabilityReason.pending.rawValue }
@@ -108,6 +116,7 @@ final class LinkService {
         dialers.removeValue(forKey: pairing)?.dialer.stop()
         peerRuns[pairing] = nil
         lastErrors[pairing] = nil
+        endedThere[pairing] = nil
         context.links.end(pairing, .unpaired)
     }
 
@@ -193,6 +202,7 @@ extension LinkService: LinkHost {
 
     package func linkDidBecomeReady(_ link: Link) {
         hasBeenLinked = true
+        endedThere[link.pairing] = nil
         onChange()
         let endpoint = LinkEndpoint(link, queue: context.queue, number: relay.nextNumber())
         let port = relay.linkUp(
@@ -216,7 +226,7 @@ extension LinkService: LinkHost {
 
     package func link(_ link: Link, didCloseWith reason: LinkCloseReason) {
         downSince[link.pairing] = context.scheduler.now
-        lastErrors[link.pairing] = LogTextCut.cut("\(reason)")
+        ended(link.pairing, reason)
         onChange()
         router.close(link.pairing, reason.reachabilityReason)
         guard case .endedByPeer(.unpaired) = reason else { return }
@@ -230,8 +240,16 @@ extension LinkService: LinkHost {
                 .text("pairing", failure.pairing?.description ?? "-"), .text("peer", failure.pin?.fingerprint ?? "-"),
                 .outside("reason", "\(failure.reason)")))
         guard let pairing = failure.pairing, let record = pairings[pairing] else { return }
-        lastErrors[pairing] = LogTextCut.cut("\(failure.reason)")
+        ended(pairing, failure.reason)
         relay.setLinkDown(failure.reason.reachabilityReason, pairing: pairing, role: record.role)
+    }
+
+    /// Remembers why a pairing's link or attempt has ended.
+    private func ended(_ pairing: UniqueIdentifier, _ reason: LinkCloseReason) {
+        lastErrors[pairing] = LogTextCut.cut("\(reason)")
+        if [.endedByPeer(.unpaired), .refusedByPeer(.notPaired)].contains(reason) {
+            endedThere[pairing] = context.scheduler.now
+        }
     }
 }
 

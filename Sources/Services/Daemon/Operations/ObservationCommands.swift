@@ -161,6 +161,7 @@ extension PairingRecord {
         body["waiting"] = .integer(queues.reduce(0) { $0 + Int64($1.count) })
         body["oldest"] = queues.compactMap(\.oldest).max().map { .integer($0) }
         body["error"] = node.links.lastError(pairing).map { .string($0) }
+        body["endedThere"] = node.links.endedThere(pairing).map { .integer($0.saturatingMilliseconds) }
         body["skew"] = link?.peer.clockSkew.map { .integer($0.saturatingMilliseconds) }
         body["address"] = (link?.peerAddress.description ?? address).map { .string($0) }
         return body

@@ -233,6 +233,7 @@ struct UnpairCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let record = try pairing.record(in: node.pairings)
         let edits = await node.settings.editCount(of: record.pairing)
+        let endedThere = node.links.endedThere(record.pairing)
         var contents = node.pairings.contents(endingWith: record)
         var unchosen: [PairingRecord] = []
         if isAgreed {
@@ -241,12 +242,14 @@ struct UnpairCommand: ControlCommand {
             }
             unchosen = node.pairings.unchosen(as: record.role)
         }
-        return [
+        var answer: PropertyListDictionary = [
             "done": .boolean(isAgreed), "name": .string(record.name), "role": .string(record.role.rawValue),
             "items": .integer(Int64(contents.items)), "files": .integer(Int64(contents.files)),
             "configurations": .integer(Int64(contents.configurations)), "edits": .integer(Int64(edits)),
             "unchosen": .array(unchosen.map { .string($0.name) }),
         ]
+        answer["endedThere"] = endedThere.map { .integer($0.saturatingMilliseconds) }
+        return answer
     }
 }
 
