@@ -88,10 +88,26 @@ import Testing
         }
     }
 
+    @Test("an app is named by --app wherever it is an operand, too") func appsAsOperands() throws {
+        let subcommand = Subcommand(
+            path: ["try"], summary: "", operands: [.application, .required("USER")], options: [.json], examples: []
+        ) { _, _ in }
+        let parser = OptionParser(subcommand: subcommand)
+        for arguments in [["a", "u"], ["--app", "a", "u"], ["u", "--app=a"]] {
+            #expect(try parser.parse(arguments).operands == ["a", "u"])
+        }
+        #expect(throws: CommandFailure.usage("'u' is one argument too many")) {
+            try parser.parse(["--app", "a", "b", "u"])
+        }
+        #expect(throws: CommandFailure.usage("APP is missing")) { try parser.parse([]) }
+        let all = Subcommand.all.filter { $0.operands.contains { $0.name == "APP" } }
+        #expect(all.count == 4 && all.allSatisfy { $0.namedOptions.contains { $0.name == "app" } })
+    }
+
     @Test func everySubcommandHasAPageWithItsOptionsAndAnExample() {
         for subcommand in Subcommand.all {
             let page = Help.page(of: subcommand)
-            #expect(subcommand.options.allSatisfy { page.contains($0.usage) })
+            #expect(subcommand.namedOptions.allSatisfy { page.contains($0.usage) })
             #expect(!subcommand.examples.isEmpty)
             #expect(subcommand.examples.allSatisfy { $0.contains(subcommand.name) }, "\(subcommand.name)")
             #expect(Help.overview.contains(subcommand.name))

@@ -220,7 +220,7 @@ import Testing
         let ending = try await apply.ending()
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.errors.contains("stays desired, and is delivered to kiosk"), "\(ending)")
-        #expect(ending.errors.contains("tandem configuration withdraw \(TwoDevices.app)"), "\(ending)")
+        #expect(ending.errors.contains("tandem configuration withdraw --app \(TwoDevices.app)"), "\(ending)")
         try await devices.restartKiosk()
         let app = try await startApp()
         #expect(try await shows(app, "volume", "66"))

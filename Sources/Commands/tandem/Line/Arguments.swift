@@ -10,6 +10,9 @@ struct Arguments: Equatable {
 
     mutating func add(operand: String) { operands.append(operand) }
 
+    /// Adds an operand that an option has named.
+    mutating func insert(operand: String, at place: Int) { operands.insert(operand, at: min(place, operands.count)) }
+
     mutating func add(_ value: String, to name: String) { values[name, default: []].append(value) }
 
     func has(_ name: String) -> Bool { values[name] != nil }

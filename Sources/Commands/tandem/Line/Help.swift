@@ -24,7 +24,7 @@ enum Help {
 
     /// The page of `tandem COMMAND --help`.
     static func page(of subcommand: Subcommand) -> String {
-        let options = subcommand.options + [.help]
+        let options = subcommand.namedOptions + [.help]
         let operands = subcommand.operands.map(\.usage).joined(separator: " ")
         let required = subcommand.options.filter(\.isRequired).map { " " + $0.usage }.joined()
         let width = options.map(\.usage.count).max() ?? 0

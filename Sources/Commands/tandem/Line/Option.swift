@@ -51,10 +51,16 @@ struct Operand: Sendable {
     let isRequired: Bool
     /// Whether it stands for any number of arguments; the last operand only.
     var isRepeated = false
+    /// The option that may name it instead.
+    var option: Option?
 
     static func required(_ name: String) -> Operand { Operand(name: name, isRequired: true) }
     static func optional(_ name: String) -> Operand { Operand(name: name, isRequired: false) }
     static func several(_ name: String) -> Operand { Operand(name: name, isRequired: false, isRepeated: true) }
+
+    /// The app that a command is about; `--app` names it to every command.
+    static let application = Operand(
+        name: "APP", isRequired: true, option: .valued("app", "APP", "the same as the operand APP"))
 
     var usage: String { isRequired ? name : isRepeated ? "[\(name)...]" : "[\(name)]" }
 }
@@ -100,6 +106,10 @@ struct OptionParser {
                 parsed.add(operand: argument)
             }
         }
+        for (place, operand) in subcommand.operands.enumerated() {
+            guard let name = operand.option?.name, let value = parsed.value(name) else { continue }
+            parsed.insert(operand: value, at: place)
+        }
         try check(parsed)
         return parsed
     }
@@ -114,7 +124,8 @@ struct OptionParser {
     {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let name = parts.first ?? ""
-        guard let option = subcommand.options.first(where: { $0.name == name || $0.isNegated(by: name) }) else {
+        let known = subcommand.namedOptions
+        guard let option = known.first(where: { $0.name == name || $0.isNegated(by: name) }) else {
             throw .usage("unknown option '--\(name)'")
         }
         if parsed.has(option.name), !option.isRepeated { throw .usage("--\(name) is given twice") }

@@ -18,6 +18,9 @@ struct Subcommand: Sendable {
     let run: @Sendable (Arguments, Console) async throws -> Void
 
     var name: String { path.joined(separator: " ") }
+
+    /// The options, and those that may name an operand.
+    var namedOptions: [Option] { options + operands.compactMap(\.option) }
 }
 
 extension Subcommand {

@@ -39,12 +39,12 @@ extension Subcommand {
 
     static let appsRemove = Subcommand(
         path: ["apps", "remove"], summary: "remove an app from a device, with all that is kept for it",
-        operands: [.required("APP")], options: [.device, .yes, .json],
+        operands: [.application], options: [.device, .yes, .json],
         notes: """
             Lists what will be lost and asks for confirmation. The app counts as not installed until any user registers
             it again. The versions of its configuration that were applied stay refused.
             """,
-        examples: ["apps remove org.example.lamp", "apps remove --device secondary --yes org.example.lamp"]
+        examples: ["apps remove --app org.example.lamp", "apps remove --app org.example.lamp --device secondary --yes"]
     ) { arguments, console in
         let app = try ApplicationIdentifier(arguments.operands[0])
         let answer = try arguments.askTwice(.appRemove, ["app": .string(app.description)], console) { fact in
@@ -56,7 +56,7 @@ extension Subcommand {
 
     static let appsAssign = Subcommand(
         path: ["apps", "assign"], summary: "transfer an app to another user, or reserve its identifier for one",
-        operands: [.required("APP"), .required("USER")],
+        operands: [.application, .required("USER")],
         options: [
             .device, .valued("role", "primary|secondary", "the side of an app that is not installed yet"), .yes, .json,
         ],
@@ -66,8 +66,8 @@ extension Subcommand {
             side of the device; else for the side of the socket at which it registers first.
             """,
         examples: [
-            "apps assign org.example.lamp lampd", "apps assign --role primary org.example.lamp lampd",
-            "apps assign --yes org.example.lamp 1001",
+            "apps assign --app org.example.lamp lampd", "apps assign --app org.example.lamp --role primary lampd",
+            "apps assign --app org.example.lamp --yes 1001",
         ]
     ) { arguments, console in
         let app = try ApplicationIdentifier(arguments.operands[0])

@@ -160,7 +160,8 @@ private struct ApplyFollower {
         }
         return [
             "interrupted; the configuration stays desired" + (names.isEmpty ? "" : ", and is delivered to \(names)"),
-            "'tandem configuration show \(app)' shows its state, 'tandem configuration withdraw \(app)' ends that",
+            "'tandem configuration show --app \(app)' shows its state",
+            "'tandem configuration withdraw --app \(app)' ends that",
         ]
     }
 }

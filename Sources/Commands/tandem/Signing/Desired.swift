@@ -29,12 +29,12 @@ extension Subcommand {
     static let configurationShow = Subcommand(
         path: ["configuration", "show"],
         summary: "show an app's desired configuration, its secondaries and its history",
-        operands: [.required("APP")], options: [.device] + DesiredChoice.options + [.json],
+        operands: [.application], options: [.device] + DesiredChoice.options + [.json],
         notes: """
             'stale since' is when the desired version was first delivered without being reported as applied since.
             'drift' marks a secondary that had applied it and reports another one as active.
             """,
-        examples: ["configuration show org.example.lamp", "configuration show org.example.lamp --json"]
+        examples: ["configuration show --app org.example.lamp", "configuration show --app org.example.lamp --json"]
     ) { arguments, console in
         let answer = try arguments.ask(.configurationShow, try DesiredChoice.body(arguments))
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
@@ -44,7 +44,7 @@ extension Subcommand {
 
     static let configurationWithdraw = Subcommand(
         path: ["configuration", "withdraw"], summary: "stop delivering an app's desired configuration",
-        operands: [.required("APP")],
+        operands: [.application],
         options: [.device] + DesiredChoice.options + [
             .valued("version", "N", "only this version (default: all that are desired)")
         ],
@@ -52,7 +52,7 @@ extension Subcommand {
             Secondaries that have applied it keep it: to change their values, apply a configuration with a higher
             version. Deliveries that no secondary has answered are taken back, as far as they have not reached it.
             """,
-        examples: ["configuration withdraw org.example.lamp"]
+        examples: ["configuration withdraw --app org.example.lamp"]
     ) { arguments, console in
         var body = try DesiredChoice.body(arguments)
         if let text = arguments.value("version") {
