@@ -52,7 +52,9 @@ import Testing
     @Test(arguments: [
         (["--out", "o", "f", "--nope"], "unknown option '--nope'"),
         (["--out", "o", "f", "-j"], "unknown option '-j'; an operand with a leading dash goes after --"),
-        (["--out", "o", "f", "--jso"], "unknown option '--jso'"),
+        (["--out", "o", "f", "--jso"], "unknown option '--jso'; did you mean '--json'?"),
+        (["--out", "o", "f", "--suot=1"], "unknown option '--suot'; did you mean '--out'?"),
+        (["--out", "o", "f", "--hepl"], "unknown option '--hepl'; did you mean '--help'?"),
         (["f", "--out"], "--out FILE: the value is missing"),
         (["f", "--out", "--json"], "--out FILE: the value is missing"),
         (["f", "--out", "--", "x"], "--out FILE: the value is missing"),

@@ -1,6 +1,7 @@
 // The list of subcommands, beside the sources that declare them: one that is not in the list could not be called.
 
 import Foundation
+import TandemControl
 import Testing
 
 @testable import tandem
@@ -21,5 +22,16 @@ import Testing
         let names = paths.map { $0.replacing(/[", ]+/, with: " ").trimmingCharacters(in: .whitespaces) }
         #expect(declarations > 50 && names.count == declarations)
         #expect(Set(names).subtracting(Subcommand.all.map(\.name)).isEmpty)
+    }
+    @Test(arguments: [
+        (["statsu"], "unknown command 'statsu'; did you mean 'status'?"),
+        (["setings", "list"], "unknown command 'setings'; did you mean 'settings'?"),
+        (["sned"], "unknown command 'sned'; did you mean 'send'?"),
+        (["version"], "unknown command 'version'; did you mean '--version'?"),
+        (["nonsense"], "unknown command 'nonsense'"), (["42"], "unknown command '42'"),
+        (["context", "get"], "'context' needs one of: context set, context show"),
+    ])
+    func `a mistyped command is answered with the nearest one, or with its family`(arguments: [String], text: String) {
+        #expect(throws: CommandFailure.usage(text)) { try Subcommand.find(arguments) }
     }
 }

@@ -210,29 +210,10 @@ struct DaemonSettings: Sendable {
     }
 }
 
-/// A guess at the option that an unknown key means.
+/// Advice about an unknown key.
 private enum Suggestion {
     static func remedy(for key: String) -> String {
-        let near = DaemonOption.all.map(\.setting.name).filter { distance(plain($0), plain(key)) <= 2 }
-        let nearest = near.min { distance(plain($0), plain(key)) < distance(plain($1), plain(key)) }
-        return nearest.map { "did you mean '\($0)'?" } ?? "remove it ('tandem config keys' lists the options)"
-    }
-
-    /// Options are often written as on the command line.
-    private static func plain(_ name: String) -> [UInt8] { name.prefix(64).lowercased().utf8.filter { $0 >= 0x61 } }
-
-    /// Insertions, removals and replacements from one to the other.
-    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        var row = Array(0...right.count)
-        for (place, byte) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = place + 1
-            for (column, other) in right.enumerated() {
-                let replaced = diagonal + (byte == other ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
-            }
-        }
-        return row[right.count]
+        NearestWord.question(key, among: DaemonOption.all.map(\.setting.name))
+            ?? "remove it ('tandem config keys' lists the options)"
     }
 }

@@ -126,7 +126,9 @@ struct OptionParser {
         let name = parts.first ?? ""
         let known = subcommand.namedOptions
         guard let option = known.first(where: { $0.name == name || $0.isNegated(by: name) }) else {
-            throw .usage("unknown option '--\(name)'")
+            let names = (known + [.help]).map { "--" + $0.name }
+            let question = NearestWord.question("--" + name, among: names).map { "; \($0)" } ?? ""
+            throw .usage("unknown option '--\(name)'\(question)")
         }
         if parsed.has(option.name), !option.isRepeated { throw .usage("--\(name) is given twice") }
         let inline = parts.count == 2 ? parts.last : nil

@@ -32,7 +32,9 @@ extension Subcommand {
         let first = arguments.first ?? ""
         let family = all.filter { $0.path.first == first }.map(\.name)
         if !family.isEmpty { throw .usage("'\(first)' needs one of: \(family.joined(separator: ", "))") }
-        throw .usage("unknown command '\(first)'")
+        let words = all.compactMap(\.path.first) + ["--help", "--version"]
+        let question = NearestWord.question(first, among: words).map { "; \($0)" } ?? ""
+        throw .usage("unknown command '\(first)'\(question)")
     }
 }
 
