@@ -73,7 +73,10 @@ import Testing
         ])
         #expect(
             Consequences.unpairing(nothing)
-                == ["the pairing with hub ends; hub still lists it until it is unpaired there, too. On this device:"])
+                == [
+                    "the pairing with hub ends; hub still lists it until it is unpaired there, too. On this device:",
+                    "  nothing is lost",
+                ])
         var body: PropertyListDictionary = [
             "name": "hub", "role": "secondary", "items": 2, "files": 1, "configurations": 1, "edits": 3,
         ]

@@ -84,6 +84,13 @@ import Testing
         return try await reading.ending().errors.contains("EACCES")
     }
 
+    @Test func `apply names the file that is no configuration, and keeps the rejection's name`() async throws {
+        let devices = try await TwoDevices(in: workspace)
+        let apply = try await devices.run("hub", "apply", "--app", Self.app, workspace["key.pub"])
+        #expect(apply.status == 1 && apply.errors.contains("key.pub is no signed configuration"), "\(apply)")
+        #expect(apply.errors.contains("[malformed]"), "\(apply)")
+    }
+
     @Test(
         "CTL-6: join without a daemon or a state directory makes no device",
         .enabled(if: !FileManager.default.fileExists(atPath: "/run/tandem/secondary.sock")))

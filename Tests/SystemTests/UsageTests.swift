@@ -26,6 +26,12 @@ import Testing
         ("secondary --local /\(String(repeating: "x", count: 107))", "107"),
         ("simulate", "--local DIR is missing"),
         ("trust-device --role primary ABCD", "--address is missing"),
+        ("trust-device --role primary --address hub:port ABCD", "write a number from 0 to 65535"),
+        ("address hub http://hub:4747", "write HOST:PORT"),
+        ("trust-device --role secondary foo", "'tandem status' on the other device shows it"),
+        ("send --app a hello", #"it must be one JSON object such as {"on":true}; JSON, byte 1"#),
+        ("keys nwe", "Try: tandem keys --help"), ("--hlep", "did you mean '--help'?"),
+        ("statsu", "did you mean 'status'?"), ("status --jsno", "did you mean '--json'?"),
         ("sign --key k --app a --role both --target custom:x --version 1 --out o", "neither primary nor secondary"),
     ])
     func wrongCallsEndWithTwo(line: String, message: String) async throws {
@@ -49,6 +55,7 @@ import Testing
         ("sign --key k --app a --role secondary --target x --version 1 --out o", "paired identifier"),
         ("sign --key k --app .. --role secondary --target custom:x --version 1 --out o", "application identifier"),
         ("sign --key k --app a --role secondary --target custom:x --version 1 --values rubbish.pem --out o", "JSON"),
+        ("sign --key k.pub --app a --role secondary --target custom:x --version 1 --out o", "k.pub is a public key"),
         ("keys new --out k", "exists already"), ("keys new --out missing/k", "No such file"),
     ])
     func refusalsEndWithOneAndTheirReason(line: String, message: String) async throws {
@@ -65,6 +72,7 @@ import Testing
         let ending = try await run("\(command) --device ./none.sock")
         #expect(ending.status == 3, "\(ending)")
         #expect(ending.errors.contains("No such file"), "\(ending)")
+        #expect(ending.errors.contains("name the socket of another with --device PATH"), "\(ending)")
     }
 
     @Test func helpAndVersionAreOnStandardOutput() async throws {

@@ -22,6 +22,7 @@ import TandemTransport
     private static func fail(_ failure: CommandFailure) -> Never {
         var text = "tandem-console: \(failure.text)\n"
         if case .usage = failure { text += "Try: tandem-console --help\n" }
+        if let advice = failure.advice { text += advice + "\n" }
         put(text, on: STDERR_FILENO)
         exit(failure.exitCode)
     }

@@ -65,9 +65,11 @@ import TandemReactor
             console.warn("tandem: \(failure.text)")
         }
         if case .usage = failure {
-            let name = (try? Subcommand.find(arguments))?.0.name
+            let family = arguments.first.flatMap { Help.family($0) == nil ? nil : $0 }
+            let name = (try? Subcommand.find(arguments))?.0.name ?? family
             console.warn("Try: tandem \(name.map { $0 + " " } ?? "")--help")
         }
+        if let advice = failure.advice { console.warn(advice) }
         return failure.exitCode
     }
 }

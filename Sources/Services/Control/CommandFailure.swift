@@ -23,6 +23,13 @@ package enum CommandFailure: Error, Equatable {
         }
     }
 
+    /// A further line that says how to go on; nil where the text says it.
+    package var advice: String? {
+        guard case .unanswered = self else { return nil }
+        return
+            "Start one with 'tandem primary' or 'tandem secondary', or name the socket of another with --device PATH."
+    }
+
     /// The text for standard error.
     package var text: String {
         switch self {

@@ -53,7 +53,7 @@ package struct DaemonChoice {
 
     private func nothing(of roles: [DeviceRole]) -> String {
         let paths = roles.flatMap { LocalSockets.candidates(for: $0, environment) }.joined(separator: ", ")
-        return "no daemon is running (looked at \(paths)); start one, or name its socket with --device PATH"
+        return "no daemon is running (looked at \(paths))"
     }
 }
 

@@ -75,9 +75,10 @@ enum MessageText {
     }
 
     static func dictionary(_ text: String) throws(CommandFailure) -> PropertyListDictionary {
+        let form = #"it must be one JSON object such as {"on":true}"#
         let value: PropertyListValue
-        do { value = try JSONReader.read(text) } catch { throw .usage("\(error)") }
-        guard let dictionary = value.dictionaryValue else { throw .usage("a message is one JSON object") }
+        do { value = try JSONReader.read(text) } catch { throw .usage("\(form); \(error)") }
+        guard let dictionary = value.dictionaryValue else { throw .usage(form) }
         return dictionary
     }
 }

@@ -40,7 +40,8 @@ extension Subcommand {
         let session = try arguments.session(receives: false)
         try await session.activate(timeout: HostSession.patience)
         guard let transfer = try await outstanding(session).first(where: { $0.id == id }) else {
-            throw CommandFailure.refused("no item with this identifier is outstanding")
+            throw CommandFailure.refused(
+                "no item with this identifier is outstanding; 'tandem transfers list' shows those that are")
         }
         let outcome = try await session.cancelTransfer(transfer)
         await session.end()

@@ -184,7 +184,7 @@ enum Consequences {
         if fact.isPositive("edits") {
             lines.append("  \(fact.count("edits", "edit")) of settings by \(fact.text("name")) undone")
         }
-        return lines
+        return lines.count > 1 ? lines : lines + ["  nothing is lost"]
     }
 
     static func clearing(_ fact: Fact) -> [String] {

@@ -22,6 +22,9 @@ extension Subcommand {
     ) { arguments, console in
         let answer = try SettingsAnswer(arguments)
         if arguments.has("json") { return console.print(json: answer.json) }
+        if answer.rows.isEmpty, arguments.has("secondary") {
+            return console.print("no settings that the app opens to its primary (access 'counterpart')")
+        }
         for line in answer.table.listing { console.print(line) }
     }
 

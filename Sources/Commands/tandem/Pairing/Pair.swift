@@ -4,9 +4,11 @@
 
 import TandemBase
 import TandemControl
+import TandemCrypto
 import TandemOperations
 import TandemPropertyList
 import TandemQRCode
+import TandemTransport
 import TandemWire
 
 extension Subcommand {
@@ -74,7 +76,7 @@ extension Subcommand {
         operands: [.required("FINGERPRINT")],
         options: [
             .device, .peerRole.required,
-            .valued("address", "ADDRESS", "where the primary listens: HOST:PORT or unix:PATH"),
+            .valued("address", "ADDRESS", "where the primary listens: HOST:PORT, HOST or unix:PATH"),
             .valued("name", "NAME", "a name for the other device"),
         ],
         notes: """
@@ -90,10 +92,10 @@ extension Subcommand {
         if peer == .primary, !arguments.has("address") {
             throw CommandFailure.usage("--address is missing: a secondary must know where its primary listens")
         }
-        var body: PropertyListDictionary = [
-            "fingerprint": .string(arguments.operands[0]), "role": .string(peer.rawValue),
-        ]
-        for key in ["address", "name"] { body[key] = arguments.value(key).map { .string($0) } }
+        var body: PropertyListDictionary = ["role": .string(peer.rawValue)]
+        body["address"] = try arguments.value("address").map { .string(try PrimaryAddress.text($0)) }
+        body["fingerprint"] = try arguments.fingerprint(shownBy: "'tandem status' on the other device")
+        body["name"] = arguments.value("name").map { .string($0) }
         _ = try arguments.ask(.trustDevice, body, of: peer.counterpart)
         console.print("trusted as \(peer.rawValue)")
     }
@@ -122,7 +124,8 @@ extension Subcommand {
         examples: ["trusted-devices remove --role secondary ABCD-EFGH-..."]
     ) { arguments, console in
         let body: PropertyListDictionary = [
-            "fingerprint": .string(arguments.operands[0]), "role": .string(try arguments.role().rawValue),
+            "fingerprint": try arguments.fingerprint(shownBy: "'tandem trusted-devices list'"),
+            "role": .string(try arguments.role().rawValue),
         ]
         let answer = try arguments.askTwice(.untrustDevice, body, console) { fact in
             let paired = fact.texts("paired")
@@ -163,9 +166,10 @@ extension Subcommand {
         examples: ["address hub hub.example:4747", "address --device ./kiosk.sock hub unix:/run/hub/link.sock"]
     ) { arguments, console in
         var body = arguments.pairingOrName
-        body["address"] = .string(arguments.operands[1])
+        let address = try PrimaryAddress.text(arguments.operands[1])
+        body["address"] = .string(address)
         let answer = Fact(try arguments.ask(.address, body, of: .secondary))
-        console.print("\(answer.text("name")) is at \(arguments.operands[1])  \(answer.text("pairing"))")
+        console.print("\(answer.text("name")) is at \(address)  \(answer.text("pairing"))")
     }
 
     static let allowVersion = Subcommand(
@@ -181,5 +185,23 @@ extension Subcommand {
         let body: PropertyListDictionary = ["pairing": .data(pairing.bytes), "version": .integer(Int64(version))]
         _ = try arguments.ask(.allowVersion, body)
         console.print("version \(version) is allowed again")
+    }
+}
+
+extension Arguments {
+    /// The fingerprint that the first operand is.
+    fileprivate func fingerprint(shownBy place: String) throws(CommandFailure) -> PropertyListValue {
+        guard KeyIdentifier(text: operands[0]) != nil else {
+            throw .usage("'\(operands[0])' is not a fingerprint; \(place) shows it")
+        }
+        return .string(operands[0])
+    }
+}
+
+/// The address of a primary as a person writes it.
+private enum PrimaryAddress {
+    /// The form that a daemon dials; a host alone gets the usual port, as with --listen.
+    static func text(_ argument: String) throws(CommandFailure) -> String {
+        do { return try DaemonOptions.address(argument).description } catch { throw .usage("\(error)") }
     }
 }

@@ -55,7 +55,13 @@ extension Subcommand {
         if arguments.has("only") { body["only"] = .array(arguments.all("only").map { .string($0) }) }
         let path = try DaemonChoice(device: arguments.value("device"), role: nil).path()
         var follower = ApplyFollower(path: path, body: body, progress: arguments.has("json") ? nil : console)
-        let results = try follower.results(within: wait)
+        let results: PropertyListValue
+        do { results = try follower.results(within: wait) } catch let error as ControlError
+            where !EnvelopeInput.isEnvelope(envelope)
+        {
+            throw CommandFailure.refused(
+                "\(arguments.operands[0]) is no signed configuration, and has no link to one: \(error)")
+        }
         if arguments.has("json") {
             console.print(json: Fact.plain(results))
         } else {
@@ -68,9 +74,12 @@ extension Subcommand {
 /// A signed configuration from a file or, for `-`, from standard input: the envelope itself, or a text with one apply
 /// link (CFG-60). Any other bytes are passed on, so that the verifier names what is wrong with them.
 enum EnvelopeInput {
+    /// Whether the bytes begin as an envelope does.
+    static func isEnvelope(_ bytes: [UInt8]) -> Bool { bytes.starts(with: "bplist".utf8) }
+
     static func read(_ path: String) throws -> [UInt8] {
         let bytes = path == "-" ? LocalFile.standardInput() : try LocalFile(path: path).read()
-        if bytes.starts(with: "bplist".utf8) { return bytes }
+        if isEnvelope(bytes) { return bytes }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
         let links = words.filter { $0.hasPrefix("tandem:apply/") }
         guard let link = links.first else { return bytes }

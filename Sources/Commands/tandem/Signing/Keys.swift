@@ -84,10 +84,18 @@ struct KeyFile {
     /// The private key in the file, which must be closed to others, or on a token.
     func signing(_ passphrases: Passphrases? = nil) throws -> PrivateKey {
         if KeyStore.isNamed(by: path) { return try onToken(passphrases) }
+        if isPublic { throw CommandFailure.refused("\(path) is a public key; name its private one, without .pub") }
         var bytes = try LocalFile(path: path).readPrivate()
         let text = SecretBytes(taking: &bytes)
         let passphrase = PrivateKey.isEncrypted(pem: text) ? try passphrases?.passphrase(of: path) : nil
         return try checked { () throws(KeyError) in try PrivateKey(pem: text, passphrase: passphrase) }
+    }
+
+    /// Whether the file has a public key. No copy of a private one stays in freed memory.
+    private var isPublic: Bool {
+        guard var bytes = try? LocalFile(path: path).read() else { return false }
+        let text = SecretBytes(taking: &bytes)
+        return text.withBytes { $0.prefix(4096).contains("BEGIN PUBLIC KEY".utf8) }
     }
 
     /// Writes what keys have signed.

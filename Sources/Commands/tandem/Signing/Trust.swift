@@ -37,7 +37,7 @@ extension Subcommand {
     ) { arguments, console in
         let anchors = try arguments.ask(.trustList)["anchors"] ?? .array([])
         if arguments.has("json") { return console.print(json: Fact.plain(anchors)) }
-        var table = Table("anchors", ["app", "role", "source", "key id"])
+        var table = Table("trusted keys", ["app", "role", "source", "key id"])
         for anchor in Fact.list(anchors) {
             table.add(anchor.text("app"), anchor.text("role"), anchor.text("source"), anchor.text("keyid"))
         }

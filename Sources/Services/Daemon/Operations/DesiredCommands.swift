@@ -43,7 +43,9 @@ private struct DesiredChoice {
             throw ControlFailure(.badRequest, "several targets are desired for '\(app)', name one: \(targets)")
         }
         guard let key = keys.first else {
-            throw ControlFailure(.notFound, "nothing is or was desired for '\(app)'; see 'tandem configuration list'")
+            throw ControlFailure(
+                .notFound, "this device desires and desired nothing for '\(app)'; 'tandem configuration list' shows all"
+            )
         }
         return key
     }
