@@ -44,8 +44,9 @@ private struct DesiredChoice {
         }
         guard let key = keys.first else {
             throw ControlFailure(
-                .notFound, "this device desires and desired nothing for '\(app)'; 'tandem configuration list' shows all"
-            )
+                .notFound,
+                "nothing is or was desired for '\(app)' on this device; 'tandem configuration list' shows all that is, "
+                    + "'tandem status' what is applied here")
         }
         return key
     }
