@@ -134,7 +134,10 @@ import Testing
         let good = try await sign(2, "volume=75")
         #expect(try await apply(good).status == 0)
         let refusals = [
-            (try await sign(3, "volume=99", key: "other"), "threshold", "0 trusted keys; 1 are needed"),
+            (
+                try await sign(3, "volume=99", key: "other"), "threshold",
+                "0 good signatures by trusted keys, 1 needed ('tandem trust list'"
+            ),
             (try await sign(1, "volume=99"), "rollback", "version 2 is desired; sign a higher version"),
             (try await sign(2, "volume=99"), "equivocation", "version 2 is desired with other bytes"),
             (

@@ -41,7 +41,9 @@ struct SignatureCount {
         needsRevoked = signers.count >= role.threshold && signers.subtracting(revoked).count < role.threshold
         if signers.count < role.threshold {
             failure = VerificationFailure(
-                .threshold, "good signatures by \(signers.count) trusted keys; \(role.threshold) are needed")
+                .threshold,
+                "\(signers.count) good signatures by trusted keys, \(role.threshold) needed "
+                    + "('tandem trust list' shows a device's keys)")
         }
     }
 
