@@ -98,7 +98,7 @@ import Testing
         for arguments in [["a", "u"], ["--app", "a", "u"], ["u", "--app=a"]] {
             #expect(try parser.parse(arguments).operands == ["a", "u"])
         }
-        #expect(throws: CommandFailure.usage("'u' is one argument too many")) {
+        #expect(throws: CommandFailure.usage("APP and --app are the same; give one of them")) {
             try parser.parse(["--app", "a", "b", "u"])
         }
         #expect(throws: CommandFailure.usage("APP is missing")) { try parser.parse([]) }

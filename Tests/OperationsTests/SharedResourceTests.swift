@@ -8,46 +8,46 @@ import Testing
 
 struct SharedResourceTests {
     @Test func `LIM-47: one owner gets half, the next ones less, and what is released is there for others`() {
-        var seats = SharedResource<UInt32>(total: 600)
-        #expect(seats.charge(300, to: 1) && !seats.charge(1, to: 1))
-        #expect(seats.charge(100, to: 2) && !seats.charge(1, to: 2))
-        #expect(seats.limit(of: 3) == 50)
-        seats.release(300, of: 1)
-        #expect(seats.limit(of: 2) == 300 && seats.limit(of: 3) == 166)
-        seats.release(100, of: 2)
-        #expect(seats.used == 0 && seats.limit(of: 3) == 300)
+        var resource = SharedResource<UInt32>(total: 600)
+        #expect(resource.charge(300, to: 1) && !resource.charge(1, to: 1))
+        #expect(resource.charge(100, to: 2) && !resource.charge(1, to: 2))
+        #expect(resource.limit(of: 3) == 50)
+        resource.release(300, of: 1)
+        #expect(resource.limit(of: 2) == 300 && resource.limit(of: 3) == 166)
+        resource.release(100, of: 2)
+        #expect(resource.used == 0 && resource.limit(of: 3) == 300)
     }
 
     @Test func `LIM-47: a privileged owner gets all that the others leave, and no more`() {
-        var seats = SharedResource<UInt32>(total: 100, privileged: [0])
-        #expect(seats.charge(50, to: 7) && seats.charge(50, to: 0))
-        #expect(!seats.charge(1, to: 0) && seats.limit(of: 8) == 0)
-        seats.record(30, of: 7)
-        #expect(!seats.isWithinLimit(7) && seats.isWithinLimit(0) == false)
+        var resource = SharedResource<UInt32>(total: 100, privileged: [0])
+        #expect(resource.charge(50, to: 7) && resource.charge(50, to: 0))
+        #expect(!resource.charge(1, to: 0) && resource.limit(of: 8) == 0)
+        resource.record(30, of: 7)
+        #expect(!resource.isWithinLimit(7) && resource.isWithinLimit(0) == false)
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `LIM-47: whatever owners take and release, a new one finds room`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var seats = SharedResource<Int>(total: 100_000)
+        var resource = SharedResource<Int>(total: 100_000)
         var model: [Int: Int] = [:]
         for _ in 0..<300 {
             let owner = Int.random(in: 0..<8, using: &random)
             let own = model[owner] ?? 0
             if Int.random(in: 0..<5, using: &random) < 3 {
-                let rest = seats.limit(of: owner) - own
+                let rest = resource.limit(of: owner) - own
                 let amount = Bool.random(using: &random) ? max(1, rest) : Int.random(in: 1...1000, using: &random)
-                let isCharged = seats.charge(amount, to: owner)
+                let isCharged = resource.charge(amount, to: owner)
                 #expect(isCharged == (amount <= rest))
                 if isCharged { model[owner] = own + amount }
             } else if own > 0 {
                 let amount = Bool.random(using: &random) ? own : Int.random(in: 1...own, using: &random)
-                seats.release(amount, of: owner)
+                resource.release(amount, of: owner)
                 model[owner] = own > amount ? own - amount : nil
             }
-            #expect(seats.used(by: owner) == model[owner] ?? 0 && seats.used == model.values.reduce(0, +))
+            #expect(resource.used(by: owner) == model[owner] ?? 0 && resource.used == model.values.reduce(0, +))
             let owners = model.count + 1
-            #expect(seats.limit(of: -1) >= 100_000 / (owners * (owners + 1)) - owners)
+            #expect(resource.limit(of: -1) >= 100_000 / (owners * (owners + 1)) - owners)
             #expect(model.values.allSatisfy { $0 <= 50_000 })
         }
     }

@@ -26,7 +26,7 @@ struct UnknownPeersTests {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `LIM-4: a device that sends its part stays while a quarter of the seats changes hands`(
+    func `LIM-4: a device that sends its part stays while a quarter of the seats is taken over`(
         seed: UInt64
     ) {
         var random = SeededGenerator(seed: seed)

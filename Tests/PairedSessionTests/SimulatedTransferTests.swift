@@ -13,7 +13,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-/// Counts the ends that it is told.
+/// Counts the ends that are reported to it.
 private final class CountingDelegate: WCSessionDelegate {
     let finished = Mutex(0)
 

@@ -90,6 +90,17 @@ extension TransferTests {
         #expect(questions.count == 3 && answers.all.count == 1)
     }
 
+    @Test("SES-84: a refusal that asking again does not change ends the withdrawal")
+    func refusedForGood() throws {
+        fixture.daemon.answerPings()
+        let transfer = try accepted()
+        let answers = takeBack(transfer.id)
+        try answer("channel", code: 7008)
+        fixture.scheduler.advance(by: .seconds(60))
+        #expect(questions == ["cancel"])
+        #expect(throws: SessionError.self) { try answers.all.map { try $0.get() } }
+    }
+
     @Test(
         "SES-84: an item whose acceptance was lost is accepted by the answer that it is too late, and its end is asked for"
     )
@@ -118,7 +129,7 @@ extension TransferTests {
         #expect(try answers.all.map { try $0.get() } == [.cancelled])
     }
 
-    @Test("SES-84: a withdrawal ends with its pairing and with its session, and without them there is none")
+    @Test("SES-84: a withdrawal ends with its pairing and with its session, and cannot begin without them")
     func endsOfWithdrawals() throws {
         let (unaccepted, results) = submit()
         let refused = takeBack(unaccepted)
@@ -139,7 +150,7 @@ extension TransferTests {
         #expect(questions == ["cancel", "cancel"])
     }
 
-    @Test("SES-84: of a file that is not read yet no daemon knows; one that was refused says why")
+    @Test("SES-84: a file that is not read yet is taken back without the daemon; one that was refused says why")
     func unsubmittedFiles() async throws {
         let directory = TemporaryDirectory()
         directory.write([1, 2, 3], to: "photo.jpg")

@@ -260,6 +260,22 @@ struct WCSessionTransferTests {
         #expect(fixture.daemon.received.filter { $0.command == "cancel" }.count == 1, "it was answered")
     }
 
+    @Test("SES-84: an item that was accepted on a lost connection, and cannot be taken back at once, is subscribed to")
+    func subscribedAfterAsked() throws {
+        let transfer = session.transferUserInfo(["n": 3])
+        settle()
+        let envelope = try #require(submitted.last)
+        fixture.daemon.cut()
+        settle()
+        transfer.cancel()
+        reconnect()
+        try fixture.daemon.answerCancel("asked")
+        settle()
+        #expect(try fixture.daemon.question("subscribe").channel == .userInfo && transfer.isTransferring)
+        say(.finished, of: envelope, "cancelled")
+        #expect(calls == ["finished 3 7014"])
+    }
+
     @Test("SES-84: an item that waits for a daemon that does not read does not leave behind its withdrawal")
     func takenBackUnsent() throws {
         fixture.daemon.channel?.pauseReading()
@@ -277,18 +293,18 @@ struct WCSessionTransferTests {
         #expect(calls == ["finished 40 7014"])
     }
 
-    // MARK: confirming ends
+    // MARK: acknowledging ends
 
-    private var confirmed: Int { fixture.daemon.received.filter { $0.kind == .finishedAck }.count }
+    private var acknowledged: Int { fixture.daemon.received.filter { $0.kind == .finishedAck }.count }
 
-    @Test("SES-85: an end is confirmed when the delegate's method has returned, also one that was told as stored")
-    func confirmedLater() throws {
+    @Test("SES-85: an end is acknowledged when the delegate's method has returned, also after `stored`")
+    func acknowledgedLater() throws {
         for isStored in [true, false] {
             session.transferUserInfo(["n": 3])
             settle()
             let envelope = try #require(submitted.last)
             say(.accepted, of: envelope)
-            let (former, told) = (confirmed, calls.count)
+            let (former, reported) = (acknowledged, calls.count)
             session.callbacks.suspend()
             for (kind, name) in [(FrameKind.progress, "stored"), (.finished, "handled")] {
                 guard isStored || kind == .finished else { continue }
@@ -298,15 +314,15 @@ struct WCSessionTransferTests {
                         name: name))
             }
             fixture.scheduler.run()
-            #expect(confirmed == former && calls.count == told)
+            #expect(acknowledged == former && calls.count == reported)
             session.callbacks.resume()
             settle()
-            #expect(confirmed == former + 1 && calls.count == told + 1)
+            #expect(acknowledged == former + 1 && calls.count == reported + 1)
         }
     }
 
-    @Test("SES-63, SES-85: an end that waits for a delegate is not confirmed, and told once when the daemon repeats it")
-    func unconfirmedWithoutDelegate() throws {
+    @Test("SES-63, SES-85: an end that waits for a delegate is not acknowledged, and is reported once")
+    func unacknowledgedWithoutDelegate() throws {
         session.delegate = nil
         let end = Envelope(
             .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
@@ -315,13 +331,13 @@ struct WCSessionTransferTests {
         fixture.daemon.cut()
         reconnect()
         say(.finished, of: end, "expired")
-        #expect(confirmed == 0)
+        #expect(acknowledged == 0)
         session.delegate = delegate
         settle()
-        #expect(calls == ["finished -1 7017"] && confirmed == 1)
-        // Its confirmation was lost.
+        #expect(calls == ["finished -1 7017"] && acknowledged == 1)
+        // Its acknowledgement was lost.
         say(.finished, of: end, "expired")
-        #expect(calls.count == 1 && confirmed == 2)
+        #expect(calls.count == 1 && acknowledged == 2)
     }
 
     @Test("WCError.notReachable is a code in a pattern, as on Apple's platforms")

@@ -318,7 +318,7 @@ import Testing
     func renewed() throws {
         var chain = try Chain()
         try chain.learn([chain.secondary(epoch: 2)])
-        #expect(chain.known[chain.lower]?.facts.epoch == 2)
+        #expect(chain.known[chain.lower]?.facts.epoch == 2 && chain.known.epoch(of: chain.lower) == 2)
         #expect(try chain.learn([chain.secondary(key: .generate(), epoch: 3)]).passedOver == [.keyChanged])
         let restored = chain.statement([chain.secondary(epoch: 2)], counter: 1)
         #expect(throws: CarrierFailure.replayed) { try chain.take(restored) }

@@ -155,9 +155,11 @@ import Testing
             #expect(deliveries.awaits(item.id))
             try take(try report(item, .applied, counter: 1 + UInt64(index)), &deliveries)
         }
-        #expect(deliveries.enter(1, of: key.pairing) == nil)
-        #expect(deliveries.enter(2, of: key.pairing)?.map(\.key) == [key])
-        #expect(deliveries.enter(2, of: key.pairing) == nil)
+        #expect(deliveries.enterEpoch(1, of: key.pairing) == nil)
+        #expect(!deliveries.isBehind(key, along: 3, in: 1) && deliveries.isBehind(key, along: 3, in: 2))
+        #expect(!deliveries.isBehind(key, along: 0, in: 2), "there is nothing to bring")
+        #expect(deliveries.enterEpoch(2, of: key.pairing)?.map(\.key) == [key])
+        #expect(deliveries.enterEpoch(2, of: key.pairing) == nil)
         let again = advance(&deliveries)
         #expect(again.count == 3)
         // A restored secondary counts its reports from where it was.
@@ -170,9 +172,9 @@ import Testing
     func aNewEpochCancelsWhatWaits() throws {
         var deliveries = KeyChainDeliveries()
         let items = advance(&deliveries)
-        #expect(deliveries.enter(2, of: key.pairing) == nil, "nothing that was reported is relied on")
+        #expect(deliveries.enterEpoch(2, of: key.pairing) == nil, "nothing that was reported is relied on")
         try take(try report(items[0], .applied, counter: 1), &deliveries)
-        #expect(deliveries.enter(2, of: key.pairing)?.flatMap(\.cancelled) == items.dropFirst().map(\.id))
+        #expect(deliveries.enterEpoch(2, of: key.pairing)?.flatMap(\.cancelled) == items.dropFirst().map(\.id))
     }
 
     @Test("CFG-95: a chain that has grown starts again after a refusal, one step at a time")
@@ -200,8 +202,8 @@ import Testing
     func aLongChainGoesInParts() throws {
         let long = (0..<200).map { ChainStep([UInt8($0)]) }
         var deliveries = KeyChainDeliveries()
-        #expect(deliveries.isBehind(key, along: 1), "nothing is on its way yet")
-        #expect(!deliveries.isBehind(key, along: 0), "there is nothing to bring")
+        #expect(deliveries.isBehind(key, along: 1, in: 1), "nothing is on its way yet")
+        #expect(!deliveries.isBehind(key, along: 0, in: 1), "there is nothing to bring")
         var sent = deliveries.advance(key, along: long, isUnderWay: { _ in true }) { .random() }.items
         #expect(sent.count == 64)
         #expect(deliveries.goOn(key, along: long) { .random() }.isEmpty)
@@ -214,7 +216,7 @@ import Testing
             taken += 1
             sent += deliveries.goOn(key, along: long) { .random() }
             most = max(most, sent.count - taken)
-            #expect(deliveries.isBehind(key, along: long.count) == (sent.count < long.count))
+            #expect(deliveries.isBehind(key, along: long.count, in: 1) == (sent.count < long.count))
         }
         #expect(sent.map(\.envelope) == long.map(\.envelope) && most == 64)
         #expect(deliveries[key]?.accepted == 200)
@@ -226,7 +228,7 @@ import Testing
         var deliveries = KeyChainDeliveries()
         let sent = deliveries.advance(key, along: long, isUnderWay: { _ in true }) { .random() }.items
         try take(try report(sent[0], .rejected(.threshold), counter: 1), &deliveries)
-        #expect(!deliveries.isBehind(key, along: long.count))
+        #expect(!deliveries.isBehind(key, along: long.count, in: 1))
     }
 
     @Test("CFG-92: the rows restore the machine")

@@ -136,7 +136,7 @@ import Testing
         let refusals = [
             (
                 try await sign(3, "volume=99", key: "other"), "threshold",
-                "0 good signatures by trusted keys, 1 needed ('tandem trust list'"
+                "good signatures by 0 of 1 trusted keys that are needed ('tandem trust list'"
             ),
             (try await sign(1, "volume=99"), "rollback", "version 2 is desired; sign a higher version"),
             (try await sign(2, "volume=99"), "equivocation", "version 2 is desired with other bytes"),

@@ -72,7 +72,7 @@ import Testing
         let ending = try await run("\(command) --device ./none.sock")
         #expect(ending.status == 3, "\(ending)")
         #expect(ending.errors.contains("No such file"), "\(ending)")
-        #expect(ending.errors.contains("name the socket of another with --device PATH"), "\(ending)")
+        #expect(ending.errors.contains("--device PATH names another's socket"), "\(ending)")
     }
 
     @Test func helpAndVersionAreOnStandardOutput() async throws {

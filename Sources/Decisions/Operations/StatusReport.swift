@@ -159,7 +159,7 @@ package struct StatusReport {
     }
 }
 
-/// A pairing that the other device has ended: nothing but its end here, too, comes of it.
+/// Advice about a pairing that the other device has ended: it can only be ended here, too.
 package enum EndedPairing {
     /// - Parameter milliseconds: how long ago the other device last said so.
     package static func advice(_ pairing: String, with name: String, milliseconds: Int64) -> String {

@@ -281,7 +281,7 @@ package struct EditPace: Sendable {
     /// The longest wait for a turn: the edits of links that have ended wait for theirs, too.
     package static let patience = Duration.seconds(8)
 
-    /// Takes the next turn; returns how long it is until that is free, and nil, without a turn, if that is longer
+    /// Takes the next turn; returns how long it is until the turn begins. Nil, and no turn is taken, if that is longer
     /// than ``patience``.
     package mutating func wait(at now: MonotonicTime) -> Duration? {
         let next = max(free ?? now, now) + Self.interval

@@ -51,7 +51,7 @@ package struct CarriedDeliveries: Sendable {
     package struct Announcement: Sendable, Equatable {
         /// The item that took it there.
         package let item: UniqueIdentifier
-        /// That of the primary's pairing when it was made. In another one the primary may have lost it.
+        /// The epoch of the primary's pairing when the statement was made. In another one the primary may have lost it.
         fileprivate let epoch: UInt64
         package let contents: [UInt8]
     }
@@ -249,7 +249,7 @@ extension CarriedDeliveries.Announcement {
             var fields = FieldReader(dictionary)
             _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
             item = try fields.required("item", "16 bytes of data") { $0.identifierValue }
-            // Rows were written without one before.
+            // Earlier versions wrote rows without an epoch.
             epoch = try fields.optional("epoch", "an integer from 1") { $0.positiveValue } ?? 1
             contents = try fields.required("contents", "data") { $0.dataValue }
             try fields.refuseUnknownFields()

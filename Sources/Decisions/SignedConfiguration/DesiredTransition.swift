@@ -6,7 +6,7 @@ package import TandemBase
 /// A secondary as the desired state addresses it.
 package struct ConfigurationAddressee {
     package let pairing: UniqueIdentifier
-    /// The present one of the pairing.
+    /// The present epoch of the pairing.
     package let epoch: UInt64
     /// Its vendor identifier; nil until it is known.
     package let device: UniqueIdentifier?

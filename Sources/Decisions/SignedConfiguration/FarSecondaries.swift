@@ -39,7 +39,7 @@ package struct FarSecondaries: Sendable {
     package struct Carrier {
         package let pairing: UniqueIdentifier
         package let device: UniqueIdentifier
-        /// The present one of the pairing.
+        /// The present epoch of the pairing.
         package let epoch: UInt64
         /// Its report key, pinned in the pairing.
         package let key: ReportPublicKey
@@ -71,6 +71,10 @@ package struct FarSecondaries: Sendable {
 
     /// The device of a far pairing: the same with the same key for each of its apps.
     package subscript(pairing: UniqueIdentifier) -> FarSecondary? { known[pairing]?.min { $0.key < $1.key }?.value }
+
+    /// The newest epoch of a far pairing that a statement about any of its apps names: that about another one may be
+    /// older.
+    package func epoch(of pairing: UniqueIdentifier) -> UInt64 { known[pairing]?.values.map(\.facts.epoch).max() ?? 0 }
 
     package func target(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> PairedIdentifier? {
         known[pairing]?[app]?.facts.target
@@ -248,7 +252,7 @@ typealias CertifiedKeys = [[UniqueIdentifier]: [UniqueIdentifier: FarSecondaries
 package struct AcceptedStatement: Sendable, Equatable {
     /// The exact bytes, for a statement of this device.
     package let bytes: [UInt8]
-    /// That of the carrier's pairing when it came.
+    /// The epoch of the carrier's pairing when the statement came.
     fileprivate let epoch: UInt64
     /// The marks of that in it which does not count.
     fileprivate let passedOver: Set<[UInt8]>
@@ -279,7 +283,7 @@ extension AcceptedStatement {
             passedOver = Set(try fields.required("passedOver", "a list of digests", digests))
             chosen = Set(try fields.required("chosen", "a list of digests", digests))
             if version == 1 {
-                // Whether an epoch had begun since.
+                // It said only whether an epoch had begun since; 0 is no pairing's epoch.
                 let isRenewed = try fields.required("renewed", "a boolean") { $0.booleanValue }
                 epoch = isRenewed ? 0 : 1
             } else {

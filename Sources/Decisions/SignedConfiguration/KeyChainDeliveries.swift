@@ -128,29 +128,34 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         }
     }
 
-    private var progresses: [Key: Progress] = [:]
+    private var progress: [Key: Progress] = [:]
     /// The chain of each nonce that no report has answered.
     private var awaited: [UniqueIdentifier: Key] = [:]
-    /// Of each secondary, for its reports on steps.
+    /// The last accepted report counter of each secondary, for its reports on steps.
     private var counters: [UniqueIdentifier: ReportCounter] = [:]
 
     package init() {}
 
-    package subscript(key: Key) -> Progress? { progresses[key] }
+    package subscript(key: Key) -> Progress? { progress[key] }
 
     /// The pairings of which anything is known.
-    package var pairings: Set<UniqueIdentifier> { Set(progresses.keys.map(\.pairing)).union(counters.keys) }
+    package var pairings: Set<UniqueIdentifier> { Set(progress.keys.map(\.pairing)).union(counters.keys) }
 
     /// Whether steps of a chain of so many are not on their way to a secondary yet: a configuration that is delivered
     /// now would overtake them.
-    package func isBehind(_ key: Key, along count: Int) -> Bool { (progresses[key] ?? Progress()).isBehind(count) }
+    /// - Parameter epoch: the present epoch of the pairing.
+    package func isBehind(_ key: Key, along count: Int, in epoch: UInt64) -> Bool {
+        // In a new epoch all of it comes again.
+        if let counter = counters[key.pairing], counter.epoch != epoch { return count > 0 }
+        return (progress[key] ?? Progress()).isBehind(count)
+    }
 
     /// Whether a report with this nonce is one on a step.
     package func awaits(_ nonce: UniqueIdentifier) -> Bool { awaited[nonce] != nil }
 
     private mutating func put(_ progress: Progress?, of key: Key) {
-        for step in progresses[key]?.underWay ?? [] { awaited[step.id] = nil }
-        progresses[key] = progress
+        for step in self.progress[key]?.underWay ?? [] { awaited[step.id] = nil }
+        self.progress[key] = progress
         for step in progress?.underWay ?? [] { awaited[step.id] = key }
     }
 }
@@ -168,7 +173,7 @@ extension KeyChainDeliveries {
     ) -> Transition {
         var transition = Transition()
         guard !chain.isEmpty else { return transition }
-        var progress = progresses[key] ?? Progress()
+        var progress = progress[key] ?? Progress()
         // One that has left its queue without a report is sent again: the secondary knows it if it took it.
         progress.underWay.removeAll { !isUnderWay($0.id) }
         let isRefused = progress.isRefused
@@ -190,7 +195,7 @@ extension KeyChainDeliveries {
         _ key: Key, along chain: [ChainStep], newIdentifier: () -> UniqueIdentifier
     ) -> [Item] {
         // Not one by one: each time, the row is written.
-        guard var progress = progresses[key], !progress.isRefused, progress.isAlong(chain),
+        guard var progress = progress[key], !progress.isRefused, progress.isAlong(chain),
             progress.underWay.count <= ConfigurationLimits.stepsUnderWay / 2
         else { return [] }
         let steps = progress.take(chain, newIdentifier)
@@ -203,7 +208,7 @@ extension KeyChainDeliveries {
     }
 
     /// A secondary has reported on a step.
-    /// - Parameter epoch: the present one of the pairing.
+    /// - Parameter epoch: the present epoch of the pairing.
     package mutating func report(
         _ bytes: [UInt8], through pairing: UniqueIdentifier, in epoch: UInt64, device: UniqueIdentifier,
         key: ReportPublicKey
@@ -215,7 +220,7 @@ extension KeyChainDeliveries {
             key: key, device: device, pairing: pairing, counter: counter.value,
             open: asked == nil ? [] : Set([nonce].compactMap { $0 }))
         let facts = try verifier.accept(bytes).facts
-        guard let key = asked, key.subject == facts.key.subject, var progress = progresses[key],
+        guard let key = asked, key.subject == facts.key.subject, var progress = progress[key],
             let step = progress.underWay.first(where: { $0.id == facts.delivery.nonce && $0.digest == facts.digest })
         else { throw .wrongNonce }
         progress.result = Result(digest: facts.digest, verdict: facts.verdict, text: facts.text)
@@ -233,12 +238,12 @@ extension KeyChainDeliveries {
     }
 
     /// In another epoch than that of its reports, the secondary may have lost what it accepted.
-    /// - Returns: its progress, with the items in their queues, which come again; nil if the epoch is the same.
-    package mutating func enter(
+    /// - Returns: the keys of its chains, each with the items to cancel; nil if the epoch is the same.
+    package mutating func enterEpoch(
         _ epoch: UInt64, of pairing: UniqueIdentifier
     ) -> [(key: Key, cancelled: [UniqueIdentifier])]? {
         guard let counter = counters[pairing], counter.epoch != epoch else { return nil }
-        let before = progresses.filter { $0.key.pairing == pairing }
+        let before = progress.filter { $0.key.pairing == pairing }
         for key in before.keys { put(Progress(), of: key) }
         // A restored secondary counts its reports from where it was; the nonces still tell old ones.
         counters[pairing] = ReportCounter(epoch: epoch)
@@ -247,7 +252,7 @@ extension KeyChainDeliveries {
 
     /// The pairing is gone.
     package mutating func unpaired(_ pairing: UniqueIdentifier) -> [Key] {
-        let keys = progresses.keys.filter { $0.pairing == pairing }
+        let keys = progress.keys.filter { $0.pairing == pairing }
         for key in keys { put(nil, of: key) }
         counters[pairing] = nil
         return keys
@@ -256,7 +261,7 @@ extension KeyChainDeliveries {
 
 extension KeyChainDeliveries {
     /// The row of the progress along a chain; nil if it has none.
-    package func row(of key: Key) -> PropertyListDictionary? { progresses[key]?.dictionary }
+    package func row(of key: Key) -> PropertyListDictionary? { progress[key]?.dictionary }
 
     /// The last accepted counter of a secondary's reports on steps.
     package func counter(of pairing: UniqueIdentifier) -> ReportCounter? { counters[pairing] }

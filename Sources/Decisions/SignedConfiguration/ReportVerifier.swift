@@ -61,7 +61,7 @@ extension ReportCounter {
     /// Nil if it does not read.
     package init?(_ dictionary: PropertyListDictionary) {
         guard let value = dictionary["value"]?.unsignedValue else { return nil }
-        // Rows were written without one before.
+        // Earlier versions wrote rows without an epoch.
         epoch = dictionary["epoch"]?.unsignedValue ?? 1
         self.value = value
     }

@@ -42,7 +42,7 @@ struct SignatureCount {
         if signers.count < role.threshold {
             failure = VerificationFailure(
                 .threshold,
-                "\(signers.count) good signatures by trusted keys, \(role.threshold) needed "
+                "good signatures by \(signers.count) of \(role.threshold) trusted keys that are needed "
                     + "('tandem trust list' shows a device's keys)")
         }
     }

@@ -17,7 +17,7 @@ package final class LoopStore {
     package var isFailing: Bool { hasFailed || fullDisk != nil }
     private var hasFailed = false
     /// The disk was full and has had no room since: what keeps something new is refused without a commit, so that it
-    /// cannot fail together with what makes room.
+    /// cannot fail together with what makes room. Unchecked, because it is only loaded and stored.
     @exclusivity(unchecked) package private(set) var fullDisk: StoreError?
     /// The file, for messages.
     package var path: String { store.path }

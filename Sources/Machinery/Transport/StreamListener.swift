@@ -161,8 +161,8 @@ extension ListenError: CustomStringConvertible {
 
 /// A limit on the connections of a kind that are open at once, so that strangers cannot take all descriptors. A charge
 /// is taken before anything is spent on a connection, and returns when the connection releases it, on whatever path.
-/// Few of them are ended connections that only wait for their peers to read: a peer that never reads must not occupy
-/// seats that way. Confined to a loop's thread.
+/// Few of them are ended connections that only wait for their peers to read: a peer that never reads must not use
+/// up the budget that way. Confined to a loop's thread.
 package final class ConnectionBudget {
     package let limit: Int
     package private(set) var inUse = 0

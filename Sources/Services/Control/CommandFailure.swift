@@ -27,7 +27,7 @@ package enum CommandFailure: Error, Equatable {
     package var advice: String? {
         guard case .unanswered = self else { return nil }
         return
-            "Start one with 'tandem primary' or 'tandem secondary', or name the socket of another with --device PATH."
+            "If no daemon runs, start it with 'tandem primary' or 'tandem secondary'; --device PATH names another's socket."
     }
 
     /// The text for standard error.

@@ -513,19 +513,19 @@ package actor SessionActor {
         then completion: @escaping Completion<AnswerFrame>
     ) { queries.ask(question, of: state?.pairing(pairing)?.pairing, on: channel, then: completion) }
 
-    /// Takes an item back, in any phase; its end says what is not known when the completion is called.
-    /// - Parameters:
-    ///   - pairing: of an item that a former process submitted.
-    ///   - completion: called once.
+    /// Takes an item back, in any phase; its end says what is not known when the completion is called, once.
+    /// - Parameter pairing: of an item that a former process submitted.
     package func takeBack(
         _ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier? = nil,
         then completion: @escaping Completion<TransferCancellation> = { _ in }
     ) {
         guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: id))) }
-        if files.stop(id) { return completion(.success(.cancelled)) }
-        guard let target = state?.pairing(transfers.pairing(of: id) ?? pairing)?.pairing else {
+        if files.stopOpening(id) { return completion(.success(.cancelled)) }
+        // The item's own pairing, also while the daemon of another device answers.
+        guard let target = transfers.pairing(of: id) ?? state?.pairing(pairing)?.pairing else {
             return completion(.failure(SessionError(.notPaired, messageID: id)))
         }
+        files.ended(id)
         let queue = QueueKey(pairing: target, app: settings.application, channel: channel)
         transfers.withdraw(ItemKey(queue, id), then: completion)
     }

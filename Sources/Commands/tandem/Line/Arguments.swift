@@ -10,8 +10,8 @@ struct Arguments: Equatable {
 
     mutating func add(operand: String) { operands.append(operand) }
 
-    /// Adds an operand that an option has named.
-    mutating func insert(operand: String, at place: Int) { operands.insert(operand, at: min(place, operands.count)) }
+    /// Adds an operand that an option has named. Operands that are missing before it are reported by the check.
+    mutating func insert(operand: String, at index: Int) { operands.insert(operand, at: min(index, operands.count)) }
 
     mutating func add(_ value: String, to name: String) { values[name, default: []].append(value) }
 

@@ -2,8 +2,13 @@
 
 /// Finds the nearest word of a list.
 enum NearestWord {
-    /// Insertions, removals and replacements that a typing mistake has; one in a word so short that two make another.
+    /// The most changes (insertions, removals, replacements) of a guess: two make another word of three letters.
     private static func reach(of word: [UInt8]) -> Int { word.count > 3 ? 2 : 1 }
+
+    /// The end of a message: `; did you mean 'NAME'?` with the nearest name, or nothing if none is near.
+    static func suffix(_ typed: String, among names: [String]) -> String {
+        question(typed, among: names).map { "; \($0)" } ?? ""
+    }
 
     /// `did you mean 'NAME'?` with the nearest name; nil if none is near.
     static func question(_ typed: String, among names: [String]) -> String? {
@@ -13,15 +18,15 @@ enum NearestWord {
         return near.min { $0.distance < $1.distance }.map { "did you mean '\($0.name)'?" }
     }
 
-    /// Letters alone, because options are often written in the case of another source.
+    /// Small letters alone: the same option has dashes, capitals or underscores in other sources. 64 bound the work.
     private static func plain(_ name: String) -> [UInt8] { name.prefix(64).lowercased().utf8.filter { $0 >= 0x61 } }
 
     /// Insertions, removals and replacements from one to the other.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var row = Array(0...right.count)
-        for (place, byte) in left.enumerated() {
+        for (index, byte) in left.enumerated() {
             var diagonal = row[0]
-            row[0] = place + 1
+            row[0] = index + 1
             for (column, other) in right.enumerated() {
                 let replaced = diagonal + (byte == other ? 0 : 1)
                 diagonal = row[column + 1]

@@ -106,9 +106,12 @@ struct OptionParser {
                 parsed.add(operand: argument)
             }
         }
-        for (place, operand) in subcommand.operands.enumerated() {
+        for (index, operand) in subcommand.operands.enumerated() {
             guard let name = operand.option?.name, let value = parsed.value(name) else { continue }
-            parsed.insert(operand: value, at: place)
+            if parsed.operands.count >= subcommand.operands.count {
+                throw .usage("\(operand.name) and --\(name) are the same; give one of them")
+            }
+            parsed.insert(operand: value, at: index)
         }
         try check(parsed)
         return parsed
@@ -127,7 +130,7 @@ struct OptionParser {
         let known = subcommand.namedOptions
         guard let option = known.first(where: { $0.name == name || $0.isNegated(by: name) }) else {
             let names = (known + [.help]).map { "--" + $0.name }
-            let question = NearestWord.question("--" + name, among: names).map { "; \($0)" } ?? ""
+            let question = NearestWord.suffix("--" + name, among: names)
             throw .usage("unknown option '--\(name)'\(question)")
         }
         if parsed.has(option.name), !option.isRepeated { throw .usage("--\(name) is given twice") }

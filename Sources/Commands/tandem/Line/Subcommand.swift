@@ -33,7 +33,7 @@ extension Subcommand {
         let family = all.filter { $0.path.first == first }.map(\.name)
         if !family.isEmpty { throw .usage("'\(first)' needs one of: \(family.joined(separator: ", "))") }
         let words = all.compactMap(\.path.first) + ["--help", "--version"]
-        let question = NearestWord.question(first, among: words).map { "; \($0)" } ?? ""
+        let question = NearestWord.suffix(first, among: words)
         throw .usage("unknown command '\(first)'\(question)")
     }
 }

@@ -12,15 +12,16 @@ import TandemWire
 final class AppContexts {
     /// Bytes that may wait for a connection before the next context is sent to it.
     private static var waitingBytes: Int { 512 * 1024 }
-    /// The time until a connection is looked at again from which nothing has left. One that has shut its reading down
-    /// takes nothing any more, and says of each queue at once that it has drained.
+    /// The time until a connection is looked at again that has taken nothing. One whose app has shut its reading down
+    /// reports each queue as drained at once: draining alone would be a busy loop.
     private static var pause: Duration { .milliseconds(100) }
 
     private struct UnderWay {
         /// Sends the next context, once most of those before have left.
         var next: (() -> Void)?
-        /// The bytes that waited when the connection was asked to say when more has left.
-        var waiting = Int.max
+        /// The bytes that waited when the connection was asked to say when more has left; nil if it was not asked.
+        var waiting: Int?
+        /// Run when all contexts are sent, or the connection is gone.
         var afterwards: [() -> Void] = []
     }
 
@@ -50,7 +51,7 @@ final class AppContexts {
             }, then: { [weak self] in self?.finish(number) })
     }
 
-    /// Runs an action behind the contexts that are still being sent to a connection, at once if there are none.
+    /// Runs an action behind the contexts that are being sent to a connection, at once if there are none (SES-62).
     func whenSent(to number: ConnectionNumber, _ action: @escaping () -> Void) {
         if underWay[number]?.afterwards.append(action) == nil { action() }
     }
@@ -60,12 +61,14 @@ final class AppContexts {
         guard let former = underWay[number], let next = former.next else { return }
         guard waiting > Self.waitingBytes else {
             underWay[number]?.next = nil
-            underWay[number]?.waiting = .max
+            underWay[number]?.waiting = nil
             return next()
         }
-        underWay[number]?.waiting = waiting
-        if waiting < former.waiting { return connection.channel.awaitDrain() }
-        underWay[number]?.waiting = .max
+        if former.waiting.map({ waiting < $0 }) ?? true {
+            underWay[number]?.waiting = waiting
+            return connection.channel.awaitDrain()
+        }
+        underWay[number]?.waiting = nil
         endpoint.scheduler.schedule(after: Self.pause) { [weak self] in
             if let self, let connection = endpoint.connection(number) { goOn(with: connection) }
         }
@@ -73,7 +76,7 @@ final class AppContexts {
 
     /// More of what waits for the connection has left.
     func drained(_ connection: HostAppConnection) {
-        if let waiting = underWay[connection.number]?.waiting, waiting != .max { goOn(with: connection) }
+        if underWay[connection.number]?.waiting != nil { goOn(with: connection) }
     }
 
     /// The connection is gone.

@@ -16,7 +16,7 @@ package import TandemWire
 package final class AppDelivery {
     private let delivery: DurableDelivery
     private unowned let endpoint: LocalEndpoint
-    // Of the endpoint: each item asks them, and a reference that does not own costs more than one that does.
+    // The endpoint's own, kept here: each item needs them, and loading them through the unowned endpoint costs more.
     private let registrations: ApplicationRegistrations
     private let accounts: LocalAccounts
     private let role: DeviceRole
@@ -24,7 +24,7 @@ package final class AppDelivery {
     private let contexts: AppContexts
     private let queries: AppQueries
     private var offered = OfferedItems()
-    // Used within one call each, for each item.
+    // Unchecked, because nothing is called while it is touched; each item uses it.
     @exclusivity(unchecked) private var frames = ItemFrames()
     /// Traces what apps submit, are given and have handled.
     private var trace: (TraceEvent) -> Void = { _ in }

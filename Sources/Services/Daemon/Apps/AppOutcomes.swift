@@ -43,7 +43,7 @@ final class AppOutcomes {
     private let submissions: Submissions
     private unowned let endpoint: LocalEndpoint
     /// The connection that submitted an item that has not ended; the app's receiving connection gets the outcomes of
-    /// all others, and of those whose connection is gone.
+    /// all others, and of those whose connection is gone. Unchecked, because nothing is called while it is touched.
     @exclusivity(unchecked) private var submitters: [Submitted: ConnectionNumber] = [:]
     private var isSweeping = false
     private var missedOutcomes: [ApplicationIdentifier: MissedOutcomes] = [:]
@@ -69,8 +69,8 @@ final class AppOutcomes {
         if submitters[name] == number { submitters[name] = nil }
     }
 
-    /// A connection is gone. Its items are found by looking through all of them, and one user's connections must not
-    /// cause that each: it happens once a second for all that are gone.
+    /// A connection is gone. Finding its items means looking through those of all users, so that one pass serves all
+    /// connections that have gone within a second: one user's apps that come and go do not cause a pass each.
     func submitterLeft() {
         guard !isSweeping, !submitters.isEmpty else { return }
         isSweeping = true
@@ -79,7 +79,7 @@ final class AppOutcomes {
 
     private func sweep() {
         isSweeping = false
-        for (item, number) in submitters where endpoint.connection(number) == nil { submitters[item] = nil }
+        for (item, number) in submitters where connected(number) == nil { submitters[item] = nil }
     }
 
     /// Makes the connection the submitter of what is known of the items: a process of an app that waits for them has
@@ -110,15 +110,15 @@ final class AppOutcomes {
 
     /// Reports how far an item had come when the connection subscribed to it.
     private func catchUp(_ id: UniqueIdentifier, _ queue: QueueKey, _ connection: HostAppConnection) {
-        guard let (place, record) = submissions.record(of: id, in: queue) else { return }
+        guard let (holder, record) = submissions.record(of: id, in: queue) else { return }
         switch record.phase {
         case .waiting, .sent: break
-        case .stored: sendStored(id, place, to: connection)
+        case .stored: sendStored(id, holder, to: connection)
         case .finished(let outcome):
             // Otherwise it has been sent since the question arrived.
             guard submitters[Submitted(id, in: queue)] == connection.number else { break }
             submitters[Submitted(id, in: queue)] = nil
-            report(id, place, outcome, record.endingRefusal, to: connection)
+            report(id, holder, outcome, record.endingRefusal, to: connection)
         }
     }
 
@@ -145,8 +145,12 @@ final class AppOutcomes {
 
     private func recipient(of id: UniqueIdentifier, in queue: QueueKey) -> HostAppConnection? {
         let submitter = submitters[Submitted(id, in: queue)]
-        if let submitter, let connection = endpoint.connection(submitter) { return connection }
-        return endpoint.receiver(of: queue.app)
+        return submitter.flatMap(connected) ?? endpoint.receiver(of: queue.app)
+    }
+
+    /// The connection of a number; nil also for one that has left and only takes what was sent before.
+    private func connected(_ number: ConnectionNumber) -> HostAppConnection? {
+        endpoint.connection(number).flatMap { $0.port == nil ? nil : $0 }
     }
 
     /// Sends an outcome, once on a receiving connection: it may ask for what it missed while it is sent.

@@ -21,7 +21,7 @@ package final class ApplicationRegistrations {
         case refused(Refusal)
     }
 
-    // Used within one call each, for each item.
+    // Unchecked, because nothing is called while it is touched; each item uses it.
     @exclusivity(unchecked) private var owners: ApplicationOwners
     /// Apps whose new owner is being stored, and the other registrations that wait for it.
     private var storing: [ApplicationIdentifier: [UnsafeContinuation<Bool, Never>]] = [:]

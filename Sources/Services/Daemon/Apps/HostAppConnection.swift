@@ -43,6 +43,7 @@ final class HostAppConnection {
     private let endpoint: LocalEndpoint
     private var phase = Phase.opening
     /// The relay's port while the connection is registered: frames are passed on from here without asking the phase.
+    /// Unchecked, because it is only loaded and stored.
     @exclusivity(unchecked) private(set) var port: RelayPort?
     let credentials: PeerCredentials
     private(set) var seat: LocalSeats.Seat
@@ -97,10 +98,10 @@ final class HostAppConnection {
     /// Whether a control request waits for its answer.
     var hasOpenRequest: Bool { if case .controlling(let open) = phase { !open.identifiers.isEmpty } else { false } }
 
-    /// Leaves its place to a later connection, which has taken it.
-    func cedePlace() {
+    /// Gives up its seat to a later connection, which has taken it.
+    func cedeSeat() {
         seat = .none
-        refuse(.tooManyConnections, "a later connection needs the place")
+        refuse(.tooManyConnections, "a later connection needs the seat")
     }
 
     private func unexpected(_ envelope: Envelope, _ place: String) {

@@ -78,7 +78,7 @@ final class LocalAccounts {
     private var begun = SharedResource<UInt32>(total: Limits.begunBytesOfApps)
     private var pages = SharedResource<UInt32>(total: LocalAccounts.pages)
     private var reads = JobTurns<UInt32, () -> Void>(limit: LocalAccounts.reads)
-    // Used within one call each, for each item.
+    // Unchecked, because nothing is called while they are touched; each item uses them.
     @exclusivity(unchecked) private var submissions = SharedResource<UInt32>(total: LocalAccounts.submissionBytes)
     /// Connections that are not read until less of their users' submissions waits for the disk.
     @exclusivity(unchecked) private var held: [UInt32: [RelayPort]] = [:]

@@ -111,7 +111,7 @@ package final class LocalEndpoint {
     private var outlets: Outlets?
     /// The connection that takes, or is about to take, an app's messages.
     private(set) var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
-    // Used within one call each, for each frame.
+    // Unchecked, because nothing is called while it is touched; each item uses it.
     @exclusivity(unchecked) private var connections = ConnectionTable<HostAppConnection>()
     private var listener: StreamListener?
     private var whenClosed: (() -> Void)?
@@ -200,7 +200,7 @@ package final class LocalEndpoint {
     /// The oldest connection in the reserve (LIM-5) without an open request gives up its seat.
     private func makeRoomInReserve() -> Bool {
         let oldest = [oldestInReserve, partner?.oldestInReserve].compactMap(\.self).min { $0.number < $1.number }
-        oldest?.cedePlace()
+        oldest?.cedeSeat()
         return oldest != nil
     }
 

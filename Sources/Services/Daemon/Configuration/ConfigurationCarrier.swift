@@ -62,9 +62,9 @@ final class ConfigurationCarrier {
         guard let far = state.far[pairing], let carrier = context.device.peer(far.carrier) else { return nil }
         return ConfigurationPeer(
             pairing: pairing, role: .primary, name: far.facts.name, device: far.facts.device,
-            // Each of the two only grows, so that the sum changes with either.
-            reportKey: far.facts.reportKey, epoch: carrier.epoch &- 1 &+ far.facts.epoch, carrier: carrier.pairing,
-            via: carrier.name)
+            // Side by side, so that the number changes with either: a restored carrier states an older one.
+            reportKey: far.facts.reportKey, epoch: carrier.epoch << 32 | state.far.epoch(of: pairing) & 0xffff_ffff,
+            carrier: carrier.pairing, via: carrier.name)
     }
 
     var peers: [ConfigurationPeer] { state.far.pairings.compactMap { peer($0) } }

@@ -21,7 +21,7 @@ struct ConfigurationPeer {
     let device: UniqueIdentifier?
     /// Verifies the peer's reports.
     let reportKey: [UInt8]
-    /// Of the pairing, and of all those on the way to a far secondary.
+    /// The epoch of the pairing. For a far secondary, a number made of that of its carrier's pairing and its own.
     var epoch: UInt64 = 1
     /// For a far secondary (CFG-101) the pairing with the secondary that carries for it, and that one's name.
     var carrier: UniqueIdentifier?

@@ -92,7 +92,7 @@ final class ConfigurationForwarder {
     /// their own pairings.
     private var repetitions: Set<QueueKey> = []
     /// Whether a secondary lacks keys that a configuration would overtake (CFG-92).
-    var isBehind: (KeySubject, UniqueIdentifier) -> Bool = { _, _ in false }
+    var isBehind: (KeySubject, ConfigurationPeer) -> Bool = { _, _ in false }
     /// Queues for which something has to wait for keys. Those of far secondaries are here by their own pairings.
     private var waitingForKeys: Set<QueueKey> = []
     /// Grows with every change since the start: lets a caller ask for what came after its last answer.
@@ -109,13 +109,13 @@ final class ConfigurationForwarder {
     func addressee(_ peer: ConfigurationPeer) -> ConfigurationAddressee {
         ConfigurationAddressee(
             pairing: peer.pairing, epoch: peer.epoch, device: peer.device,
-            isBehind: { [weak self] subject in self?.waitsForKeys(of: subject, at: peer.pairing) ?? false },
+            isBehind: { [weak self] subject in self?.waitsForKeys(of: subject, at: peer) ?? false },
             target: { [context] app in context.target(of: app, through: peer.pairing) })
     }
 
-    private func waitsForKeys(of subject: KeySubject, at pairing: UniqueIdentifier) -> Bool {
-        let isBehind = isBehind(subject, pairing)
-        if isBehind { waitingForKeys.insert(Self.key(of: subject.application, at: pairing)) }
+    private func waitsForKeys(of subject: KeySubject, at peer: ConfigurationPeer) -> Bool {
+        let isBehind = isBehind(subject, peer)
+        if isBehind { waitingForKeys.insert(Self.key(of: subject.application, at: peer.pairing)) }
         return isBehind
     }
 

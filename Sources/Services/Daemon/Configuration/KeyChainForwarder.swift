@@ -42,20 +42,20 @@ final class KeyChainForwarder {
     var pairings: Set<UniqueIdentifier> { committed.state.pairings }
 
     /// Whether a configuration that is delivered to a secondary now would overtake steps of its chain.
-    func isBehind(_ subject: KeySubject, at pairing: UniqueIdentifier) -> Bool {
-        let key = KeyChainDeliveries.Key(pairing: pairing, subject: subject)
-        return committed.state.isBehind(key, along: steps(subject).count)
+    func isBehind(_ subject: KeySubject, at peer: ConfigurationPeer) -> Bool {
+        let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
+        return committed.state.isBehind(key, along: steps(subject).count, in: peer.epoch)
     }
 
     /// Steps have been queued, or are not wanted.
-    private func moved(_ subject: KeySubject, at pairing: UniqueIdentifier) {
-        if !isBehind(subject, at: pairing) { whenCaughtUp(subject, pairing) }
+    private func moved(_ subject: KeySubject, at peer: ConfigurationPeer) {
+        if !isBehind(subject, at: peer) { whenCaughtUp(subject, peer.pairing) }
     }
 
     /// A secondary may lack a part of a chain.
     func advance(_ subject: KeySubject, to peer: ConfigurationPeer, because occasion: KeyChainDeliveries.Occasion) {
         // An anchor in the place of a longer chain leaves nothing to wait for.
-        guard !steps(subject).isEmpty else { return moved(subject, at: peer.pairing) }
+        guard !steps(subject).isEmpty else { return moved(subject, at: peer) }
         change { [self] next in advance(&next, subject, to: [peer], because: occasion) }
     }
 
@@ -76,7 +76,7 @@ final class KeyChainForwarder {
     ) -> (changes: [RowChange], effect: () -> Void) {
         let chain = steps(subject)
         var rows: [RowChange] = []
-        var transitions: [(UniqueIdentifier, KeyChainDeliveries.Transition)] = []
+        var transitions: [(ConfigurationPeer, KeyChainDeliveries.Transition)] = []
         for peer in peers {
             let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
             let (queue, before) = (context.queue(of: subject.application, at: peer.pairing), next[key])
@@ -85,16 +85,16 @@ final class KeyChainForwarder {
                 isUnderWay: { [context] id in
                     context.delivery.submissions.record(of: id, in: queue)?.record.isUnfinished ?? false
                 }, newIdentifier: { .random() })
-            transitions.append((peer.pairing, transition))
+            transitions.append((peer, transition))
             if next[key] != before { rows.append(next.stored(key)) }
         }
         return (
             rows,
             { [self] in
-                for (pairing, transition) in transitions {
-                    for id in transition.cancelled { context.takeBack(id, of: subject.application, from: pairing) }
+                for (peer, transition) in transitions {
+                    for id in transition.cancelled { context.takeBack(id, of: subject.application, from: peer.pairing) }
                     for item in transition.items { submit(item) }
-                    moved(subject, at: pairing)
+                    moved(subject, at: peer)
                 }
                 if !rows.isEmpty { changed() }
             }
@@ -181,7 +181,7 @@ final class KeyChainForwarder {
                     { [self] in
                         log(reported, peer)
                         for item in items { submit(item) }
-                        moved(reported.subject, at: peer.pairing)
+                        moved(reported.subject, at: peer)
                         changed()
                         return true
                     }
@@ -209,7 +209,7 @@ final class KeyChainForwarder {
     /// The epoch of a secondary may be a new one.
     func enterEpoch(of peer: ConfigurationPeer) {
         change { [weak self, context] next in
-            guard let before = next.enter(peer.epoch, of: peer.pairing) else { return ([], {}) }
+            guard let before = next.enterEpoch(peer.epoch, of: peer.pairing) else { return ([], {}) }
             return (
                 before.map { next.stored($0.key) } + next.storedCounter(of: peer.pairing),
                 {

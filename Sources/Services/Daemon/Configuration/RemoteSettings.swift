@@ -40,7 +40,7 @@ final class RemoteSettings {
         }
     }
 
-    /// A request by the room that it takes on a link.
+    /// The kind that a request counts as on a link (LIM-118).
     private struct RequestKind {
         /// Requests of one group are counted together (LIM-118).
         enum Group {
@@ -71,7 +71,7 @@ final class RemoteSettings {
         }
     }
 
-    /// The turns of a primary's edits and presses, and of its looks at pages.
+    /// The paces of a primary's edits and presses, and of its looks at pages.
     private struct Paces {
         var edits = EditPace()
         var pages = EditPace()

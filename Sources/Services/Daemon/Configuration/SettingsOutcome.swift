@@ -28,7 +28,7 @@ struct SettingsOutcome {
 
 /// Why a request about an app's settings is not carried out.
 enum SettingsFailure: Error {
-    /// No app of this name is installed.
+    /// No app with this identifier is installed.
     case unknownApp
     /// The app has sent no schema.
     case noSchema
@@ -60,7 +60,7 @@ extension SettingsFailure: CustomStringConvertible {
             "the app's schema was changed in its directory; the app sends it again when it registers the next time"
         case .notStored: "the daemon's store takes nothing now"
         case .notAllowed: "the app has another user now"
-        case .unknownApp: "no app of this name is installed on this device; 'tandem apps list' shows all"
+        case .unknownApp: "no app with this identifier is installed on this device; 'tandem apps list' shows all"
         case .noSchema: "the app has sent no schema; an app does when it registers with its configuration installed"
         case .document(let error): "the app's schema: \(error)"
         case .refused(let error): error.description

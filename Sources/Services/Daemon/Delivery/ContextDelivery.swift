@@ -102,21 +102,21 @@ package final class ContextDelivery {
     ) {
         let sent = sentRevisions.keys.filter { $0.app == app && serves($0.pairing) }
         let received = receivedRevisions.keys.filter { $0.app == app && serves($0.pairing) }
-        let places =
+        let keys =
             sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
-        read(at: places.sorted { $0.queue.pairing < $1.queue.pairing }[...], turns, each, done)
+        read(at: keys.sorted { $0.queue.pairing < $1.queue.pairing }[...], turns, each, done)
     }
 
     private func read(
-        at places: ArraySlice<DeliveryRowKey>, _ turns: ReadTurns,
+        at keys: ArraySlice<DeliveryRowKey>, _ turns: ReadTurns,
         _ each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void,
         _ done: @escaping () -> Void
     ) {
-        guard let place = places.first else { return done() }
-        let next = { [weak self] in self?.read(at: places.dropFirst(), turns, each, done) ?? () }
+        guard let key = keys.first else { return done() }
+        let next = { [weak self] in self?.read(at: keys.dropFirst(), turns, each, done) ?? () }
         turns.begin { [weak self] in
             guard let self else { return turns.end() }
-            environment.store.context(at: place) { context in
+            environment.store.context(at: key) { context in
                 turns.end()
                 if let context { each(context, next) } else { next() }
             }
@@ -147,14 +147,14 @@ package struct LatestContext: Sendable, Equatable {
 
 extension LoopStore {
     /// Reads the context of a queue from its row; nil if there is none.
-    fileprivate func context(at place: DeliveryRowKey, then done: @escaping (LatestContext?) -> Void) {
-        fetch(.key(place.bytes, in: place.table.space)) { result in
+    fileprivate func context(at key: DeliveryRowKey, then done: @escaping (LatestContext?) -> Void) {
+        fetch(.key(key.bytes, in: key.table.space)) { result in
             let row = (try? result.get())?.first
-            switch row.flatMap({ try? DeliveryValue(place, bytes: $0.value) }) {
+            switch row.flatMap({ try? DeliveryValue(key, bytes: $0.value) }) {
             case .sentContext(let context, let body):
-                done(LatestContext(place.queue, .sent, context.revision, body))
+                done(LatestContext(key.queue, .sent, context.revision, body))
             case .receivedContext(let context, let body):
-                done(LatestContext(place.queue, .received, context.revision, body))
+                done(LatestContext(key.queue, .received, context.revision, body))
             default: done(nil)
             }
         }

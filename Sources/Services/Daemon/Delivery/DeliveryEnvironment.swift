@@ -30,7 +30,7 @@ final class DeliveryEnvironment {
     let userOf: (ApplicationIdentifier) -> UInt32?
     let clock: ClockWatch
     let patience: CommitPatience
-    // Used within one call, for each item.
+    // Unchecked, because nothing is called while it is touched; each item uses it.
     @exclusivity(unchecked) private var epochs: [UniqueIdentifier: UInt64] = [:]
     /// The ready links.
     private var links: [UniqueIdentifier: DeliveryLink] = [:]

@@ -41,27 +41,27 @@ extension DeliveryChange {
 /// A set of rows of one queue. Each is one number, its ordinal and its table: hashing the queue's names for each change
 /// would be felt. Ordinals are this device's own and rise, so that no stranger chooses numbers that collide.
 private struct RowsOfQueue {
-    /// 0 is a free place: each table has a number from 1.
-    private var places: [UInt64]
+    /// 0 is a free entry: each table has a number from 1.
+    private var entries: [UInt64]
 
     /// - Parameter capacity: rows that are inserted at most.
     init(capacity: Int) {
         var count = 8
         while count < 2 * capacity { count *= 2 }
-        places = Array(repeating: 0, count: count)
+        entries = Array(repeating: 0, count: count)
     }
 
     /// - Returns: whether the row was not there yet.
     mutating func insert(_ key: DeliveryRowKey) -> Bool {
         // A table is below 32. An ordinal counts items: it never reaches the bits that this takes.
         let row = (key.ordinal ?? 0) &* 32 &+ UInt64(key.table.rawValue)
-        let mask = places.count - 1
-        var place = Int(truncatingIfNeeded: (row &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
-        while places[place] != 0 {
-            if places[place] == row { return false }
-            place = (place + 1) & mask
+        let mask = entries.count - 1
+        var index = Int(truncatingIfNeeded: (row &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
+        while entries[index] != 0 {
+            if entries[index] == row { return false }
+            index = (index + 1) & mask
         }
-        places[place] = row
+        entries[index] = row
         return true
     }
 }
@@ -145,14 +145,14 @@ struct DeliveryRows {
 
     /// Where the record has a row of its own, only the body is lost: it cannot be taken (DEL-32).
     private mutating func addDamaged(_ key: DeliveryRowKey, of table: DeliveryTable) throws(DeliveryRecordError) {
-        if let place = outboundRecords[key.queue]?.firstIndex(where: { $0.ordinal == key.ordinal }),
+        if let index = outboundRecords[key.queue]?.firstIndex(where: { $0.ordinal == key.ordinal }),
             table == .outboundItem
         {
-            outboundRecords[key.queue]?[place].sharesRow = true
-        } else if let place = inboundRecords[key.queue]?.firstIndex(where: { $0.ordinal == key.ordinal }),
+            outboundRecords[key.queue]?[index].sharesRow = true
+        } else if let index = inboundRecords[key.queue]?.firstIndex(where: { $0.ordinal == key.ordinal }),
             table == .inboundItem
         {
-            inboundRecords[key.queue]?[place].sharesRow = true
+            inboundRecords[key.queue]?[index].sharesRow = true
         } else {
             throw .invalid(table, field: "body")
         }
@@ -265,13 +265,13 @@ extension LoopStore {
         _ ordinal: UInt64, of key: QueueKey, in table: DeliveryTable,
         then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
-        let place = DeliveryRowKey(table, key, ordinal)
-        fetch(.key(place.bytes, in: table.space)) { [path] result in
+        let rowKey = DeliveryRowKey(table, key, ordinal)
+        fetch(.key(rowKey.bytes, in: table.space)) { [path] result in
             done(
                 result.flatMap { rows in
                     guard let row = rows.first else { return .success(nil) }
                     do throws(DeliveryRecordError) {
-                        return .success(try DeliveryValue(place, bytes: row.value).body)
+                        return .success(try DeliveryValue(rowKey, bytes: row.value).body)
                     } catch {
                         return .failure(.corrupt(path: path, detail: error.description))
                     }

@@ -55,7 +55,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         var changes: [[DeliveryChange]] = []
         var effects: [Effect] = []
         var frames: [OutgoingFrame<Effect>] = []
-        /// The place of a frame that a later one may cover.
+        /// The index of a frame that a later one may cover.
         var covered: Int?
         var completions: [Completion] = []
         var repeated: [Event] = []
@@ -72,7 +72,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private let scheduler: any Scheduler
     private let surroundings: Surroundings
     private let patience: CommitPatience
-    // Those of an event are used within one call each.
+    // Those that are unchecked: nothing is called while they are touched, and each event uses them.
     @exclusivity(unchecked) private var state = State.open
     @exclusivity(unchecked) private var pending = Pending()
     @exclusivity(unchecked) private var isCommitting = false
@@ -201,11 +201,11 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private func add(frame effect: Effect) {
         guard let link = surroundings.link() else { return }
         let frame = OutgoingFrame(effect: effect, link: link)
-        if let place = pending.covered, pending.frames[place].link === link,
-            effect.covers(pending.frames[place].effect)
+        if let index = pending.covered, pending.frames[index].link === link,
+            effect.covers(pending.frames[index].effect)
         {
             // Both rest on the same commit, so the later one may take the earlier place.
-            pending.frames[place] = frame
+            pending.frames[index] = frame
         } else {
             if effect.covers(effect) { pending.covered = pending.frames.count }
             pending.frames.append(frame)

@@ -24,7 +24,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     }
 
     private let environment: DeliveryEnvironment
-    // Each is used within one call, for each item.
+    // Unchecked, because nothing is called while they are touched; each item uses them.
     @exclusivity(unchecked) private(set) var queues: [QueueKey: Queue] = [:]
     /// The queue that was looked up last: each item asks for its queue several times, and hashing its names costs more
     /// than comparing them.

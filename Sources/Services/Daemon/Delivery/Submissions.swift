@@ -21,7 +21,8 @@ package final class Submissions {
         self.environment = environment
     }
 
-    /// An operator lets the queues run empty: the apps' new items are refused (CTL-14).
+    /// An operator lets the queues run empty: the apps' new items are refused (CTL-14). Unchecked, because it is only
+    /// loaded and stored.
     @exclusivity(unchecked) package var isDraining = false
 
     private var reading: ClockReading { environment.reading }
@@ -119,8 +120,8 @@ package final class Submissions {
 
     // MARK: taking back
 
-    /// Takes an item back; `completion` gets the result after the commit. An urgent item is also looked for in the
-    /// queue to which it was demoted, last: it may be on its way there.
+    /// Takes an item back; `completion` gets the result after the commit. An urgent item is looked for in its own
+    /// queue first, and then in the queue to which it is demoted: it may move between the two looks.
     package func cancel(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping (Cancellation) -> Void) {
         cancel(id, at: key) { [weak self] cancellation in
             guard let self, cancellation == .unknown, key.demoted != key else { return completion(cancellation) }
@@ -128,9 +129,8 @@ package final class Submissions {
         }
     }
 
-    private func cancel(_ id: UniqueIdentifier, at holder: QueueKey, then completion: @escaping (Cancellation) -> Void)
-    {
-        guard let queue = queues[holder] else { return later { completion(.unknown) } }
+    private func cancel(_ id: UniqueIdentifier, at key: QueueKey, then completion: @escaping (Cancellation) -> Void) {
+        guard let queue = queues[key] else { return later { completion(.unknown) } }
         let reading = reading
         var cancellation = Cancellation.unknown
         queue.perform(

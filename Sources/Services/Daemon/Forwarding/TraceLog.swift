@@ -8,7 +8,7 @@ package import TandemReactor
 /// somebody follows them.
 package final class TraceLog {
     private let scheduler: any Scheduler
-    // Used within one call each, for each item.
+    // Unchecked, because nothing is called while they are touched; each item uses them.
     @exclusivity(unchecked) package private(set) var ring = TraceRing()
     /// Called at each event; nil while nobody waits for one.
     @exclusivity(unchecked) package var onEvent: (() -> Void)?

@@ -139,10 +139,9 @@ final class FileSubmissions {
         transfers.submissionFailed(id, error)
     }
 
-    /// The app takes a file back: nothing more of it is read.
-    /// - Returns: whether that was all, because no daemon has heard of the file.
-    func stop(_ id: UniqueIdentifier) -> Bool {
-        feeds[id] = nil
+    /// The app takes back a file of which no daemon has heard.
+    /// - Returns: false if it is none.
+    func stopOpening(_ id: UniqueIdentifier) -> Bool {
         guard let transfer = opening.removeValue(forKey: id) else { return false }
         transfer.refused(.cancelled(id))
         return true

@@ -106,9 +106,9 @@ public final class Transfer: Sendable {
         return outcome
     }
 
-    /// Takes the item back, if no handler has it; returns what came of that. Without a daemon, and without its answer
-    /// for 30 s, that is not known yet: the item is taken back as soon as there is a daemon, as long as the session
-    /// lasts (SES-84).
+    /// Takes the item back, if no handler has it; returns what came of that. Without a daemon, or if it does not answer
+    /// for 30 s (LIM-8), that is ``TransferCancellation/unknown``: the library goes on taking the item back until the
+    /// daemon has answered, as long as the session lasts (SES-84).
     /// - Throws: 7004 if the session was ended, 7005 if the pairing was.
     public func cancel() async throws(SessionError) -> TransferCancellation {
         guard let session = session.value else { throw SessionError(.ended, messageID: id) }

@@ -49,8 +49,8 @@ final class TransferBook {
     private var observers: [(TransferEvent) -> Void] = []
     /// An observer reports ends later than it gets them, and confirms each.
     private var isConfirming = false
-    /// The ends that this observer has not confirmed.
-    private var reporting: Set<ItemKey> = []
+    /// The ends that were given to this observer, and that it has not confirmed.
+    private var unconfirmed: Set<ItemKey> = []
     /// Ends of former processes' items, until an observer asks for them.
     private var unreported: [TransferEvent] = []
     private var reported = RecentEnds()
@@ -150,8 +150,8 @@ final class TransferBook {
         _ item: ItemKey, _ error: SessionError
     ) -> Result<TransferCancellation, SessionError> {
         if error.isNamed(.ended) { return .failure(error) }
-        if error.code == .deviceNotPaired {
-            // Nothing of the pairing is left.
+        if error.code == .deviceNotPaired || error.code == .invalidParameter {
+            // Nothing of the pairing is left, or the app's queues are another user's: asking again changes nothing.
             withdrawn.remove(item)
             submissionFailed(item.id, error)
             return .failure(error)
@@ -185,7 +185,7 @@ final class TransferBook {
         default:
             // Accepted on a connection that was lost; this one gets its end from now on.
             impliedAcceptance(of: item.id)
-            if let transfer = followed[item.id]?.transfer { follow([transfer.id], transfer.kind, transfer.pairing) }
+            if let kind = Transfer.Kind(entry.channel) { follow([item.id], kind, entry.pairing) }
             return TransferCancellation(answer)
         }
     }
@@ -222,6 +222,8 @@ final class TransferBook {
     /// An item has ended. The daemon keeps its record until this side acknowledges the end.
     func finished(_ frame: FinishedFrame, peer: UniqueIdentifier?) {
         let id = frame.item.id
+        // The observer has it, and has not returned.
+        guard !unconfirmed.contains(frame.item) else { return }
         impliedAcceptance(of: id)
         let outcome = TransferOutcome(frame, peer: peer)
         let follower = followed.removeValue(forKey: id)
@@ -230,8 +232,8 @@ final class TransferBook {
         follower?.file?.ended(isStored: outcome == .handled)
         let event = TransferEvent(item: frame.item, step: .finished(outcome))
         guard reported.insert(frame.item) || isOurs else {
-            // Reported before, and its acknowledgement was lost; or the app has not been told yet.
-            if !isUnreported(event), !reporting.contains(frame.item) { acknowledge(frame.item) }
+            // Reported before, and its acknowledgement was lost.
+            if !isUnreported(event) { acknowledge(frame.item) }
             return
         }
         // Nobody waits for the end of a context: keeping it would keep one for each that was ever set.
@@ -266,18 +268,18 @@ final class TransferBook {
         for event in waiting { reportEnd(event) }
     }
 
-    /// Reports an end, and acknowledges it once the app has been told: until then the daemon keeps it for a process
+    /// Reports an end, and acknowledges it once the observer has returned: until then the daemon keeps it for a process
     /// that comes after this one (SES-85).
     private func reportEnd(_ event: TransferEvent) {
         let isLater = isConfirming && !event.channel.properties.isLatestWins
-        if isLater { reporting.insert(event.item) }
+        if isLater { unconfirmed.insert(event.item) }
         report(event)
         if !isLater { acknowledge(event.item) }
     }
 
-    /// The app has been told of an end.
+    /// The observer has returned from reporting an end.
     func confirm(_ item: ItemKey) {
-        if reporting.remove(item) != nil { acknowledge(item) }
+        if unconfirmed.remove(item) != nil { acknowledge(item) }
     }
 
     /// The session is over: what its observers hold is released.
