@@ -204,6 +204,26 @@ struct AppDeliveryTests {
         #expect(primary.received(.finished).map(\.id) == [items[1].id])
     }
 
+    @Test("SES-54, SES-84: an item that is taken back before it comes is refused, while its app has a connection")
+    func takenBackEarly() throws {
+        let (lost, primary) = (try simulation.app(.primary, receives: false), try simulation.app(.primary))
+        try installCounterpart()
+        let item = try item(["n": 1], key: "k")
+        let question = try Envelope(
+            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "cancel"
+        ).with(body: ["item": .data(try #require(item.id).bytes)])
+        try submit(question, from: primary)
+        #expect(primary.received(.answer).last?.name == "unknown")
+        try submit(item, from: lost)
+        #expect(lost.received(.failure).last?.name == "cancelled" && lost.received(.accepted).isEmpty)
+        primary.disconnect()
+        lost.disconnect()
+        simulation.scheduler.run()
+        let next = try simulation.app(.primary)
+        try submit(item, from: next)
+        #expect(next.received(.accepted).count == 1)
+    }
+
     @Test("SES-48: urgent items pass within their budget and are demoted beyond it")
     func budget() throws {
         let primary = try simulation.app(.primary)

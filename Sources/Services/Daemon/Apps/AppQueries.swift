@@ -21,6 +21,7 @@ final class AppQueries {
     private unowned let endpoint: LocalEndpoint
     /// Lists of outstanding items in the making.
     private var pages: [ConnectionNumber: Int] = [:]
+    private var isUnknown: (ItemKey) -> Void = { _ in }
     /// The connections with a configuration or a schema that is being judged.
     private var applying: Set<ConnectionNumber> = []
 
@@ -30,6 +31,9 @@ final class AppQueries {
         self.contexts = contexts
         self.endpoint = endpoint
     }
+
+    /// - Parameter action: called when an app takes back an item of which nothing is known.
+    func whenUnknown(_ action: @escaping (ItemKey) -> Void) { isUnknown = action }
 
     /// Takes `query`.
     func answer(_ query: QueryFrame, _ connection: HostAppConnection) {
@@ -151,7 +155,13 @@ final class AppQueries {
             return answer(query, connection, .cancelled)
         }
         delivery.submissions.cancel(item, in: queue) { [weak self] cancellation in
-            guard let self, let connection = endpoint.connection(number) else { return }
+            guard let self else { return }
+            if case .unknown = cancellation {
+                // It may have come meanwhile.
+                if delivery.submissions.record(of: item, in: queue) != nil { return again(query, item, queue, number) }
+                isUnknown(ItemKey(queue, item))
+            }
+            guard let connection = endpoint.connection(number) else { return }
             switch cancellation {
             case .cancelled: answer(query, connection, .cancelled)
             case .asked: answer(query, connection, .asked)
@@ -160,6 +170,12 @@ final class AppQueries {
             case .tooLate(let outcome): answer(query, connection, .tooLate, LateOutcome(outcome).body)
             }
         }
+    }
+
+    private func again(
+        _ query: QueryFrame, _ item: UniqueIdentifier, _ queue: QueueKey, _ number: ConnectionNumber
+    ) {
+        if let connection = endpoint.connection(number) { cancel(item, query, queue, connection) }
     }
 
     private func budget(_ query: QueryFrame, in pairing: UniqueIdentifier, _ connection: HostAppConnection) {
