@@ -23,8 +23,8 @@ package struct EarlyWithdrawals: Sendable {
     }
 
     package func contains(_ item: ItemKey) -> Bool {
-        // Almost always there are none, and each submission asks.
-        !items.isEmpty && items[item.queue.app]?.contains(item) == true
+        // Almost always there are none, and each submission asks. Names cost more to compare than identifiers.
+        !items.isEmpty && items[item.queue.app]?.contains { $0.id == item.id && $0 == item } == true
     }
 
     /// Whether any of an app are kept.

@@ -24,8 +24,6 @@ package final class AppDelivery {
     private let contexts: AppContexts
     private let queries: AppQueries
     private var offered = OfferedItems()
-    // Unchecked, because nothing is called while it is touched; each item asks it.
-    @exclusivity(unchecked) private var earlyWithdrawals = EarlyWithdrawals()
     // Unchecked, because nothing is called while it is touched; each item uses it.
     @exclusivity(unchecked) private var frames = ItemFrames()
     /// Traces what apps submit, are given and have handled.
@@ -39,7 +37,6 @@ package final class AppDelivery {
         outcomes = AppOutcomes(of: delivery, endpoint: endpoint)
         contexts = AppContexts(of: delivery, endpoint: endpoint)
         queries = AppQueries(to: delivery, outcomes: outcomes, contexts: contexts, endpoint: endpoint)
-        queries.whenUnknown { [weak self] in self?.earlyWithdrawals.add($0) }
     }
 
     package func onTrace(_ trace: @escaping (TraceEvent) -> Void) { self.trace = trace }
@@ -107,7 +104,7 @@ package final class AppDelivery {
     /// A connection is gone: what its app had as the receiver comes again.
     func left(_ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool) {
         contexts.left(connection)
-        if earlyWithdrawals.keepsAny(of: app), endpoint.connections(of: app).isEmpty { earlyWithdrawals.forget(app) }
+        queries.left(app)
         outcomes.submitterLeft()
         delivery.files?.uploads.sourceLeft(connection.number)
         guard receives else { return }
@@ -134,7 +131,7 @@ package final class AppDelivery {
     private func submit(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let item = frame.item
         if let error = obstacle(to: frame, connection) { return refuse(item, error, connection) }
-        guard !earlyWithdrawals.contains(item) else { return refuse(item, .takenBack, connection) }
+        guard !queries.hasTakenBack(item) else { return refuse(item, .takenBack, connection) }
         if item.queue.channel.properties.hasFile { return submitFile(frame, connection) }
         let number = connection.number
         outcomes.setSubmitter(number, of: item.id, in: item.queue)

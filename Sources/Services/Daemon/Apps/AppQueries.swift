@@ -21,7 +21,8 @@ final class AppQueries {
     private unowned let endpoint: LocalEndpoint
     /// Lists of outstanding items in the making.
     private var pages: [ConnectionNumber: Int] = [:]
-    private var isUnknown: (ItemKey) -> Void = { _ in }
+    // Unchecked, because nothing is called while it is touched; each submission asks it.
+    @exclusivity(unchecked) private var earlyWithdrawals = EarlyWithdrawals()
     /// The connections with a configuration or a schema that is being judged.
     private var applying: Set<ConnectionNumber> = []
 
@@ -32,8 +33,13 @@ final class AppQueries {
         self.endpoint = endpoint
     }
 
-    /// - Parameter action: called when an app takes back an item of which nothing is known.
-    func whenUnknown(_ action: @escaping (ItemKey) -> Void) { isUnknown = action }
+    /// Whether an app has taken back an item before it came.
+    func hasTakenBack(_ item: ItemKey) -> Bool { earlyWithdrawals.contains(item) }
+
+    /// A connection of an app is gone.
+    func left(_ app: ApplicationIdentifier) {
+        if earlyWithdrawals.keepsAny(of: app), endpoint.connections(of: app).isEmpty { earlyWithdrawals.forget(app) }
+    }
 
     /// Takes `query`.
     func answer(_ query: QueryFrame, _ connection: HostAppConnection) {
@@ -159,7 +165,7 @@ final class AppQueries {
             if case .unknown = cancellation {
                 // It may have come meanwhile.
                 if delivery.submissions.record(of: item, in: queue) != nil { return again(query, item, queue, number) }
-                isUnknown(ItemKey(queue, item))
+                earlyWithdrawals.add(ItemKey(queue, item))
             }
             guard let connection = endpoint.connection(number) else { return }
             switch cancellation {
