@@ -215,17 +215,23 @@ struct WCSessionTransferTests {
         settle()
     }
 
-    @Test(
-        "SES-84: what is taken back before its acceptance arrived, without a daemon, is not submitted again",
-        arguments: ["unknown", "cancelled"])
-    func takenBackUnaccepted(_ answer: String) throws {
+    /// A user info whose acceptance is lost with the connection, and which is taken back before there is another one.
+    private func takenBackUnaccepted() throws -> (transfer: WCSessionUserInfoTransfer, submission: Envelope) {
         let transfer = session.transferUserInfo(["n": 3])
         settle()
-        let envelope = try #require(submitted.last)
+        let submission = try #require(submitted.last)
         fixture.daemon.cut()
         settle()
         transfer.cancel()
         reconnect()
+        return (transfer, submission)
+    }
+
+    @Test(
+        "SES-84: what is taken back before its acceptance arrived, without a daemon, is not submitted again",
+        arguments: ["unknown", "cancelled"])
+    func notSubmittedAgain(_ answer: String) throws {
+        let (transfer, envelope) = try takenBackUnaccepted()
         #expect(submitted.count == 1 && calls.isEmpty && transfer.isTransferring)
         let item = PropertyListValue.data(envelope.id?.bytes ?? [])
         #expect(try fixture.daemon.question("cancel").dictionaryBody()["item"] == item)
@@ -262,13 +268,7 @@ struct WCSessionTransferTests {
 
     @Test("SES-84: an item that was accepted on a lost connection, and cannot be taken back at once, is subscribed to")
     func subscribedAfterAsked() throws {
-        let transfer = session.transferUserInfo(["n": 3])
-        settle()
-        let envelope = try #require(submitted.last)
-        fixture.daemon.cut()
-        settle()
-        transfer.cancel()
-        reconnect()
+        let (transfer, envelope) = try takenBackUnaccepted()
         try fixture.daemon.answerCancel("asked")
         settle()
         #expect(try fixture.daemon.question("subscribe").channel == .userInfo && transfer.isTransferring)
@@ -338,6 +338,22 @@ struct WCSessionTransferTests {
         // Its acknowledgement was lost.
         say(.finished, of: end, "expired")
         #expect(calls.count == 1 && acknowledged == 2)
+    }
+
+    @Test(
+        "SES-85: an end that waits for a delegate is reported once, however many come behind it before it is repeated")
+    func waitingEndBehindMany() {
+        session.delegate = nil
+        let ends = (0...Limits.unacknowledgedEnds).map { _ in
+            Envelope(
+                .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
+                channel: .userInfo, name: "expired")
+        }
+        for end in ends + ends.prefix(1) { fixture.daemon.send(end) }
+        fixture.scheduler.run()
+        session.delegate = delegate
+        settle()
+        #expect(calls.count == ends.count && acknowledged == ends.count)
     }
 
     @Test("WCError.notReachable is a code in a pattern, as on Apple's platforms")

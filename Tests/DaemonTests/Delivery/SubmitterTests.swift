@@ -5,6 +5,7 @@ import TandemBase
 import TandemDaemon
 import TandemPropertyList
 import TandemReactor
+import TandemSession
 import TandemTestSupport
 import TandemTransport
 import TandemWire
@@ -66,6 +67,30 @@ struct SubmitterTests {
         simulation.scheduler.run()
         #expect(!second.isClosed)
         #expect(Set(second.received(.context).map(\.pairing)) == Set(simulation.simulator.pairings))
+    }
+
+    @Test("SES-50: an end goes to the app's receiver at once when the connection that submitted the item has said bye")
+    func submitterSaysBye() throws {
+        let simulation = Simulation(secondaries: 24)
+        try storeContexts(in: simulation)
+        let pairing = try #require(simulation.simulator.pairings.first)
+        let secondary = try simulation.app(.secondary, number: 1)
+        let submitter = try simulation.greet(.primary)
+        submitter.stream.pauseReading()
+        try submitter.register(ApplicationIdentifier("com.example.app"), .init(receives: false))
+        let item = try submit(.random(), ["n": 1], .userInfo, to: pairing)
+        try submitter.send(item)
+        simulation.scheduler.run()
+        // The contexts that wait for it take a while to leave.
+        try submitter.send(Envelope(.bye))
+        let receiver = try simulation.app(.primary)
+        simulation.scheduler.run()
+        #expect(!submitter.isClosed)
+        try secondary.send(
+            Envelope(
+                .verdict, app: item.app, pairing: pairing, id: item.id, channel: .userInfo, name: "handled"))
+        simulation.scheduler.run()
+        #expect(receiver.received(.finished).map(\.id) == [item.id])
     }
 
     @Test("LIM-6: an app that has shut its reading down does not keep the daemon busy with its contexts")
