@@ -35,8 +35,8 @@ import Testing
             pairing: pairing ?? self.pairing, app: try ApplicationIdentifier("org.example.\(app)"), channel: channel)
     }
 
-    private func submit(_ item: OutboundItem, to key: QueueKey, _ delivery: DurableDelivery) -> SubmitFailure? {
-        var answer: Result<SubmitReceipt, SubmitFailure>?
+    private func submit(_ item: OutboundItem, to key: QueueKey, _ delivery: DurableDelivery) -> DeliveryFailure? {
+        var answer: Result<SubmitReceipt, DeliveryFailure>?
         delivery.submissions.submit(item, to: key) { answer = $0 }
         scheduler.run()
         guard case .failure(let failure)? = answer else {
@@ -54,7 +54,7 @@ import Testing
             #expect(submit(payloadItem(1), to: try key(app, channel), delivery) == nil)
         }
         #expect(submit(first, to: try key("d"), delivery) == nil, "the last one that has room")
-        let full = SubmitFailure.full(
+        let full = DeliveryFailure.full(
             QueueFull(KeptAmount(records: 4, bytes: 4), of: KeptAmount(records: 4, bytes: 1000)))
         #expect(submit(payloadItem(2), to: try key("e"), delivery) == full)
         #expect(submit(payloadItem(2), to: try key("e", .context), delivery) == full)

@@ -58,7 +58,7 @@ extension ChannelTests {
     func floodWhileReadingBack() {
         sender.memory.failNext([.overloaded(path: "disk", limit: 1), .overloaded(path: "disk", limit: 1)])
         for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
-        var answers: [Result<SubmitReceipt, SubmitFailure>] = []
+        var answers: [Result<SubmitReceipt, DeliveryFailure>] = []
         for _ in 0..<17 {
             let item = OutboundItem(id: .random(), payload: Array(repeating: 0, count: 65_536))
             sender.delivery.submissions.submit(item, to: sender.key(.userInfo)) { answers.append($0) }

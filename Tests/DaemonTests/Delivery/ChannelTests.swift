@@ -215,7 +215,7 @@ import Testing
             limits.items = 10
             return limits
         }
-        var results: [Result<SubmitReceipt, SubmitFailure>?] = []
+        var results: [Result<SubmitReceipt, DeliveryFailure>?] = []
         for number in 1...count { results.append(pair.sender.submit(payloadItem(number), to: .userInfo)) }
         #expect(results.prefix(10).allSatisfy { $0 == .success(SubmitReceipt()) })
         if count == 11 {
@@ -240,7 +240,7 @@ import Testing
         // After a second failure in a row it waits for a second.
         sender.memory.failNext([.overloaded(path: "disk", limit: 1), .overloaded(path: "disk", limit: 1)])
         for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
-        var answers: [Result<SubmitReceipt, SubmitFailure>] = []
+        var answers: [Result<SubmitReceipt, DeliveryFailure>] = []
         sender.delivery.submissions.submit(payloadItem(3), to: sender.key(.userInfo)) { answers.append($0) }
         pair.scheduler.run()
         #expect(answers.isEmpty)

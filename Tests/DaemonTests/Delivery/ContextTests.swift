@@ -15,7 +15,7 @@ import Testing
 
     init() throws { pair = try DeliveryPair() }
 
-    private func set(_ bytes: [UInt8], always: Bool = false) -> Result<SubmitReceipt, SubmitFailure>? {
+    private func set(_ bytes: [UInt8], always: Bool = false) -> Result<SubmitReceipt, DeliveryFailure>? {
         let item = OutboundItem(id: .random(), payload: bytes, policy: always ? .always : .ifChanged)
         return sender.submit(item, to: .context)
     }

@@ -143,8 +143,8 @@ final class MemoryDevice {
 
     /// Submits an item and waits for its answer.
     @discardableResult
-    func submit(_ item: OutboundItem, to channel: Channel) -> Result<SubmitReceipt, SubmitFailure>? {
-        var answers: [Result<SubmitReceipt, SubmitFailure>] = []
+    func submit(_ item: OutboundItem, to channel: Channel) -> Result<SubmitReceipt, DeliveryFailure>? {
+        var answers: [Result<SubmitReceipt, DeliveryFailure>] = []
         delivery.submissions.submit(item, to: key(channel)) { answers.append($0) }
         #expect(answers.isEmpty, "DEL-1: nothing is accepted before its commit")
         run()

@@ -31,7 +31,9 @@ import Testing
         }
         let demoted = payloadItem(51, kind: "main")
         #expect(sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted)))
-        #expect(sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted)), "the same item again")
+        #expect(
+            sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted, isRepeated: true)),
+            "the same item again")
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
         let reset = sender.delivery.submissions.urgentBudget(of: sender.app, in: sender.pairing).reset
@@ -63,7 +65,7 @@ import Testing
         let older = payloadItem(50, kind: "main")
         #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt()))
         #expect(sender.submit(payloadItem(51, kind: "main"), to: .urgent) == .success(SubmitReceipt(.demoted)))
-        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt()))
+        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(isRepeated: true)))
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [true])
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
     }
@@ -75,7 +77,7 @@ import Testing
         #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(.demoted)))
         pair.advance(24 * 3600)
         #expect(sender.submit(payloadItem(52, kind: "main"), to: .urgent) == .success(SubmitReceipt()))
-        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(.demoted)))
+        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(.demoted, isRepeated: true)))
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).last?.isCurrent == true)
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false])
     }

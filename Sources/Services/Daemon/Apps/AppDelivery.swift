@@ -135,30 +135,29 @@ package final class AppDelivery {
         if item.queue.channel.properties.hasFile { return submitFile(frame, connection) }
         let number = connection.number
         outcomes.setSubmitter(number, of: item.id, in: item.queue)
-        let isKnown = delivery.submissions.hasAccepted(item.id, in: item.queue)
         let (user, size) = (connection.credentials.user, frame.body.count + DeliveryLink.frameSize)
         accounts.beginSubmission(of: user, size, from: connection.port)
         delivery.submissions.submit(OutboundItem(frame, Array(frame.body)), to: item.queue) { [weak self] result in
             guard let self else { return }
             accounts.endSubmission(of: user, size)
-            submitted(item, result, number, isKnown: isKnown)
+            submitted(item, result, number)
         }
     }
 
-    /// - Parameter isKnown: whether it was submitted before: the app hears how far it has come since (DEL-33).
     private func submitted(
-        _ item: ItemKey, _ result: Result<SubmitReceipt, SubmitFailure>, _ number: ConnectionNumber, isKnown: Bool
+        _ item: ItemKey, _ result: Result<SubmitReceipt, DeliveryFailure>, _ number: ConnectionNumber
     ) {
         if case .success = result { note(.accepted, item.id, item.queue, isOutbound: true) }
         guard let connection = endpoint.connection(number) else { return }
         switch result {
         case .success(let receipt):
-            if receipt == SubmitReceipt() {
+            if receipt.note == nil, receipt.revision == nil {
                 connection.send { () throws(WireError) in try frames.accepted(item) }
             } else {
                 connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision))
             }
-            if isKnown, !item.queue.channel.properties.isLatestWins {
+            // The app hears how far an item that was submitted before has come since (DEL-33).
+            if receipt.isRepeated, !item.queue.channel.properties.isLatestWins {
                 outcomes.subscribe(to: [item.id], in: item.queue, connection) { _ in }
             }
         case .failure(let failure):
@@ -220,7 +219,7 @@ package final class AppDelivery {
         outcomes.setSubmitter(number, of: item.id, in: item.queue)
         if delivery.submissions.hasAccepted(item.id, in: item.queue) {
             return delivery.submissions.confirm(item.id, in: item.queue) { [weak self] in
-                self?.submitted(item, $0, number, isKnown: true)
+                self?.submitted(item, $0, number)
             }
         }
         files.take(item, body: body, from: number) { [weak self] result in
@@ -237,7 +236,7 @@ package final class AppDelivery {
         delivery.submissions.submit(OutboundItem(frame, manifest), to: item.queue) { [weak self] result in
             guard let self else { return }
             if case .failure = result { delivery.files?.uploads.discard(item) }
-            submitted(item, result, number, isKnown: false)
+            submitted(item, result, number)
         }
     }
 
@@ -412,7 +411,7 @@ extension SessionError {
     }
 
     /// Why an item did not become durable.
-    fileprivate init(_ failure: SubmitFailure) {
+    fileprivate init(_ failure: DeliveryFailure) {
         switch failure {
         case .full(let full):
             self.init(

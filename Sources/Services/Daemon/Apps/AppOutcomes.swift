@@ -13,13 +13,14 @@ final class AppOutcomes {
     /// An item as its submitter names it. Apps choose the identifiers, perhaps the same for two pairings. The channel
     /// is no part of it, because an urgent item that is demoted changes it.
     private struct Submitted: Hashable {
+        // First, because `==` compares in this order and most items that are compared have this alone different.
+        let id: UniqueIdentifier
         let pairing: UniqueIdentifier
         let app: ApplicationIdentifier
-        let id: UniqueIdentifier
 
         init(_ id: UniqueIdentifier, in queue: QueueKey) {
-            (pairing, app) = (queue.pairing, queue.app)
             self.id = id
+            (pairing, app) = (queue.pairing, queue.app)
         }
 
         /// Without the application, whose name costs most: a user has few in one pairing (LIM-11).
@@ -79,7 +80,7 @@ final class AppOutcomes {
 
     private func sweep() {
         isSweeping = false
-        for (item, number) in submitters where connected(number) == nil { submitters[item] = nil }
+        submitters = submitters.filter { connected($0.value) != nil }
     }
 
     /// Makes the connection the submitter of what is known of the items: a process of an app that waits for them has

@@ -144,13 +144,7 @@ package final class Arrivals {
     /// not be made so.
     func keptFiles(of key: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
         guard let ledger = table[key] else { return done([]) }
-        var kept: Set<UniqueIdentifier> = []
-        ledger.perform(
-            { ledger in
-                kept = ledger.itemsWithFiles
-                return InboundTransition()
-            },
-            then: { result in if case .success = result { done(kept) } else { done(nil) } })
+        ledger.ask({ ledger in (ledger.itemsWithFiles, InboundTransition()) }, then: { done(try? $0.get()) })
     }
 
     /// The items of the channel `file` whose bytes must stay when the daemon starts.

@@ -26,28 +26,26 @@ package final class ContextDelivery {
     func set(_ item: OutboundItem, in key: QueueKey, then completion: @escaping Submissions.Completion) {
         let reading = environment.reading
         let digest = SHA256.digest(item.payload)
-        var update = ContextUpdate.unchanged(revision: 0)
-        var isNew = false
-        queues.accept(
-            key, size: item.payload.count,
+        queues.queue(key).accept(
+            size: item.payload.count,
             { queue, full throws(QueueFull) in
-                isNew = queue.record(of: item.id) == nil
-                let (result, transition) = try queue.setContext(
+                let (update, transition) = try queue.setContext(
                     item, digest: digest, policy: item.policy, at: reading, unless: full)
-                update = result
-                return transition
+                return ((update, transition.isRepeated), transition)
             },
             then: { [environment] result in
-                switch update {
-                case .unchanged(let revision):
-                    completion(result.map { _ in SubmitReceipt(.unchanged, revision: revision) })
-                case .set(let revision):
-                    // A repeated submission may be of an older context than the one that is set.
-                    if isNew, key.isContext, case .success = result {
-                        environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
-                    }
-                    completion(result.map { _ in SubmitReceipt(revision: revision) })
-                }
+                completion(
+                    result.map { update, isRepeated in
+                        switch update {
+                        case .unchanged(let revision): return SubmitReceipt(.unchanged, revision: revision)
+                        case .set(let revision):
+                            // A repeated submission may be of an older context than the one that is set.
+                            if !isRepeated, key.isContext {
+                                environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
+                            }
+                            return SubmitReceipt(revision: revision, isRepeated: isRepeated)
+                        }
+                    })
             })
     }
 

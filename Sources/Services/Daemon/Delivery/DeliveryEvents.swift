@@ -35,31 +35,27 @@ package struct SubmitReceipt: Sendable, Equatable {
     package var note: AcceptedFrame.Note?
     /// The revision of a context.
     package var revision: UInt64?
+    /// It was known: the same item, submitted again.
+    package var isRepeated: Bool
 
-    package init(_ note: AcceptedFrame.Note? = nil, revision: UInt64? = nil) {
+    package init(_ note: AcceptedFrame.Note? = nil, revision: UInt64? = nil, isRepeated: Bool = false) {
         self.note = note
         self.revision = revision
+        self.isRepeated = isRepeated
     }
 }
 
-/// Why an item was not accepted; nothing of it is kept.
-package enum SubmitFailure: Error, Sendable, Equatable {
+/// Why an item, or another event of a queue, did not become durable; nothing of it is kept.
+package enum DeliveryFailure: Error, Sendable, Equatable {
     case full(QueueFull)
     case store(StoreError)
     /// A commit that failed has lost the item.
     case lost
-    /// The pairing is gone.
+    /// The pairing is gone, and the queue with it.
     case unpaired
-
-    init(_ failure: QueueFailure) {
-        switch failure {
-        case .store(let error): self = .store(error)
-        case .ended: self = .unpaired
-        }
-    }
 }
 
-extension SubmitFailure: CustomStringConvertible {
+extension DeliveryFailure: CustomStringConvertible {
     package var description: String {
         switch self {
         case .full(let full): full.description

@@ -403,7 +403,7 @@ private final class QueueEnds {
     func whenAll(_ action: @escaping () -> Void) { self.action = action }
 
     /// The completion of one more queue's event.
-    func one() -> (Result<Void, QueueFailure>) -> Void {
+    func one() -> (Result<Void, DeliveryFailure>) -> Void {
         open += 1
         return { [self] result in
             if case .failure(.store) = result { hasFailed = true }

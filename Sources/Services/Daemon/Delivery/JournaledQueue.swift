@@ -11,19 +11,12 @@ import TandemReactor
 import TandemStore
 import TandemWire
 
-/// Why a queue could not make an event durable.
-enum QueueFailure: Error {
-    case store(StoreError)
-    /// The queue's pairing is gone, and its rows with it.
-    case ended
-}
-
 /// A queue or ledger of one (pairing, app, channel) and direction; confined to its loop.
 final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     typealias Effect = Machine.Effect
-    typealias Completion = (Result<Void, QueueFailure>) -> Void
-    /// Nil refuses the event: its completion does not wait for the disk.
-    typealias Event = (inout Machine) -> DeliveryTransition<Effect>?
+    typealias Transition = DeliveryTransition<Effect>
+    typealias Completion = (Result<Void, DeliveryFailure>) -> Void
+    typealias Event = (inout Machine) -> Transition
 
     /// The queue's calls to its owner.
     struct Surroundings {
@@ -111,7 +104,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         surroundings.usage.set(KeptAmount())
         effects.removeAll()
         frames.removeAll()
-        refusePending(.ended)
+        refusePending(.unpaired)
         // Each delayed event completes with the same failure.
         resumeDelayed()
     }
@@ -152,10 +145,9 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     }
 
     /// Calls back when everything that the machine knows is durable, or with the failure.
-    func whenDurable(_ done: @escaping Completion) { perform({ _ in DeliveryTransition() }, then: done) }
+    func whenDurable(_ done: @escaping Completion) { perform({ _ in Transition() }, then: done) }
 
-    /// Applies an event to the machine. `completion` runs when its changes are durable or have failed; at the end of
-    /// the turn if the event was refused.
+    /// Applies an event to the machine. `completion` runs when its changes are durable or have failed.
     /// - Parameters:
     ///   - size: bytes that the event keeps in memory; the event fails if too many wait for the machine to be read
     /// back.
@@ -166,27 +158,75 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         then completion: Completion? = nil
     ) {
         switch state {
-        case .ended: return completion?(.failure(.ended)) ?? ()
-        case .reloading(let error): return delay(event, size, repeats, room, error, completion)
-        case .open: break
+        case .ended: completion?(.failure(.unpaired))
+        case .reloading(let error):
+            delay(size, error, completion) {
+                $0.perform(event, size: size, repeats: repeats, room: room, then: completion)
+            }
+        case .open: take(event(&machine), event: repeats ? event : nil, room: room, completion)
         }
-        let answer = event(&machine)
+    }
+
+    /// Applies an event that answers a question about the machine, too; `completion` gets the answer when all that it
+    /// rests on is durable.
+    func ask<Answer>(
+        _ event: @escaping (inout Machine) -> (Answer, Transition),
+        then completion: @escaping (Result<Answer, DeliveryFailure>) -> Void
+    ) {
+        accept(size: 0, room: .reserve, { machine, _ in event(&machine) }, then: completion)
+    }
+
+    /// Applies an event that may keep something new. It does not take place if the event refuses, or if the disk is
+    /// full and `room` is ordinary; `completion` then gets the reason at the end of the turn, without a commit.
+    /// - Parameters:
+    ///   - size: the bytes that it keeps.
+    ///   - event: gets what the budgets have against keeping them.
+    func accept<Answer>(
+        size: Int, room: CommitRoom = .ordinary,
+        _ event: @escaping (inout Machine, QueueFull?) throws(QueueFull) -> (Answer, Transition),
+        then completion: @escaping (Result<Answer, DeliveryFailure>) -> Void
+    ) {
+        switch state {
+        case .ended: completion(.failure(.unpaired))
+        case .reloading(let error):
+            delay(size, error, { if case .failure(let failure) = $0 { completion(.failure(failure)) } }) {
+                $0.accept(size: size, room: room, event, then: completion)
+            }
+        case .open:
+            if room == .ordinary, let error = fullDisk { return refuse(.store(error), completion) }
+            do throws(QueueFull) {
+                let (answer, transition) = try event(&machine, refusal(of: size))
+                take(transition, room: room) { completion($0.map { answer }) }
+            } catch {
+                refuse(.full(error), completion)
+            }
+        }
+    }
+
+    private func refuse<Answer>(
+        _ failure: DeliveryFailure, _ completion: @escaping (Result<Answer, DeliveryFailure>) -> Void
+    ) {
+        scheduler.atEndOfTurn { completion(.failure(failure)) }
+    }
+
+    /// Takes what an event has answered into the next commit.
+    /// - Parameter event: applied again if the commit fails.
+    private func take(_ transition: Transition, event: Event? = nil, room: CommitRoom, _ completion: Completion?) {
         weigh()
         setTimer()
-        guard let answer else { return scheduler.atEndOfTurn { completion?(.success(())) } }
-        if !answer.changes.isEmpty || !answer.effects.isEmpty || completion != nil {
-            if !answer.changes.isEmpty { pending.changes.append(answer.changes) }
-            add(answer.effects)
+        if !transition.changes.isEmpty || !transition.effects.isEmpty || completion != nil {
+            if !transition.changes.isEmpty { pending.changes.append(transition.changes) }
+            add(transition.effects)
             if let completion { pending.completions.append(completion) }
-            if repeats { pending.repeated.append(event) }
+            if let event { pending.repeated.append(event) }
             if room == .ordinary { pending.room = .ordinary }
-            if !answer.mayWait || completion != nil || pending.changes.count >= Self.mostPatientEvents {
+            if !transition.mayWait || completion != nil || pending.changes.count >= Self.mostPatientEvents {
                 pending.isDue = true
             }
             commitInTime()
         }
         // Last: an effect may come back here.
-        for effect in answer.atOnce { surroundings.run(effect) {} }
+        for effect in transition.atOnce { surroundings.run(effect) {} }
     }
 
     private func add(_ effects: [Effect]) {
@@ -212,30 +252,16 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         }
     }
 
-    /// As ``perform(_:size:repeats:room:then:)``; `completion` learns whether the event changed anything, durably.
-    func attempt(_ event: @escaping Event, then completion: @escaping (Bool) -> Void) {
-        var hasChanged = false
-        perform(
-            { machine in
-                let answer = event(&machine)
-                hasChanged = answer?.changes.isEmpty == false
-                return answer
-            },
-            then: { result in if case .success = result { completion(hasChanged) } else { completion(false) } })
-    }
-
     /// The disk may stay full for long. Events beyond the bound fail: a submitter gets the failure, a peer sends again.
     private func delay(
-        _ event: @escaping Event, _ size: Int, _ repeats: Bool, _ room: CommitRoom, _ error: StoreError,
-        _ completion: Completion?
+        _ size: Int, _ error: StoreError, _ completion: Completion?, _ event: @escaping (JournaledQueue) -> Void
     ) {
         guard size <= Self.mostDelayedBytes - delayedBytes, delayed.count < Self.mostDelayedEvents else {
             if let completion { _ = scheduler.schedule(after: .zero) { completion(.failure(.store(error))) } }
             return
         }
         delayedBytes += size
-        delayed.append { [weak self] in self?.perform(event, size: size, repeats: repeats, room: room, then: completion)
-        }
+        delayed.append { [weak self] in if let self { event(self) } }
     }
 
     private func resumeDelayed() {
@@ -326,7 +352,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         }
     }
 
-    private func refusePending(_ failure: QueueFailure) {
+    private func refusePending(_ failure: DeliveryFailure) {
         let completions = pending.completions
         pending = Pending()
         for completion in completions { completion(.failure(failure)) }

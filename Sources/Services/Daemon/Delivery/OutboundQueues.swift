@@ -55,38 +55,6 @@ final class OutboundQueues {
 
     func whenContextIsLost(_ action: @escaping (QueueKey) -> Void) { contextIsLost = action }
 
-    /// Applies an event that the queue may refuse, and completes the submission once.
-    /// - Parameter receipt: the answer when the event is durable.
-    func accept(
-        _ key: QueueKey, size: Int, receipt: SubmitReceipt = SubmitReceipt(),
-        _ event: @escaping (inout OutboundQueue, QueueFull?) throws(QueueFull) -> OutboundTransition,
-        then completion: @escaping Submissions.Completion
-    ) {
-        var refusal: SubmitFailure?
-        let queue = queue(key)
-        queue.perform(
-            { [unowned queue] machine in
-                if let error = queue.fullDisk {
-                    refusal = .store(error)
-                    return nil
-                }
-                do throws(QueueFull) {
-                    return try event(&machine, queue.refusal(of: size))
-                } catch {
-                    refusal = .full(error)
-                    return nil
-                }
-            },
-            size: size, room: .ordinary,
-            then: { result in
-                if let refusal { return completion(.failure(refusal)) }
-                switch result {
-                case .success: completion(.success(receipt))
-                case .failure(let failure): completion(.failure(SubmitFailure(failure)))
-                }
-            })
-    }
-
     // MARK: life
 
     /// Reports ends that no app has acknowledged, repeats contexts, and reconsiders barriers; once, when all is set up.

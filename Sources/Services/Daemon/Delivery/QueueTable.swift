@@ -152,13 +152,22 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     func retryDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
         let reading = environment.reading
-        guard let queue = self[key] else { return completion(false) }
-        queue.attempt({ $0.retryDeadLetter(ordinal, at: reading) }, then: completion)
+        change(key, { $0.retryDeadLetter(ordinal, at: reading) }, then: completion)
     }
 
     func dropDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
         let reading = environment.reading
+        change(key, { $0.dropDeadLetter(ordinal, at: reading) }, then: completion)
+    }
+
+    /// Applies an event; `completion` learns whether it changed anything, durably.
+    private func change(_ key: QueueKey, _ event: @escaping Queue.Event, then completion: @escaping (Bool) -> Void) {
         guard let queue = self[key] else { return completion(false) }
-        queue.attempt({ $0.dropDeadLetter(ordinal, at: reading) }, then: completion)
+        queue.ask(
+            { machine in
+                let transition = event(&machine)
+                return (!transition.changes.isEmpty, transition)
+            },
+            then: { completion((try? $0.get()) ?? false) })
     }
 }

@@ -9,7 +9,7 @@ package import TandemWire
 
 /// Accepts items into the outbound queues; confined to its loop.
 package final class Submissions {
-    package typealias Completion = (Result<SubmitReceipt, SubmitFailure>) -> Void
+    package typealias Completion = (Result<SubmitReceipt, DeliveryFailure>) -> Void
 
     private let environment: DeliveryEnvironment
     private let queues: OutboundQueues
@@ -49,23 +49,21 @@ package final class Submissions {
     /// with its commit.
     package func confirm(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping Completion) {
         guard let queue = queues[key] else { return later { completion(.failure(.unpaired)) } }
-        var isKnown = false
-        queue.perform(
-            { queue in
-                isKnown = queue.isKnown(id)
-                return OutboundTransition()
-            },
+        queue.ask(
+            { queue in (queue.isKnown(id), OutboundTransition()) },
             then: { result in
-                let answer = result.mapError { SubmitFailure($0) }
-                completion(answer.flatMap { isKnown ? .success(SubmitReceipt()) : .failure(.lost) })
+                completion(result.flatMap { $0 ? .success(SubmitReceipt(isRepeated: true)) : .failure(.lost) })
             })
     }
 
     private func enqueue(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
         let reading = reading
-        queues.accept(
-            key, size: item.payload.count,
-            { queue, full throws(QueueFull) in try queue.enqueue(item, at: reading, unless: full) },
+        queues.queue(key).accept(
+            size: item.payload.count,
+            { queue, full throws(QueueFull) in
+                let transition = try queue.enqueue(item, at: reading, unless: full)
+                return (SubmitReceipt(isRepeated: transition.isRepeated), transition)
+            },
             then: completion)
     }
 
@@ -76,20 +74,22 @@ package final class Submissions {
             return demote(item, from: key, to: userInfo, then: completion)
         }
         let reading = reading
-        var (isSpent, isNew) = (false, false)
-        queues.accept(
-            key, size: item.payload.count,
-            { queue, full throws(QueueFull) in
-                isNew = !queue.isKnown(item.id)
-                let transition = try queue.enqueueUrgent(item, at: reading, unless: full)
-                isSpent = transition == nil
-                return transition ?? OutboundTransition()
+        queues.queue(key).accept(
+            size: item.payload.count,
+            { queue, full throws(QueueFull) -> (SubmitReceipt?, OutboundTransition) in
+                guard let transition = try queue.enqueueUrgent(item, at: reading, unless: full) else {
+                    return (nil, OutboundTransition())
+                }
+                return (SubmitReceipt(isRepeated: transition.isRepeated), transition)
             },
             then: { [weak self] result in
-                guard let self, case .success = result else { return completion(result) }
-                if isSpent { return demote(item, from: key, to: userInfo, then: completion) }
-                if isNew { untag(item.kind, in: userInfo) }
-                completion(result)
+                switch result {
+                case .failure(let failure): completion(.failure(failure))
+                case .success(nil): self?.demote(item, from: key, to: userInfo, then: completion)
+                case .success(let receipt?):
+                    if !receipt.isRepeated { self?.untag(item.kind, in: userInfo) }
+                    completion(.success(receipt))
+                }
             })
     }
 
@@ -97,18 +97,10 @@ package final class Submissions {
         _ item: OutboundItem, from urgent: QueueKey, to key: QueueKey, then completion: @escaping Completion
     ) {
         guard environment.epoch(of: key.pairing) != nil else { return completion(.failure(.unpaired)) }
-        let reading = reading
-        var isNew = false
-        queues.accept(
-            key, size: item.payload.count, receipt: SubmitReceipt(.demoted),
-            { queue, full throws(QueueFull) in
-                isNew = !queue.isKnown(item.id)
-                return try queue.enqueue(item, at: reading, unless: full)
-            },
-            then: { [weak self] result in
-                if isNew, case .success = result { self?.untag(item.kind, in: urgent) }
-                completion(result)
-            })
+        enqueue(item, to: key) { [weak self] result in
+            if case .success(let receipt) = result, !receipt.isRepeated { self?.untag(item.kind, in: urgent) }
+            completion(result.map { SubmitReceipt(.demoted, isRepeated: $0.isRepeated) })
+        }
     }
 
     /// A newer item of the kind is in the other queue of the two: none here is current any more (DEL-23).
@@ -132,16 +124,7 @@ package final class Submissions {
     private func cancel(_ id: UniqueIdentifier, at key: QueueKey, then completion: @escaping (Cancellation) -> Void) {
         guard let queue = queues[key] else { return later { completion(.unknown) } }
         let reading = reading
-        var cancellation = Cancellation.unknown
-        queue.perform(
-            { queue in
-                let (result, transition) = queue.cancel(id, at: reading)
-                cancellation = result
-                return transition
-            },
-            then: { result in
-                if case .failure = result { completion(.notStored) } else { completion(cancellation) }
-            })
+        queue.ask({ $0.cancel(id, at: reading) }, then: { completion((try? $0.get()) ?? .notStored) })
     }
 
     /// The submitter knows how an item ended: its record may go, except that of a dead letter.
@@ -150,7 +133,7 @@ package final class Submissions {
         guard let queue = queues[holder(of: id, in: key)] else { return done?(true) ?? () }
         let reading = reading
         let completion = done.map { done in
-            { (result: Result<Void, QueueFailure>) in
+            { (result: Result<Void, DeliveryFailure>) in
                 if case .success = result { done(true) } else { done(false) }
             }
         }
