@@ -56,56 +56,99 @@ package enum OutboundPhase: Sendable, Equatable {
     }
 }
 
-/// An item of an outbound queue without its body.
+/// An item of an outbound queue without its body. A record is copied several times for each event, so that what few
+/// items have is in a box.
 package struct OutboundRecord: Sendable, Equatable {
     /// The order of acceptance; local to this queue and never used again.
     package let ordinal: UInt64
     /// The item's identifier, for its submitter and for tracing.
     package let id: UniqueIdentifier
-    /// Items with equal keys supersede each other; nil for one that is never superseded.
-    package let supersedeKey: [UInt8]?
     /// Bytes of the body.
     package let size: Int
     /// In the queue's time.
     package let acceptedAt: Int64
     package internal(set) var expiresAt: Int64
-    /// Which handler of the peer's application is meant; nil for the usual one.
-    package internal(set) var topic: String?
-    /// The revision of a context.
-    package internal(set) var revision: UInt64?
-    /// The subject of an urgent item; of each kind one item is the current one.
-    package internal(set) var kind: String?
-    package internal(set) var isCurrent = false
-    /// The item that has to end before this one is sent, while it has not.
-    package internal(set) var after: UniqueIdentifier?
-    /// Attempts that the peer refused, and its last refusal.
+    /// Attempts that the peer refused.
     package internal(set) var attempts = 0
-    package internal(set) var refusal: ItemRefusal?
     package internal(set) var phase = OutboundPhase.waiting
     /// Why the item is being taken back, once it was sent; the peer's answer is awaited.
     package internal(set) var withdrawal: GapReason?
+    /// Whether it is the current item of its kind.
+    package internal(set) var isCurrent = false
     /// Whether the submitter has acknowledged how it ended: the record is then a dead letter, or one that is tried once
     /// more.
     package internal(set) var isAcknowledged = false
     /// Not stored: the table that the row was in says it.
     package var sharesRow = false
+    private var box = Box.empty
+
+    private struct Particulars: Sendable, Equatable {
+        var supersedeKey: [UInt8]?
+        var topic: String?
+        var revision: UInt64?
+        var kind: String?
+        var after: UniqueIdentifier?
+        var refusal: ItemRefusal?
+    }
+
+    private enum Box: Sendable, Equatable {
+        case empty
+        indirect case full(Particulars)
+    }
+
+    private var particulars: Particulars {
+        get { if case .full(let particulars) = box { particulars } else { Particulars() } }
+        set { box = newValue == Particulars() ? .empty : .full(newValue) }
+    }
+
+    /// Items with equal keys supersede each other; nil for one that is never superseded.
+    package private(set) var supersedeKey: [UInt8]? {
+        get { particulars.supersedeKey }
+        set { particulars.supersedeKey = newValue }
+    }
+
+    /// Which handler of the peer's application is meant; nil for the usual one.
+    package internal(set) var topic: String? {
+        get { particulars.topic }
+        set { particulars.topic = newValue }
+    }
+
+    /// The revision of a context.
+    package internal(set) var revision: UInt64? {
+        get { particulars.revision }
+        set { particulars.revision = newValue }
+    }
+
+    /// The subject of an urgent item; of each kind one item is the current one.
+    package internal(set) var kind: String? {
+        get { particulars.kind }
+        set { particulars.kind = newValue }
+    }
+
+    /// The item that has to end before this one is sent, while it has not.
+    package internal(set) var after: UniqueIdentifier? {
+        get { particulars.after }
+        set { particulars.after = newValue }
+    }
+
+    /// The peer's last refusal.
+    package internal(set) var refusal: ItemRefusal? {
+        get { particulars.refusal }
+        set { particulars.refusal = newValue }
+    }
 
     init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
         self.init(
-            ordinal: ordinal, id: item.id, supersedeKey: item.supersedeKey, size: item.payload.count,
+            ordinal: ordinal, id: item.id, size: item.payload.count,
             acceptedAt: acceptedAt, expiresAt: expiresAt)
-        topic = item.topic
-        revision = item.revision
-        kind = item.kind
-        after = item.after
+        particulars = Particulars(
+            supersedeKey: item.supersedeKey, topic: item.topic, revision: item.revision, kind: item.kind,
+            after: item.after)
     }
 
-    init(
-        ordinal: UInt64, id: UniqueIdentifier, supersedeKey: [UInt8]?, size: Int, acceptedAt: Int64, expiresAt: Int64
-    ) {
+    init(ordinal: UInt64, id: UniqueIdentifier, size: Int, acceptedAt: Int64, expiresAt: Int64) {
         self.ordinal = ordinal
         self.id = id
-        self.supersedeKey = supersedeKey
         self.size = size
         self.acceptedAt = acceptedAt
         self.expiresAt = expiresAt
@@ -157,7 +200,7 @@ package struct OutboundRecord: Sendable, Equatable {
 
     /// The remainder of a record whose outcome its submitter has acknowledged.
     fileprivate init(acknowledged id: UniqueIdentifier, ordinal: UInt64, _ phase: OutboundPhase, revision: UInt64?) {
-        self.init(ordinal: ordinal, id: id, supersedeKey: nil, size: 0, acceptedAt: 0, expiresAt: 0)
+        self.init(ordinal: ordinal, id: id, size: 0, acceptedAt: 0, expiresAt: 0)
         (self.phase, self.revision, isAcknowledged) = (phase, revision, true)
     }
 
@@ -227,10 +270,9 @@ extension OutboundRecord {
         guard let id = try fields.identifier(.id) else { throw .missing(fields.table, .id) }
         let (size, acceptedAt) = (try fields.count(.size), try fields.time(.accepted))
         let (expiresAt, attempts) = (try fields.time(.expires), try fields.count(.attempts, usually: 0))
-        self.init(
-            ordinal: ordinal, id: id, supersedeKey: try fields.bytes(.supersedes), size: size, acceptedAt: acceptedAt,
-            expiresAt: expiresAt)
+        self.init(ordinal: ordinal, id: id, size: size, acceptedAt: acceptedAt, expiresAt: expiresAt)
         self.attempts = attempts
+        supersedeKey = try fields.bytes(.supersedes)
         topic = try fields.text(.topic)
         revision = try fields.optionalNumber(.revision)
         kind = try fields.text(.kind)

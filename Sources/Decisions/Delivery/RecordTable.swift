@@ -55,8 +55,8 @@ extension QueueRecord {
 
 /// The records of a queue or ledger by ordinal.
 struct RecordTable<Record: QueueRecord>: Sendable {
-    private var records: [UInt64: Record] = [:]
-    private var ordinalBySequence: [UInt64: UInt64] = [:]
+    private var records = OrdinalTable<Record>()
+    private var ordinalBySequence = OrdinalTable<UInt64>()
     /// Unfinished items in order of acceptance or arrival.
     private var order = OrdinalQueue()
     private var expiry = ItemExpiry()
@@ -69,7 +69,6 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     private var hasLeft = true
 
     init(_ stored: [Record]) {
-        records.reserveCapacity(stored.count)
         for record in stored.sorted(by: { $0.ordinal < $1.ordinal }) { set(record) }
         prune()
     }
@@ -84,13 +83,13 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     func record(sequence: UInt64) -> Record? { ordinalBySequence[sequence].flatMap { records[$0] } }
 
     /// The sequences that records have, in order.
-    var sequences: [UInt64] { ordinalBySequence.keys.sorted() }
+    var sequences: [UInt64] { ordinalBySequence.numbers }
 
     /// Adds or replaces a record. An ended one that is unfinished again returns to its place in the order.
     /// - Returns: the record before.
     @discardableResult
     mutating func set(_ record: Record) -> Record? {
-        let before = records.updateValue(record, forKey: record.ordinal)
+        let before = records.set(record, at: record.ordinal)
         index(record.ordinal, record.size, from: before.map { Entry($0) } ?? Entry(), to: Entry(record))
         return before
     }
@@ -98,7 +97,7 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     /// - Returns: the removed record.
     @discardableResult
     mutating func remove(_ ordinal: UInt64) -> Record? {
-        guard let before = records.removeValue(forKey: ordinal) else { return nil }
+        guard let before = records.remove(ordinal) else { return nil }
         index(ordinal, before.size, from: Entry(before), to: Entry())
         return before
     }
@@ -125,8 +124,8 @@ struct RecordTable<Record: QueueRecord>: Sendable {
 
     private mutating func index(_ ordinal: UInt64, _ size: Int, from before: Entry, to after: Entry) {
         if before.sequence != after.sequence {
-            if let sequence = before.sequence { ordinalBySequence[sequence] = nil }
-            if let sequence = after.sequence { ordinalBySequence[sequence] = ordinal }
+            if let sequence = before.sequence { ordinalBySequence.remove(sequence) }
+            if let sequence = after.sequence { ordinalBySequence.set(ordinal, at: sequence) }
         }
         if before.deadline != after.deadline {
             if let deadline = after.deadline { expiry.add(ordinal, at: deadline) }

@@ -34,7 +34,7 @@ package struct SubmitFrame: TypedFrame {
         (self.remaining, self.name, self.body) = (remaining, name, body)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         topic = try envelope.optional(.topic)
         key = try envelope.optional(.key)
@@ -71,7 +71,7 @@ package struct AcceptedFrame: TypedFrame {
         (self.item, self.note, self.revision) = (item, note, revision)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         // A newer daemon's word says no less than that the item is accepted.
         note = envelope[.name]
@@ -117,7 +117,7 @@ package struct ProgressFrame: TypedFrame {
         (self.item, self.step) = (item, step)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         let (name, offset): (String, Int64?) = (try envelope.required(.name), try envelope.optional(.offset))
         switch Word(rawValue: name) {
@@ -180,7 +180,7 @@ package struct DeliveryFrame: TypedFrame {
         (self.remaining, self.revision, self.body) = (remaining, revision, body)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         attempt = try envelope.required(.attempt)
         topic = try envelope.optional(.topic)
@@ -218,7 +218,7 @@ package struct VerdictFrame: TypedFrame {
         (self.item, self.verdict) = (item, verdict)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         let (word, code): (Word, Int?) = (try envelope.required(.name), try envelope.optional(.code))
         // For people only: a daemon does nothing with it, and one that does not read says nothing.
@@ -269,7 +269,7 @@ package struct FinishedFrame: TypedFrame {
         self.refusal = refusal
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         name = try envelope.required(.name)
         code = try envelope.optional(.code)
@@ -293,7 +293,7 @@ package struct FinishedAckFrame: TypedFrame {
 
     package init(_ item: ItemKey) { self.item = item }
 
-    package init(_ envelope: Envelope) throws(WireError) { item = try envelope.item() }
+    package init(_ envelope: borrowing Envelope) throws(WireError) { item = try envelope.item() }
 
     package var envelope: Envelope { Envelope(.finishedAck, item) }
 }
@@ -317,7 +317,7 @@ package struct ContextFrame: TypedFrame {
         self.body = body
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         app = try envelope.required(.app)
         pairing = try envelope.required(.pairing)
         direction = envelope[.name]

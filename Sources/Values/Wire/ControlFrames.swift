@@ -77,7 +77,7 @@ package struct ControlFrame: TypedFrame {
         self.body = body
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         id = try envelope.required(.id)
         command = try envelope.required(.command)
         body = try? envelope.dictionaryBody()
@@ -109,7 +109,7 @@ package struct ResultFrame: TypedFrame {
         self.body = body
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         id = try envelope.required(.id)
         command = try envelope.required(.command)
         code = try envelope.optional(.code)

@@ -2,7 +2,7 @@
 // ``FrameKind``. The body is the bytes as they came, a slice of one copy of the payload; nothing here opens it. An end
 // reads and writes a frame as a ``TypedFrame``; the subscript serves code that treats all frames alike.
 
-import TandemBase
+package import TandemBase
 package import TandemPropertyList
 
 /// The envelope of a frame.
@@ -37,6 +37,9 @@ package struct Envelope: Sendable, Equatable {
     }
 
     package func has(_ key: EnvelopeKey) -> Bool { keys.contains(key) }
+
+    /// Whether the frame is about this application.
+    package func isAbout(_ app: ApplicationIdentifier) -> Bool { application == app }
 
     /// The value of a key that the kind must have.
     /// - Throws: ``WireError/missingKey(_:_:)``, or ``WireError/invalidValue(key:expected:)`` for a word that is not of
@@ -237,10 +240,13 @@ extension FlatDictionaryWriter {
 
 extension Envelope {
     /// Reads the envelope of a frame.
+    /// - Parameter app: the application that it is about, as far as its reader knows. The envelope then shares the
+    ///   text, which a durable item keeps for as long as it is in a queue.
     /// - Throws: ``WireError`` naming the first fault.
-    package init(reading frame: Frame) throws(WireError) {
-        if let plain = frame.withPayload({ Envelope(plain: $0) }) {
-            self = plain
+    package init(reading frame: Frame, of app: ApplicationIdentifier? = nil) throws(WireError) {
+        var reader = PlainEnvelopeReader(of: app)
+        if frame.withPayload({ reader.read($0) }) {
+            self = reader.finished()
         } else {
             try self.init(payload: frame.payload.copied()[...])
         }
@@ -303,17 +309,29 @@ extension Envelope {
 extension Envelope {
     /// Reads a frame's payload; nil if it is not plain or not right.
     package init?(plain payload: RawSpan) {
-        guard let frame = PlainFrame(payload) else { return nil }
         var reader = PlainEnvelopeReader()
-        // `kind` is among the keys that are required.
-        guard let keys = frame.walk(payload, with: &reader), reader.envelope.kind.row.allows(keys) else { return nil }
-        self = reader.envelope
+        guard reader.read(payload) else { return nil }
+        self = reader.finished()
     }
 }
 
-private struct PlainEnvelopeReader: PlainConsumer {
-    var envelope = Envelope(.message)
+/// Not copyable, as the envelope that it fills is of hundreds of bytes.
+private struct PlainEnvelopeReader: PlainConsumer, ~Copyable {
+    private var envelope = Envelope(.message)
+    private let knownApplication: ApplicationIdentifier?
     private var next = 0
+
+    init(of app: ApplicationIdentifier? = nil) { knownApplication = app }
+
+    /// Reads a whole payload.
+    /// - Returns: whether it is plain and right.
+    mutating func read(_ payload: RawSpan) -> Bool {
+        // `kind` is among the keys that are required.
+        guard let frame = PlainFrame(payload), let keys = frame.walk(payload, with: &self) else { return false }
+        return envelope.kind.row.allows(keys)
+    }
+
+    consuming func finished() -> Envelope { envelope }
 
     mutating func take(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
         guard let (index, keyEnd) = EnvelopeKey.plainWords.find(payload, at: key, from: next) else { return nil }
@@ -335,8 +353,7 @@ private struct PlainEnvelopeReader: PlainConsumer {
             return plain.end
         case .application:
             guard let plain = payload.plainApplication(at: offset, before: limit) else { return nil }
-            let app = ApplicationIdentifier(checked: payload.asciiText(plain.value.bounds))
-            return set(.application(app), key, plain.end)
+            return set(.application(application(payload, plain.value.bounds)), key, plain.end)
         case .channel:
             guard let plain = Channel.plainWords.find(payload, at: offset, from: 0) else { return nil }
             return set(.channel(Channel(number: plain.value)), key, plain.end)
@@ -361,6 +378,16 @@ private struct PlainEnvelopeReader: PlainConsumer {
             return plain.end
         case .zero: return payload.plainInteger(at: offset, in: 0...0)?.end
         }
+    }
+
+    private func application(_ payload: RawSpan, _ bounds: Range<Int>) -> ApplicationIdentifier {
+        // The bytes of a text have no padding that could be read.
+        if let known = knownApplication,
+            unsafe payload.extracting(bounds).isEqual(to: known.description.utf8Span.span.bytes)
+        {
+            return known
+        }
+        return ApplicationIdentifier(checked: payload.asciiText(bounds))
     }
 
     @inline(__always)

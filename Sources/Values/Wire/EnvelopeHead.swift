@@ -59,10 +59,9 @@ extension EnvelopeHead {
     /// Reads the head of a frame's payload; nil if it is not plain, not right, or not of a kind that is forwarded.
     package init?(plain payload: RawSpan) {
         self.init()
-        // A failure with a channel answers an item (FRM-10).
-        guard let frame = PlainFrame(payload), let keys = frame.walk(payload, with: &self), kind.row.allows(keys),
-            !keys.contains(.channel)
-        else { return nil }
+        guard let frame = PlainFrame(payload), let keys = frame.walk(payload, with: &self), kind.row.allows(keys) else {
+            return nil
+        }
         self.keys = keys
     }
 }
@@ -79,6 +78,10 @@ extension EnvelopeHead: PlainConsumer {
         case UInt8(ascii: "b"):
             guard let end = payload.plainWord("body", at: key) else { break }
             return Self.set(&bodyRange, payload.plainData(at: value, before: limit), (.body, end))
+        case UInt8(ascii: "c"):
+            // Of the kinds that are forwarded only a failure may have a channel, and then it answers an item (FRM-10).
+            // Most frames that are not forwarded are durable items, whose other keys are not looked at here.
+            if payload.plainWord("channel", at: key) != nil { return nil }
         case UInt8(ascii: "d"):
             guard let end = payload.plainWord("deadline", at: key) else { break }
             return Self.set(&milliseconds, payload.plainDeadline(at: value), (.deadline, end))

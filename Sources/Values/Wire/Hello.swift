@@ -44,7 +44,7 @@ package struct HelloFrame: TypedFrame {
 
     package init(_ hello: Hello, pairing: UniqueIdentifier? = nil) { (self.hello, self.pairing) = (hello, pairing) }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         pairing = try envelope.optional(.pairing)
         hello = try Hello(body: envelope.dictionaryBody())
     }

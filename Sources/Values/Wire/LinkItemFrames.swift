@@ -22,7 +22,7 @@ package struct ItemFrame: TypedFrame {
         (self.attempt, self.topic, self.revision, self.body) = (attempt, topic, revision, body)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         sequence = try envelope.required(.sequence)
         age = try envelope.optional(.age)
@@ -55,7 +55,7 @@ package struct GapFrame: TypedFrame {
         (self.queue, self.sequence, self.reason) = (queue, sequence, reason)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         queue = try envelope.queue()
         sequence = try envelope.required(.sequence)
         reason = try envelope.required(.name)
@@ -87,7 +87,7 @@ package struct PositionFrame: TypedFrame {
         PositionFrame(.outcomeAck, queue, sequence)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         kind = envelope.kind
         queue = try envelope.queue()
         sequence = try envelope.required(.sequence)
@@ -110,7 +110,7 @@ package struct OutcomeFrame: TypedFrame {
         (self.queue, self.sequence, self.outcome) = (queue, sequence, outcome)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         queue = try envelope.queue()
         sequence = try envelope.required(.sequence)
         guard let outcome = Outcome(name: try envelope.required(.name), code: try envelope.optional(.code)) else {
@@ -137,7 +137,7 @@ package struct ChunkFrame: TypedFrame {
         (self.item, self.offset, self.body) = (item, offset, body)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         offset = try envelope.required(.offset)
         body = try envelope.requiredBody()
@@ -166,7 +166,7 @@ package struct FetchFrame: TypedFrame {
         (self.item, self.offset, self.isRestart) = (item, offset, isRestart)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         offset = try envelope.required(.offset)
         let word: Word? = try envelope.optional(.name)

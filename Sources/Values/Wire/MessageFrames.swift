@@ -23,7 +23,7 @@ package struct MessageFrame: TypedFrame {
         (self.reply, self.deadline, self.topic, self.body) = (reply, deadline, topic, body)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         kind = envelope.kind
         app = try envelope.required(.app)
         pairing = try envelope.required(.pairing)
@@ -58,7 +58,7 @@ package struct ReplyFrame: TypedFrame {
         (self.app, self.pairing, self.id, self.body) = (app, pairing, id, body)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         app = try envelope.required(.app)
         pairing = try envelope.required(.pairing)
         id = try envelope.required(.id)
@@ -82,7 +82,7 @@ package struct ApplicationFrame: TypedFrame {
         (self.kind, self.app, self.body) = (kind, app, body)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         kind = envelope.kind
         app = try envelope.required(.app)
         body = try envelope.dictionaryBody()

@@ -41,7 +41,7 @@ package struct QueryFrame: TypedFrame {
         body = question.body
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         app = try envelope.required(.app)
         id = try envelope.required(.id)
         pairing = try envelope.optional(.pairing)
@@ -152,7 +152,7 @@ package struct AnswerFrame: TypedFrame {
         self.body = body
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         app = try envelope.required(.app)
         id = try envelope.required(.id)
         command = try envelope.required(.command)

@@ -31,7 +31,7 @@ package struct Refusal: Error, TypedFrame, Equatable, CustomStringConvertible {
         }
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         word = try envelope.required(.name)
         text = try BodyFields(envelope.dictionaryBody()).optionalString(BodyKey.text) ?? ""
     }

@@ -20,7 +20,7 @@ package struct SettingsQueryFrame: TypedFrame {
         self.command = command.rawValue
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         app = try envelope.required(.app)
         pairing = try envelope.required(.pairing)
         id = try envelope.required(.id)
@@ -56,7 +56,7 @@ package struct SettingsAnswerFrame: TypedFrame {
         (self.name, self.body) = (name, body)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         app = try envelope.required(.app)
         pairing = try envelope.required(.pairing)
         id = try envelope.required(.id)

@@ -15,7 +15,7 @@ package protocol TypedFrame: Sendable {
     /// Reads an envelope of the kind.
     /// - Throws: ``WireError`` for a word that the kind does not have, or a body that does not read. Which keys there
     ///   are was proved when the envelope was read.
-    init(_ envelope: Envelope) throws(WireError)
+    init(_ envelope: borrowing Envelope) throws(WireError)
 
     /// The frame's envelope.
     var envelope: Envelope { get throws(WireError) }
@@ -127,7 +127,7 @@ package struct FailureFrame: TypedFrame {
         facts = .success(error.failureBody)
     }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         app = try envelope.required(.app)
         pairing = try envelope.required(.pairing)
         id = try envelope.required(.id)
@@ -172,7 +172,7 @@ package struct PingFrame: TypedFrame {
 
     private init(answering ping: PingFrame) { (kind, id) = (.pong, ping.id) }
 
-    package init(_ envelope: Envelope) { (kind, id) = (envelope.kind, envelope[.id]) }
+    package init(_ envelope: borrowing Envelope) { (kind, id) = (envelope.kind, envelope[.id]) }
 
     package var envelope: Envelope {
         var envelope = Envelope(kind)
@@ -190,7 +190,7 @@ package struct ByeFrame: TypedFrame {
 
     package init(_ name: ByeName? = nil) { self.name = name }
 
-    package init(_ envelope: Envelope) { name = envelope[.name] }
+    package init(_ envelope: borrowing Envelope) { name = envelope[.name] }
 
     package var envelope: Envelope {
         var envelope = Envelope(.bye)
@@ -213,7 +213,7 @@ package struct JoinFrame: TypedFrame {
 
     package init(_ kind: FrameKind, _ body: PropertyListDictionary) { (self.kind, self.body) = (kind, body) }
 
-    package init(_ envelope: Envelope) throws(WireError) {
+    package init(_ envelope: borrowing Envelope) throws(WireError) {
         kind = envelope.kind
         body = try envelope.dictionaryBody()
     }

@@ -50,7 +50,7 @@ package final class AppDelivery {
     /// Takes `submit`, `chunk`, `verdict`, `finishedAck` or `query` from a registered connection.
     /// - Returns: the refusal that the connection has earned; nil if all is well.
     func receive(_ envelope: Envelope, from connection: HostAppConnection) -> Refusal? {
-        guard envelope[.app] == connection.port?.app else {
+        guard let app = connection.port?.app, envelope.isAbout(app) else {
             return Refusal(.notYours, "a frame of another application")
         }
         do throws(WireError) {

@@ -376,7 +376,7 @@ extension HostAppConnection: FrameChannelDelegate {
         // Anything but a broadcast may be answered, or end the connection: the broadcasts before it go first (SES-30).
         port?.sendBroadcasts()
         do throws(WireError) {
-            try receive(frame, Envelope(reading: frame))
+            try receive(frame, Envelope(reading: frame, of: port?.app))
         } catch {
             refuse(refusal(for: error))
         }

@@ -1,0 +1,150 @@
+// Values by numbers that rise: records by ordinal, ordinals by sequence. A dictionary moves all that it has whenever it
+// grows, which a queue of thousands of items shows as a pause of milliseconds; and an item's neighbours lie anywhere.
+
+/// Values by number, in order. A new number is nearly always the highest.
+///
+/// The values lie in runs of at most 32. Two neighbours that have become small are joined, so that what a few values
+/// take does not depend on how many there were between them.
+struct OrdinalTable<Value: Sendable>: Sendable {
+    private struct Run: Sendable {
+        var numbers: [UInt64] = []
+        var values: [Value] = []
+        /// The lowest number, here so that a search does not follow a reference for each run.
+        var first: UInt64 = 0
+
+        /// Where a number is or would be.
+        func index(of number: UInt64) -> (index: Int, isThere: Bool) {
+            // Without gaps it is as far behind the first as its number.
+            if number >= first, number - first < UInt64(numbers.count) {
+                let index = Int(number - first)
+                if numbers[index] == number { return (index, true) }
+            }
+            let index = numbers.firstIndex { $0 >= number } ?? numbers.count
+            return (index, index < numbers.count && numbers[index] == number)
+        }
+
+        mutating func insert(_ value: Value, _ number: UInt64, at index: Int) {
+            numbers.insert(number, at: index)
+            values.insert(value, at: index)
+            first = numbers[0]
+        }
+
+        mutating func remove(at index: Int) -> Value {
+            numbers.remove(at: index)
+            defer { first = numbers.first ?? 0 }
+            return values.remove(at: index)
+        }
+
+        mutating func append(_ next: Run) {
+            numbers += next.numbers
+            values += next.values
+            first = numbers.first ?? 0
+        }
+
+        /// Takes its upper half off.
+        mutating func split() -> Run {
+            let middle = numbers.count / 2
+            defer {
+                numbers.removeLast(numbers.count - middle)
+                values.removeLast(values.count - middle)
+            }
+            return Run(numbers: Array(numbers[middle...]), values: Array(values[middle...]), first: numbers[middle])
+        }
+    }
+
+    private static var most: Int { 32 }
+
+    /// None is empty.
+    private var runs: [Run] = []
+    private(set) var count = 0
+    /// How many runs the values lie in, for tests.
+    var runCount: Int { runs.count }
+
+    init() {}
+
+    /// All numbers, in order.
+    var numbers: [UInt64] { runs.flatMap(\.numbers) }
+
+    subscript(number: UInt64) -> Value? {
+        guard let run = run(of: number) else { return nil }
+        let (index, isThere) = runs[run].index(of: number)
+        return isThere ? runs[run].values[index] : nil
+    }
+
+    /// Adds a value, or replaces the one of this number.
+    /// - Returns: the value before.
+    @discardableResult
+    mutating func set(_ value: Value, at number: UInt64) -> Value? {
+        guard number <= highest else {
+            append(value, number)
+            return nil
+        }
+        let run = run(of: number) ?? 0
+        let (index, isThere) = runs[run].index(of: number)
+        if isThere {
+            var before = value
+            swap(&before, &runs[run].values[index])
+            return before
+        }
+        count += 1
+        runs[run].insert(value, number, at: index)
+        if runs[run].numbers.count > Self.most { runs.insert(runs[run].split(), at: run + 1) }
+        return nil
+    }
+
+    private var highest: UInt64 { runs.last?.numbers.last ?? 0 }
+
+    private mutating func append(_ value: Value, _ number: UInt64) {
+        if runs.last.map({ $0.numbers.count == Self.most }) ?? true { addRun(number) }
+        let last = runs.count - 1
+        runs[last].numbers.append(number)
+        runs[last].values.append(value)
+        count += 1
+    }
+
+    private mutating func addRun(_ first: UInt64) {
+        var run = Run(first: first)
+        // A table that has filled a run fills the next one, too.
+        if !runs.isEmpty {
+            run.numbers.reserveCapacity(Self.most)
+            run.values.reserveCapacity(Self.most)
+        }
+        runs.append(run)
+    }
+
+    /// - Returns: the removed value.
+    @discardableResult
+    mutating func remove(_ number: UInt64) -> Value? {
+        guard let run = run(of: number) else { return nil }
+        let (index, isThere) = runs[run].index(of: number)
+        guard isThere else { return nil }
+        let value = runs[run].remove(at: index)
+        count -= 1
+        if runs[run].numbers.isEmpty {
+            runs.remove(at: run)
+        } else {
+            join(run, run + 1)
+            join(run - 1, run)
+        }
+        return value
+    }
+
+    /// Makes one run of two that have become small.
+    private mutating func join(_ run: Int, _ next: Int) {
+        guard run >= 0, next < runs.count, runs[run].numbers.count + runs[next].numbers.count <= Self.most / 2 else {
+            return
+        }
+        runs[run].append(runs[next])
+        runs.remove(at: next)
+    }
+
+    /// The last run that begins at or below a number; nil if there is none.
+    private func run(of number: UInt64) -> Int? {
+        var (low, high) = (0, runs.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if runs[middle].first <= number { low = middle + 1 } else { high = middle }
+        }
+        return low == 0 ? nil : low - 1
+    }
+}
