@@ -6,17 +6,14 @@ package import TandemBase
 import TandemWire
 
 extension Channel {
-    /// The time to live of an item that names none (LIM-16): 30 days. A context does not expire in a device's life
-    /// (DEL-19).
-    private var lifetime: Duration {
-        let seconds: Int = properties.isLatestWins ? 3650 * 86_400 : 30 * 86_400
-        return .seconds(seconds)
-    }
+    /// The time to live of an item that names none (LIM-16), in milliseconds: 30 days. A context does not expire in a
+    /// device's life (DEL-19).
+    private var lifetime: Int64 { 1000 * (properties.isLatestWins ? 3650 * 86_400 : 30 * 86_400) }
 
     /// When an item expires that is accepted now, in the queue's time.
     /// - Parameter lifetime: nil is the usual one.
     func expiry(of lifetime: Duration?, from now: Int64) -> Int64 {
-        QueueClock.end(of: lifetime ?? self.lifetime, from: now)
+        lifetime.map { QueueClock.end(of: $0, from: now) } ?? QueueClock.sum(now, self.lifetime)
     }
 }
 

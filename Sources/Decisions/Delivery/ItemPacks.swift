@@ -36,13 +36,13 @@ package struct ItemPacks: Sendable {
         packed.reserveCapacity(changes.count)
         var draft = Draft()
         var ended: [(index: Int, ordinal: UInt64)] = []
-        for change in changes {
+        for (position, change) in changes.enumerated() {
             switch change {
             case .put(let key, let value) where key.table == tables.items:
                 guard let ordinal = key.ordinal else { preconditionFailure("an item's row has its number") }
                 let item = value.bytes
-                if !draft.hasRoom(for: item) { close(&draft, &packed) }
-                draft.add(ordinal, item, change)
+                if !draft.hasRoom(for: item) { close(&draft, of: changes, &packed) }
+                draft.add(ordinal, item, position)
             case .remove(let key) where key.table == tables.items:
                 guard let ordinal = key.ordinal else { preconditionFailure("an item's row has its number") }
                 if let index = index(of: ordinal) {
@@ -55,15 +55,17 @@ package struct ItemPacks: Sendable {
             default: packed.append(change)
             }
         }
-        close(&draft, &packed)
+        close(&draft, of: changes, &packed)
         writeEnds(ended, to: &packed)
         return packed
     }
 
-    private mutating func close(_ draft: inout Draft, _ packed: inout [DeliveryChange]) {
+    private mutating func close(
+        _ draft: inout Draft, of changes: [DeliveryChange], _ packed: inout [DeliveryChange]
+    ) {
         defer { draft = Draft() }
         guard draft.isWorthIt, let first = draft.ordinals.first, let last = draft.ordinals.last else {
-            packed += draft.rows
+            for index in draft.indices { packed.append(changes[index]) }
             return
         }
         precondition(packs.last.map { $0.last < first } ?? true, "items are accepted in the order of their ordinals")
@@ -214,8 +216,8 @@ private struct Draft {
 
     private(set) var ordinals: [UInt64] = []
     private(set) var bytes: [UInt8] = []
-    /// The items as rows of their own.
-    private(set) var rows: [DeliveryChange] = []
+    /// The indices of the changes that write the items in rows of their own.
+    private(set) var indices: [Int] = []
 
     var isWorthIt: Bool { ordinals.count >= Self.least }
 
@@ -223,10 +225,10 @@ private struct Draft {
         bytes.isEmpty || bytes.count + 12 + item.count <= Self.most.bytes && ordinals.count < Self.most.items
     }
 
-    mutating func add(_ ordinal: UInt64, _ item: [UInt8], _ row: DeliveryChange) {
+    mutating func add(_ ordinal: UInt64, _ item: [UInt8], _ index: Int) {
         if bytes.isEmpty { bytes.reserveCapacity(Self.most.bytes) }
         ordinals.append(ordinal)
-        rows.append(row)
+        indices.append(index)
         bytes.append(bigEndian: ordinal)
         for shift in stride(from: 24, through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: item.count >> shift))

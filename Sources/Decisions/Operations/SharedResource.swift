@@ -34,7 +34,11 @@ import TandemWire
     }
 
     /// Whether an owner uses no more than it may.
-    @inlinable package func isWithinLimit(_ owner: Owner) -> Bool { used(by: owner) <= limit(of: owner) }
+    @inlinable package func isWithinLimit(_ owner: Owner) -> Bool {
+        // Mostly even the use of all together is within the smallest limit that there can be: no owner is looked up.
+        if amountOfAll <= (total - amountOfAll) / (amounts.count + 2) { return true }
+        return used(by: owner) <= limit(of: owner)
+    }
 
     /// Charges an owner, unless that would exceed its limit.
     /// - Returns: whether the owner has been charged.
@@ -46,10 +50,15 @@ import TandemWire
 
     /// Records what an owner uses already, or no longer if it is negative, whatever the limit is.
     @inlinable package mutating func record(_ change: Int, of owner: Owner) {
-        let now = used(by: owner) + change
+        let now = Self.add(change, to: &amounts[owner, default: 0])
         precondition(now >= 0, "an owner releases what it was charged, once")
-        amounts[owner] = now > 0 ? now : nil
+        if now == 0 { amounts[owner] = nil }
         amountOfAll += change
+    }
+
+    @inlinable static func add(_ change: Int, to amount: inout Int) -> Int {
+        amount += change
+        return amount
     }
 
     /// Releases a part or all of what an owner was charged.

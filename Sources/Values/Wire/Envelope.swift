@@ -244,11 +244,9 @@ extension Envelope {
     ///   text, which a durable item keeps for as long as it is in a queue.
     /// - Throws: ``WireError`` naming the first fault.
     package init(reading frame: Frame, of app: ApplicationIdentifier? = nil) throws(WireError) {
-        var reader = PlainEnvelopeReader(of: app)
-        if frame.withPayload({ reader.read($0) }) {
-            self = reader.finished()
-        } else {
-            try self.init(payload: frame.payload.copied()[...])
+        self.init(.message)
+        if !frame.withPayload({ read(plain: $0, of: app) }) {
+            self = try Envelope(payload: frame.payload.copied()[...])
         }
     }
 
@@ -309,34 +307,27 @@ extension Envelope {
 extension Envelope {
     /// Reads a frame's payload; nil if it is not plain or not right.
     package init?(plain payload: RawSpan) {
-        var reader = PlainEnvelopeReader()
-        guard reader.read(payload) else { return nil }
-        self = reader.finished()
+        self.init(.message)
+        guard read(plain: payload) else { return nil }
+    }
+
+    /// Reads a payload into this envelope, which is new: one of hundreds of bytes is not copied from where it is made.
+    /// - Returns: whether the payload is plain and right; if not, this is no envelope.
+    private mutating func read(plain payload: RawSpan, of app: ApplicationIdentifier? = nil) -> Bool {
+        application = app
+        guard let frame = PlainFrame(payload), let keys = frame.walk(payload, with: &self), kind.row.allows(keys) else {
+            return false
+        }
+        // Among the keys that are required is `kind`, and not always an application.
+        if !keys.contains(.app) { application = nil }
+        return true
     }
 }
 
-/// Not copyable, as the envelope that it fills is of hundreds of bytes.
-private struct PlainEnvelopeReader: PlainConsumer, ~Copyable {
-    private var envelope = Envelope(.message)
-    private let knownApplication: ApplicationIdentifier?
-    private var next = 0
-
-    init(of app: ApplicationIdentifier? = nil) { knownApplication = app }
-
-    /// Reads a whole payload.
-    /// - Returns: whether it is plain and right.
-    mutating func read(_ payload: RawSpan) -> Bool {
-        // `kind` is among the keys that are required.
-        guard let frame = PlainFrame(payload), let keys = frame.walk(payload, with: &self) else { return false }
-        return envelope.kind.row.allows(keys)
-    }
-
-    consuming func finished() -> Envelope { envelope }
-
+extension Envelope: PlainConsumer {
     mutating func take(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
-        guard let (index, keyEnd) = EnvelopeKey.plainWords.find(payload, at: key, from: next) else { return nil }
-        // Writers sort the keys.
-        next = index
+        // Writers sort the keys: the next one is behind those that were read.
+        guard let (index, keyEnd) = EnvelopeKey.plainWords.find(payload, at: key, from: keys.last) else { return nil }
         let key = EnvelopeKey(number: index)
         guard let valueEnd = take(key, at: value, before: limit, payload) else { return nil }
         return (key, keyEnd, valueEnd)
@@ -349,7 +340,7 @@ private struct PlainEnvelopeReader: PlainConsumer, ~Copyable {
         switch key.type {
         case .kind:
             guard let plain = FrameKind.plainWords.find(payload, at: offset, from: 0) else { return nil }
-            envelope.kind = FrameKind(number: plain.value)
+            kind = FrameKind(number: plain.value)
             return plain.end
         case .application:
             guard let plain = payload.plainApplication(at: offset, before: limit) else { return nil }
@@ -374,15 +365,15 @@ private struct PlainEnvelopeReader: PlainConsumer, ~Copyable {
             return set(.text(payload.asciiText(plain.value.bounds)), key, plain.end)
         case .body:
             guard let plain = payload.plainData(at: offset, before: limit) else { return nil }
-            envelope.body = payload.copy(plain.value.bounds)[...]
+            body = payload.copy(plain.value.bounds)[...]
             return plain.end
         case .zero: return payload.plainInteger(at: offset, in: 0...0)?.end
         }
     }
 
     private func application(_ payload: RawSpan, _ bounds: Range<Int>) -> ApplicationIdentifier {
-        // The bytes of a text have no padding that could be read.
-        if let known = knownApplication,
+        // The one that the reader knows. The bytes of a text have no padding that could be read.
+        if let known = application,
             unsafe payload.extracting(bounds).isEqual(to: known.description.utf8Span.span.bytes)
         {
             return known
@@ -392,7 +383,7 @@ private struct PlainEnvelopeReader: PlainConsumer, ~Copyable {
 
     @inline(__always)
     private mutating func set(_ value: EnvelopeValue, _ key: EnvelopeKey, _ end: Int) -> Int {
-        envelope.set(value, of: key)
+        set(value, of: key)
         return end
     }
 }

@@ -86,6 +86,10 @@ struct EnvelopeKeys: Sendable, Equatable, ExpressibleByArrayLiteral {
     @inline(__always)
     var count: Int { bits.nonzeroBitCount }
 
+    /// The number of the last key; 0 if there is none.
+    @inline(__always)
+    var last: Int { max(0, UInt32.bitWidth - 1 - bits.leadingZeroBitCount) }
+
     @inline(__always)
     func contains(_ key: EnvelopeKey) -> Bool { bits & Self.bit(key) != 0 }
 

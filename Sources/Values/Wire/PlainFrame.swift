@@ -73,7 +73,7 @@ struct PlainFrame {
 // MARK: The walk
 
 /// A consumer of the pairs of a plain payload: the routing head of a frame that is forwarded, or a whole envelope.
-protocol PlainConsumer: ~Copyable {
+protocol PlainConsumer {
     /// Takes the pair whose key and value begin at these offsets. Below `limit`, where the objects end, what is read of
     /// a word, a number or an identifier cannot run past the payload.
     /// - Returns: nil if the key or the value is not plain or not right.
@@ -87,7 +87,7 @@ extension PlainFrame {
     /// Lends the consumer all pairs.
     /// - Returns: their keys; nil if something is not plain or not right.
     @inline(__always)
-    func walk(_ payload: RawSpan, with consumer: inout some PlainConsumer & ~Copyable) -> EnvelopeKeys? {
+    func walk(_ payload: RawSpan, with consumer: inout some PlainConsumer) -> EnvelopeKeys? {
         var keys = EnvelopeKeys()
         var (keyEntry, valueEntry) = (entry(of: 1), entry(of: 1 + pairs))
         // Where the table says that the values begin; the walk proves that the keys end there.

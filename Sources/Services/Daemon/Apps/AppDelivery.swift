@@ -383,7 +383,7 @@ private struct OfferedItems {
 
 extension OutboundItem {
     /// The item of a `submit`.
-    fileprivate init(_ frame: SubmitFrame, _ body: [UInt8]) {
+    fileprivate init(_ frame: borrowing SubmitFrame, _ body: [UInt8]) {
         self.init(
             id: frame.item.id, payload: body, supersedeKey: frame.key.map { Array($0.utf8) },
             lifetime: frame.remaining, topic: frame.topic,
