@@ -112,9 +112,14 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
 
     /// Answers the last `cancel`.
     func answerCancel(_ name: String, _ body: PropertyListDictionary = [:], code: Int = 0) throws {
-        let question = try question("cancel")
-        let answer = Envelope(.answer, app: app, id: question.id, code: code, name: name, command: question.command)
-        send(try answer.with(body: body))
+        send(try answer(to: question("cancel"), name, body, code: code))
+    }
+
+    func answer(
+        to question: Envelope, _ name: String?, _ body: PropertyListDictionary = [:], code: Int = 0
+    ) throws -> Envelope {
+        try Envelope(.answer, app: app, id: question.id, code: code, name: name, command: question.command)
+            .with(body: body)
     }
 
     func channelDidOpen(_ channel: FrameChannel) {}

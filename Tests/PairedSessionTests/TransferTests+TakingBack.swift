@@ -150,6 +150,86 @@ extension TransferTests {
         #expect(questions == ["cancel", "cancel"])
     }
 
+    /// Takes back so many items of former processes, in one turn.
+    private func takeBack(_ ids: [UniqueIdentifier]) -> Answers {
+        let (answers, pairing) = (Answers(), pairing)
+        fixture.core.run { core in
+            for id in ids { core.takeBack(id, on: .userInfo, in: pairing) { answers.add($0) } }
+        }
+        fixture.scheduler.run()
+        return answers
+    }
+
+    private var withdrawals: [Envelope] { fixture.daemon.received.filter { $0.command == "cancel" } }
+
+    @Test(
+        "SES-84, LIM-132, LIM-7: 1,200 withdrawals leave room for other questions, and follow as answers come"
+    )
+    func manyAtOnce() throws {
+        let ids = (0..<1_200).map { _ in UniqueIdentifier.random() }
+        let answers = takeBack(ids)
+        #expect(withdrawals.count == 256)
+        let others = Collector<Result<AnswerFrame, SessionError>>()
+        let pairing = pairing
+        fixture.core.run { core in core.ask(.budget, pairing: pairing, channel: .urgent) { others.add($0) } }
+        fixture.scheduler.run()
+        #expect(others.all.map { $0.error?.name } == [nil])
+        var count = 0
+        while count < withdrawals.count {
+            let question = withdrawals[count]
+            fixture.daemon.send(try fixture.daemon.answer(to: question, "unknown"))
+            fixture.scheduler.run()
+            count += 1
+        }
+        let asked = try withdrawals.map { try $0.dictionaryBody()["item"]?.dataValue }
+        #expect(asked == ids.map(\.bytes))
+        #expect(try answers.all.map { try $0.get() } == Array(repeating: .unknown, count: 1_200))
+    }
+
+    @Test("SES-84, LIM-8: callers whose withdrawals wait get 'not known yet' after 30 s, and at once without a daemon")
+    func callersOfMany() throws {
+        fixture.daemon.answerPings()
+        let answers = takeBack((0..<300).map { _ in .random() })
+        fixture.scheduler.advance(by: .seconds(29))
+        #expect(answers.all.isEmpty)
+        fixture.scheduler.advance(by: .seconds(1))
+        #expect(try answers.all.map { try $0.get() } == Array(repeating: .unknown, count: 300))
+        let others = takeBack((0..<300).map { _ in .random() })
+        #expect(others.all.isEmpty)
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        #expect(try others.all.map { try $0.get() } == Array(repeating: .unknown, count: 300))
+    }
+
+    @Test("SES-84: on a new connection an item whose withdrawal waits for others is followed behind it")
+    func followedBehind() throws {
+        let transfers = try (0..<300).map { _ in try accepted() }
+        let answers = takeBack(transfers.map(\.id))
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        #expect(answers.all.count == 300)
+        let before = fixture.daemon.received.count
+        fixture.scheduler.advance(by: .seconds(1))
+        var count = 300 - 44
+        while count < withdrawals.count {
+            fixture.daemon.send(try fixture.daemon.answer(to: withdrawals[count], "cancelled"))
+            fixture.scheduler.run()
+            count += 1
+        }
+        var taken: Set<[UInt8]> = []
+        var followed: Set<[UInt8]> = []
+        for frame in fixture.daemon.received.dropFirst(before) {
+            let body = try? frame.dictionaryBody()
+            if frame.command == "cancel", let item = body?["item"]?.dataValue { taken.insert(item) }
+            guard frame.command == "subscribe" else { continue }
+            let items = body?["items"]?.arrayValue?.compactMap(\.dataValue) ?? []
+            #expect(taken.isSuperset(of: items))
+            followed.formUnion(items)
+            fixture.daemon.send(try fixture.daemon.answer(to: frame, nil))
+        }
+        #expect(followed == Set(transfers.map(\.id.bytes)))
+    }
+
     @Test("SES-84: a file that is not read yet is taken back without the daemon; one that was refused says why")
     func unsubmittedFiles() async throws {
         let directory = TemporaryDirectory()

@@ -186,11 +186,7 @@ package actor SessionActor {
     private func activated() {
         onEvent?(.activation(.activated))
         // A switch activates on the same connection, whose daemon knows all of it.
-        if followedOn != daemon.number {
-            transfers.withdrawAgain()
-            transfers.submitAgain()
-            transfers.followAgain()
-        }
+        if followedOn != daemon.number { transfers.connected() }
         followedOn = daemon.number
         publish()
         finishActivating(.success(()))
@@ -220,7 +216,7 @@ package actor SessionActor {
         let error = SessionError(loss, messageID: nil)
         guard let pairing else {
             // A lost daemon is dialled again, and what it has not accepted is submitted again.
-            if loss == .ended { transfers.failAll(error) }
+            if loss == .ended { transfers.failAll(error) } else { transfers.disconnected() }
             queries.fail(to: nil, error)
             broadcasts.failAll(error)
             return requests.failAll(error)
@@ -527,7 +523,7 @@ package actor SessionActor {
         }
         files.ended(id)
         let queue = QueueKey(pairing: target, app: settings.application, channel: channel)
-        transfers.withdraw(ItemKey(queue, id), then: completion)
+        transfers.takeBack(ItemKey(queue, id), then: completion)
     }
 
     /// The same for callers that wait.

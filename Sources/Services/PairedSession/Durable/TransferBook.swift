@@ -44,8 +44,9 @@ final class TransferBook {
     private let scheduler: any Scheduler
     private var items = TransferTable<Submitted>(capacity: Limits.queuedItems)
     private var followed: [UniqueIdentifier: Followed] = [:]
-    /// Items that the app takes back, each until the daemon has answered.
-    private var withdrawn: Set<ItemKey> = []
+    private let withdrawals: Withdrawals
+    /// Items that this connection follows once their withdrawals have ended.
+    private var passedOver: Set<UniqueIdentifier> = []
     private var observers: [(TransferEvent) -> Void] = []
     /// An observer reports ends later than it gets them, and confirms each.
     private var isConfirming = false
@@ -60,6 +61,10 @@ final class TransferBook {
         self.daemon = daemon
         self.queries = queries
         self.scheduler = scheduler
+        withdrawals = Withdrawals(daemon: daemon, queries: queries, scheduler: scheduler)
+        withdrawals.onEnd = { [weak self] item, result in
+            self?.withdrawn(item, result) ?? result.map { TransferCancellation($0) }
+        }
     }
 
     // MARK: submitting
@@ -108,70 +113,57 @@ final class TransferBook {
     /// The pairing of an item that this process has submitted.
     func pairing(of id: UniqueIdentifier) -> UniqueIdentifier? { items[id]?.pairing }
 
-    /// On a new connection: submits again what was not accepted, and is not taken back.
-    func submitAgain() {
-        for (id, entry) in items.unaccepted where !withdrawn.contains(key(of: id, entry)) { send(entry.token.frame) }
+    /// On a new connection: withdrawals first, before anything else of their items; then submits again what was not
+    /// accepted, and names the accepted items whose ends this process waits for.
+    func connected() {
+        withdrawals.ask()
+        for (id, entry) in items.unaccepted where !withdrawals.isPending(key(of: id, entry)) { send(entry.token.frame) }
+        followAll()
+    }
+
+    /// The connection is gone.
+    func disconnected() {
+        passedOver = []
+        withdrawals.disconnected()
     }
 
     private func key(of id: UniqueIdentifier, _ entry: TransferTable<Submitted>.Entry) -> ItemKey {
         ItemKey(QueueKey(pairing: entry.pairing, app: app, channel: entry.channel), id)
     }
 
+    /// The key that its submission has: a demoted item is in the queue of another channel.
+    private func key(of transfer: Transfer) -> ItemKey {
+        let queue = QueueKey(pairing: transfer.pairing, app: app, channel: transfer.kind.channel)
+        return items[transfer.id].map { key(of: transfer.id, $0) } ?? ItemKey(queue, transfer.id)
+    }
+
     // MARK: taking back
 
-    /// Takes an item back. Without an answer the withdrawal remains pending: the daemon is asked again, on a new
-    /// connection before anything else of the item (SES-84).
-    /// - Parameter completion: called once, with an error if nothing is pending.
-    func withdraw(_ item: ItemKey, then completion: @escaping Completion<TransferCancellation>) {
+    /// Takes an item back (SES-84).
+    /// - Parameter completion: called once.
+    func takeBack(_ item: ItemKey, then completion: @escaping Completion<TransferCancellation>) {
         let item = items[item.id].map { key(of: item.id, $0) } ?? item
-        withdrawn.insert(item)
         // The withdrawal passes what waits for the daemon to read, and the item must not come behind it.
         daemon.removeQueued(item.id)
-        askBack(item, then: completion)
+        withdrawals.begin(item, then: completion)
     }
 
-    /// On a new connection: takes back what the former daemon has not answered.
-    func withdrawAgain() {
-        for item in withdrawn.sorted(by: { $0.id < $1.id }) { askBack(item) { _ in } }
-    }
-
-    private func askBack(_ item: ItemKey, then completion: @escaping Completion<TransferCancellation>) {
-        queries.ask(.cancel(item.id), of: item.queue.pairing, on: item.queue.channel) { [weak self] result in
-            guard let self else { return completion(result.map { TransferCancellation($0) }) }
-            switch result {
-            case .success(let answer): completion(.success(withdrawalAnswered(item, answer)))
-            case .failure(let error): completion(withdrawalUnanswered(item, error))
-            }
-        }
-    }
-
-    /// The daemon has not answered a withdrawal, or with an error.
-    private func withdrawalUnanswered(
-        _ item: ItemKey, _ error: SessionError
+    /// A withdrawal has ended.
+    private func withdrawn(
+        _ item: ItemKey, _ result: Result<AnswerFrame, SessionError>
     ) -> Result<TransferCancellation, SessionError> {
-        if error.isNamed(.ended) { return .failure(error) }
-        if error.code == .deviceNotPaired || error.code == .invalidParameter {
-            // Nothing of the pairing is left, or the app's queues are another user's: asking again changes nothing.
-            withdrawn.remove(item)
+        if passedOver.remove(item.id) != nil, let transfer = followed[item.id]?.transfer {
+            follow([item.id], transfer.kind, transfer.pairing)
+        }
+        switch result {
+        case .success(let answer): return .success(withdrawn(item, answer))
+        case .failure(let error):
             submissionFailed(item.id, error)
             return .failure(error)
         }
-        if daemon.isRegistered, withdrawn.contains(item) { askBackLater(item) }
-        return .success(.unknown)
     }
 
-    /// A daemon that cannot answer now is asked again. A new connection asks anyhow.
-    private func askBackLater(_ item: ItemKey) {
-        let number = daemon.number
-        scheduler.schedule(after: .seconds(1)) { [weak self] in
-            guard let self, daemon.isRegistered, daemon.number == number, withdrawn.contains(item) else { return }
-            askBack(item) { _ in }
-        }
-    }
-
-    /// The daemon has answered a withdrawal.
-    private func withdrawalAnswered(_ item: ItemKey, _ answer: AnswerFrame) -> TransferCancellation {
-        withdrawn.remove(item)
+    private func withdrawn(_ item: ItemKey, _ answer: AnswerFrame) -> TransferCancellation {
         guard let entry = items[item.id], entry.phase == .submitted else { return TransferCancellation(answer) }
         switch answer.word {
         case .cancelled, .unknown:
@@ -295,11 +287,14 @@ final class TransferBook {
 
     // MARK: across connections
 
-    /// On a new connection: names the accepted items whose ends this process waits for.
-    func followAgain() {
+    private func followAll() {
         var pages: [UniqueIdentifier: [Transfer.Kind: [UniqueIdentifier]]] = [:]
         for transfer in followed.values.map(\.transfer) {
-            pages[transfer.pairing, default: [:]][transfer.kind, default: []].append(transfer.id)
+            if withdrawals.isWaiting(key(of: transfer)) {
+                passedOver.insert(transfer.id)
+            } else {
+                pages[transfer.pairing, default: [:]][transfer.kind, default: []].append(transfer.id)
+            }
         }
         for (pairing, kinds) in pages {
             for (kind, items) in kinds { follow(items[...], kind, pairing) }
@@ -346,7 +341,7 @@ final class TransferBook {
 
     /// The session ends: what was not accepted never will be. Accepted items continue without this session.
     func failAll(_ error: SessionError) {
-        withdrawn = []
+        withdrawals.fail(to: nil, error)
         failUnaccepted(error)
         for (id, follower) in followed {
             _ = items.ended(id)
@@ -358,7 +353,7 @@ final class TransferBook {
 
     /// A pairing is gone, and with it all that waited for it in the daemon.
     func fail(to pairing: UniqueIdentifier, _ error: SessionError) {
-        withdrawn = withdrawn.filter { $0.queue.pairing != pairing }
+        withdrawals.fail(to: pairing, error)
         for token in items.dropUnaccepted(of: pairing) { token.accepted(.failure(error)) }
         for (id, entry) in items.dropAccepted(of: pairing) {
             let outcome = TransferOutcome.failed(error.about(message: id, peer: entry.token.peer))
