@@ -452,13 +452,13 @@ package actor SessionActor {
         round.begin(within: limit)
     }
 
-    /// - Parameter confirming: the observer reports an end later, and calls ``confirmEnd(of:)`` then.
-    package func observeTransfers(confirming: Bool = false, _ observer: @escaping (TransferEvent) -> Void) {
-        if !isEnded { transfers.observe(confirming: confirming, observer) }
+    /// - Parameter acknowledging: the observer acknowledges each end itself (``acknowledgeEnd(of:)``).
+    package func observeTransfers(acknowledging: Bool = false, _ observer: @escaping (TransferEvent) -> Void) {
+        if !isEnded { transfers.observe(acknowledging: acknowledging, observer) }
     }
 
     /// The app has been told how the item ended.
-    package func confirmEnd(of item: ItemKey) { transfers.confirm(item) }
+    package func acknowledgeEnd(of item: ItemKey) { transfers.acknowledge(item) }
 
     func observeIncomingFiles(_ observer: @escaping (IncomingFileProgress) -> Void) {
         if !isEnded { items.observeFiles(observer) }

@@ -224,7 +224,7 @@ extension WCSession {
             core.observeEvents { dispatcher.happened($0) }
             core.receive { dispatcher.arrived($0) }
             core.handleItems(Channel.forApps.subtracting([.settings])) { dispatcher.arrived($0, $1) }
-            core.observeTransfers(confirming: true) { [weak self] in self?.happened($0) }
+            core.observeTransfers(acknowledging: true) { [weak self] in self?.happened($0) }
             core.beforeSwitching { [weak self] done in
                 guard let self else { return done() }
                 // Behind everything that the queue has to deliver.

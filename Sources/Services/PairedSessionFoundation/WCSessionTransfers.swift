@@ -113,7 +113,7 @@ extension WCSession {
         }
         guard isLast else { return }
         // Behind the delegate's method, which may have been queued when the item was stored (SES-85).
-        deliver { session, _ in session.pairedSession?.core.run { $0.confirmEnd(of: event.item) } }
+        deliver { session, _ in session.pairedSession?.core.run { $0.acknowledgeEnd(of: event.item) } }
     }
 
     private func finished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {

@@ -48,10 +48,10 @@ final class TransferBook {
     /// Items that this connection follows once their withdrawals have ended.
     private var passedOver: Set<UniqueIdentifier> = []
     private var observers: [(TransferEvent) -> Void] = []
-    /// An observer reports ends later than it gets them, and confirms each.
-    private var isConfirming = false
-    /// The ends that were given to this observer, and that it has not confirmed.
-    private var unconfirmed: Set<ItemKey> = []
+    /// An observer acknowledges each end itself, later than it gets it.
+    private var isAcknowledging = false
+    /// The ends that were reported to this observer, and that it has not acknowledged.
+    private var unacknowledged: Set<ItemKey> = []
     /// Ends of former processes' items, until an observer asks for them.
     private var unreported: [TransferEvent] = []
     private var reported = RecentEnds()
@@ -215,7 +215,7 @@ final class TransferBook {
     func finished(_ frame: FinishedFrame, peer: UniqueIdentifier?) {
         let id = frame.item.id
         // The observer has it, and has not returned.
-        guard !unconfirmed.contains(frame.item) else { return }
+        guard !unacknowledged.contains(frame.item) else { return }
         impliedAcceptance(of: id)
         let outcome = TransferOutcome(frame, peer: peer)
         let follower = followed.removeValue(forKey: id)
@@ -225,7 +225,7 @@ final class TransferBook {
         let event = TransferEvent(item: frame.item, step: .finished(outcome))
         guard reported.insert(frame.item) || isOurs else {
             // Reported before, and its acknowledgement was lost.
-            if !isUnreported(event) { acknowledge(frame.item) }
+            if !isUnreported(event) { sendAcknowledgement(of: frame.item) }
             return
         }
         // Nobody waits for the end of a context: keeping it would keep one for each that was ever set.
@@ -244,17 +244,18 @@ final class TransferBook {
     }
 
     /// Without a daemon the next one repeats the end.
-    private func acknowledge(_ item: ItemKey) {
+    private func sendAcknowledgement(of item: ItemKey) {
         if daemon.isRegistered { daemon.send(FinishedAckFrame(item)) }
     }
 
     // MARK: observers
 
     /// Reports each step of each item of this app, those of former processes too; first what has come before.
-    /// - Parameter confirming: the observer has reported an end only when it says so (``confirm(_:)``).
-    func observe(confirming: Bool, _ observer: @escaping (TransferEvent) -> Void) {
+    /// - Parameter acknowledging: the observer acknowledges each end itself (``acknowledge(_:)``); otherwise an end is
+    ///   acknowledged when the observer has returned.
+    func observe(acknowledging: Bool, _ observer: @escaping (TransferEvent) -> Void) {
         observers.append(observer)
-        isConfirming = isConfirming || confirming
+        isAcknowledging = isAcknowledging || acknowledging
         let waiting = unreported
         unreported = []
         for event in waiting { reportEnd(event) }
@@ -263,15 +264,15 @@ final class TransferBook {
     /// Reports an end, and acknowledges it once the observer has returned: until then the daemon keeps it for a process
     /// that comes after this one (SES-85).
     private func reportEnd(_ event: TransferEvent) {
-        let isLater = isConfirming && !event.channel.properties.isLatestWins
-        if isLater { unconfirmed.insert(event.item) }
+        let isLater = isAcknowledging && !event.channel.properties.isLatestWins
+        if isLater { unacknowledged.insert(event.item) }
         report(event)
-        if !isLater { acknowledge(event.item) }
+        if !isLater { sendAcknowledgement(of: event.item) }
     }
 
-    /// The observer has returned from reporting an end.
-    func confirm(_ item: ItemKey) {
-        if unconfirmed.remove(item) != nil { acknowledge(item) }
+    /// The observer acknowledges an end.
+    func acknowledge(_ item: ItemKey) {
+        if unacknowledged.remove(item) != nil { sendAcknowledgement(of: item) }
     }
 
     /// The session is over: what its observers hold is released.
