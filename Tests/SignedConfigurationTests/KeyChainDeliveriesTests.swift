@@ -171,10 +171,31 @@ import Testing
     @Test("CFG-92: a new epoch takes what waits for the link out of its queue")
     func aNewEpochCancelsWhatWaits() throws {
         var deliveries = KeyChainDeliveries()
+        #expect(deliveries.enterEpoch(1, of: key.pairing)?.isEmpty == true, "the first is stored, too")
         let items = advance(&deliveries)
-        #expect(deliveries.enterEpoch(2, of: key.pairing) == nil, "nothing that was reported is relied on")
         try take(try report(items[0], .applied, counter: 1), &deliveries)
         #expect(deliveries.enterEpoch(2, of: key.pairing)?.flatMap(\.cancelled) == items.dropFirst().map(\.id))
+    }
+
+    @Test("CFG-92: a report of the epoch before counts for nothing, even the first one")
+    func aReportOfTheEpochBeforeCountsForNothing() throws {
+        var deliveries = KeyChainDeliveries()
+        _ = deliveries.enterEpoch(1, of: key.pairing)
+        let items = advance(&deliveries)
+        _ = deliveries.enterEpoch(2, of: key.pairing)
+        #expect(throws: ReportFailure.wrongNonce) { try take(try report(items[0], .applied, counter: 1), &deliveries) }
+        #expect(advance(&deliveries).map(\.envelope) == [[1], [2], [3]])
+    }
+
+    @Test("CFG-102: an epoch that was before is no new one")
+    func anEpochThatWasBeforeIsNoNewOne() throws {
+        var deliveries = KeyChainDeliveries()
+        for (index, item) in advance(&deliveries).enumerated() {
+            try take(try report(item, .applied, counter: 1 + UInt64(index)), &deliveries)
+        }
+        #expect(deliveries.enterEpoch(2, of: key.pairing)?.count == 1)
+        #expect(deliveries.enterEpoch(1, of: key.pairing) == nil)
+        #expect(!deliveries.isBehind(key, along: 0, in: 1))
     }
 
     @Test("CFG-95: a chain that has grown starts again after a refusal, one step at a time")

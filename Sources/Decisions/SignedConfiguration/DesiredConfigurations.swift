@@ -9,7 +9,7 @@ package import TandemCrypto
 /// Desired configurations of one primary and the state of its secondaries.
 package struct DesiredConfigurations: Sendable {
     private struct Secondary {
-        /// Nil before the first report.
+        /// Nil before the first delivery.
         var counter: ReportCounter?
         var states: [ConfigurationSlotKey: SecondaryState] = [:]
     }
@@ -120,6 +120,7 @@ package struct DesiredConfigurations: Sendable {
             dropped = try insert(new, slot, rejected, &transition)
         }
         for addressee in addressees {
+            transition.append(enterEpoch(of: addressee))
             deliver(new.key, to: addressee, because: .applied(new.digest), at: now, identifier, &transition)
         }
         advanceRollouts(of: new.key, &transition)
@@ -291,7 +292,7 @@ package struct DesiredConfigurations: Sendable {
         _ addressee: ConfigurationAddressee, isUnderWay: (ForwardedConfiguration) -> Bool,
         bringsKeys: (KeySubject) -> Bool = { _ in true }, at now: WallTime, identifier: () -> UniqueIdentifier
     ) -> DesiredTransition {
-        var transition = DesiredTransition()
+        var transition = enterEpoch(of: addressee)
         for key in slots.keys {
             forgetRetried(key, at: addressee.pairing, bringsKeys(key.subject), &transition)
             deliverAgain(key, to: addressee, isUnderWay, at: now, identifier, &transition)
@@ -330,31 +331,32 @@ package struct DesiredConfigurations: Sendable {
         _ application: ApplicationIdentifier, at addressee: ConfigurationAddressee,
         isUnderWay: (ForwardedConfiguration) -> Bool, at now: WallTime, identifier: () -> UniqueIdentifier
     ) -> DesiredTransition {
-        var transition = DesiredTransition()
+        var transition = enterEpoch(of: addressee)
         for key in slots.keys where key.application == application {
             deliverAgain(key, to: addressee, isUnderWay, at: now, identifier, &transition)
         }
         return transition
     }
 
-    /// In another epoch than that of its reports, the secondary or this primary has lost state: nothing that was
-    /// reported is relied on.
+    /// Whether what is known of a secondary is of an epoch before the present one.
+    package func isOfFormerEpoch(_ addressee: ConfigurationAddressee) -> Bool {
+        secondaries[addressee.pairing]?.counter.map { $0.epoch < addressee.epoch } ?? false
+    }
+
+    /// In a later epoch than that of its deliveries, the secondary or this primary has lost state: nothing that was
+    /// reported is relied on, and nothing that was asked can be answered. Every delivery enters the epoch first.
     package mutating func enterEpoch(of addressee: ConfigurationAddressee) -> DesiredTransition {
         let pairing = addressee.pairing
-        guard let secondary = secondaries[pairing], let before = secondary.counter, before.epoch != addressee.epoch
-        else { return DesiredTransition() }
-        // A restored secondary counts its reports from where it was; the nonces still tell old ones.
+        guard isOfFormerEpoch(addressee), let secondary = secondaries[pairing] else { return DesiredTransition() }
+        // A restored secondary counts its reports from where it was.
         let counter = ReportCounter(epoch: addressee.epoch)
         var transition = DesiredTransition(changes: [.counter(pairing, counter)])
         secondaries[pairing]?.counter = counter
         for key in secondary.states.keys {
             change(key, at: pairing, &transition) { state, transition in
-                for index in state.open.indices where state.open[index].verdict != nil {
-                    state.open[index].verdict = nil
-                    transition.changes.append(.forwarded(state.open[index]))
-                }
-                if let last = state.last { transition.changes.append(.forgotten(last)) }
-                (state.last, state.good, state.applied, state.refusals, state.history) = (nil, nil, nil, [], [])
+                transition.changes += (state.open + [state.last].compactMap(\.self)).map { .forgotten($0) }
+                transition.cancellations += state.open.filter { $0.verdict == nil }
+                state.forgetReports()
             }
         }
         return transition
@@ -380,7 +382,7 @@ package struct DesiredConfigurations: Sendable {
     ) throws(ReportFailure) -> (entry: ForwardedConfiguration, transition: DesiredTransition) {
         let pairing = addressee.pairing
         let secondary = secondaries[pairing] ?? Secondary()
-        let open = secondary.states.values.flatMap(\.open)
+        let open = isOfFormerEpoch(addressee) ? [] : secondary.states.values.flatMap(\.open)
         var counter = secondary.counter ?? ReportCounter(epoch: addressee.epoch)
         var verifier = ReportVerifier(
             key: key, device: device, pairing: pairing, counter: counter.value, open: Set(open.map(\.id)))
@@ -508,9 +510,7 @@ package struct DesiredConfigurations: Sendable {
         _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, because cause: Cause, at now: WallTime,
         _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
     ) {
-        guard let slot = slots[key], !slot.desired.isEmpty, addressee.isAddressed(by: key) else {
-            return
-        }
+        guard let slot = slots[key], !slot.desired.isEmpty, addressee.isAddressed(by: key) else { return }
         var state = secondaries[addressee.pairing]?.states[key]
         if case .applied(let digest) = cause { state?.refusals.removeAll { $0.digest == digest } }
         guard let wanted = slot.wanted(by: addressee, state), state?.isOnItsWay(wanted.digest) != true,
@@ -530,6 +530,11 @@ package struct DesiredConfigurations: Sendable {
             transition.changes += surplus.map { .forgotten($0) }
         }
         if isBehind { return }
+        if secondaries[addressee.pairing]?.counter == nil {
+            let counter = ReportCounter(epoch: addressee.epoch)
+            secondaries[addressee.pairing]?.counter = counter
+            transition.changes.append(.counter(addressee.pairing, counter))
+        }
         transition.changes.append(.forwarded(entry))
         transition.deliveries.append(ConfigurationItem(entry: entry, envelope: wanted.envelope))
     }

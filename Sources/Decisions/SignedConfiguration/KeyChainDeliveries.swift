@@ -131,7 +131,7 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     private var progress: [Key: Progress] = [:]
     /// The chain of each nonce that no report has answered.
     private var awaited: [UniqueIdentifier: Key] = [:]
-    /// The last accepted report counter of each secondary, for its reports on steps.
+    /// The last accepted report counter of each secondary, for its reports on steps, from the first delivery on.
     private var counters: [UniqueIdentifier: ReportCounter] = [:]
 
     package init() {}
@@ -146,8 +146,13 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     /// - Parameter epoch: the present epoch of the pairing.
     package func isBehind(_ key: Key, along count: Int, in epoch: UInt64) -> Bool {
         // In a new epoch all of it comes again.
-        if let counter = counters[key.pairing], counter.epoch != epoch { return count > 0 }
+        if isOfFormerEpoch(key.pairing, in: epoch) { return count > 0 }
         return (progress[key] ?? Progress()).isBehind(count)
+    }
+
+    /// Whether what is known of a secondary is of an epoch before the present one.
+    package func isOfFormerEpoch(_ pairing: UniqueIdentifier, in epoch: UInt64) -> Bool {
+        counters[pairing].map { $0.epoch < epoch } ?? false
     }
 
     /// Whether a report with this nonce is one on a step.
@@ -215,6 +220,7 @@ extension KeyChainDeliveries {
     ) throws(ReportFailure) -> Key {
         let nonce = ConfigurationReport.claimedNonce(bytes)
         let asked = nonce.flatMap { awaited[$0] }.flatMap { $0.pairing == pairing ? $0 : nil }
+        guard !isOfFormerEpoch(pairing, in: epoch) else { throw .wrongNonce }
         var counter = counters[pairing] ?? ReportCounter(epoch: epoch)
         var verifier = ReportVerifier(
             key: key, device: device, pairing: pairing, counter: counter.value,
@@ -237,16 +243,19 @@ extension KeyChainDeliveries {
         return key
     }
 
-    /// In another epoch than that of its reports, the secondary may have lost what it accepted.
-    /// - Returns: the keys of its chains, each with the items to cancel; nil if the epoch is the same.
+    /// Comes before each delivery. In a later epoch than that of the last ones, the secondary may have lost what it
+    /// accepted, and nothing that was asked can be answered.
+    /// - Returns: the keys of its chains, each with the items to cancel; nil if there is nothing to store.
     package mutating func enterEpoch(
         _ epoch: UInt64, of pairing: UniqueIdentifier
     ) -> [(key: Key, cancelled: [UniqueIdentifier])]? {
-        guard let counter = counters[pairing], counter.epoch != epoch else { return nil }
+        let isFirst = counters[pairing] == nil
+        guard isFirst || isOfFormerEpoch(pairing, in: epoch) else { return nil }
+        // A restored secondary counts its reports from where it was.
+        counters[pairing] = ReportCounter(epoch: epoch)
+        guard !isFirst else { return [] }
         let before = progress.filter { $0.key.pairing == pairing }
         for key in before.keys { put(Progress(), of: key) }
-        // A restored secondary counts its reports from where it was; the nonces still tell old ones.
-        counters[pairing] = ReportCounter(epoch: epoch)
         return before.map { ($0.key, $0.value.underWay.map(\.id)) }
     }
 

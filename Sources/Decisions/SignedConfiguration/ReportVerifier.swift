@@ -43,8 +43,9 @@ package struct ReportVerifier: Sendable {
     }
 }
 
-/// The last accepted counter of a secondary's reports, and the epoch of its pairing in which they were made. A daemon
-/// that ended between the commit of a new epoch and what follows from it finds the former epoch here (CFG-72, CFG-92).
+/// The last accepted counter of a secondary's reports, and the epoch of its pairing in which they were made and what
+/// they answer was delivered. A daemon that ended between the commit of a new epoch and what follows from it finds the
+/// former epoch here (CFG-72, CFG-92).
 package struct ReportCounter: Sendable, Equatable {
     package let epoch: UInt64
     /// From 1; 0 if there was none in this epoch.

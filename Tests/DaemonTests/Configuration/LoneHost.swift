@@ -10,7 +10,7 @@ import TandemWire
 final class LoneHost: ConfigurationHost {
     private let target: PairedIdentifier
     private let isCarrier: Bool
-    private let peers: [ConfigurationPeer]
+    var peers: [ConfigurationPeer]
     /// The apps of its secondaries, for a carrier.
     var apps: Set<ApplicationIdentifier> = []
 

@@ -21,6 +21,8 @@ final class OneCarrier {
     /// The pairings with the primary above and with the secondary below.
     let above = UniqueIdentifier.random()
     let below = UniqueIdentifier.random()
+    /// The secondary, which may carry itself, and the key of its reports.
+    let secondary: ConfigurationPeer
     let key = ReportPrivateKey.generate()
     private let facts: Facts
     private let host: LoneHost
@@ -37,12 +39,13 @@ final class OneCarrier {
         let (scheduler, facts, device) = (scheduler, Facts(), UniqueIdentifier.random())
         self.facts = facts
         let rows = LoopStore(UnwillingStore(), on: scheduler)
-        let peer = { (pairing: UniqueIdentifier, role: DeviceRole) in
+        let peer = { (pairing: UniqueIdentifier, role: DeviceRole, key: ReportPrivateKey) in
             ConfigurationPeer(
                 pairing: pairing, role: role, name: "the \(role)", device: .random(),
-                reportKey: ReportPrivateKey.generate().publicKey.key.subjectPublicKeyInfo)
+                reportKey: key.publicKey.key.subjectPublicKeyInfo)
         }
-        let (primary, secondary) = (peer(above, .secondary), peer(below, .primary))
+        let primary = peer(above, .secondary, .generate())
+        secondary = peer(below, .primary, key)
         delivery = DurableDelivery(store: rows, scheduler: scheduler)
         delivery.connect(send: { _, _ in }, queuedBytes: { _ in 0 }, onEvent: { _ in })
         for peer in [primary, secondary] { delivery.setPairing(peer.pairing, epoch: 1) }

@@ -1,7 +1,9 @@
-// The configuration service of a primary with one secondary, on a store that a test holds up or fills.
+// The configuration service of a primary with one secondary, on a store that a test holds up or fills. A test plays the
+// secondary, which may carry for others.
 
 import TandemBase
 import TandemCrypto
+import TandemDelivery
 import TandemFiles
 import TandemPropertyList
 import TandemReactor
@@ -21,7 +23,12 @@ final class OnePrimary {
     let signer = ConfigurationPrivateKey.generate()
     let root = PrivateKey.generate(.ed25519)
     let revoker = PrivateKey.generate(.ed25519)
-    private let device = UniqueIdentifier.random()
+    let device = UniqueIdentifier.random()
+    /// The secondary, and the key of its reports.
+    let secondary: ConfigurationPeer
+    let reporter = ReportPrivateKey.generate()
+    private let host: LoneHost
+    private var ordinal: UInt64 = 0
     private let directory = TemporaryDirectory()
 
     init() throws {
@@ -30,7 +37,8 @@ final class OnePrimary {
         let (scheduler, target, rows) = (scheduler, PairedIdentifier.vendor(device), LoopStore(store, on: scheduler))
         let peer = ConfigurationPeer(
             pairing: .random(), role: .primary, name: "the secondary", device: .random(),
-            reportKey: ReportPrivateKey.generate().publicKey.key.subjectPublicKeyInfo)
+            reportKey: reporter.publicKey.key.subjectPublicKeyInfo)
+        (secondary, host) = (peer, LoneHost(target, peers: [peer]))
         delivery = DurableDelivery(store: rows, scheduler: scheduler)
         delivery.connect(send: { _, _ in }, queuedBytes: { _ in 0 }, onEvent: { _ in })
         delivery.setPairing(peer.pairing, epoch: 1)
@@ -38,7 +46,7 @@ final class OnePrimary {
             ConfigurationService.Options(
                 device: device, name: "the primary", role: .primary, signer: .generate(),
                 allowsInvalidSignatures: false),
-            in: LoneHost(target, peers: [peer]), delivery: delivery, store: rows,
+            in: host, delivery: delivery, store: rows,
             applications: try OwnedDirectory(path: directory.path("apps"), mode: 0o700), scheduler: scheduler,
             rows: { _ in [] }, log: { _ in })
         service.start()
@@ -91,6 +99,56 @@ final class OnePrimary {
         guard case .failed(let failure) = outcome else { return outcome == nil ? "no answer" : nil }
         return failure.name
     }
+
+    // MARK: the secondary
+
+    /// The epoch of its pairing.
+    var epoch: UInt64 {
+        get { host.peers[0].epoch }
+        set { host.peers[0].epoch = newValue }
+    }
+
+    func link() {
+        service.linked(secondary.pairing, readsTrials: true, carries: true)
+        scheduler.run()
+    }
+
+    private var queue: QueueKey {
+        QueueKey(pairing: secondary.pairing, app: subject.application, channel: .configuration)
+    }
+
+    /// The items that wait for it.
+    var waiting: [UniqueIdentifier] { delivery.submissions.outstanding(in: queue).map(\.id) }
+
+    /// An item arrives from it.
+    func receive(_ payload: [UInt8]) {
+        ordinal += 1
+        service.received(ReceivedItem(queue: queue, id: .random(), ordinal: ordinal, payload: payload))
+        scheduler.advance(by: .milliseconds(10))
+    }
+
+    /// A report that says that an envelope was applied.
+    /// - Parameters:
+    ///   - item: the last item that waits, if nil.
+    ///   - peer: a far one, and its key; the secondary, if nil.
+    func applied(
+        _ envelope: [UInt8], counter: UInt64, nonce item: UniqueIdentifier? = nil,
+        by peer: (pairing: UniqueIdentifier, device: UniqueIdentifier, key: ReportPrivateKey)? = nil
+    ) throws -> [UInt8] {
+        let digest = SHA256.digest(envelope)
+        let facts = ReportFacts(
+            delivery: ConfigurationDelivery(
+                pairing: peer?.pairing ?? secondary.pairing, nonce: item ?? waiting.last ?? .zero),
+            key: ConfigurationSlotKey(application: subject.application, role: .secondary, target: .vendor(device)),
+            digest: digest, transaction: nil, version: 1, verdict: .applied, text: nil,
+            good: GoodConfiguration(version: 1, digest: digest))
+        return ConfigurationReport(
+            facts, device: peer?.device ?? secondary.device ?? .zero, counter: counter, time: scheduler.wallNow
+        ).signed(with: peer?.key ?? reporter)
+    }
+
+    /// How many secondaries have applied the highest desired version.
+    var appliedCount: Int64? { service.desired.list(nil).rows.first?["applied"]?.integerValue }
 
     /// The versions that are desired.
     var desired: [UInt64] { service.desired.list(nil).rows.compactMap { $0["version"]?.unsignedValue } }

@@ -62,7 +62,7 @@ final class ConfigurationCarrier {
         guard let far = state.far[pairing], let carrier = context.device.peer(far.carrier) else { return nil }
         return ConfigurationPeer(
             pairing: pairing, role: .primary, name: far.facts.name, device: far.facts.device,
-            // Side by side, so that the number changes with either: a restored carrier states an older one.
+            // The carrier's first: one that was restored begins a new epoch here, and may state an older one there.
             reportKey: far.facts.reportKey, epoch: carrier.epoch << 32 | state.far.epoch(of: pairing) & 0xffff_ffff,
             carrier: carrier.pairing, via: carrier.name)
     }
@@ -147,11 +147,12 @@ final class ConfigurationCarrier {
         guard let way = state.carried.way(of: cancellation.item), way.to == cancellation.to,
             way.upstream == item.queue.pairing, way.application == item.queue.app
         else { return true }
-        let isStored = Expectation<Bool>(on: context.scheduler)
+        let answer = Expectation<Cancellation>(on: context.scheduler)
         let queue = QueueKey(pairing: way.downstream, app: way.application, channel: .configuration)
-        submissions.cancel(cancellation.item, in: queue) { isStored.fulfil($0 != .notStored) }
-        guard await isStored.value(within: .seconds(60)) ?? false else { return false }
-        guard way.downstream != way.to else { return true }
+        submissions.cancel(cancellation.item, in: queue) { answer.fulfil($0) }
+        guard let result = await answer.value(within: .seconds(60)), result != .notStored else { return false }
+        // One that has not left this device has gone no further.
+        guard way.downstream != way.to, result != .cancelled else { return true }
         return await submit(OutboundItem(id: item.id, payload: item.payload), way.application, to: way.downstream)
     }
 

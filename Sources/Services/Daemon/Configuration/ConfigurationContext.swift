@@ -21,7 +21,8 @@ struct ConfigurationPeer {
     let device: UniqueIdentifier?
     /// Verifies the peer's reports.
     let reportKey: [UInt8]
-    /// The epoch of the pairing. For a far secondary, a number made of that of its carrier's pairing and its own.
+    /// The epoch of the pairing, which only rises. For a far secondary, a number made of that of its carrier's pairing
+    /// and its own.
     var epoch: UInt64 = 1
     /// For a far secondary (CFG-101) the pairing with the secondary that carries for it, and that one's name.
     var carrier: UniqueIdentifier?
@@ -147,17 +148,26 @@ final class ConfigurationContext {
         delivery.submissions.submit(item, to: queue(of: app, at: pairing), then: completion)
     }
 
-    /// Takes an item back: from the queue here, and from those of the carriers that may have it by now.
+    /// Takes an item back: from the queue here, and once it has left it from those of the carriers that may have it.
     func takeBack(_ id: UniqueIdentifier, of app: ApplicationIdentifier, from pairing: UniqueIdentifier) {
         let queue = queue(of: app, at: pairing)
-        delivery.submissions.cancel(id, in: queue) { _ in }
-        guard peer(pairing)?.carrier != nil else { return }
+        let isFar = peer(pairing)?.carrier != nil
+        let isHere = delivery.submissions.record(of: id, in: queue)?.record.phase == .waiting
+        delivery.submissions.cancel(id, in: queue) { [weak self] result in
+            // It has left before its turn to be cancelled came.
+            if isFar, isHere, result != .cancelled { self?.askBack(id, in: queue, for: pairing) }
+        }
+        // Ahead of what is submitted next: a revocation must not pass it (CFG-94).
+        if isFar, !isHere { askBack(id, in: queue, for: pairing) }
+    }
+
+    private func askBack(_ id: UniqueIdentifier, in queue: QueueKey, for pairing: UniqueIdentifier) {
         let cancellation = OutboundItem(id: .random(), payload: CarriedCancellation(to: pairing, item: id).bytes)
         delivery.submissions.submit(cancellation, to: queue) { [weak self] result in
             guard case .failure(let error) = result else { return }
             self?.log(
                 LogEvent(
-                    .error, "not taken back", .text("app", "\(app)"), .text("pairing", "\(pairing)"),
+                    .error, "not taken back", .text("app", "\(queue.app)"), .text("pairing", "\(pairing)"),
                     .text("error", error.description)))
         }
     }

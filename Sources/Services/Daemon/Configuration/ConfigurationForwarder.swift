@@ -282,11 +282,8 @@ final class ConfigurationForwarder {
         }
     }
 
-    /// The epoch of a secondary may be a new one.
-    func enterEpoch(of peer: ConfigurationPeer) {
-        let addressee = addressee(peer)
-        change { next in next.enterEpoch(of: addressee) }
-    }
+    /// Whether what is known of a secondary is of an epoch before the present one.
+    func isOfFormerEpoch(_ peer: ConfigurationPeer) -> Bool { state.isOfFormerEpoch(addressee(peer)) }
 
     /// A pairing is gone, and the configurations on their way through it.
     func unpaired(_ pairing: UniqueIdentifier) { change(room: .reserve) { next in next.unpaired(pairing) } }
@@ -380,10 +377,11 @@ final class ConfigurationForwarder {
 
     private func carryOut(_ transition: DesiredTransition) {
         if !transition.changes.isEmpty { ordinal += 1 }
-        for item in transition.deliveries { submit(item) }
+        // Before another one takes its place in the queue: what has not left is asked of no carrier.
         for entry in transition.cancellations {
             context.takeBack(entry.id, of: entry.key.application, from: entry.pairing)
         }
+        for item in transition.deliveries { submit(item) }
         for application in transition.promoted { goOn(application) }
         for waiter in waiters where waiter.isDone(self) { waiter.finished.fulfil(true) }
     }

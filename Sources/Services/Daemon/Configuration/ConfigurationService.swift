@@ -159,6 +159,11 @@ final class ConfigurationService {
     }
 
     private func report(_ bytes: [UInt8], from peer: ConfigurationPeer) async -> Bool {
+        // A full disk has not let this device enter the new epoch at the link. All that is lacking is asked again.
+        if chains.isOfFormerEpoch(bytes, from: peer) || forwarder.isOfFormerEpoch(peer) {
+            bringWhatIsLacking(to: peer)
+            return true
+        }
         if let isDurable = await chains.received(bytes, from: peer) { return isDurable }
         return await forwarder.received(bytes, from: peer)
     }
@@ -170,9 +175,13 @@ final class ConfigurationService {
 
     /// Key sets and revocations first, and then configurations (CFG-92).
     private func bringWhatIsLacking(of app: ApplicationIdentifier, to peer: ConfigurationPeer) {
-        enterEpoch(of: peer)
         keys.advance(of: app, at: peer, because: .announced)
         forwarder.changed(app, at: peer)
+    }
+
+    private func bringWhatIsLacking(to peer: ConfigurationPeer) {
+        keys.advance(at: peer, because: .linked)
+        forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
     }
 
     /// An item that this device submitted has ended.
@@ -191,11 +200,7 @@ final class ConfigurationService {
         receiver.linked(pairing, readsTrials: readsTrials)
         carrier.linked(pairing, reads: carries)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
-        for peer in [peer] + carrier.peers(behind: pairing) {
-            enterEpoch(of: peer)
-            keys.advance(at: peer, because: .linked)
-            forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
-        }
+        for peer in [peer] + carrier.peers(behind: pairing) { bringWhatIsLacking(to: peer) }
     }
 
     /// The path is gone.
@@ -211,13 +216,6 @@ final class ConfigurationService {
     func becameConfigurable(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
         bringWhatIsLacking(of: app, to: peer)
-    }
-
-    /// In a new epoch one of the two stores was restored, or the pairing was made again: the secondary may have lost
-    /// what it reported.
-    private func enterEpoch(of peer: ConfigurationPeer) {
-        chains.enterEpoch(of: peer)
-        forwarder.enterEpoch(of: peer)
     }
 
     /// A pairing is gone.

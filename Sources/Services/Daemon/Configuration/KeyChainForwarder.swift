@@ -77,7 +77,12 @@ final class KeyChainForwarder {
         let chain = steps(subject)
         var rows: [RowChange] = []
         var transitions: [(ConfigurationPeer, KeyChainDeliveries.Transition)] = []
+        var former: [(peer: ConfigurationPeer, app: ApplicationIdentifier, item: UniqueIdentifier)] = []
         for peer in peers {
+            if let entered = next.enterEpoch(peer.epoch, of: peer.pairing) {
+                rows += entered.map { next.stored($0.key) } + next.storedCounter(of: peer.pairing)
+                former += entered.flatMap { key, items in items.map { (peer, key.subject.application, $0) } }
+            }
             let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
             let (queue, before) = (context.queue(of: subject.application, at: peer.pairing), next[key])
             let transition = next.advance(
@@ -91,6 +96,7 @@ final class KeyChainForwarder {
         return (
             rows,
             { [self] in
+                for (peer, app, item) in former { context.takeBack(item, of: app, from: peer.pairing) }
                 for (peer, transition) in transitions {
                     for id in transition.cancelled { context.takeBack(id, of: subject.application, from: peer.pairing) }
                     for item in transition.items { submit(item) }
@@ -164,6 +170,12 @@ final class KeyChainForwarder {
         waiters.removeAll { $0.finished === waiter.finished }
     }
 
+    /// Whether a report is about a step that was delivered in an epoch before the present one.
+    func isOfFormerEpoch(_ report: [UInt8], from peer: ConfigurationPeer) -> Bool {
+        let isAwaited = ConfigurationReport.claimedNonce(report).map { committed.state.awaits($0) } ?? false
+        return isAwaited && committed.state.isOfFormerEpoch(peer.pairing, in: peer.epoch)
+    }
+
     /// A report has arrived from a secondary; returns whether it is durable or dropped, or nil if it is about no step.
     func received(_ report: [UInt8], from peer: ConfigurationPeer) async -> Bool? {
         guard let nonce = ConfigurationReport.claimedNonce(report), committed.state.awaits(nonce),
@@ -204,22 +216,6 @@ final class KeyChainForwarder {
             LogEvent(
                 result.verdict == .applied ? .info : .warning, "key statement reported", .outside("device", peer.name),
                 .text("app", "\(key.subject.application)"), .text("verdict", result.verdict.name)))
-    }
-
-    /// The epoch of a secondary may be a new one.
-    func enterEpoch(of peer: ConfigurationPeer) {
-        change { [weak self, context] next in
-            guard let before = next.enterEpoch(peer.epoch, of: peer.pairing) else { return ([], {}) }
-            return (
-                before.map { next.stored($0.key) } + next.storedCounter(of: peer.pairing),
-                {
-                    for (key, cancelled) in before {
-                        for id in cancelled { context.takeBack(id, of: key.subject.application, from: peer.pairing) }
-                    }
-                    self?.changed()
-                }
-            )
-        }
     }
 
     /// A pairing is gone.

@@ -1,0 +1,127 @@
+// New epochs of a pairing at a primary (CFG-72, CFG-92, CFG-102): on a full disk, and of secondaries behind others.
+
+import TandemBase
+import TandemCrypto
+import TandemReactor
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@testable import TandemDaemon
+
+@Suite struct NewEpochTests {
+    private let primary: OnePrimary
+
+    init() throws { primary = try OnePrimary() }
+
+    /// A secondary behind the primary's own.
+    private struct Far {
+        let pairing = UniqueIdentifier.random()
+        let device = UniqueIdentifier.random()
+        let key = ReportPrivateKey.generate()
+    }
+
+    /// The primary's own secondary states the far one, in this epoch.
+    private func state(_ far: Far, epoch: UInt64, counter: UInt64) throws {
+        let carrier = try #require(primary.secondary.device)
+        let facts = CarrierStatement.Secondary(
+            pairing: far.pairing, device: far.device, name: "the other",
+            reportKey: far.key.publicKey.key.subjectPublicKeyInfo, epoch: epoch, target: .vendor(carrier),
+            installed: true)
+        let statement = CarrierStatement(
+            of: carrier, through: primary.secondary.pairing, about: primary.subject.application, counter: counter,
+            secondaries: [facts])
+        primary.receive(statement.signed(with: primary.reporter))
+        primary.scheduler.advance(by: .seconds(3))
+    }
+
+    /// The far one has applied a configuration.
+    private func applied(_ far: Far) throws {
+        primary.link()
+        try state(far, epoch: 3, counter: 1)
+        let envelope = try primary.envelope(1)
+        #expect(primary.apply(envelope) == nil)
+        for item in primary.waiting {
+            let report = try primary.applied(
+                envelope, counter: 7, nonce: item, by: (far.pairing, far.device, far.key))
+            primary.receive(CarriedReport(from: far.pairing, report: report).bytes)
+        }
+        #expect(primary.appliedCount == 1)
+    }
+
+    /// The link of a new epoch, which the primary cannot enter; then the disk has room again.
+    private func linkOnAFullDisk(epoch: UInt64) {
+        primary.epoch = epoch
+        primary.store.isFull = true
+        primary.link()
+        primary.store.isFull = false
+        // A full disk is looked at once in a second (LIM-56).
+        primary.scheduler.advance(by: .seconds(2))
+    }
+
+    @Test(
+        "CFG-72: a new epoch that a full disk did not let the primary enter begins with the next delivery")
+    func fullDisk() throws {
+        primary.link()
+        let first = try primary.envelope(1)
+        #expect(primary.apply(first) == nil)
+        primary.receive(try primary.applied(first, counter: 7))
+        #expect(primary.appliedCount == 1)
+        linkOnAFullDisk(epoch: 2)
+        let second = try primary.envelope(2)
+        #expect(primary.apply(second) == nil)
+        // A restored secondary counts its reports from where it was.
+        primary.receive(try primary.applied(second, counter: 1))
+        #expect(primary.appliedCount == 1)
+    }
+
+    @Test("CFG-72: in a new epoch that was not entered, what was asked before is asked again")
+    func askedAgain() throws {
+        primary.link()
+        let envelope = try primary.envelope(1)
+        #expect(primary.apply(envelope) == nil)
+        let item = try #require(primary.waiting.last)
+        linkOnAFullDisk(epoch: 2)
+        primary.receive(try primary.applied(envelope, counter: 1, nonce: item))
+        #expect(primary.appliedCount == 0 && primary.waiting != [item])
+        let again = try #require(primary.waiting.last)
+        primary.receive(try primary.applied(envelope, counter: 2, nonce: again))
+        #expect(primary.appliedCount == 1)
+    }
+
+    @Test("CFG-102: with the carrier's pairing in its next epoch, an earlier one of the far pairing is a new one")
+    func bothRestored() throws {
+        let far = Far()
+        try applied(far)
+        try state(far, epoch: 3, counter: 2)
+        #expect(primary.appliedCount == 1, "nothing is new")
+        primary.epoch = 2
+        try state(far, epoch: 2, counter: 1)
+        #expect(primary.appliedCount == 0)
+    }
+
+    @Test("CFG-102: an earlier epoch of the far pairing alone is no new one")
+    func alternating() throws {
+        let far = Far()
+        try applied(far)
+        for (index, epoch) in [2, 3, 2, 3].enumerated() {
+            try state(far, epoch: UInt64(epoch), counter: 2 + UInt64(index))
+            #expect(primary.appliedCount == 1)
+        }
+    }
+
+    @Test("CFG-103: what has not left the primary is taken back there, and no carrier is asked for it")
+    func takenBackHere() throws {
+        primary.link()
+        try state(Far(), epoch: 1, counter: 1)
+        #expect(primary.apply(try primary.envelope(1)) == nil)
+        #expect(!primary.waiting.isEmpty)
+        let (service, subject) = (primary.service, primary.subject)
+        let key = ConfigurationSlotKey(
+            application: subject.application, role: .secondary, target: .vendor(primary.device))
+        primary.scheduler.start { _ = try? await service.withdraw(key, version: nil) }
+        primary.scheduler.run()
+        #expect(primary.waiting.isEmpty)
+    }
+}
