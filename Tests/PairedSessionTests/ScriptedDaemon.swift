@@ -14,7 +14,7 @@ import Testing
 final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     let scheduler: ManualScheduler
     let app: ApplicationIdentifier
-    let device = UniqueIdentifier.random()
+    var device = UniqueIdentifier.random()
     var situation: SessionState
     var role = DeviceRole.primary
     /// False: nobody answers the next dials.

@@ -256,4 +256,28 @@ extension TransferTests {
         }
         #expect(results == [nil, .fileAccessDenied] && questions.isEmpty)
     }
+
+    @Test("SES-84: a file is taken back from its own device, also while the daemon of another one answers")
+    func fileOfAnotherDevice() async throws {
+        let directory = TemporaryDirectory()
+        directory.write([1, 2, 3], to: "photo.jpg")
+        let file = fixture.session.beginFileTransfer(directory.path("photo.jpg"))
+        fixture.scheduler.run()
+        fixture.core.run { $0.waitForFiles() }
+        fixture.scheduler.run()
+        let (own, situation) = (fixture.daemon.device, fixture.daemon.situation)
+        fixture.daemon.device = .random()
+        (fixture.daemon.situation.pairings, fixture.daemon.situation.active) = ([], nil)
+        fixture.daemon.pair()
+        reconnect()
+        let answers = Answers()
+        fixture.core.run { core in core.takeBack(file.id, on: .file) { answers.add($0) } }
+        fixture.scheduler.run()
+        #expect(answers.all.isEmpty && withdrawals.map(\.pairing) == [pairing])
+        (fixture.daemon.device, fixture.daemon.situation) = (own, situation)
+        reconnect()
+        #expect(withdrawals.map(\.pairing) == [pairing, pairing])
+        try answer("unknown")
+        #expect(file.refusal?.name == "cancelled")
+    }
 }
