@@ -41,7 +41,9 @@ package struct Case: Sendable, CustomStringConvertible {
     }
 
     /// All of them.
-    package static let all = messages + broadcasts + userInfos + ends + contexts + files + losses
+    package static let all =
+        MessageCases.all + BroadcastCases.all + UserInfoCases.all + EndCases.all + ContextCases.all + FileCases.all
+        + LossCases.all
 }
 
 /// A world and what a case has set up there.

@@ -10,49 +10,17 @@ import TandemWire
 import Testing
 
 struct TransferTests {
-    let fixture: SessionFixture
-    let pairing: UniqueIdentifier
+    private let fixture: SendingApp
+    private var pairing: UniqueIdentifier { fixture.pairing }
 
-    init() throws {
-        fixture = try SessionFixture()
-        pairing = fixture.daemon.pair(.unreachable, .noLink)
-        fixture.activate()
-    }
-
-    func submit(
-        _ content: PropertyListDictionary = ["n": 1], on channel: Channel = .userInfo,
-        _ change: (inout Submission) -> Void = { _ in }
-    ) -> (UniqueIdentifier, Collector<Result<Transfer, SessionError>>) {
-        var submission = Submission(channel, to: nil, OutgoingContent(content))
-        change(&submission)
-        let ready = submission
-        let results = Collector<Result<Transfer, SessionError>>()
-        fixture.core.run { core in core.transfer(ready) { results.add($0) } }
-        fixture.scheduler.run()
-        return (ready.id, results)
-    }
-
-    func update(_ context: PropertyListDictionary) -> (UniqueIdentifier, Collector<Result<Acceptance, SessionError>>) {
-        let submission = Submission(.context, to: nil, OutgoingContent(context))
-        let results = Collector<Result<Acceptance, SessionError>>()
-        fixture.core.run { core in core.submit(submission) { results.add($0) } }
-        fixture.scheduler.run()
-        return (submission.id, results)
-    }
+    init() throws { fixture = try SendingApp() }
 
     private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
-
-    func say(_ kind: FrameKind, _ id: UniqueIdentifier, _ name: String? = nil, code: Int? = nil) {
-        fixture.daemon.send(
-            Envelope(
-                kind, app: fixture.daemon.app, pairing: pairing, id: id, channel: .userInfo, code: code, name: name))
-        fixture.scheduler.run()
-    }
 
     @Test("SES-48: an item needs no reachable counterpart, and says what its sender said of it")
     func submits() throws {
         let after = UniqueIdentifier.random()
-        let (id, results) = submit {
+        let (id, results) = fixture.submit {
             $0.options = TransferOptions(topic: "alarms", supersedeKey: "state", timeToLive: .seconds(60), after: after)
         }
         let envelope = try #require(submitted.first)
@@ -61,38 +29,38 @@ struct TransferTests {
         #expect(envelope.remaining == .seconds(60))
         #expect(try envelope.dictionaryBody() == ["n": 1])
         #expect(results.all.isEmpty)
-        say(.accepted, id)
+        fixture.say(.accepted, id)
         #expect(try results.all.first?.get().id == id)
     }
 
     @Test("SES-49: what the daemon had not accepted when it was lost is submitted again, in order, as the same item")
     func submitsAgain() throws {
-        let (first, firstResults) = submit(["n": 1])
-        let (second, secondResults) = submit(["n": 2])
-        say(.accepted, first)
+        let (first, firstResults) = fixture.submit(["n": 1])
+        let (second, secondResults) = fixture.submit(["n": 2])
+        fixture.say(.accepted, first)
         fixture.daemon.cut()
         fixture.scheduler.advance(by: .seconds(1))
         fixture.scheduler.run()
         #expect(submitted.map(\.id) == [first, second, second])
         #expect(firstResults.all.count == 1 && secondResults.all.isEmpty)
-        say(.accepted, second)
-        say(.accepted, second)
+        fixture.say(.accepted, second)
+        fixture.say(.accepted, second)
         #expect(secondResults.all.count == 1)
     }
 
     @Test("SES-50: an end that the daemon tells again, because the word that it was heard was lost, is told here once")
     func endToldAgain() throws {
-        let (id, _) = submit()
+        let (id, _) = fixture.submit()
         let told = Collector<UniqueIdentifier>()
         fixture.core.run { core in
             core.observeTransfers { event in if case .finished = event.step { told.add(event.id) } }
         }
-        say(.accepted, id)
-        say(.finished, id, "handled")
+        fixture.say(.accepted, id)
+        fixture.say(.finished, id, "handled")
         fixture.daemon.cut()
         fixture.scheduler.advance(by: .seconds(1))
         fixture.scheduler.run()
-        say(.finished, id, "handled")
+        fixture.say(.finished, id, "handled")
         #expect(told.all == [id])
         #expect(fixture.daemon.received.filter { $0.kind == .finishedAck }.map(\.id) == [id, id])
     }
@@ -101,25 +69,25 @@ struct TransferTests {
         "SES-50: the end of an item whose acceptance was lost with the connection accepts and ends it",
         arguments: [true, false])
     func endWithoutAcceptance(isStoredFirst: Bool) throws {
-        let (id, results) = submit()
+        let (id, results) = fixture.submit()
         fixture.daemon.cut()
         fixture.scheduler.advance(by: .seconds(1))
         fixture.scheduler.run()
-        if isStoredFirst { say(.progress, id, "stored") }
-        say(.finished, id, "handled")
+        if isStoredFirst { fixture.say(.progress, id, "stored") }
+        fixture.say(.finished, id, "handled")
         #expect(try results.all.first?.get().state == .finished(.handled))
         #expect(results.all.count == 1 && fixture.daemon.received.last?.kind == .finishedAck)
     }
 
     @Test("SES-50: stored and the end are told once each, and confirmed")
     func ends() throws {
-        let (id, results) = submit()
-        say(.accepted, id)
+        let (id, results) = fixture.submit()
+        fixture.say(.accepted, id)
         let transfer = try #require(try results.all.first?.get())
         #expect(transfer.state == .accepted && transfer.isTransferring)
-        say(.progress, id, "stored")
+        fixture.say(.progress, id, "stored")
         #expect(transfer.state == .stored && !transfer.isTransferring)
-        say(.finished, id, "handled")
+        fixture.say(.finished, id, "handled")
         #expect(transfer.state == .finished(.handled))
         let heard = try #require(fixture.daemon.received.last)
         #expect(heard.kind == .finishedAck && heard.id == id && heard.channel == .userInfo)
@@ -133,9 +101,9 @@ struct TransferTests {
             ("from the future", nil, 7014),
         ] as [(String, Int?, Int?)])
     func outcomes(name: String, code: Int?, error: Int?) throws {
-        let (id, results) = submit()
-        say(.accepted, id)
-        say(.finished, id, name, code: code)
+        let (id, results) = fixture.submit()
+        fixture.say(.accepted, id)
+        fixture.say(.finished, id, name, code: code)
         guard case .finished(let outcome) = try results.all.first?.get().state else {
             Issue.record("the item has not ended")
             return
@@ -145,9 +113,9 @@ struct TransferTests {
 
     @Test("SES-26, FIL-13: what the other device gave up for want of room is not to be sent again as it is")
     func tooLargeForTheOtherDisk() throws {
-        let (id, results) = submit()
-        say(.accepted, id)
-        say(.finished, id, "dead", code: 7015)
+        let (id, results) = fixture.submit()
+        fixture.say(.accepted, id)
+        fixture.say(.finished, id, "dead", code: 7015)
         guard case .finished(.failed(let error)) = try results.all.first?.get().state else {
             Issue.record("the item has not ended")
             return
@@ -159,7 +127,7 @@ struct TransferTests {
     func formerItems() throws {
         let id = UniqueIdentifier.random()
         // Each connection tells it, until it is confirmed.
-        for _ in 0..<2 { say(.finished, id, "handled") }
+        for _ in 0..<2 { fixture.say(.finished, id, "handled") }
         #expect(!fixture.daemon.received.contains { $0.kind == .finishedAck })
         let updates = Collector<UniqueIdentifier>()
         fixture.session.observeTransfers { updates.add($0.id) }
@@ -170,7 +138,7 @@ struct TransferTests {
 
     @Test("SES-49: a refusal is the caller's error, with the facts, the device and the item")
     func refused() throws {
-        let (id, results) = submit()
+        let (id, results) = fixture.submit()
         let error = SessionError(
             .genericError, name: "queue-full", reason: "full", actual: 10_000, limit: 10_000, isRetryable: true)
         fixture.daemon.send(try error.failure(app: fixture.daemon.app, pairing: pairing, id: id, channel: .userInfo))
@@ -192,7 +160,7 @@ struct TransferTests {
             case "size": ["data": .data(Array(repeating: 0, count: 65_536))]
             default: ["n": 1]
             }
-        let (id, results) = submit(content) {
+        let (id, results) = fixture.submit(content) {
             if what == "topic" { $0.options.topic = "" }
             if what == "key" { $0.options.supersedeKey = String(repeating: "x", count: 129) }
             if what == "remaining" { $0.options.timeToLive = .zero }
@@ -205,7 +173,7 @@ struct TransferTests {
     @Test(
         "SES-50: what no transfer could follow is not submitted as one", arguments: [Channel.context, .configuration])
     func noTransfer(channel: Channel) {
-        let (id, results) = submit(on: channel)
+        let (id, results) = fixture.submit(on: channel)
         #expect(results.all.first?.error?.code == .invalidParameter && results.all.first?.error?.messageID == id)
         #expect(submitted.isEmpty)
     }
@@ -215,15 +183,15 @@ struct TransferTests {
         // 60 bytes or so are the property list around the data.
         let fits: PropertyListDictionary = ["d": .data(Array(repeating: 0, count: 262_000))]
         let large: PropertyListDictionary = ["d": .data(Array(repeating: 0, count: 262_144))]
-        let (_, first) = update(fits)
-        let (_, second) = update(large)
+        let (_, first) = fixture.update(fits)
+        let (_, second) = fixture.update(large)
         #expect(first.all.isEmpty && submitted.count == 1)
         #expect(second.all.first?.error?.code == .payloadTooLarge && second.all.first?.error?.limit == 262_144)
     }
 
     @Test("SES-23: what was not accepted fails when the session ends")
     func ended() {
-        let (_, results) = submit()
+        let (_, results) = fixture.submit()
         fixture.core.run { core in core.end() }
         fixture.scheduler.run()
         #expect(results.all.first?.error?.code == .sessionNotActivated)

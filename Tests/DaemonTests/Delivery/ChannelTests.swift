@@ -10,9 +10,9 @@ import TandemWire
 import Testing
 
 @Suite struct ChannelTests {
-    let pair: DeliveryPair
-    var sender: MemoryDevice { pair.sender }
-    var receiver: MemoryDevice { pair.receiver }
+    private let pair: DeliveryPair
+    private var sender: MemoryDevice { pair.sender }
+    private var receiver: MemoryDevice { pair.receiver }
 
     init() throws { pair = try DeliveryPair() }
 

@@ -10,7 +10,12 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-extension TransferTests {
+struct WithdrawalTests {
+    private let fixture: SendingApp
+    private var pairing: UniqueIdentifier { fixture.pairing }
+
+    init() throws { fixture = try SendingApp() }
+
     private typealias Answers = Collector<Result<TransferCancellation, SessionError>>
 
     private func takeBack(_ id: UniqueIdentifier, on channel: Channel = .userInfo) -> Answers {
@@ -21,8 +26,8 @@ extension TransferTests {
     }
 
     private func accepted() throws -> Transfer {
-        let (id, results) = submit()
-        say(.accepted, id)
+        let (id, results) = fixture.submit()
+        fixture.say(.accepted, id)
         return try #require(try results.all.first?.get())
     }
 
@@ -67,7 +72,7 @@ extension TransferTests {
         reconnect()
         #expect(questions.dropFirst(before) == ["cancel", "subscribe"])
         try answer("cancelled")
-        say(.finished, transfer.id, "cancelled")
+        fixture.say(.finished, transfer.id, "cancelled")
         #expect(transfer.state == .finished(.cancelled))
         reconnect()
         #expect(questions.count == before + 2 && answers.all.count == 1)
@@ -105,7 +110,7 @@ extension TransferTests {
         "SES-84: an item whose acceptance was lost is accepted by the answer that it is too late, and its end is asked for"
     )
     func acceptedByAnswer() throws {
-        let (id, results) = submit()
+        let (id, results) = fixture.submit()
         fixture.daemon.cut()
         fixture.scheduler.run()
         #expect(try takeBack(id).all.map { try $0.get() } == [.unknown])
@@ -114,13 +119,13 @@ extension TransferTests {
         try answer("too-late", ["outcome": "handled"])
         #expect(questions == ["cancel", "subscribe"])
         let transfer = try #require(try results.all.first?.get())
-        say(.finished, id, "handled")
+        fixture.say(.finished, id, "handled")
         #expect(transfer.state == .finished(.handled) && results.all.count == 1)
     }
 
     @Test("SES-84: the submission of what the daemon does not have ends as cancelled, and so does the caller's wait")
     func neverAccepted() throws {
-        let (id, results) = submit()
+        let (id, results) = fixture.submit()
         reconnect()
         let answers = takeBack(id)
         #expect(results.all.isEmpty)
@@ -131,7 +136,7 @@ extension TransferTests {
 
     @Test("SES-84: a withdrawal ends with its pairing and with its session, and cannot begin without them")
     func endsOfWithdrawals() throws {
-        let (unaccepted, results) = submit()
+        let (unaccepted, results) = fixture.submit()
         let refused = takeBack(unaccepted)
         try answer("not-paired", code: 7005)
         #expect(refused.all.map(\.error?.code) == [.deviceNotPaired])

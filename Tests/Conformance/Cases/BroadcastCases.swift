@@ -3,8 +3,8 @@
 import PairedSession
 import TandemWire
 
-extension Case {
-    static let broadcasts = [toAll, boundToOne]
+enum BroadcastCases {
+    static let all = [toAll, boundToOne]
 
     private static let toAll = Case("SES-30", "a broadcast reaches the app on each device once", secondaries: 3) {
         stage in

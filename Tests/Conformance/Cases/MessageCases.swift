@@ -6,8 +6,8 @@ import TandemSession
 import TandemTestSupport
 import TandemWire
 
-extension Case {
-    static let messages = [answered, dataAnswered, noHandler, dropped, late, replyAfterLeaving, order, unreachable]
+enum MessageCases {
+    static let all = [answered, dataAnswered, noHandler, dropped, late, replyAfterLeaving, order, unreachable]
 
     private static let answered = Case("SES-9", "a message is answered by the counterpart's handler, both ways") {
         stage in

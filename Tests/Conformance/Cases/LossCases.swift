@@ -6,8 +6,8 @@ import TandemTestSupport
 import TandemTransport
 import TandemWire
 
-extension Case {
-    static let losses =
+enum LossCases {
+    static let all =
         [randomCuts, flap, appRestarts, appInHand, threeSecondaries, badStreams, hearsLater, chaos] + restarts + frames
 
     /// A case in which items flow from the primary while something is done to them from time to time.

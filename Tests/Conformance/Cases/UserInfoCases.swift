@@ -6,8 +6,8 @@ import TandemSession
 import TandemTestSupport
 import TandemWire
 
-extension Case {
-    static let userInfos = [
+enum UserInfoCases {
+    static let all = [
         levels, inOrder, bothWays, counterpartAway, failsOnce, rejected, deadLetter, topics, sameIdentifier,
     ]
 

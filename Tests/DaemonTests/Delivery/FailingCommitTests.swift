@@ -9,7 +9,13 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-extension ChannelTests {
+@Suite struct FailingCommitTests {
+    private let pair: DeliveryPair
+    private var sender: MemoryDevice { pair.sender }
+    private var receiver: MemoryDevice { pair.receiver }
+
+    init() throws { pair = try DeliveryPair() }
+
     @Test("DEL-1: a commit that fails accepts nothing, and the queue goes on from its rows")
     func failingCommits() {
         sender.link()

@@ -5,8 +5,8 @@ import TandemSession
 import TandemTestSupport
 import TandemWire
 
-extension Case {
-    static let ends = [
+enum EndCases {
+    static let all = [
         cancelWaiting, cancelStored, cancelInHand, cancelEnded, expiresHere, expiresThere, superseded, barrier,
         queueFull,
     ]

@@ -9,27 +9,32 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-extension TransferTests {
+struct TransferEndTests {
+    private let fixture: SendingApp
+    private var pairing: UniqueIdentifier { fixture.pairing }
+
+    init() throws { fixture = try SendingApp() }
+
     @Test(
         "SES-49: what is told of an item that was accepted on a connection that is gone completes its submission",
         arguments: [(FrameKind.progress, "stored"), (.finished, "handled")])
     func acceptedUnheard(kind: FrameKind, name: String) throws {
-        let (id, results) = submit()
+        let (id, results) = fixture.submit()
         fixture.daemon.cut()
         fixture.scheduler.advance(by: .seconds(1))
         fixture.scheduler.run()
         #expect(results.all.isEmpty)
-        say(kind, id, name)
+        fixture.say(kind, id, name)
         #expect(results.all.count == 1)
-        say(.accepted, id)
-        say(.finished, id, "handled")
+        fixture.say(.accepted, id)
+        fixture.say(.finished, id, "handled")
         #expect(results.all.count == 1)
         #expect(try results.all.first?.get().state == .finished(.handled))
     }
 
     @Test("SES-50: nobody waits for the end of a context, so it is confirmed at once")
     func contextEnds() throws {
-        let (id, _) = update(["n": 1])
+        let (id, _) = fixture.update(["n": 1])
         for (kind, name) in [(FrameKind.accepted, nil), (.finished, "superseded")] {
             fixture.daemon.send(
                 Envelope(
@@ -49,8 +54,8 @@ extension TransferTests {
     )
     func followsAgain() async throws {
         let transfers = try (0..<2).map { _ in
-            let (id, results) = submit()
-            say(.accepted, id)
+            let (id, results) = fixture.submit()
+            fixture.say(.accepted, id)
             return try #require(try results.all.first?.get())
         }
         fixture.daemon.cut()
@@ -63,7 +68,7 @@ extension TransferTests {
         fixture.daemon.send(try answer.with(body: ["unknown": [.data(transfers[0].id.bytes)]]))
         fixture.scheduler.run()
         await #expect(throws: SessionError.self) { try await transfers[0].outcome() }
-        say(.finished, transfers[1].id, "handled")
+        fixture.say(.finished, transfers[1].id, "handled")
         #expect(try await transfers[1].outcome() == .handled)
         #expect(fixture.daemon.received.filter { $0.command == "subscribe" }.count == 1)
     }
@@ -71,8 +76,8 @@ extension TransferTests {
     @Test("SES-56: a daemon that cannot tell now is asked again after a second, for what is waited for then")
     func followsLater() throws {
         let ids = try (0..<2).map { _ in
-            let (id, results) = submit()
-            say(.accepted, id)
+            let (id, results) = fixture.submit()
+            fixture.say(.accepted, id)
             _ = try #require(try results.all.first?.get())
             return id
         }
@@ -89,7 +94,7 @@ extension TransferTests {
         refuse(try #require(questions.last))
         fixture.scheduler.advance(by: .milliseconds(999))
         #expect(questions.count == 1, "not at once")
-        say(.finished, ids[1], "handled")
+        fixture.say(.finished, ids[1], "handled")
         fixture.scheduler.advance(by: .milliseconds(1))
         #expect(questions.count == 2)
         #expect(try questions.last?.dictionaryBody()["items"] == .array([.data(ids[0].bytes)]))
@@ -107,8 +112,8 @@ extension TransferTests {
 
     @Test("SES-23, SES-50: an accepted item ends with its pairing, and nobody waits for it beyond the session")
     func pairingEnds() async throws {
-        let (id, results) = submit()
-        say(.accepted, id)
+        let (id, results) = fixture.submit()
+        fixture.say(.accepted, id)
         let transfer = try #require(try results.all.first?.get())
         fixture.daemon.situation.pairings = []
         fixture.daemon.situation.active = nil
@@ -123,8 +128,8 @@ extension TransferTests {
 
     @Test("SES-50: whoever waits for an item's end hears when the session ends")
     func sessionEnds() async throws {
-        let (id, results) = submit()
-        say(.accepted, id)
+        let (id, results) = fixture.submit()
+        fixture.say(.accepted, id)
         let transfer = try #require(try results.all.first?.get())
         fixture.core.run { core in core.end() }
         fixture.scheduler.run()
@@ -134,8 +139,8 @@ extension TransferTests {
 
     @Test("SES-50: an accepted item ends with its pairing, also while its app has no daemon")
     func pairingEndsMeanwhile() async throws {
-        let (id, results) = submit()
-        say(.accepted, id)
+        let (id, results) = fixture.submit()
+        fixture.say(.accepted, id)
         let transfer = try #require(try results.all.first?.get())
         fixture.daemon.cut()
         fixture.daemon.situation.pairings = []
@@ -152,8 +157,8 @@ extension TransferTests {
 
     @Test("SES-6, SES-49: a refusal for good ends what was not accepted; what was goes on")
     func refusedForGood() async throws {
-        let (waiting, accepted) = (submit(), submit())
-        say(.accepted, accepted.0)
+        let (waiting, accepted) = (fixture.submit(), fixture.submit())
+        fixture.say(.accepted, accepted.0)
         let transfer = try #require(try accepted.1.all.first?.get())
         fixture.daemon.refusal = Refusal(.appRemoved)
         fixture.daemon.cut()
@@ -162,7 +167,7 @@ extension TransferTests {
         #expect(waiting.1.all.map(\.error?.name) == ["app-removed"])
         fixture.daemon.refusal = nil
         fixture.activate()
-        say(.finished, accepted.0, "handled")
+        fixture.say(.finished, accepted.0, "handled")
         #expect(try await transfer.outcome() == .handled)
     }
 }

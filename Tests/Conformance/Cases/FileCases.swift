@@ -9,8 +9,8 @@ import TandemTestSupport
 import TandemTransport
 import TandemWire
 
-extension Case {
-    static let files: [Case] =
+enum FileCases {
+    static let all: [Case] =
         [filesBothWays, fileWaits, fileRejected, fileCut, fileTorn]
         + [Ending.orderly, .killed].flatMap { ending in
             [Place.primary, .secondary(0)].map { fileRestart($0, ending) }

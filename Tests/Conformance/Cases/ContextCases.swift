@@ -6,8 +6,8 @@ import TandemSession
 import TandemTestSupport
 import TandemWire
 
-extension Case {
-    static let contexts = [latestWins, offline, unchanged, empty, afterRestart, contextsBothWays, passes, demoted]
+enum ContextCases {
+    static let all = [latestWins, offline, unchanged, empty, afterRestart, contextsBothWays, passes, demoted]
 
     private static func accept(_ update: Later<Result<Acceptance, SessionError>>, _ stage: Stage) throws -> Acceptance {
         try stage.wait("accepted") { update.value != nil }
