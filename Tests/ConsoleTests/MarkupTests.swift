@@ -80,6 +80,6 @@ import Testing
 extension ConsoleRoute {
     /// The page of this name of the same app.
     fileprivate func onPage(_ page: String) -> ConsoleRoute {
-        if case .settings(let place, _) = self { .settings(place, page: page) } else { self }
+        if case .settings(let instance, _) = self { .settings(instance, page: page) } else { self }
     }
 }

@@ -60,11 +60,11 @@ final class ConsoleService {
             printAddress()
         case .ask(let questions, let then):
             daemon.ask(questions) { [self] replies in follow(then(replies), exchange) }
-        case .stream(let place):
+        case .stream(let instance):
             guard streams.hasRoom else {
                 return exchange.answer(WebAnswer(503, "too many pages are open\n"))
             }
-            exchange.answer(with: streams.open(place))
+            exchange.answer(with: streams.open(instance))
         }
     }
 }

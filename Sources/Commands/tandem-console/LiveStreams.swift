@@ -17,7 +17,7 @@ final class LiveStreams {
 
     private let daemon: DaemonPort
     private let loop: EventLoop
-    private var watches: [AppPlace?: Watch] = [:]
+    private var watches: [AppInstance?: Watch] = [:]
     private var beat: TimerToken?
 
     init(daemon: DaemonPort, loop: EventLoop) {
@@ -29,17 +29,17 @@ final class LiveStreams {
     var hasRoom: Bool { watches.values.reduce(0) { $0 + $1.count } < Self.countLimit }
 
     /// Opens a stream of an app's changes, or of the device's.
-    func open(_ place: AppPlace?) -> EventStream {
+    func open(_ instance: AppInstance?) -> EventStream {
         let stream = EventStream(limit: LiveUpdates.byteLimit)
         stream.send(LiveUpdates.heartbeat)
-        let watch = watches[place] ?? Watch(of: place, daemon: daemon, loop: loop)
-        watches[place] = watch
+        let watch = watches[instance] ?? Watch(of: instance, daemon: daemon, loop: loop)
+        watches[instance] = watch
         watch.add(stream)
         stream.onEnd = { [unowned self, unowned stream] in
             watch.remove(stream)
-            if watch.count == 0, watches[place] === watch {
+            if watch.count == 0, watches[instance] === watch {
                 watch.stop()
-                watches[place] = nil
+                watches[instance] = nil
             }
         }
         if beat == nil { beatLater() }
@@ -67,7 +67,7 @@ private final class Watch {
     private static let wait = Duration.seconds(10)
     private static let pause = Duration.seconds(2)
 
-    private let place: AppPlace?
+    private let instance: AppInstance?
     private let daemon: DaemonPort
     private let loop: EventLoop
     private var streams: [ObjectIdentifier: EventStream] = [:]
@@ -76,8 +76,8 @@ private final class Watch {
     private var timer: TimerToken?
     private var isStopped = false
 
-    init(of place: AppPlace?, daemon: DaemonPort, loop: EventLoop) {
-        self.place = place
+    init(of instance: AppInstance?, daemon: DaemonPort, loop: EventLoop) {
+        self.instance = instance
         self.daemon = daemon
         self.loop = loop
         look()
@@ -103,9 +103,9 @@ private final class Watch {
 
     private func look() {
         timer = nil
-        guard let place else { return lookAtDevice() }
+        guard let instance else { return lookAtDevice() }
         updates.looks(at: loop.now)
-        daemon.ask([Console.state(of: place)]) { [weak self] replies in
+        daemon.ask([Console.state(of: instance)]) { [weak self] replies in
             if let self, !isStopped { found(replies[0]) }
         }
     }
@@ -122,11 +122,11 @@ private final class Watch {
 
     /// A failure is looked at again after a while: the app or the daemon may come back.
     private func found(_ reply: ConsoleReply) {
-        guard let place, case .success(let state) = reply, let ordinal = state["ordinal"]?.unsignedValue else {
+        guard let instance, case .success(let state) = reply, let ordinal = state["ordinal"]?.unsignedValue else {
             return lookLater()
         }
         if let event = updates.event(ofSettings: state) { send(event) }
-        let question = Console.waiting(place, after: ordinal, atMost: Self.wait)
+        let question = Console.waiting(instance, after: ordinal, atMost: Self.wait)
         exchanges = [
             daemon.ask(question) { [weak self] reply in
                 guard let self else { return }

@@ -9,7 +9,7 @@ import TandemWire
 
 /// All settings of an app.
 struct AppSettings {
-    let place: AppPlace
+    let instance: AppInstance
     let schema: SettingsSchema
     /// The running app, as far as the daemon could ask it.
     let running: RunningState
@@ -17,14 +17,14 @@ struct AppSettings {
     private var values: [String: PageValue]
 
     /// Reads the answers to `settings-schema`, `settings-get` and `settings-page`.
-    init(_ place: AppPlace, _ replies: [ConsoleReply]) throws(ControlError) {
-        try self.init(place, schema: try replies[0].get(), state: try replies[1].get(), RunningState(replies[2]))
+    init(_ instance: AppInstance, _ replies: [ConsoleReply]) throws(ControlError) {
+        try self.init(instance, schema: try replies[0].get(), state: try replies[1].get(), RunningState(replies[2]))
     }
 
     private init(
-        _ place: AppPlace, schema: PropertyListDictionary, state: PropertyListDictionary, _ running: RunningState
+        _ instance: AppInstance, schema: PropertyListDictionary, state: PropertyListDictionary, _ running: RunningState
     ) throws(ControlError) {
-        (self.place, self.running) = (place, running)
+        (self.instance, self.running) = (instance, running)
         do throws(SchemaError) {
             let document = try SchemaDocument(reading: schema["schema"]?.dataValue ?? [])
             (self.schema, tree) = (document.schema, PageTree(document))
@@ -44,7 +44,7 @@ struct AppSettings {
     }
 
     /// The person at the console, as the app's device sees them.
-    var author: SettingAuthor { place.secondary.map { .primary($0) } ?? .user }
+    var author: SettingAuthor { instance.secondary.map { .primary($0) } ?? .user }
 
     /// A page that a reader gets to; nil for any other, whose rows belong to items of lists.
     /// - Parameter errors: why input was refused, by key.
@@ -95,7 +95,7 @@ extension RunningState {
     }
 }
 
-extension AppPlace {
+extension AppInstance {
     /// The address of one of the app's pages; the first one has no name there.
     func route(_ page: String) -> ConsoleRoute { .settings(self, page: page == PageTree.root ? nil : page) }
 }

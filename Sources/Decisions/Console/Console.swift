@@ -36,7 +36,7 @@ package enum ConsoleStep {
     /// Requests to the daemon, one after the other; their answers in the same order lead to the next step.
     case ask([ConsoleQuestion], then: ([ConsoleReply]) -> ConsoleStep)
     /// A stream of changes, of an app's settings or of the device.
-    case stream(AppPlace?)
+    case stream(AppInstance?)
 }
 
 /// One console.
@@ -121,28 +121,28 @@ package struct Console: ~Copyable {
                 }
             }
         case .pair: return pairing(cookie).show()
-        case .settings(let place, let page):
-            return .ask(Self.questions(place) + [ConsoleQuestion(.status)]) { replies in
-                Self.settings(place, page, request.languages, replies, cookie) { settings, view in
+        case .settings(let instance, let page):
+            return .ask(Self.questions(instance) + [ConsoleQuestion(.status)]) { replies in
+                Self.settings(instance, page, request.languages, replies, cookie) { settings, view in
                     let page = SettingsPage(
                         settings: settings, view: view, languages: request.languages, cookie: cookie,
-                        facts: Self.facts(place, replies[3]),
+                        facts: Self.facts(instance, replies[3]),
                         outcome: request.query.flatMap {
-                            PressOutcome($0, for: place.route(view.name), cookie: cookie)
+                            PressOutcome($0, for: instance.route(view.name), cookie: cookie)
                         })
                     let sought = request.sought
                     return .answer(
                         Self.page(
-                            200, place, cookie,
+                            200, instance, cookie,
                             sought.isEmpty
                                 ? page.content : page.results(settings.search(sought, request.languages))))
                 }
             }
-        case .item(let place, let list, let number):
+        case .item(let instance, let list, let number):
             let draft = DraftRequest(
-                place: place, list: list, item: number, languages: request.languages, cookie: cookie)
-            return .ask(Self.questions(place)) { replies in draft.show(replies) }
-        case .events(let place): return .stream(place)
+                instance: instance, list: list, item: number, languages: request.languages, cookie: cookie)
+            return .ask(Self.questions(instance)) { replies in draft.show(replies) }
+        case .events(let instance): return .stream(instance)
         case .leave, .style, .script: return .answer(WebAnswer(405, "this address takes a form\n"))
         }
     }
@@ -155,15 +155,15 @@ package struct Console: ~Copyable {
             sessions.leave(cookie)
             return .answer(.seeOther(.front, cookie: "\(cookieName)=; Max-Age=0\(cookieEnd)"))
         case .pair: return pair(fields, cookie)
-        case .settings(let place, let page):
-            return .ask(Self.questions(place)) { replies in
-                Self.settings(place, page, languages, replies, cookie) { settings, view in
+        case .settings(let instance, let page):
+            return .ask(Self.questions(instance)) { replies in
+                Self.settings(instance, page, languages, replies, cookie) { settings, view in
                     Self.change(settings, view, SettingsInput(fields), languages, cookie)
                 }
             }
-        case .item(let place, let list, let number):
-            let draft = DraftRequest(place: place, list: list, item: number, languages: languages, cookie: cookie)
-            return .ask(Self.questions(place)) { replies in draft.done(replies, SettingsInput(fields)) }
+        case .item(let instance, let list, let number):
+            let draft = DraftRequest(instance: instance, list: list, item: number, languages: languages, cookie: cookie)
+            return .ask(Self.questions(instance)) { replies in draft.done(replies, SettingsInput(fields)) }
         case .front, .enter, .apps, .events, .style, .script:
             return .answer(WebAnswer(405, "this address takes no form\n"))
         }
@@ -183,39 +183,46 @@ package struct Console: ~Copyable {
         PairingPage(number: sessions.linkForm(of: cookie), cookie: cookie)
     }
 
-    private static func questions(_ place: AppPlace) -> [ConsoleQuestion] {
-        [ConsoleQuestion(.settingsSchema, body(place)), state(of: place), ConsoleQuestion(.settingsPage, body(place))]
+    private static func questions(_ instance: AppInstance) -> [ConsoleQuestion] {
+        [
+            ConsoleQuestion(.settingsSchema, body(instance)), state(of: instance),
+            ConsoleQuestion(.settingsPage, body(instance)),
+        ]
     }
 
     /// The facts of an app of the daemon's own device, by the answer to `status`.
-    private static func facts(_ place: AppPlace, _ status: ConsoleReply) -> AppFacts? {
-        place.secondary == nil ? (try? status.get()).map { AppFacts(place.app, Fact($0)) } : nil
+    private static func facts(_ instance: AppInstance, _ status: ConsoleReply) -> AppFacts? {
+        instance.secondary == nil ? (try? status.get()).map { AppFacts(instance.app, Fact($0)) } : nil
     }
 
     /// The request for an app's values.
-    package static func state(of place: AppPlace) -> ConsoleQuestion { ConsoleQuestion(.settingsGet, body(place)) }
+    package static func state(of instance: AppInstance) -> ConsoleQuestion {
+        ConsoleQuestion(.settingsGet, body(instance))
+    }
 
     /// The request that waits for a change of an app's settings.
-    package static func waiting(_ place: AppPlace, after ordinal: UInt64, atMost wait: Duration) -> ConsoleQuestion {
-        var body = body(place)
+    package static func waiting(_ instance: AppInstance, after ordinal: UInt64, atMost wait: Duration)
+        -> ConsoleQuestion
+    {
+        var body = body(instance)
         body["after"] = PropertyListValue(ordinal)
         body["wait"] = .integer(wait.saturatingMilliseconds)
         return ConsoleQuestion(.settingsGet, body, time: wait)
     }
 
-    private static func body(_ place: AppPlace) -> PropertyListDictionary {
-        var body: PropertyListDictionary = ["app": .string(place.app.description)]
-        body["pairing"] = place.secondary.map { .data($0.bytes) }
+    private static func body(_ instance: AppInstance) -> PropertyListDictionary {
+        var body: PropertyListDictionary = ["app": .string(instance.app.description)]
+        body["pairing"] = instance.secondary.map { .data($0.bytes) }
         return body
     }
 
     /// The next step of a request about a page, from the answers of the daemon.
     private static func settings(
-        _ place: AppPlace, _ page: String?, _ languages: [String], _ replies: [ConsoleReply], _ cookie: String,
+        _ instance: AppInstance, _ page: String?, _ languages: [String], _ replies: [ConsoleReply], _ cookie: String,
         _ next: (AppSettings, PageView) -> ConsoleStep
     ) -> ConsoleStep {
         do throws(ControlError) {
-            let settings = try AppSettings(place, replies)
+            let settings = try AppSettings(instance, replies)
             guard let view = settings.view(page, languages) else {
                 return .answer(failure(404, "Not found", "The app has no such page.", cookie))
             }
@@ -227,15 +234,15 @@ package struct Console: ~Copyable {
     private static func change(
         _ settings: AppSettings, _ view: PageView, _ form: SettingsInput, _ languages: [String], _ cookie: String
     ) -> ConsoleStep {
-        let route = settings.place.route(view.name)
-        var body = body(settings.place)
+        let route = settings.instance.route(view.name)
+        var body = body(settings.instance)
         var command = ControlName.settingsReset
         var input: PageInput?
         let refuse = { (input: PageInput?, text: String?) -> ConsoleStep in
             let view = input.flatMap { settings.view(view.name, languages, errors: $0.errors) } ?? view
             let shown = SettingsPage(
                 settings: settings, view: view, languages: languages, cookie: cookie, refused: input, refusal: text)
-            return .answer(page(422, settings.place, cookie, shown.content))
+            return .answer(page(422, settings.instance, cookie, shown.content))
         }
         if let change = form.itemChange {
             guard let list = settings.list(change.key, languages),
@@ -247,7 +254,7 @@ package struct Console: ~Copyable {
             guard let row = view.rows.first(where: { $0.press == key }) else {
                 return refuse(nil, "The app does not take this press now.")
             }
-            return press(key, row.name, settings.place, from: route, cookie)
+            return press(key, row.name, settings.instance, from: route, cookie)
         }
         switch form.reset(on: view) {
         case .all: break
@@ -270,9 +277,9 @@ package struct Console: ~Copyable {
 
     /// The step of a press: the browser goes back to the page, which says how it ended.
     private static func press(
-        _ key: String, _ name: String, _ place: AppPlace, from route: ConsoleRoute, _ cookie: String
+        _ key: String, _ name: String, _ instance: AppInstance, from route: ConsoleRoute, _ cookie: String
     ) -> ConsoleStep {
-        var body = body(place)
+        var body = body(instance)
         body["key"] = .string(key)
         return .ask([ConsoleQuestion(.settingsPress, body)]) { replies in
             let outcome = PressOutcome(replies[0], of: name)
@@ -285,11 +292,11 @@ package struct Console: ~Copyable {
         _ items: [PropertyListValue], in list: EditableList, of settings: AppSettings, _ cookie: String,
         refuse: @escaping (String, [PageRefusal]) -> ConsoleStep
     ) -> ConsoleStep {
-        var body = body(settings.place)
+        var body = body(settings.instance)
         body["values"] = .dictionary([list.key: .array(items)])
         body["tags"] = .dictionary(list.tags)
         return send(
-            ConsoleQuestion(.settingsSet, body), from: settings.place.route(list.page.name), at: list.row.id, cookie,
+            ConsoleQuestion(.settingsSet, body), from: settings.instance.route(list.page.name), at: list.row.id, cookie,
             refuse: refuse)
     }
 
@@ -311,9 +318,9 @@ package struct Console: ~Copyable {
     // MARK: answers
 
     static func page(
-        _ status: Int, _ place: AppPlace, _ cookie: String, _ content: [Markup]
+        _ status: Int, _ instance: AppInstance, _ cookie: String, _ content: [Markup]
     ) -> WebAnswer {
-        WebAnswer(status, ConsoleFrame.page(place.app.description, cookie: cookie, content))
+        WebAnswer(status, ConsoleFrame.page(instance.app.description, cookie: cookie, content))
     }
 
     private static func answer(

@@ -4,13 +4,13 @@
 package import TandemBase
 
 /// An app of this device, or of one of its secondaries.
-package struct AppPlace: Sendable, Hashable {
+package struct AppInstance: Sendable, Hashable {
     /// The application identifier.
     package let app: ApplicationIdentifier
     /// The secondary's pairing; nil for the asked daemon's own app.
     package let secondary: UniqueIdentifier?
 
-    /// A place.
+    /// An app of the asked daemon, or of a secondary.
     package init(app: ApplicationIdentifier, secondary: UniqueIdentifier? = nil) {
         self.app = app
         self.secondary = secondary
@@ -32,11 +32,11 @@ package enum ConsoleRoute: Sendable, Hashable {
     /// The page that makes join links.
     case pair
     /// A page of an app's settings; the first one has no name.
-    case settings(AppPlace, page: String?)
+    case settings(AppInstance, page: String?)
     /// The draft of an item of a list; nil for a new item.
-    case item(AppPlace, list: String, index: Int?)
+    case item(AppInstance, list: String, index: Int?)
     /// The stream of changes of an app's settings; nil for the device's events.
-    case events(AppPlace?)
+    case events(AppInstance?)
     case style
     case script
 
@@ -50,7 +50,7 @@ package enum ConsoleRoute: Sendable, Hashable {
         }
         switch segments {
         case [""]: self = .front
-        case [AppPlace.word]: self = .apps
+        case [AppInstance.word]: self = .apps
         case ["pair"]: self = .pair
         case ["enter"]: self = .enter
         case ["leave"]: self = .leave
@@ -71,21 +71,22 @@ package enum ConsoleRoute: Sendable, Hashable {
             secondary = pairing
             rest = rest.dropFirst(2)
         }
-        guard rest.popFirst() == AppPlace.word, let name = rest.popFirst(), let app = try? ApplicationIdentifier(name)
+        guard rest.popFirst() == AppInstance.word, let name = rest.popFirst(),
+            let app = try? ApplicationIdentifier(name)
         else {
             return nil
         }
-        let place = AppPlace(app: app, secondary: secondary)
+        let instance = AppInstance(app: app, secondary: secondary)
         switch Array(rest) {
-        case []: self = .settings(place, page: nil)
-        case ["events"]: self = .events(place)
+        case []: self = .settings(instance, page: nil)
+        case ["events"]: self = .events(instance)
         case let words where words.count == 2 && words[0] == "pages" && !words[1].isEmpty:
-            self = .settings(place, page: words[1])
+            self = .settings(instance, page: words[1])
         case let words where words.count == 3 && words[0] == "lists" && !words[1].isEmpty:
             // One spelling of a number, and one address of an item.
             let number = Int(words[2]).flatMap { $0 >= 0 && "\($0)" == words[2] ? $0 : nil }
             guard number != nil || words[2] == Self.new else { return nil }
-            self = .item(place, list: words[1], index: number)
+            self = .item(instance, list: words[1], index: number)
         default: return nil
         }
     }
@@ -98,14 +99,14 @@ package enum ConsoleRoute: Sendable, Hashable {
         case .front: []
         case .enter: ["enter"]
         case .leave: ["leave"]
-        case .apps: [AppPlace.word]
+        case .apps: [AppInstance.word]
         case .pair: ["pair"]
-        case .settings(let place, nil): place.segments
-        case .settings(let place, let page?): place.segments + ["pages", page]
-        case .item(let place, let list, let number):
-            place.segments + ["lists", list, number.map { "\($0)" } ?? Self.new]
+        case .settings(let instance, nil): instance.segments
+        case .settings(let instance, let page?): instance.segments + ["pages", page]
+        case .item(let instance, let list, let number):
+            instance.segments + ["lists", list, number.map { "\($0)" } ?? Self.new]
         case .events(nil): ["events"]
-        case .events(let place?): place.segments + ["events"]
+        case .events(let instance?): instance.segments + ["events"]
         case .style: ["console.css"]
         case .script: ["console.js"]
         }

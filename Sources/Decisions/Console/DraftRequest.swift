@@ -6,7 +6,7 @@ import TandemPropertyList
 
 /// One item of one list, for one browser.
 struct DraftRequest {
-    let place: AppPlace
+    let instance: AppInstance
     let list: String
     /// The index of the item; nil for a new one.
     let item: Int?
@@ -52,7 +52,7 @@ struct DraftRequest {
         _ replies: [ConsoleReply], _ next: (AppSettings, EditableList) -> ConsoleStep
     ) -> ConsoleStep {
         do throws(ControlError) {
-            let settings = try AppSettings(place, replies)
+            let settings = try AppSettings(instance, replies)
             return settings.list(list, languages).map { next(settings, $0) } ?? gone(404)
         } catch { return .answer(Console.failure(error, cookie)) }
     }
@@ -74,9 +74,10 @@ struct DraftRequest {
         refused: PageInput? = nil, refusal: String? = nil
     ) -> ConsoleStep {
         let page = ItemPage(
-            list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), app: place, index: item,
+            list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), app: instance,
+            index: item,
             digest: ItemDigest.make(item.map { list.items[$0] } ?? .array(list.items), cookie: cookie),
             cookie: cookie, refused: refused, refusal: refusal)
-        return .answer(Console.page(status, place, cookie, page.content))
+        return .answer(Console.page(status, instance, cookie, page.content))
     }
 }

@@ -7,7 +7,7 @@ import TandemPages
 struct ItemPage {
     let list: EditableList
     let view: PageView
-    let app: AppPlace
+    let app: AppInstance
     /// The item to change; nil for a new one.
     let index: Int?
     /// The digest of the item as it was shown, and for a new one of all items.
@@ -46,7 +46,7 @@ struct ItemPage {
         let rows = group.rows.map { row in
             SettingRow(
                 row: row, isEditable: indices.contains(row.index), typed: row.key.flatMap { refused?.typed[$0] },
-                place: app, images: view.images, form: .draft)
+                instance: app, images: view.images, form: .draft)
         }
         return .group(group, rows)
     }

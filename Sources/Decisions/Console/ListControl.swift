@@ -5,7 +5,7 @@ import TandemPages
 /// The items of a list that can be edited: each with the way to its draft, and buttons to move and delete it.
 struct ListControl {
     let list: EditableList
-    let place: AppPlace
+    let instance: AppInstance
     let cookie: String
 
     var markup: Markup {
@@ -14,7 +14,7 @@ struct ListControl {
             let name = item.title.isEmpty ? "Item \(index + 1)" : item.title
             let title =
                 list.list.isItemEditable
-                ? Markup.tag("a", .link("href", .item(self.place, list: list.key, index: index)), foreign: name)
+                ? Markup.tag("a", .link("href", .item(self.instance, list: list.key, index: index)), foreign: name)
                 : .tag("bdi", text: name)
             return Markup.tag(
                 "li",
@@ -30,7 +30,7 @@ struct ListControl {
 
     private var adding: Markup {
         .tag(
-            "a", .link("href", .item(place, list: list.key, index: nil)),
+            "a", .link("href", .item(instance, list: list.key, index: nil)),
             foreign: list.list.addTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Add")
     }
 

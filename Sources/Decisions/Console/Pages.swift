@@ -202,11 +202,11 @@ package enum AppsPage {
             "ul", .init("class", "apps"),
             of: apps.compactMap { name, state in
                 guard let app = try? ApplicationIdentifier(name) else { return nil }
-                let place = AppPlace(app: app, secondary: secondary)
+                let instance = AppInstance(app: app, secondary: secondary)
                 return .tag(
                     "li",
                     of: [
-                        .tag("a", .link("href", .settings(place, page: nil)), foreign: name),
+                        .tag("a", .link("href", .settings(instance, page: nil)), foreign: name),
                         .tag("span", foreign: state.isEmpty ? "" : " \(state)"),
                     ])
             })

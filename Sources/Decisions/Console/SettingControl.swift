@@ -10,7 +10,7 @@ struct SettingControl {
     let text: String
     /// Whether it is a field of the form.
     let isEditable: Bool
-    let place: AppPlace
+    let instance: AppInstance
     /// Those of the page.
     let images: [String: PageImage]
 
@@ -57,12 +57,12 @@ struct SettingControl {
             ])
         case .link(let url): return link(.address(url), to: url)
         case .mail(let mail): return link(.address(mail.address), to: mail.to.joined(separator: ", "))
-        case .page(let name): return .tag("a", .link("href", .settings(place, page: name)), of: title)
+        case .page(let name): return .tag("a", .link("href", .settings(instance, page: name)), of: title)
         case .list(let list): return .tag("ul", of: list.items.map { .tag("li", foreign: $0.title) })
         case .custom(let page):
             let value = row.shown.isEmpty ? [] : [Markup.tag("output", .init("id", row.field), foreign: row.shown)]
             guard let page else { return Markup(value + [.tag("p", text: "The app has a view of its own for it.")]) }
-            return Markup([.tag("a", .link("href", .settings(place, page: page)), of: title)] + value)
+            return Markup([.tag("a", .link("href", .settings(instance, page: page)), of: title)] + value)
         case .unsupported(let reason): return .tag("p", text: reason)
         }
     }

@@ -17,7 +17,7 @@ struct SettingRow {
     let isEditable: Bool
     /// The text of a refused form.
     var typed: String?
-    let place: AppPlace
+    let instance: AppInstance
     /// Those of the page.
     let images: [String: PageImage]
     let form: Form
@@ -26,7 +26,7 @@ struct SettingRow {
 
     var markup: Markup {
         let control = SettingControl(
-            row: row, text: typed ?? row.input, isEditable: isEditable, place: place, images: images)
+            row: row, text: typed ?? row.input, isEditable: isEditable, instance: instance, images: images)
         let title =
             control.isLabelled
             ? Markup.tag("label", .init("class", "title"), .init("for", row.field), of: control.title)

@@ -21,8 +21,8 @@ struct SettingsPage {
     /// The app's answer to a press, for the page after it.
     var outcome: PressOutcome?
 
-    private var route: ConsoleRoute { settings.place.route(view.name) }
-    private var isFirst: Bool { route == .settings(settings.place, page: nil) }
+    private var route: ConsoleRoute { settings.instance.route(view.name) }
+    private var isFirst: Bool { route == .settings(settings.instance, page: nil) }
     private var token: Markup { FormToken.hidden(for: route, cookie: cookie) }
 
     /// The content of the page.
@@ -32,7 +32,7 @@ struct SettingsPage {
             news,
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "values"),
-                .link("data-events", .events(settings.place)), .init("autocomplete", "off"),
+                .link("data-events", .events(settings.instance)), .init("autocomplete", "off"),
                 of: [token] + view.groups.map { group($0, indices) }
                     + [.tag("p", of: indices.isEmpty ? [] : [.tag("button", .init("type", "submit"), text: "Save")])]),
             resets,
@@ -46,7 +46,7 @@ struct SettingsPage {
                 "li",
                 of: [
                     .tag(
-                        "a", .link("href", settings.place.route(page.name), fragment: row.id), foreign: row.name),
+                        "a", .link("href", settings.instance.route(page.name), fragment: row.id), foreign: row.name),
                     .tag("span", foreign: page.title.map { " \($0)" } ?? ""),
                 ])
         }
@@ -58,9 +58,9 @@ struct SettingsPage {
     }
 
     private var top: [Markup] {
-        let title = isFirst ? settings.place.app.description : "\(settings.place.app): \(view.title ?? view.name)"
+        let title = isFirst ? settings.instance.app.description : "\(settings.instance.app): \(view.title ?? view.name)"
         let search = Markup.tag(
-            "form", .init("role", "search"), .link("action", .settings(settings.place, page: nil)),
+            "form", .init("role", "search"), .link("action", .settings(settings.instance, page: nil)),
             of: [
                 .single("input", .init("type", "search"), .init("name", "q"), .init("aria-label", "Search")),
                 .tag("button", .init("type", "submit"), text: "Search"),
@@ -76,9 +76,9 @@ struct SettingsPage {
     private func way(to page: String?) -> Markup {
         let pages = page.map { settings.way(to: $0, languages) } ?? []
         let links = pages.dropFirst().map { name, title in
-            Markup.tag("li", of: [.tag("a", .link("href", settings.place.route(name)), foreign: title)])
+            Markup.tag("li", of: [.tag("a", .link("href", settings.instance.route(name)), foreign: title)])
         }
-        let first = Markup.tag("a", .link("href", .settings(settings.place, page: nil)), text: "First page")
+        let first = Markup.tag("a", .link("href", .settings(settings.instance, page: nil)), text: "First page")
         return .tag(
             "nav", .init("aria-label", "Pages of the app"), of: [.tag("ol", of: [.tag("li", of: [first])] + links)])
     }
@@ -105,10 +105,10 @@ struct SettingsPage {
     }
 
     private func row(_ row: PageView.Row, isEditable: Bool) -> SettingRow {
-        let list = settings.list(row).map { ListControl(list: $0, place: settings.place, cookie: cookie) }
+        let list = settings.list(row).map { ListControl(list: $0, instance: settings.instance, cookie: cookie) }
         return SettingRow(
             row: row, isEditable: isEditable, typed: isEditable ? row.key.flatMap { refused?.typed[$0] } : nil,
-            place: settings.place, images: view.images, form: .page(list),
+            instance: settings.instance, images: view.images, form: .page(list),
             shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
     }
 

@@ -7,11 +7,11 @@ import TandemPages
 import TandemPropertyList
 import TandemSettings
 
-/// A person's place in the pages of an app.
+/// The screens that a person has opened in the pages of an app.
 struct PageEditor {
     /// The effect of a line.
     enum Step: Equatable {
-        /// The place is shown again, with the values of now.
+        /// The screen is shown again, with the values of now.
         case show
         /// Lines of text.
         case say([String])
@@ -31,7 +31,7 @@ struct PageEditor {
         case quit, help, back, cancel, done, add, reset, empty, delete, up, down
     }
 
-    private enum Place {
+    private enum Screen {
         case page(String)
         case list(String)
         case draft(list: String, ListDraft, of: PropertyListValue?)
@@ -40,7 +40,8 @@ struct PageEditor {
     private let document: SchemaDocument
     private let tree: PageTree
     private var request: PageRequest
-    private var way: [Place]
+    /// The open screens, the one that is shown last.
+    private var screens: [Screen]
     /// The rows and items as they were shown last.
     private var rows: [PageView.Row] = []
     private var items: [PropertyListValue] = []
@@ -58,7 +59,7 @@ struct PageEditor {
     /// Begins on a page.
     init?(_ document: SchemaDocument, page: String, _ request: PageRequest) {
         (self.document, tree, self.request) = (document, PageTree(document), request)
-        way = [.page(page)]
+        screens = [.page(page)]
         guard tree.opens(page) else { return nil }
     }
 
@@ -70,11 +71,11 @@ struct PageEditor {
         note = state.note
     }
 
-    /// The place as text.
+    /// The screen as text.
     /// - Parameter values: those of now.
     mutating func lines(_ values: [String: PageValue]) -> [String] {
         request.values = values
-        switch way[way.count - 1] {
+        switch screens[screens.count - 1] {
         case .page(let name):
             guard let view = PageView.make(tree, document.schema, page: name, request) else { return [] }
             rows = view.rows
@@ -118,7 +119,7 @@ struct PageEditor {
         guard let first = words.first else { return .show }
         let rest = words.count > 1 ? words[1] : nil
         let word = Word(rawValue: first)
-        switch (word, way[way.count - 1]) {
+        switch (word, screens[screens.count - 1]) {
         case (.quit, _): return .end
         case (.help, _): return .say(Self.help.split(separator: "\n").map(String.init))
         case (.back, .page), (.back, .list), (.cancel, .draft): return back()
@@ -136,38 +137,38 @@ struct PageEditor {
     }
 
     /// Whether the draft of an item has neither ended with done nor with cancel.
-    var isDrafting: Bool { if case .draft = way[way.count - 1] { true } else { false } }
+    var isDrafting: Bool { if case .draft = screens[screens.count - 1] { true } else { false } }
 
     /// The change was taken: a draft has ended.
     mutating func isStored() {
-        if isDrafting { way.removeLast() }
+        if isDrafting { screens.removeLast() }
     }
 
     private static var unknown: Step { .refuse("Type help for what can be typed.") }
     private static var noRow: Step { .refuse("There is no such row.") }
 
-    private func row(_ number: String) -> PageView.Row? { Self.place(number, in: rows.indices).map { rows[$0] } }
+    private func row(_ number: String) -> PageView.Row? { Self.index(number, in: rows.indices).map { rows[$0] } }
 
-    /// The place that a number from 1 names.
-    private static func place(_ number: String, in places: Range<Int>) -> Int? {
-        guard let number = Int(number), number > 0, places.contains(number - 1) else { return nil }
+    /// The index that a number from 1 names.
+    private static func index(_ number: String, in indices: Range<Int>) -> Int? {
+        guard let number = Int(number), number > 0, indices.contains(number - 1) else { return nil }
         return number - 1
     }
 
     private mutating func back() -> Step {
-        guard way.count > 1 else { return .refuse("This is the first page; quit ends.") }
-        way.removeLast()
+        guard screens.count > 1 else { return .refuse("This is the first page; quit ends.") }
+        screens.removeLast()
         return .show
     }
 
     private mutating func open(_ row: PageView.Row) -> Step {
         switch row.kind {
         case .page(let name), .custom(let name?):
-            way.append(.page(name))
+            screens.append(.page(name))
             return .show
         case .list:
             guard let key = row.key, list(key) != nil else { return .refuse(row.state) }
-            way.append(.list(key))
+            screens.append(.list(key))
             return .show
         case .choice(let choices), .radio(let choices):
             return .say(choices.options.map { "  \($0.input)  \($0.title)" })
@@ -183,11 +184,11 @@ struct PageEditor {
         if case .list = row.kind { return .refuse("Type the number alone to open the list.") }
         let fields = [key: row.input(of: text)]
         let shown = [key: row.input]
-        switch way[way.count - 1] {
+        switch screens[screens.count - 1] {
         case .draft(let list, var draft, let old):
             let input = draft.take(fields, shown: shown, of: draft.view(in: tree, languages: request.languages))
             if let error = input.errors[key] { return .refuse(error) }
-            way[way.count - 1] = .draft(list: list, draft, of: old)
+            screens[screens.count - 1] = .draft(list: list, draft, of: old)
             return .show
         case .page(let name):
             guard let view = PageView.make(tree, document.schema, page: name, request) else { return Self.noRow }
@@ -205,21 +206,21 @@ struct PageEditor {
     /// The list, if the person may edit it.
     private func list(_ key: String) -> EditableList? { EditableList(key, in: tree, document.schema, request) }
 
-    private mutating func open(_ key: String, at place: Int?) -> Step {
-        guard let draft = list(key)?.draft(at: place) else { return .refuse("There is no such item to be edited.") }
-        way.append(.draft(list: key, draft, of: place.map { items[$0] }))
+    private mutating func open(_ key: String, at index: Int?) -> Step {
+        guard let draft = list(key)?.draft(at: index) else { return .refuse("There is no such item to be edited.") }
+        screens.append(.draft(list: key, draft, of: index.map { items[$0] }))
         return .show
     }
 
     private mutating func inList(_ key: String, _ word: Word?, _ number: String, isAlone: Bool) -> Step {
-        guard let place = Self.place(number, in: items.indices) else { return Self.unknown }
+        guard let index = Self.index(number, in: items.indices) else { return Self.unknown }
         guard let list = list(key), list.items == items else { return Self.changed }
         let next: [PropertyListValue]?
         switch word {
-        case .delete: next = list.removing(place)
-        case .up: next = list.moving(place, to: place - 1)
-        case .down: next = list.moving(place, to: place + 1)
-        default: return isAlone ? open(key, at: place) : .refuse("Type the number alone to open the item.")
+        case .delete: next = list.removing(index)
+        case .up: next = list.moving(index, to: index - 1)
+        case .down: next = list.moving(index, to: index + 1)
+        default: return isAlone ? open(key, at: index) : .refuse("Type the number alone to open the item.")
         }
         return next.map { .set([key: .array($0)], tags: list.tags) } ?? .refuse("The list does not allow it.")
     }
