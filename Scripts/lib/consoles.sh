@@ -8,12 +8,12 @@ if [[ -z $bin ]]; then
     for name in tandem-console SampleApp; do released "$name" >/dev/null; done
 fi
 
-place=$(mktemp -d /tmp/tandem.XXXXXX)
-logs=$place/logs
+workspace=$(mktemp -d /tmp/tandem.XXXXXX)
+logs=$workspace/logs
 mkdir "$logs"
 # shellcheck source=processes.sh
 source "$root/Scripts/lib/processes.sh"
-trap 'stop_all; rm -rf "$place"' EXIT
+trap 'stop_all; rm -rf "$workspace"' EXIT
 trap 'exit 130' INT TERM
 # shellcheck source=story.sh
 source "$root/Scripts/lib/story.sh"
@@ -23,13 +23,13 @@ address() { tail -n 1 "$logs/$1.log"; }
 
 begin_story
 sign signing.key 2 "$target" second.config logging=true
-hub apply --app $app "$place/second.config" | expect applied "applying version 2"
-echo '{"volume":60,"colour":"#ff8800","scenes":[{"name":"Evening"},{"name":"Night"}]}' >"$place/values.json"
-kiosk settings set --app $app --values "$place/values.json"
+hub apply --app $app "$workspace/second.config" | expect applied "applying version 2"
+echo '{"volume":60,"colour":"#ff8800","scenes":[{"name":"Evening"},{"name":"Night"}]}' >"$workspace/values.json"
+kiosk settings set --app $app --values "$workspace/values.json"
 
 # open_console DEVICE NAME: starts a console of the device.
 open_console() {
-    start "$2" "$bin/tandem-console" --device "$place/$1.sock" --address 127.0.0.1:0
+    start "$2" "$bin/tandem-console" --device "$workspace/$1.sock" --address 127.0.0.1:0
     wait_for 20 grep -q '#' "$logs/$2.log" || fail "the console does not print its address"
 }
 

@@ -28,16 +28,17 @@ judge() {
 
 # relay_up NAME LEAST-COPY: the simulator with the counters in it.
 relay_up() {
-    COUNTS=$place/$1.counts COUNTED_COPY=$2 LD_PRELOAD=$place/counts.so \
-        start "$1" "$bin/tandem" simulate --local "$place/$1" --log error --connections 12000
-    wait_for 20 test -S "$place/$1/secondary.sock"
+    COUNTS=$workspace/$1.counts COUNTED_COPY=$2 LD_PRELOAD=$workspace/counts.so \
+        start "$1" "$bin/tandem" simulate --local "$workspace/$1" --log error --connections 12000
+    wait_for 20 test -S "$workspace/$1/secondary.sock"
 }
 
 # trips NAME BYTES PAIRS WINDOW: one line of JSON, for each round trip of the case. A number of trips and not only a time:
 # what a daemon does once would be much of the few that a busy machine makes in a second.
 trips() {
-    timeout 120 "$place/load" trips tandem --at "$place/$1/primary.sock" --counterpart "$place/$1/secondary.sock" \
-        --relay "${started[$1]}" --counts "$place/$1.counts" --bytes "$2" --pairs "$3" --window "$4" --seconds 1 \
+    timeout 120 "$workspace/load" trips tandem \
+        --at "$workspace/$1/primary.sock" --counterpart "$workspace/$1/secondary.sock" \
+        --relay "${started[$1]}" --counts "$workspace/$1.counts" --bytes "$2" --pairs "$3" --window "$4" --seconds 1 \
         --least 10000
 }
 
@@ -46,7 +47,7 @@ count_frames() {
     local name=frames-$1-$2x$3
     # A quarter of a body is one that was moved; the identifiers and numbers of an envelope are smaller.
     relay_up "$name" $(($1 > 1024 ? $1 / 4 : $1))
-    trips "$name" "$1" "$2" "$3" >"$place/$name.line"
+    trips "$name" "$1" "$2" "$3" >"$workspace/$name.line"
     stop "$name"
     judge_frames "$name" "$4" "$5"
 }
@@ -54,7 +55,7 @@ count_frames() {
 # judge_frames NAME READS-AND-WRITES CALLS: judges the figures of a case that has run.
 judge_frames() {
     local line failed=0
-    line=$(<"$place/$1.line")
+    line=$(<"$workspace/$1.line")
     judge "$1" "$line" allocations "$(bound allocations 0.02)" || failed=1
     judge "$1" "$line" copies "$(bound copies 0.02)" || failed=1
     judge "$1" "$line" reads "$(bound reads "$2")" || failed=1
@@ -67,8 +68,8 @@ judge_frames() {
 crowd() {
     local name=$1 relay=$2
     shift 2
-    start "$name" "$place/load" crowd tandem --at "$place/$relay/primary.sock" \
-        --counterpart "$place/$relay/secondary.sock" "$@"
+    start "$name" "$workspace/load" crowd tandem --at "$workspace/$relay/primary.sock" \
+        --counterpart "$workspace/$relay/secondary.sock" "$@"
     wait_for 60 grep -q . "$logs/$name.log"
 }
 
@@ -111,9 +112,9 @@ count_settings() {
 
 # allocations_of COMMAND...: as counts.c counts them, in the second number of its file.
 allocations_of() {
-    rm -f "$place/run.counts"
-    COUNTS=$place/run.counts LD_PRELOAD=$place/counts.so "$@" || return 1
-    od -An -tu8 -j8 -N8 "$place/run.counts" | tr -d ' '
+    rm -f "$workspace/run.counts"
+    COUNTS=$workspace/run.counts LD_PRELOAD=$workspace/counts.so "$@" || return 1
+    od -An -tu8 -j8 -N8 "$workspace/run.counts" | tr -d ' '
 }
 
 count_all() {
@@ -134,17 +135,17 @@ count_all() {
 
 # The step: builds what Scripts/run builds, counts, and proves that each kind of bound is able to refuse.
 run_counts() {
-    local place tools=$root/Tests/Benchmarks
+    local workspace tools=$root/Tests/Benchmarks
     bin=$(dirname -- "$(released tandem)")
-    place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-    logs=$place
+    workspace=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
+    logs=$workspace
     # shellcheck source=processes.sh
     source "$root/Scripts/lib/processes.sh"
     # The name is this function's, and is gone when the trap runs.
     # shellcheck disable=SC2064
-    trap "stop_all; rm -rf '$place'" EXIT
-    clang -O2 -Wall -Wextra -Werror -shared -fPIC -o "$place/counts.so" "$tools/counts.c" -ldl
-    clang -O2 -Wall -Wextra -Werror -o "$place/load" "$tools"/load/*.c -lm
+    trap "stop_all; rm -rf '$workspace'" EXIT
+    clang -O2 -Wall -Wextra -Werror -shared -fPIC -o "$workspace/counts.so" "$tools/counts.c" -ldl
+    clang -O2 -Wall -Wextra -Werror -o "$workspace/load" "$tools"/load/*.c -lm
     count_all
     prove_refusal
     echo "nothing is allocated or copied for a forwarded frame, nor allocated for reading a setting"
@@ -154,10 +155,10 @@ run_counts() {
 prove_refusal() {
     local name
     for name in allocations copies reads writes calls; do
-        if (export "COUNTS_BOUND_$name=-1" && judge_frames frames-300-1x1 2.1 6.2) >"$place/proof.log" 2>&1; then
+        if (export "COUNTS_BOUND_$name=-1" && judge_frames frames-300-1x1 2.1 6.2) >"$workspace/proof.log" 2>&1; then
             echo "a bound of -1 $name was not refused" >&2
             return 1
         fi
-        grep -q "$name is .*, at most -1 is allowed" "$place/proof.log"
+        grep -q "$name is .*, at most -1 is allowed" "$workspace/proof.log"
     done
 }

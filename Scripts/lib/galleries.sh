@@ -12,7 +12,7 @@ readarray -t parts < <(sed -n 's/^part //p' "$root/Tests/Gallery/walk.txt")
 gallery() {
     local name
     for name in Terminal Chromium; do
-        start "$1-$name" "$bin/tandem-gallery" "org.example.gallery.$name" "$place/$1.sock" \
+        start "$1-$name" "$bin/tandem-gallery" "org.example.gallery.$name" "$workspace/$1.sock" \
             "$root/Tests/Gallery/Settings.bundle"
     done
 }
@@ -25,9 +25,9 @@ open_galleries() {
     local number name
     for ((number = 0; number < panels; number++)); do
         name=$(panel $number)
-        start "$name" "$bin/tandem" secondary --state "$place/$name" --local "$place/$name.sock" --name "$name"
-        wait_for 20 tandem status --device "$place/$name.sock" || fail "$name does not answer"
-        hub pair --link-only | tandem join --device "$place/$name.sock" >/dev/null
+        start "$name" "$bin/tandem" secondary --state "$workspace/$name" --local "$workspace/$name.sock" --name "$name"
+        wait_for 20 tandem status --device "$workspace/$name.sock" || fail "$name does not answer"
+        hub pair --link-only | tandem join --device "$workspace/$name.sock" >/dev/null
         gallery "$name"
     done
     gallery kiosk
@@ -55,10 +55,10 @@ print(next(row["pairing"] for row in json.load(sys.stdin)["pairings"] if row["na
 play_in_terminal() {
     local number edit=("$bin/tandem" settings edit --app org.example.gallery.Terminal --device)
     for number in "${!parts[@]}"; do
-        python3 "$player" terminal own "${parts[number]}" "${edit[@]}" "$place/kiosk.sock" || return
+        python3 "$player" terminal own "${parts[number]}" "${edit[@]}" "$workspace/kiosk.sock" || return
     done
     for number in "${!parts[@]}"; do
-        python3 "$player" terminal primary "${parts[number]}" "${edit[@]}" "$place/hub.sock" \
+        python3 "$player" terminal primary "${parts[number]}" "${edit[@]}" "$workspace/hub.sock" \
             --secondary "$(panel "$number")" || return
     done
 }

@@ -1,13 +1,13 @@
 # The story that Scripts/run tells, one function for each step. A step proves itself by what it looks at; the first that
-# does not hold shows the logs and ends the script. Sourced; uses $bin, $place, $logs and the processes' functions.
+# does not hold shows the logs and ends the script. Sourced; uses $bin, $workspace, $logs and the processes' functions.
 
 app=org.example.lamp
 pages=$root/Sources/Commands/SampleApp/Settings.bundle
 number=0
 
 tandem() { "$bin/tandem" "$@"; }
-hub() { tandem "$@" --device "$place/hub.sock"; }
-kiosk() { tandem "$@" --device "$place/kiosk.sock"; }
+hub() { tandem "$@" --device "$workspace/hub.sock"; }
+kiosk() { tandem "$@" --device "$workspace/kiosk.sock"; }
 
 ok() {
     number=$((number + 1))
@@ -50,8 +50,9 @@ tell_story() {
 }
 
 start_daemons() {
-    start hub "$bin/tandem" primary --state "$place/hub" --local "$place/hub.sock" --listen 127.0.0.1:0 --name hub
-    start kiosk "$bin/tandem" secondary --state "$place/kiosk" --local "$place/kiosk.sock" --name kiosk
+    start hub "$bin/tandem" primary --state "$workspace/hub" --local "$workspace/hub.sock" \
+        --listen 127.0.0.1:0 --name hub
+    start kiosk "$bin/tandem" secondary --state "$workspace/kiosk" --local "$workspace/kiosk.sock" --name kiosk
     wait_for 20 hub status || fail "the primary does not answer"
     wait_for 20 kiosk status || fail "the secondary does not answer"
     ok "a primary (hub) and a secondary (kiosk) are running"
@@ -60,9 +61,9 @@ start_daemons() {
 is_linked() { hub status --json | grep -q '"state":"active"' && ! hub status --json | grep -q '"reason":"no-link"'; }
 
 pair_them() {
-    hub pair --link-only >"$place/link"
-    chmod 600 "$place/link"
-    kiosk join --file "$place/link" | expect "paired with hub" "joining"
+    hub pair --link-only >"$workspace/link"
+    chmod 600 "$workspace/link"
+    kiosk join --file "$workspace/link" | expect "paired with hub" "joining"
     wait_for 20 is_linked || fail "the pairing does not become active"
     ok "they are paired by a one-time link"
 }
@@ -70,10 +71,11 @@ pair_them() {
 is_reachable() { hub status --json | grep -q '"level":"immediate"'; }
 
 start_apps() {
-    tandem keys new --out "$place/signing.key" >/dev/null
-    tandem keys new --out "$place/other.key" >/dev/null
-    start app "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/signing.key.pub" --pages "$pages"
-    start counterpart "$bin/tandem" receive --app $app --device "$place/hub.sock" --reply '{"from":"hub"}'
+    tandem keys new --out "$workspace/signing.key" >/dev/null
+    tandem keys new --out "$workspace/other.key" >/dev/null
+    start app "$bin/SampleApp" --device "$workspace/kiosk.sock" --app $app \
+        --key "$workspace/signing.key.pub" --pages "$pages"
+    start counterpart "$bin/tandem" receive --app $app --device "$workspace/hub.sock" --reply '{"from":"hub"}'
     wait_for 20 shows volume 50 || fail "the sample app does not show its defaults"
     ok "the sample app runs on the kiosk with its defaults, its counterpart on the hub"
 }
@@ -97,16 +99,17 @@ sign() {
         shift
     done
     values+=("$@")
-    tandem sign --key "$place/$key" --app $app --role secondary --target "$target" --version "$version" \
-        "${values[@]}" --out "$place/$out" >/dev/null
+    tandem sign --key "$workspace/$key" --app $app --role secondary --target "$target" --version "$version" \
+        "${values[@]}" --out "$workspace/$out" >/dev/null
 }
 
 sign_first() {
     target=vendor:$(hub status --json | grep -oE '"device":"[0-9A-F-]{36}"' | head -n 1 | cut -d '"' -f 4)
     sign signing.key 1 "$target" first.config logging=true volume=75 'colour="#ff8800"'
-    tandem verify --key "$place/signing.key.pub" --app $app --target "$target" "$place/first.config" |
+    tandem verify --key "$workspace/signing.key.pub" --app $app --target "$target" "$workspace/first.config" |
         expect "verdict  valid" "verifying offline"
-    kiosk trust add --app $app --role secondary --key "$place/signing.key.pub" 2>&1 | expect trusted "trusting the key"
+    kiosk trust add --app $app --role secondary --key "$workspace/signing.key.pub" 2>&1 |
+        expect trusted "trusting the key"
     ok "a configuration for $target is signed and verified offline; the kiosk trusts its key"
 }
 
@@ -114,7 +117,7 @@ sign_first() {
 shows() { [[ $(grep "^value $1 = " "$logs/app.log" | tail -n 1) == "value $1 = $2" ]]; }
 
 apply_first() {
-    hub apply --app $app "$place/first.config" | expect applied "applying version 1"
+    hub apply --app $app "$workspace/first.config" | expect applied "applying version 1"
     wait_for 10 shows volume 75 || fail "the new volume is not shown"
     wait_for 10 shows logging true || fail "the new logging is not shown"
     wait_for 10 shows colour '#ff8800' || fail "the new colour is not shown"
@@ -123,7 +126,7 @@ apply_first() {
 
 apply_second() {
     sign signing.key 2 "$target" second.config volume=90
-    hub apply --app $app "$place/second.config" | expect applied "applying version 2"
+    hub apply --app $app "$workspace/second.config" | expect applied "applying version 2"
     wait_for 10 shows volume 90 || fail "version 2 is not shown"
     # The values are a complete set: what version 2 does not name is back at its default.
     wait_for 10 shows logging false || fail "logging did not return to its default"
@@ -133,7 +136,7 @@ apply_second() {
 # refused FILE NAME WHAT: the kiosk refuses the file by this name.
 refused() {
     local verdict status=0
-    verdict=$(hub apply --app $app "$place/$1" 2>&1) || status=$?
+    verdict=$(hub apply --app $app "$workspace/$1" 2>&1) || status=$?
     ((status == 1)) || fail "$3: exit code $status instead of 1"
     expect "$2" "$3" <<<"$verdict"
     ok "refused as $2: $3"
@@ -143,9 +146,9 @@ refuse_bad_ones() {
     sign other.key 3 "$target" strange.config volume=99
     refused strange.config threshold "signed with another key (by the kiosk)"
     # A device reports unsigned input at most once a minute; the hub, told the key, refuses it before it travels.
-    hub trust add --app $app --role secondary --key "$place/signing.key.pub" | expect trusted "trusting on the hub"
+    hub trust add --app $app --role secondary --key "$workspace/signing.key.pub" | expect trusted "trusting on the hub"
     sign signing.key 3 "$target" whole.config 'colour="#123456"'
-    LC_ALL=C sed 's/#123456/#654321/' "$place/whole.config" >"$place/tampered.config"
+    LC_ALL=C sed 's/#123456/#654321/' "$workspace/whole.config" >"$workspace/tampered.config"
     refused tampered.config threshold "changed after it was signed (by the hub)"
     refused first.config rollback "an older version"
     sign signing.key 3 custom:somebody-else elsewhere.config volume=99
@@ -157,7 +160,7 @@ refuse_bad_ones() {
 
 survive_restart() {
     stop kiosk
-    start kiosk "$bin/tandem" secondary --state "$place/kiosk" --local "$place/kiosk.sock" --name kiosk
+    start kiosk "$bin/tandem" secondary --state "$workspace/kiosk" --local "$workspace/kiosk.sock" --name kiosk
     wait_for 20 is_answered || fail "no reply after the kiosk's restart"
     kiosk status --json | expect '"version":2' "the applied configuration after a restart"
     ok "the kiosk was restarted: still paired, version 2 still applied"
@@ -168,11 +171,12 @@ roll_back() {
     stop app
     # shellcheck disable=SC2016 # expanded by the supervisor
     SWIFT_BACKTRACE=enable=no start app bash -c 'trap "kill \$! ; exit" TERM; while :; do "$@" & wait $!; sleep 0.2; done' supervisor \
-        "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/signing.key.pub" --pages "$pages" --crash-at 66
+        "$bin/SampleApp" --device "$workspace/kiosk.sock" --app $app \
+        --key "$workspace/signing.key.pub" --pages "$pages" --crash-at 66
     wait_for 20 is_answered || fail "no reply of the app that was started again"
     sign signing.key 4 "$target" deadly.config volume=66
     # The app dies over the offer before it can answer: it waits for the app, until that has died three times.
-    hub apply --app $app "$place/deadly.config" >"$logs/deadly.log" 2>&1 || true
+    hub apply --app $app "$workspace/deadly.config" >"$logs/deadly.log" 2>&1 || true
     wait_for 60 has_failed || fail "a value that kills the app is not given up"
     wait_for 20 is_answered || fail "the app does not come back"
     shows volume 90 || fail "the last good values are not back"
@@ -185,21 +189,22 @@ has_failed() { hub configuration show $app | grep -q failed; }
 # The commands about keys name the app that has a key set for an anchor.
 rotate_keys() {
     local name
-    for name in root revoker next; do tandem keys new --out "$place/$name.key" >/dev/null; done
+    for name in root revoker next; do tandem keys new --out "$workspace/$name.key" >/dev/null; done
     app=org.example.lantern
-    tandem keyset init --app $app --role secondary --root "$place/root.key.pub" --config "$place/signing.key.pub" \
-        --revoker "$place/revoker.key.pub" --key "$place/root.key" --out "$place/keys-1" >/dev/null
-    tandem keyset export "$place/keys-1" >"$place/keys-1.text"
-    hub trust add --app $app --role secondary --key "$place/keys-1" | expect trusted "trusting a key set"
-    start lantern "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/keys-1.text"
+    tandem keyset init --app $app --role secondary --root "$workspace/root.key.pub" \
+        --config "$workspace/signing.key.pub" --revoker "$workspace/revoker.key.pub" \
+        --key "$workspace/root.key" --out "$workspace/keys-1" >/dev/null
+    tandem keyset export "$workspace/keys-1" >"$workspace/keys-1.text"
+    hub trust add --app $app --role secondary --key "$workspace/keys-1" | expect trusted "trusting a key set"
+    start lantern "$bin/SampleApp" --device "$workspace/kiosk.sock" --app $app --key "$workspace/keys-1.text"
     wait_for 20 lantern_shows 50 || fail "the second app does not show its defaults"
-    tandem keyset rotate --from "$place/keys-1" --config "$place/next.key.pub" --key "$place/root.key" \
-        --out "$place/keys-2" >/dev/null
-    hub apply --app $app "$place/keys-2" | expect applied "the rotation"
+    tandem keyset rotate --from "$workspace/keys-1" --config "$workspace/next.key.pub" --key "$workspace/root.key" \
+        --out "$workspace/keys-2" >/dev/null
+    hub apply --app $app "$workspace/keys-2" | expect applied "the rotation"
     sign signing.key 1 "$target" retired.config volume=60
     refused retired.config threshold "signed with the key that was replaced"
-    sign next.key 1 "$target" next.config volume=61 --keyset "$place/keys-2"
-    hub apply --app $app "$place/next.config" | expect applied "a configuration by the next key"
+    sign next.key 1 "$target" next.config volume=61 --keyset "$workspace/keys-2"
+    hub apply --app $app "$workspace/next.config" | expect applied "a configuration by the next key"
     wait_for 10 lantern_shows 61 || fail "the value by the next key is not shown"
     ok "a second app's key was replaced on all devices, and the next key's configuration is applied"
 }
@@ -207,9 +212,10 @@ rotate_keys() {
 lantern_shows() { [[ $(grep "^value volume = " "$logs/lantern.log" | tail -n 1) == "value volume = $1" ]]; }
 
 revoke_key() {
-    tandem keyset revoke --from "$place/keys-1" --from "$place/keys-2" --revoke "$place/next.key.pub" --withdraw \
-        --key "$place/revoker.key" --out "$place/stolen" >/dev/null
-    hub apply --app $app "$place/stolen" | expect applied "the revocation"
+    tandem keyset revoke --from "$workspace/keys-1" --from "$workspace/keys-2" \
+        --revoke "$workspace/next.key.pub" --withdraw \
+        --key "$workspace/revoker.key" --out "$workspace/stolen" >/dev/null
+    hub apply --app $app "$workspace/stolen" | expect applied "the revocation"
     wait_for 10 lantern_shows 50 || fail "what the stolen key signed is still shown"
     refused next.config threshold "signed with the stolen key"
     ok "a stolen key was taken back, and what it had signed ended in the running app"
@@ -218,7 +224,7 @@ revoke_key() {
 
 # The signed version 2 leaves logging to the user.
 open_console() {
-    start console "$bin/tandem-console" --device "$place/kiosk.sock" --address 127.0.0.1:0
+    start console "$bin/tandem-console" --device "$workspace/kiosk.sock" --address 127.0.0.1:0
     wait_for 20 grep -q '#' "$logs/console.log" || fail "the console does not print its address"
     python3 "$root/Scripts/lib/console.py" "$(tail -n 1 "$logs/console.log")" "$app" logging true ||
         fail "the console does not show and edit the app's settings"

@@ -67,12 +67,12 @@ measure_fanout() {
 # the counters in it.
 measure_calls() {
     local relay
-    COUNTS=$place/floor.counts COUNTED_COPY=300 LD_PRELOAD=$made/counts.so floor_up
-    COUNTS=$place/tandem.counts COUNTED_COPY=300 LD_PRELOAD=$made/counts.so tandem_up tandem
+    COUNTS=$workspace/floor.counts COUNTED_COPY=300 LD_PRELOAD=$made/counts.so floor_up
+    COUNTS=$workspace/tandem.counts COUNTED_COPY=300 LD_PRELOAD=$made/counts.so tandem_up tandem
     for relay in floor tandem; do
-        measure counted-one-in-flight 1 trips "$relay" 300 1 --counts "$place/$relay.counts"
-        measure counted-1x64 1 trips "$relay" 300 1 --window 64 --counts "$place/$relay.counts"
-        measure counted-64x4 1 trips "$relay" 300 1 --pairs 64 --window 4 --counts "$place/$relay.counts"
+        measure counted-one-in-flight 1 trips "$relay" 300 1 --counts "$workspace/$relay.counts"
+        measure counted-1x64 1 trips "$relay" 300 1 --window 64 --counts "$workspace/$relay.counts"
+        measure counted-64x4 1 trips "$relay" 300 1 --pairs 64 --window 4 --counts "$workspace/$relay.counts"
     done
 }
 
@@ -133,21 +133,22 @@ served() {
 }
 
 measure_start() {
-    local round socket=$place/start.sock
+    local round socket=$workspace/start.sock
     for ((round = 1; round <= rounds; round++)); do
         # The state is there from the first round on: a daemon restarts more often than for the first time.
-        served daemon tandem "$socket" "$tandem" primary --state "$place/state" --local "$socket" --log error
-        served simulator tandem "$place/start/primary.sock" "$tandem" simulate --local "$place/start" --log error
+        served daemon tandem "$socket" "$tandem" primary --state "$workspace/state" --local "$socket" --log error
+        served simulator tandem "$workspace/start/primary.sock" \
+            "$tandem" simulate --local "$workspace/start" --log error
         # What a start takes on this machine at all, and what others need.
-        served floor bare "$socket" "$made/floor" "$socket" "$place/start.counterpart"
+        served floor bare "$socket" "$made/floor" "$socket" "$workspace/start.counterpart"
         if command -v redis-server >/dev/null; then
             served redis-server redis "$socket" "$(command -v redis-server)" --port 0 --unixsocket "$socket" \
-                --dir "$place" --save '' --appendonly no
+                --dir "$workspace" --save '' --appendonly no
         fi
         if command -v mosquitto >/dev/null; then
             printf '%s\n' "listener 0 $socket" 'allow_anonymous true' 'persistence false' 'log_type error' \
-                'user root' >"$place/start.conf"
-            served mosquitto mqtt "$socket" "$(command -v mosquitto)" -c "$place/start.conf"
+                'user root' >"$workspace/start.conf"
+            served mosquitto mqtt "$socket" "$(command -v mosquitto)" -c "$workspace/start.conf"
         fi
     done
 }
@@ -155,7 +156,7 @@ measure_start() {
 # A start with more than 100,000 items in its queues, from twelve apps, that a daemon has accepted for a peer which is away.
 measure_queued() {
     # For this table alone: a long run fills a queue.
-    local round device app waiting socket=$place/hub.sock seconds=60
+    local round device app waiting socket=$workspace/hub.sock seconds=60
     hub_up
     # Each app stops before its queue is full, and one user's apps may fill half of what a pairing keeps.
     join_hub kiosk-2
@@ -168,7 +169,7 @@ measure_queued() {
     ((waiting >= 100000)) || { echo "only $waiting items wait" >&2; return 1; }
     stop hub
     for ((round = 1; round <= rounds; round++)); do
-        served queued tandem "$socket" "$tandem" primary --state "$place/hub" --local "$socket" \
+        served queued tandem "$socket" "$tandem" primary --state "$workspace/hub" --local "$socket" \
             --listen "127.0.0.1:$hub_port" --log error
     done
 }
@@ -183,11 +184,11 @@ measure_console() { LOADS=$loads table_of console; }
 # What reading or refusing costs at worst.
 measure_hostile() {
     local round name size result
-    python3 "$here/hostile.py" "$place/hostile" >"$place/hostile.names"
+    python3 "$here/hostile.py" "$workspace/hostile" >"$workspace/hostile.names"
     for ((round = 1; round <= rounds; round++)); do
-        taskset -c 1 "$driver" hostile "$place/hostile" >"$logs/hostile"
+        taskset -c 1 "$driver" hostile "$workspace/hostile" >"$logs/hostile"
         while IFS=$'\t' read -r name size result; do note hostile "$name" "$size" "$round" "$result"; done \
-            < <(paste "$place/hostile.names" "$logs/hostile")
+            < <(paste "$workspace/hostile.names" "$logs/hostile")
     done
 }
 

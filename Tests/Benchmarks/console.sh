@@ -14,20 +14,20 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
 tandem=$(executable tandem "${TANDEM-}")
 bin=$(dirname -- "$tandem")
 [[ ${TANDEM-} ]] || released tandem-console >/dev/null
-place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-logs=$place/logs
+workspace=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
+logs=$workspace/logs
 mkdir "$logs"
 # shellcheck source=../../Scripts/lib/processes.sh
 source "$root/Scripts/lib/processes.sh"
-trap 'stop_all; rm -rf "$place"' EXIT
+trap 'stop_all; rm -rf "$workspace"' EXIT
 trap 'exit 130' INT TERM
 
 app=org.example.bench.console
-start daemon "$tandem" primary --state "$place/state" --local "$place/daemon.sock" --log error
-wait_for 20 test -S "$place/daemon.sock"
-start app python3 "$here/console.py" app "$place/daemon.sock" "$app"
+start daemon "$tandem" primary --state "$workspace/state" --local "$workspace/daemon.sock" --log error
+wait_for 20 test -S "$workspace/daemon.sock"
+start app python3 "$here/console.py" app "$workspace/daemon.sock" "$app"
 wait_for 20 grep -q registered "$logs/app.log"
-start console "$bin/tandem-console" --device "$place/daemon.sock" --address 127.0.0.1:0
+start console "$bin/tandem-console" --device "$workspace/daemon.sock" --address 127.0.0.1:0
 wait_for 20 grep -q '#' "$logs/console.log"
 # The browser is no part of a figure: it has the other core.
 taskset -c 0 python3 "$here/console.py" measure "$(tail -n 1 "$logs/console.log")" "$app" "${started[console]}" \

@@ -14,39 +14,40 @@ hub_up() {
 # The same with a new state.
 restart_hub() {
     stop hub
-    rm -rf "$place/hub" "$place/kiosk"
+    rm -rf "$workspace/hub" "$workspace/kiosk"
     hub_up
 }
 
 # A device that does not run.
 join_hub() {
     local link
-    link=$("$tandem" pair --link-only --device "$place/hub.sock")
-    "$tandem" join --state "$place/$1" --name "$1" <<<"$link" >/dev/null
+    link=$("$tandem" pair --link-only --device "$workspace/hub.sock")
+    "$tandem" join --state "$workspace/$1" --name "$1" <<<"$link" >/dev/null
 }
 
 hub_restarts() {
-    up hub items "$place/hub.sock" "$place/hub.sock" "$tandem" primary --state "$place/hub" --local "$place/hub.sock" \
+    up hub items "$workspace/hub.sock" "$workspace/hub.sock" \
+        "$tandem" primary --state "$workspace/hub" --local "$workspace/hub.sock" \
         --listen "127.0.0.1:$hub_port" --name hub --log error
 }
 
 kiosk_up() {
-    cores=1 up kiosk items "$place/kiosk.sock" "$place/kiosk.sock" "$tandem" secondary --state "$place/kiosk" \
-        --local "$place/kiosk.sock" --name kiosk --log error
+    cores=1 up kiosk items "$workspace/kiosk.sock" "$workspace/kiosk.sock" \
+        "$tandem" secondary --state "$workspace/kiosk" --local "$workspace/kiosk.sock" --name kiosk --log error
     wait_for 20 is_linked
 }
 
-is_linked() { ! "$tandem" status --json --device "$place/hub.sock" | grep -q '"reason":"no-link"'; }
+is_linked() { ! "$tandem" status --json --device "$workspace/hub.sock" | grep -q '"reason":"no-link"'; }
 
 items_floor_up() {
-    up items-floor bare-items "$place/items.sock" "$place/items.sock" "$made/items_floor" "$place/items.sock" "$place/items"
+    up items-floor bare-items "$workspace/items.sock" "$workspace/items.sock" "$made/items_floor" "$workspace/items.sock" "$workspace/items"
 }
 
 # Its acknowledgement means the disk, too: every command is in the log and synchronised before its answer.
 items_redis_up() {
-    mkdir -p "$place/items-redis"
-    up items-redis redis-items "$place/items-redis.sock" "$place/items-redis.sock" \
-        redis-server --port 0 --unixsocket "$place/items-redis.sock" --dir "$place/items-redis" --save '' \
+    mkdir -p "$workspace/items-redis"
+    up items-redis redis-items "$workspace/items-redis.sock" "$workspace/items-redis.sock" \
+        redis-server --port 0 --unixsocket "$workspace/items-redis.sock" --dir "$workspace/items-redis" --save '' \
         --appendonly yes --appendfsync always
 }
 
@@ -85,7 +86,7 @@ measure_durable() {
     kiosk_up
     for ((round = 1; round <= rounds; round++)); do
         for until in stored handled; do
-            durable "$until-64" hub 300 "$round" 64 --counterpart "$place/kiosk.sock" --until "$until" --also "${started[kiosk]}"
+            durable "$until-64" hub 300 "$round" 64 --counterpart "$workspace/kiosk.sock" --until "$until" --also "${started[kiosk]}"
         done
     done
 }

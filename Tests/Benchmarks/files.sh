@@ -13,46 +13,47 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
 tandem=$(executable tandem "${TANDEM-}")
 mebibytes=${MEBIBYTES:-1024}
 clang -O2 -o "$made/load" "$here"/load/*.c
-place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-logs=$place/logs
-mkdir "$logs" "$place/received"
+workspace=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
+logs=$workspace/logs
+mkdir "$logs" "$workspace/received"
 # shellcheck source=../processes.sh
 source "$root/Scripts/lib/processes.sh"
-trap 'stop_all; rm -rf "$place"' EXIT
+trap 'stop_all; rm -rf "$workspace"' EXIT
 trap 'exit 130' INT TERM
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 app=org.example.bench.files
-source=$place/source
-note() { printf '{"case": "%s", "relay": "%s", "bytes": %d, "result": %s}\n' "$@" >>"$place/runs"; }
-hub() { "$tandem" "$@" --device "$place/hub.sock"; }
+source=$workspace/source
+note() { printf '{"case": "%s", "relay": "%s", "bytes": %d, "result": %s}\n' "$@" >>"$workspace/runs"; }
+hub() { "$tandem" "$@" --device "$workspace/hub.sock"; }
 peak() { awk '/^VmHWM/ {print $2 * 1024}' "/proc/${started[$1]}/status"; }
 now() { date +%s.%N; }
 elapsed() { awk -v a="$1" -v b="$(now)" 'BEGIN {print b - a}'; }
 
 both_up() {
-    start hub "$tandem" primary --state "$place/hub" --local "$place/hub.sock" --listen "127.0.0.1:$port" --name hub --log error
+    start hub "$tandem" primary --state "$workspace/hub" --local "$workspace/hub.sock" --listen "127.0.0.1:$port" --name hub --log error
     wait_for 30 hub status
-    hub pair --link-only | "$tandem" join --state "$place/kiosk" --name kiosk >/dev/null
-    start kiosk "$tandem" secondary --state "$place/kiosk" --local "$place/kiosk.sock" --name kiosk --log error
-    start receiver "$tandem" receive --app "$app" --device "$place/kiosk.sock" --files "$place/received"
+    hub pair --link-only | "$tandem" join --state "$workspace/kiosk" --name kiosk >/dev/null
+    start kiosk "$tandem" secondary --state "$workspace/kiosk" --local "$workspace/kiosk.sock" --name kiosk --log error
+    start receiver "$tandem" receive --app "$app" --device "$workspace/kiosk.sock" --files "$workspace/received"
     # It fails until the link is there and the app is known on the other side.
-    wait_for 60 hub send --app "$app" --file "$place/key.pem"
-    rm -f "$place"/received/*
+    wait_for 60 hub send --app "$app" --file "$workspace/key.pem"
+    rm -f "$workspace"/received/*
 }
 
 send() { hub send --app "$app" --file "$source" >/dev/null; }
 
 # The same way for the same bytes: to the disk, over TLS, to the disk.
 floor() {
-    dd if="$source" of="$place/spooled" bs=64K conv=fsync status=none
-    openssl s_server -quiet -naccept 1 -accept "127.0.0.1:$((port + 1))" -cert "$place/cert.pem" -key "$place/key.pem" \
-        -num_tickets 0 <&"$open" 2>/dev/null | dd of="$place/copied" bs=64K iflag=fullblock conv=fsync status=none &
+    dd if="$source" of="$workspace/spooled" bs=64K conv=fsync status=none
+    openssl s_server -quiet -naccept 1 -accept "127.0.0.1:$((port + 1))" \
+        -cert "$workspace/cert.pem" -key "$workspace/key.pem" \
+        -num_tickets 0 <&"$open" 2>/dev/null | dd of="$workspace/copied" bs=64K iflag=fullblock conv=fsync status=none &
     local server=$!
-    until openssl s_client -quiet -no_ign_eof -nocommands -connect "127.0.0.1:$((port + 1))" <"$place/spooled" 2>/dev/null; do sleep 0.01; done
+    until openssl s_client -quiet -no_ign_eof -nocommands -connect "127.0.0.1:$((port + 1))" <"$workspace/spooled" 2>/dev/null; do sleep 0.01; done
     wait "$server"
-    cmp -s "$source" "$place/copied" || { echo "the floor lost bytes" >&2; exit 1; }
-    rm -f "$place/spooled" "$place/copied"
+    cmp -s "$source" "$workspace/copied" || { echo "the floor lost bytes" >&2; exit 1; }
+    rm -f "$workspace/spooled" "$workspace/copied"
 }
 
 measure_throughput() {
@@ -61,7 +62,7 @@ measure_throughput() {
         began=$(now)
         send
         note throughput tandem $((mebibytes << 20)) "{\"seconds\": $(elapsed "$began")}"
-        rm -f "$place"/received/*
+        rm -f "$workspace"/received/*
         began=$(now)
         floor
         note throughput floor $((mebibytes << 20)) "{\"seconds\": $(elapsed "$began")}"
@@ -72,7 +73,8 @@ measure_throughput() {
 
 # trips RELAY: messages of 300 bytes and their answers for a second, one after the other.
 trips() {
-    note latency "$1" 300 "$("$made/load" trips tandem --at "$place/hub.sock" --counterpart "$place/kiosk.sock" \
+    note latency "$1" 300 "$("$made/load" trips tandem \
+        --at "$workspace/hub.sock" --counterpart "$workspace/kiosk.sock" \
         --relay "${started[hub]}" --bytes 300 --seconds 1 --pairs 1 --window 1)"
 }
 
@@ -86,16 +88,16 @@ measure_latency() {
         sending=$!
         while kill -0 "$sending" 2>/dev/null; do trips beside; done
         wait "$sending"
-        rm -f "$place"/received/*
+        rm -f "$workspace"/received/*
     done
 }
 
 # openssl's server ends when its own input does, so it gets one that never ends.
-mkfifo "$place/open"
-exec {open}<>"$place/open"
-openssl req -x509 -newkey ed25519 -nodes -keyout "$place/key.pem" -out "$place/cert.pem" -subj /CN=floor -days 1 2>/dev/null
+mkfifo "$workspace/open"
+exec {open}<>"$workspace/open"
+openssl req -x509 -newkey ed25519 -nodes -keyout "$workspace/key.pem" -out "$workspace/cert.pem" -subj /CN=floor -days 1 2>/dev/null
 head -c "${mebibytes}M" /dev/urandom >"$source"
 both_up
 measure_throughput
 measure_latency
-python3 "$here/files.py" "$place/runs"
+python3 "$here/files.py" "$workspace/runs"

@@ -24,7 +24,9 @@ up() {
     return 1
 }
 
-floor_up() { up floor bare "$place/a.sock" "$place/b.sock" "$made/floor" "$@" "$place/a.sock" "$place/b.sock"; }
+floor_up() {
+    up floor bare "$workspace/a.sock" "$workspace/b.sock" "$made/floor" "$@" "$workspace/a.sock" "$workspace/b.sock"
+}
 
 floor_tcp_up() {
     local a b
@@ -34,24 +36,24 @@ floor_tcp_up() {
 
 # tandem_up NAME OPTION...: the secondary asks, the primary answers and publishes.
 tandem_up() {
-    local name=$1 directory=$place/$1
+    local name=$1 directory=$workspace/$1
     shift
     up "$name" tandem "$directory/primary.sock" "$directory/secondary.sock" \
         "$tandem" simulate --local "$directory" --log error "$@"
 }
 
-# Peers, if they are installed. No state outlives $place.
+# Peers, if they are installed. No state outlives $workspace.
 
 redis_up() {
-    up redis-server redis "$place/redis.sock" "$place/redis.sock" \
-        redis-server --port 0 --unixsocket "$place/redis.sock" --dir "$place" --save '' --appendonly no \
+    up redis-server redis "$workspace/redis.sock" "$workspace/redis.sock" \
+        redis-server --port 0 --unixsocket "$workspace/redis.sock" --dir "$workspace" --save '' --appendonly no \
         --maxclients 12000 --client-output-buffer-limit pubsub 0 0 0
 }
 
 mosquitto_up() {
-    printf '%s\n' "listener 0 $place/mosquitto.sock" 'allow_anonymous true' 'persistence false' 'log_type error' \
-        'max_queued_messages 0' 'user root' >"$place/mosquitto.conf"
-    up mosquitto mqtt "$place/mosquitto.sock" "$place/mosquitto.sock" mosquitto -c "$place/mosquitto.conf"
+    printf '%s\n' "listener 0 $workspace/mosquitto.sock" 'allow_anonymous true' 'persistence false' 'log_type error' \
+        'max_queued_messages 0' 'user root' >"$workspace/mosquitto.conf"
+    up mosquitto mqtt "$workspace/mosquitto.sock" "$workspace/mosquitto.sock" mosquitto -c "$workspace/mosquitto.conf"
 }
 
 nats_up() {
@@ -61,9 +63,9 @@ nats_up() {
 }
 
 dbus_up() {
-    cat >"$place/dbus.conf" <<XML
+    cat >"$workspace/dbus.conf" <<XML
 <busconfig>
-  <listen>unix:path=$place/dbus.sock</listen>
+  <listen>unix:path=$workspace/dbus.sock</listen>
   <auth>EXTERNAL</auth>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>
@@ -73,12 +75,12 @@ dbus_up() {
   <limit name="max_replies_per_connection">100000</limit>
 </busconfig>
 XML
-    up dbus-daemon dbus "$place/dbus.sock" "$place/dbus.sock" dbus-daemon --nofork --nopidfile --config-file="$place/dbus.conf"
+    up dbus-daemon dbus "$workspace/dbus.sock" "$workspace/dbus.sock" dbus-daemon --nofork --nopidfile --config-file="$workspace/dbus.conf"
 }
 
 broker_up() {
-    up dbus-broker dbus "$place/broker.sock" "$place/broker.sock" \
-        python3 "$here/broker.py" "$place/broker.sock"
+    up dbus-broker dbus "$workspace/broker.sock" "$workspace/broker.sock" \
+        python3 "$here/broker.py" "$workspace/broker.sock"
 }
 
 # Each peer's command, which is also its name, the function that starts it, and the package that has it.

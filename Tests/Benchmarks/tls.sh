@@ -16,26 +16,26 @@ seconds=${SECONDS_EACH:-0.4}
 secondaries=${SECONDARIES:-24}
 clang -O2 -o "$made/load" "$here"/load/*.c
 clang -O2 -o "$made/tls-floor" "$here"/tls/*.c -lssl -lcrypto
-place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-logs=$place/logs
+workspace=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
+logs=$workspace/logs
 mkdir "$logs"
 # shellcheck source=../processes.sh
 source "$root/Scripts/lib/processes.sh"
-trap 'stop_all; rm -rf "$place"' EXIT
+trap 'stop_all; rm -rf "$workspace"' EXIT
 trap 'exit 130' INT TERM
 
 hub_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 floor_port=$((hub_port + 1))
 held() { awk '/^RssAnon/ {print $2 * 1024}' "/proc/${started[$1]}/status"; }
-note() { printf '{"case": "%s", "relay": "%s", "bytes": %d, "result": %s}\n' "$@" >>"$place/runs"; }
-hub() { "$tandem" "$@" --device "$place/hub.sock"; }
+note() { printf '{"case": "%s", "relay": "%s", "bytes": %d, "result": %s}\n' "$@" >>"$workspace/runs"; }
+hub() { "$tandem" "$@" --device "$workspace/hub.sock"; }
 
 # The first secondary is kiosk, the next ones kiosk-2, kiosk-3 and so on, as the load expects their sockets.
 name_of() { if (($1 == 1)); then echo kiosk; else echo "kiosk-$1"; fi; }
 
 # All daemons share core 0, and so do the floor's processes; the load has core 1.
 hub_up() {
-    start hub taskset -c 0 "$tandem" primary --state "$place/hub" --local "$place/hub.sock" \
+    start hub taskset -c 0 "$tandem" primary --state "$workspace/hub" --local "$workspace/hub.sock" \
         --listen "127.0.0.1:$hub_port" --name hub --log error
     wait_for 30 hub status
 }
@@ -45,7 +45,7 @@ kiosks_up() {
     local number name
     for ((number = $1; number <= $2; number++)); do
         name=$(name_of "$number")
-        start "$name" taskset -c 0 "$tandem" secondary --state "$place/$name" --local "$place/$name.sock" \
+        start "$name" taskset -c 0 "$tandem" secondary --state "$workspace/$name" --local "$workspace/$name.sock" \
             --name "$name" --log error
     done
     wait_for 60 linked "$2"
@@ -55,18 +55,18 @@ linked() { (($(hub status --json | grep -o '"level":"[a-z]*"' | grep -c -v unrea
 
 # A secondary that does not run yet joins by its state directory.
 join() {
-    hub pair --link-only | "$tandem" join --state "$place/$1" --name "$1" >/dev/null
+    hub pair --link-only | "$tandem" join --state "$workspace/$1" --name "$1" >/dev/null
 }
 
 # floor_up LINKS, floor_dials NAME LINKS
 floor_up() {
-    start floor taskset -c 0 "$made/tls-floor" listen "$place/floor.sock" "$floor_port"
+    start floor taskset -c 0 "$made/tls-floor" listen "$workspace/floor.sock" "$floor_port"
     wait_for 20 grep -q ready "$logs/floor.log"
     floor_dials floor-far "$1"
 }
 
 floor_dials() {
-    start "$1" taskset -c 0 "$made/tls-floor" dial "$place/$1.sock" "$floor_port" "$2"
+    start "$1" taskset -c 0 "$made/tls-floor" dial "$workspace/$1.sock" "$floor_port" "$2"
     wait_for 20 grep -q ready "$logs/$1.log"
 }
 
@@ -77,7 +77,8 @@ load() {
     if [[ $relay == tandem ]]; then protocol=tandem near=hub far=kiosk; fi
     local also=()
     if [[ $kind == trips ]]; then also=(--also "${started[$far]}"); fi
-    result=$(taskset -c 1 "$made/load" "$kind" "$protocol" --at "$place/$near.sock" --counterpart "$place/$far.sock" \
+    result=$(taskset -c 1 "$made/load" "$kind" "$protocol" \
+        --at "$workspace/$near.sock" --counterpart "$workspace/$far.sock" \
         --relay "${started[$near]}" "${also[@]}" --bytes "$bytes" --seconds "$seconds" "$@" 2>"$logs/load") || {
         echo "$case, $bytes B: $relay: $(tail -n 1 "$logs/load")" >&2
         return 0
@@ -146,4 +147,4 @@ measure_idle() {
 measure_trips
 measure_fanout
 measure_idle
-python3 "$here/tls.py" "$place/runs" "$secondaries"
+python3 "$here/tls.py" "$workspace/runs" "$secondaries"

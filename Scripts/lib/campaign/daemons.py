@@ -120,9 +120,9 @@ class Daemon:
 
     def __init__(self, world, name, role, *options):
         self.world, self.name, self.role, self.options = world, name, role, options
-        self.state = world.place / name
-        self.socket = str(world.place / f"{name}.sock")
-        self.log = world.place / f"{name}.log"
+        self.state = world.workspace / name
+        self.socket = str(world.workspace / f"{name}.sock")
+        self.log = world.workspace / f"{name}.log"
         self.program, self.wrapper = None, ()
 
     def start(self):
@@ -191,14 +191,14 @@ class Daemon:
 
 
 class World:
-    """The place of one case: daemons, lines and floods, all of which end with it."""
+    """The surroundings of one case: daemons, lines and floods, all of which end with it."""
 
-    def __init__(self, tandem, place, random, short):
-        self.tandem, self.place, self.random, self.short = tandem, place, random, short
+    def __init__(self, tandem, workspace, random, short):
+        self.tandem, self.workspace, self.random, self.short = tandem, workspace, random, short
         self.is_root = can_be_others()
         self.programs = []
         self.began = time.monotonic()
-        place.mkdir(mode=0o711)
+        workspace.mkdir(mode=0o711)
 
     def starts(self, program):
         self.programs.append(program)
@@ -225,7 +225,7 @@ class World:
 
     def simulator(self, secondaries):
         """The primary of a simulator, and its secondaries: one process with many sockets."""
-        at, log = self.place / "at", self.place / "simulator.log"
+        at, log = self.workspace / "at", self.workspace / "simulator.log"
         program = self.starts(
             Program([self.tandem, "simulate", "--local", at, "--secondaries", secondaries, "--log", "warning"], log))
         names = ["primary", "secondary", *(f"secondary-{number}" for number in range(2, secondaries + 1))]

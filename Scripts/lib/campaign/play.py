@@ -15,9 +15,9 @@ from apps import Refused
 from daemons import CaseFailure, World
 
 
-def play(case, tandem, seed, place, short):
+def play(case, tandem, seed, workspace, short):
     """The verdict of one case and its figures."""
-    world = World(tandem, place / case.name, random.Random(f"{seed} {case.name}"), short)
+    world = World(tandem, workspace / case.name, random.Random(f"{seed} {case.name}"), short)
     if case.needs_root and not world.is_root:
         return "skip", "only root can be several users, and see a daemon's descriptors"
     try:
@@ -33,8 +33,8 @@ def play(case, tandem, seed, place, short):
         world.end()
 
 
-def tail(place):
-    for log in sorted(place.glob("*.log")):
+def tail(workspace):
+    for log in sorted(workspace.glob("*.log")):
         print(f"    {log.name}:")
         for line in log.read_text(errors="replace").splitlines()[-8:]:
             print(f"      {line[:200]}")
@@ -47,8 +47,8 @@ def run(rooms, noun, arguments):
 
 
 def play_all(rooms, noun, tandem, seed, short, wanted):
-    place = pathlib.Path(tempfile.mkdtemp(prefix="tandem."))
-    place.chmod(0o711)
+    workspace = pathlib.Path(tempfile.mkdtemp(prefix="tandem."))
+    workspace.chmod(0o711)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: sys.exit(130))
     began = time.monotonic()
@@ -61,15 +61,15 @@ def play_all(rooms, noun, tandem, seed, short, wanted):
             return 2
         for case in cases:
             start = time.monotonic()
-            verdict, figures = play(case, tandem, seed, place, short)
+            verdict, figures = play(case, tandem, seed, workspace, short)
             seconds = time.monotonic() - start
             table.append((case.name, verdict, seconds, case.text, figures))
             print(f"{case.name:<4} {verdict:<4} {seconds:6.1f} s  {case.text}: {figures}", flush=True)
             if verdict == "FAIL":
-                tail(place / case.name)
-            shutil.rmtree(place / case.name, ignore_errors=True)
+                tail(workspace / case.name)
+            shutil.rmtree(workspace / case.name, ignore_errors=True)
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(workspace, ignore_errors=True)
     return show(table, noun, seed, time.monotonic() - began)
 
 

@@ -64,17 +64,17 @@ def steps(page):
     return STEP.finditer(snippets.listed(text, found))
 
 
-def follow(page, place):
-    (place / "tandem").symlink_to(ROOT)
-    package = place / "package"
+def follow(page, workspace):
+    (workspace / "tandem").symlink_to(ROOT)
+    package = workspace / "package"
     package.mkdir()
-    environment = dict(os.environ, HOME=str(place / "home"), XDG_CONFIG_HOME=str(place / "home"), NO_COLOR="1")
-    (place / "home").mkdir()
-    terminals, count, variables = [], 0, place / "variables"
+    environment = dict(os.environ, HOME=str(workspace / "home"), XDG_CONFIG_HOME=str(workspace / "home"), NO_COLOR="1")
+    (workspace / "home").mkdir()
+    terminals, count, variables = [], 0, workspace / "variables"
     variables.touch()
     try:
         for step in steps(page):
-            text = (step["text"] or "").replace("/tmp/", f"{place}/")
+            text = (step["text"] or "").replace("/tmp/", f"{workspace}/")
             if step["file"]:
                 file = package / step["file"]
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -82,9 +82,10 @@ def follow(page, place):
             elif step["word"] == "background":
                 print("$ " + text.strip(), flush=True)
                 count += 1
-                terminals.append(Terminal(text.strip(), package, environment, place / f"{count}.log"))
+                terminals.append(Terminal(text.strip(), package, environment, workspace / f"{count}.log"))
                 if "simulate" in text:
-                    terminals[-1].expect([f"ready: {place}/devices/primary.sock and {place}/devices/secondary.sock"])
+                    devices = f"{workspace}/devices"
+                    terminals[-1].expect([f"ready: {devices}/primary.sock and {devices}/secondary.sock"])
             elif step["word"] == "expect":
                 terminals[-1].expect(text.splitlines())
                 print(text, end="", flush=True)

@@ -21,7 +21,7 @@ class Clock:
     def __init__(self, world, daemon):
         libraries = glob.glob(LIBRARY)
         require(libraries, "libfaketime is missing: apt-get install libfaketime")
-        self.file = world.place / f"{daemon.name}.clock"
+        self.file = world.workspace / f"{daemon.name}.clock"
         self.set("+0")
         # The inner `env` lets the library add to the environment before the daemon's process begins: Swift finds a
         # process's arguments beside an environment that is where it was.

@@ -44,7 +44,7 @@ class Signer:
     """One signing key, and configurations for the fleet of one hub."""
 
     def __init__(self, world, hub, name="signing"):
-        self.world, self.key, self.made = world, world.place / name, 0
+        self.world, self.key, self.made = world, world.workspace / name, 0
         self.target = f"vendor:{device_of(hub)}"
         made(world, "keys", "new", "--out", self.key)
         self.anchor = self.key.with_suffix(".pub").read_bytes()
@@ -52,7 +52,7 @@ class Signer:
     def sign(self, version, mood=GOOD, *options):
         """The file of a new configuration."""
         self.made += 1
-        path = self.world.place / f"v{version}-{self.made}.config"
+        path = self.world.workspace / f"v{version}-{self.made}.config"
         values = [item for name, value in self.values(version, mood).items() for item in ("--set", f"{name}={value}")]
         made(self.world, "sign", "--key", self.key, "--app", APP, "--role", "secondary", "--target", self.target,
              "--version", version, *values, "--out", path, *options)

@@ -48,10 +48,10 @@ class Keys(Signer):
         hub.done("trust", "add", "--app", APP, "--role", "secondary", "--key", first)
 
     def file(self, name):
-        return self.world.place / name
+        return self.world.workspace / name
 
     def public(self, name):
-        return self.world.place / f"{name}.pub"
+        return self.world.workspace / f"{name}.pub"
 
     @property
     def history(self):

@@ -146,7 +146,7 @@ class Scene:
         self.world, self.hub = world, world.hub("--log", "debug")
         self.hub.options = ("--log", "debug", "--listen", f"127.0.0.1:{self.hub.ports[0]}")
         self.keys = Lamps(world, self.hub)
-        key = world.place / "anchor"
+        key = world.workspace / "anchor"
         key.write_bytes(self.keys.anchor)
         self.kiosks = [world.kiosk(f"kiosk-{number}") for number in range(APPS)]
         for kiosk in self.kiosks:

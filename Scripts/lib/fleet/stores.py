@@ -18,12 +18,12 @@ def restored(world):
     first = signer.sign(1)
     applied(hub, kiosk, app, first)
     kiosk.stop()
-    shutil.copytree(kiosk.state, world.place / "copy")
+    shutil.copytree(kiosk.state, world.workspace / "copy")
     kiosk.start()
     wanted = applied(hub, kiosk, app, signer.sign(2))
     kiosk.stop(signal.SIGKILL)
     shutil.rmtree(kiosk.state)
-    shutil.copytree(world.place / "copy", kiosk.state)
+    shutil.copytree(world.workspace / "copy", kiosk.state)
     kiosk.start()
     settle(applied_disagreement, hub, kiosk, app, wanted)
     refused(hub, "rollback", first)
@@ -35,8 +35,8 @@ def restored(world):
 
 def anchor_with_minimum(world, signer, minimum):
     """The file of a key set with a lowest version, for the signer's key."""
-    root, revoker = (world.place / name for name in ("root", "revoker"))
-    first, second = (world.place / f"{number}.keyset" for number in (1, 2))
+    root, revoker = (world.workspace / name for name in ("root", "revoker"))
+    first, second = (world.workspace / f"{number}.keyset" for number in (1, 2))
     for key in (root, revoker):
         made(world, "keys", "new", "--out", key)
     made(world, "keyset", "init", "--app", APP, "--role", "secondary", "--root", f"{root}.pub", "--config",

@@ -39,7 +39,7 @@ class Library:
     """`tandem receive`, and the JSON that it prints."""
 
     def __init__(self, world, daemon, app=APP):
-        self.log = world.place / f"receive-{daemon.name}-{app}.json"
+        self.log = world.workspace / f"receive-{daemon.name}-{app}.json"
         self.program = world.starts(Program(
             [world.tandem, "receive", "--app", app, "--device", daemon.socket, "--reply", '{"is":"here"}'], self.log))
 
@@ -94,7 +94,7 @@ def submitted(world):
 def arrived(world):
     """A device sends items with such bodies: they are refused, the link and the app go on."""
     hub = world.hub()
-    peer = Peer(hub, Identity(world.place, 0), "peer").pair()
+    peer = Peer(hub, Identity(world.workspace, 0), "peer").pair()
     library = Library(world, hub)
     until(lambda: "app registered" in hub.log.read_text(), 10, "registration")
     link = peer.link([APP])
@@ -148,7 +148,7 @@ class Answering(threading.Thread):
 def answered(world):
     """A device answers requests and broadcasts with bodies that are none, and sends such messages."""
     hub = world.hub()
-    peer = Peer(hub, Identity(world.place, 0), "peer").pair()
+    peer = Peer(hub, Identity(world.workspace, 0), "peer").pair()
     library = Library(world, hub, OTHER)
     App(hub, APP, receives=True).close()
     link = peer.link([APP, OTHER])
@@ -225,7 +225,7 @@ def fuzzed(world):
     """Mutated frames from a paired device and from an app, each on connection after connection."""
     count = 300 if world.short else 3000
     hub = world.hub()
-    peer = Peer(hub, Identity(world.place, 0), "peer").pair()
+    peer = Peer(hub, Identity(world.workspace, 0), "peer").pair()
     library = Library(world, hub, OTHER)
     until(lambda: "app registered" in hub.log.read_text(), 10, "registration")
     connections = [0, 0]
@@ -280,7 +280,7 @@ def names(world):
     app.until_installed()
     hostile = ["../../../evil", "/tmp/evil", "..", ".", "", "a/../../b", "-rf", ".hidden", "line\nbreak",
                "\u202egpj.exe", "nul\x01", "x" * 255, "\\share\\evil", "\u00e9" * 100]
-    before = set(world.place.rglob("*"))
+    before = set(world.workspace.rglob("*"))
     for name in hostile:
         identifier = sent_file(app, b"bytes", name=name)
         delivery = receiver.next("delivery", 10, id=identifier)
@@ -292,7 +292,7 @@ def names(world):
                       name="handled")
         app.next("finished", 10, id=identifier)
         app.send(kind="finishedAck", app=APP, pairing=delivery["pairing"], id=identifier, channel="file")
-    strange = [path for path in set(world.place.rglob("*")) - before
+    strange = [path for path in set(world.workspace.rglob("*")) - before
                if not any(path.is_relative_to(state) for state in (hub.state, kiosk.state))]
     require(not strange, f"written elsewhere: {strange[:3]}")
     answer = app.answer_to(app.submit("file", encode({"name": "x" * 256, "size": 5})))

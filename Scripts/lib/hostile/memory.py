@@ -138,7 +138,7 @@ def stuck_devices(world):
     """The same to paired devices that stop reading their links."""
     count, messages = (24, 80) if world.short else (200, 120)
     hub = world.hub()
-    peers = [Peer(hub, identity, f"peer-{n}").pair() for n, identity in enumerate(identities(world.place, count))]
+    peers = [Peer(hub, identity, f"peer-{n}").pair() for n, identity in enumerate(identities(world.workspace, count))]
     sender = App(hub, APP, receives=True)
     links = [peer.link([APP], receive_buffer=8192) for peer in peers]
     until(lambda: hub.linked() == count, 20, f"{count} links")
@@ -154,7 +154,7 @@ def stuck_devices(world):
 def returned(world):
     """Memory of a burst comes back although nobody connects: after devices that did not read, and after files."""
     hub = world.hub()
-    peers = [Peer(hub, identity, f"peer-{n}").pair() for n, identity in enumerate(identities(world.place, 24))]
+    peers = [Peer(hub, identity, f"peer-{n}").pair() for n, identity in enumerate(identities(world.workspace, 24))]
     sender = App(hub, APP, receives=True)
     links = [peer.link([APP], receive_buffer=8192) for peer in peers]
     until(lambda: hub.linked() == len(peers), 20, "all links")
@@ -246,7 +246,7 @@ def hellos(world):
     """One paired device opens connection after connection, each with most of a hello."""
     count = 150 if world.short else 1000
     hub, kiosk, _ = world.pair()
-    peer = Peer(hub, Identity(world.place, 0), "greedy").pair()
+    peer = Peer(hub, Identity(world.workspace, 0), "greedy").pair()
     watch = Watch(hub)
     before = hub.descriptors()
     hello = struct.pack(">I", 127 * 1024) + bytes(126 * 1024)
@@ -294,7 +294,7 @@ def named(world):
     """A paired device that names ever new apps in each kind of frame."""
     count = 300 if world.short else 5000
     hub, kiosk, _ = world.pair()
-    peer = Peer(hub, Identity(world.place, 0), "greedy").pair()
+    peer = Peer(hub, Identity(world.workspace, 0), "greedy").pair()
     watch, before = Watch(hub), disk(hub)
     common = {"pairing": peer.pairing, "channel": "userInfo", "sequence": 1}
     frames = (

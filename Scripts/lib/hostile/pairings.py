@@ -134,7 +134,7 @@ def moved(world):
 def overtaken(world):
     """A device whose new link overtakes its own `stored`, and one whose numbers cannot be (DEL-34, DEL-36)."""
     hub = world.hub()
-    peer = Peer(hub, Identity(world.place, 0), "peer").pair()
+    peer = Peer(hub, Identity(world.workspace, 0), "peer").pair()
     link = peer.link([APP])
     app = App(hub, APP)
     pairing = app.until_installed(pairing=peer.pairing)

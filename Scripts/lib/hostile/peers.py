@@ -20,8 +20,8 @@ PREFIX = bytes.fromhex("302a300506032b6570032100")  # SubjectPublicKeyInfo of Ed
 class Identity:
     """A device's key and what follows from it."""
 
-    def __init__(self, place, number):
-        self.key, self.certificate = place / f"peer-{number}.pem", place / f"peer-{number}.crt"
+    def __init__(self, workspace, number):
+        self.key, self.certificate = workspace / f"peer-{number}.pem", workspace / f"peer-{number}.crt"
         openssl("genpkey", "-algorithm", "ed25519", "-out", self.key)
         openssl("req", "-new", "-x509", "-key", self.key, "-out", self.certificate, "-subj", "/CN=peer")
         self.public = openssl("pkey", "-in", self.key, "-pubout", "-outform", "DER")
@@ -45,9 +45,9 @@ def openssl(*arguments):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
 
 
-def identities(place, count):
+def identities(workspace, count):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        return list(pool.map(lambda number: Identity(place, number), range(count)))
+        return list(pool.map(lambda number: Identity(workspace, number), range(count)))
 
 
 class Link(Stream):

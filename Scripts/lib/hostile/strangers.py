@@ -46,7 +46,7 @@ def tokens(world):
     """Joins with made-up tokens, and frames that are none."""
     count = 60 if world.short else 300
     hub, kiosk, _ = world.pair()
-    identity = Identity(world.place, 0)
+    identity = Identity(world.workspace, 0)
     before = len(hub.lines())
     refusals = set()
     for number in range(count):
@@ -76,7 +76,7 @@ def tokens(world):
 def chatter(world):
     """A paired device and an app that come and go, and say what is written down each time (LIM-54)."""
     hub, kiosk, _ = world.pair()
-    peer = Peer(hub, Identity(world.place, 0), "peer").pair()
+    peer = Peer(hub, Identity(world.workspace, 0), "peer").pair()
     before = len(hub.lines())
     for _ in range(150):
         peer.link([APP]).close()

@@ -38,7 +38,7 @@ def require_ends(app, identifiers, way, code, seconds=20):
 def peer_ends(world):
     """The peer of a hub's app says bye, refuses, comes again, is unpaired, goes without a word."""
     hub = world.hub()
-    identity = Identity(world.place, 0)
+    identity = Identity(world.workspace, 0)
     peer = Peer(hub, identity, "peer").pair()
     app = App(hub, APP, receives=True)
     told = []

@@ -92,8 +92,8 @@ def told(value):
     return value
 
 
-def different(place, count):
-    files = [*place.glob("*.message"), *place.glob("*.reply")]
+def different(directory, count):
+    files = [*directory.glob("*.message"), *directory.glob("*.reply")]
     if len(files) != count:
         yield f"{len(files)} files instead of {count}"
     for file in files:
@@ -110,16 +110,16 @@ def different_lines(log):
             yield f"line {number}"
 
 
-def main(command, place="", rest=""):
+def main(command, directory="", rest=""):
     prove()
-    place, found = Path(place), []
+    directory, found = Path(directory), []
     match command:
         case "write":
             for number, body in enumerate(BODIES):
                 data = plistlib.dumps(body, fmt=plistlib.FMT_BINARY, sort_keys=False)
-                (place / f"{number:02}.plist").write_bytes(data)
+                (directory / f"{number:02}.plist").write_bytes(data)
         case "check":
-            found = list(different(place, int(rest)))
+            found = list(different(directory, int(rest)))
         case "lines":
             found = list(different_lines(rest))
         case "json":

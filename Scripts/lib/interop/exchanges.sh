@@ -1,6 +1,6 @@
 # Exchanges of each client: CLIENT... is a command that takes ask or answer, a port of our usbmuxd (1 the primary, 2 the
-# secondary), an application and the folder of its bodies (bodies.py). Sourced by Scripts/interop; needs $here, $place,
-# $tandem and $logs.
+# secondary), an application and the folder of its bodies (bodies.py). Sourced by Scripts/interop; needs $here,
+# $workspace, $tandem and $logs.
 
 bodies=30
 
@@ -24,7 +24,7 @@ await() {
 answering() {
     local name=$1
     shift
-    start "$name" "$@" answer 2 "$name" "$place/$name"
+    start "$name" "$@" answer 2 "$name" "$workspace/$name"
     wait_for 30 grep -q ready "$logs/$name.log" || { cat "$logs/$name.log" >&2; return 1; }
 }
 
@@ -32,19 +32,19 @@ with_itself() {
     local name=$1
     shift
     answering "$name" "$@"
-    timeout 300 "$@" ask 1 "$name" "$place/$name" >/dev/null
+    timeout 300 "$@" ask 1 "$name" "$workspace/$name" >/dev/null
     await "$name"
-    python3 "$here/bodies.py" check "$place/$name" $((2 * bodies))
+    python3 "$here/bodies.py" check "$workspace/$name" $((2 * bodies))
 }
 
 # Tandem's codec reads what the client wrote.
 read_by_tandem() {
     local name=$1
     shift
-    start "$name" "$tandem" receive --app "$name" --device "$place/at/primary.sock" --count "$bodies"
-    timeout 300 "$@" ask 2 "$name" "$place/$name" >/dev/null
+    start "$name" "$tandem" receive --app "$name" --device "$workspace/at/primary.sock" --count "$bodies"
+    timeout 300 "$@" ask 2 "$name" "$workspace/$name" >/dev/null
     await "$name"
-    python3 "$here/bodies.py" lines "$place/$name" "$logs/$name.log"
+    python3 "$here/bodies.py" lines "$workspace/$name" "$logs/$name.log"
 }
 
 # Tandem's codec writes what the client reads, and reads it again.
@@ -53,11 +53,11 @@ written_by_tandem() {
     shift
     answering "$name" "$@"
     while read -r body; do
-        "$tandem" send --app "$name" --device "$place/at/primary.sock" -- "$body" </dev/null
-    done < <(python3 "$here/bodies.py" json) >"$place/$name.lines"
+        "$tandem" send --app "$name" --device "$workspace/at/primary.sock" -- "$body" </dev/null
+    done < <(python3 "$here/bodies.py" json) >"$workspace/$name.lines"
     await "$name"
-    python3 "$here/bodies.py" lines "$place/$name" "$place/$name.lines"
-    python3 "$here/bodies.py" check "$place/$name" "$bodies"
+    python3 "$here/bodies.py" lines "$workspace/$name" "$workspace/$name.lines"
+    python3 "$here/bodies.py" check "$workspace/$name" "$bodies"
 }
 
 # try_client NAME CLIENT...: three times 30 exchanges.
@@ -65,8 +65,8 @@ try_client() {
     local client=$1 way
     shift
     for way in with_itself read_by_tandem written_by_tandem; do
-        mkdir "$place/$client.$way"
-        python3 "$here/bodies.py" write "$place/$client.$way"
+        mkdir "$workspace/$client.$way"
+        python3 "$here/bodies.py" write "$workspace/$client.$way"
         "$way" "$client.$way" "$@"
         echo "$client: $bodies exchanges ${way//_/ }"
     done
@@ -74,6 +74,6 @@ try_client() {
 
 # The default request of a client of lockdownd is no frame of ours, and the refusal says so in its own language.
 refuse_xml() {
-    "$@" refused 1 refused "$place" >/dev/null
+    "$@" refused 1 refused "$workspace" >/dev/null
     echo "XML was refused"
 }

@@ -19,7 +19,7 @@ enum { COUNT = 30, MILLISECONDS = 20000, LARGEST = 1 << 20 };
 
 static property_list_service_client_t service;
 static plist_t state;
-static const char *app, *place;
+static const char *app, *directory;
 
 __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *format, ...) {
     va_list arguments;
@@ -32,7 +32,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *form
 
 static char *path(int number, const char *kind) {
     static char name[4096];
-    snprintf(name, sizeof name, "%s/%02d.%s", place, number, kind);
+    snprintf(name, sizeof name, "%s/%02d.%s", directory, number, kind);
     return name;
 }
 
@@ -175,7 +175,7 @@ static void answer(int number) {
 int main(int count, char **arguments) {
     if (count != 5) die("usage: imobile ask|answer PORT APP DIR");
     bool asks = !strcmp(arguments[1], "ask");
-    app = arguments[3], place = arguments[4];
+    app = arguments[3], directory = arguments[4];
     struct lockdownd_service_descriptor port = {.port = (uint16_t)atoi(arguments[2])};
     idevice_t device = NULL;
     int error = idevice_new_with_options(&device, NULL, IDEVICE_LOOKUP_USBMUX);

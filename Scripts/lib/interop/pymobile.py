@@ -50,24 +50,24 @@ class App:
         await self.next("registered")
         print("ready", flush=True)
 
-    async def ask(self, place):
+    async def ask(self, directory):
         while not any(pairing["level"] == "immediate" for pairing in self.state["pairings"]):
             await self.next("state")
         for number in range(COUNT):
-            body = written(parse_plist((place / f"{number:02}.plist").read_bytes()))
+            body = written(parse_plist((directory / f"{number:02}.plist").read_bytes()))
             identifier = uuid.uuid4().bytes
             await self.send(
                 kind="message", app=self.name, pairing=self.state["active"], id=identifier, reply=True, body=body)
             reply = await self.next("reply")
             if reply["id"] != identifier:
                 raise SystemExit(f"reply {number} answers another message")
-            (place / f"{number:02}.reply").write_bytes(written(parse_plist(reply["body"])))
+            (directory / f"{number:02}.reply").write_bytes(written(parse_plist(reply["body"])))
 
-    async def answer(self, place):
+    async def answer(self, directory):
         for number in range(COUNT):
             message = await self.next("message")
             body = written(parse_plist(message["body"]))
-            (place / f"{number:02}.message").write_bytes(body)
+            (directory / f"{number:02}.message").write_bytes(body)
             await self.send(kind="reply", app=self.name, pairing=message["pairing"], id=message["id"], body=body)
 
     async def refused(self, _):
@@ -77,13 +77,13 @@ class App:
             raise SystemExit(f"XML was refused as {refusal['name']}")
 
 
-async def main(command, port, name, place):
+async def main(command, port, name, directory):
     address = os.environ["USBMUXD_SOCKET_ADDRESS"].removeprefix("UNIX:")  # libusbmuxd's word for a path
     dialled = ServiceConnection.create_using_usbmux(None, int(port), usbmux_address=address)
     async with await dialled as connection, asyncio.timeout(SECONDS):
         app = App(connection, name)
         await app.greet()
-        await getattr(app, command)(Path(place))
+        await getattr(app, command)(Path(directory))
         if command != "refused":
             await app.send(kind="bye")
 

@@ -56,12 +56,12 @@ def exchange(asker, answerer, pairing, size, cut):
         sys.exit(f"another reply than what was sent with {size} bytes")
 
 
-def main(place, counts):
+def main(directory, counts):
     def written():
         return struct.unpack("5L", Path(counts).read_bytes())[WRITES]
 
-    answerer = Session(f"{place}/secondary.sock", APP, True, SECONDS)
-    asker = Session(f"{place}/primary.sock", APP, True, SECONDS)
+    answerer = Session(f"{directory}/secondary.sock", APP, True, SECONDS)
+    asker = Session(f"{directory}/primary.sock", APP, True, SECONDS)
     pairing = asker.wait_until_reachable()
     settle(asker, answerer)
     for size in SIZES:
