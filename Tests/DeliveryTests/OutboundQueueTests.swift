@@ -70,7 +70,7 @@ import Testing
         var queue = try outbound()
         _ = try queue.enqueue(item(1), at: reading(0))
         let again = try queue.enqueue(item(1), at: reading(0))
-        #expect(again.isRepeated && again.changes.isEmpty && again.effects.isEmpty && queue.count == 1)
+        #expect(again.isDuplicate && again.changes.isEmpty && again.effects.isEmpty && queue.count == 1)
     }
 
     @Test func itemsAreSentInOrderWithinTheWindow() throws {

@@ -49,7 +49,7 @@ import Testing
         #expect(fleet.desired.enterEpoch(of: fleet.addressee(0)).cancellations.map(\.id) == [item.entry.id])
     }
 
-    @Test("CFG-102: an epoch that was before is no new one: one that alternates costs one delivery")
+    @Test("CFG-102: a lower epoch is not a new one, so an alternating epoch costs one delivery")
     func alternatingEpochs() throws {
         var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))

@@ -74,7 +74,7 @@ struct DraftRequest {
         refused: PageInput? = nil, refusal: String? = nil
     ) -> ConsoleStep {
         let page = ItemPage(
-            list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), app: instance,
+            list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), instance: instance,
             index: item,
             digest: ItemDigest.make(item.map { list.items[$0] } ?? .array(list.items), cookie: cookie),
             cookie: cookie, refused: refused, refusal: refusal)

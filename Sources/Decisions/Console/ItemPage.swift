@@ -7,7 +7,7 @@ import TandemPages
 struct ItemPage {
     let list: EditableList
     let view: PageView
-    let app: AppInstance
+    let instance: AppInstance
     /// The item to change; nil for a new one.
     let index: Int?
     /// The digest of the item as it was shown, and for a new one of all items.
@@ -19,7 +19,7 @@ struct ItemPage {
 
     /// The content of the page.
     var content: [Markup] {
-        let route = ConsoleRoute.item(app, list: list.key, index: index)
+        let route = ConsoleRoute.item(instance, list: list.key, index: index)
         let item = index.map { "item \($0 + 1)" } ?? "new item"
         return [
             .tag("h1", foreign: "\(list.row.name): \(item)"),
@@ -37,7 +37,7 @@ struct ItemPage {
             "p",
             of: [
                 .tag("button", .init("type", "submit"), text: "Done"), Markup(" "),
-                .tag("a", .link("href", app.route(list.page.name), fragment: list.row.id), text: "Cancel"),
+                .tag("a", .link("href", instance.route(list.page.name), fragment: list.row.id), text: "Cancel"),
             ])
     }
 
@@ -46,7 +46,7 @@ struct ItemPage {
         let rows = group.rows.map { row in
             SettingRow(
                 row: row, isEditable: indices.contains(row.index), typed: row.key.flatMap { refused?.typed[$0] },
-                instance: app, images: view.images, form: .draft)
+                instance: instance, images: view.images, form: .draft)
         }
         return .group(group, rows)
     }

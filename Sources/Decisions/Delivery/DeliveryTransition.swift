@@ -16,8 +16,8 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     /// No caller awaits the effects, and everything that a crash takes back comes again: the commit may wait for others
     /// (LIM-75).
     package internal(set) var mayWait = false
-    /// The submitted item is known: it is the same item, submitted again, and changes nothing.
-    package private(set) var isRepeated = false
+    /// The submitted item was accepted before, under the same identifier (DEL-33). Nothing changes.
+    package private(set) var isDuplicate = false
     /// The row of a new item with a short body: later changes of the same event go into it.
     private var fresh: FreshRow?
 
@@ -37,9 +37,9 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     package init() {}
 
     /// The answer to an item that is submitted again.
-    static var repeated: Self {
+    static var duplicate: Self {
         var transition = Self()
-        transition.isRepeated = true
+        transition.isDuplicate = true
         return transition
     }
 

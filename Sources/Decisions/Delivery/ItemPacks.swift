@@ -216,7 +216,7 @@ private struct Draft {
 
     private(set) var ordinals: [UInt64] = []
     private(set) var bytes: [UInt8] = []
-    /// The indices of the changes that write the items in rows of their own.
+    /// The items' indices among the changes: too few for a pack, they stay separate rows.
     private(set) var indices: [Int] = []
 
     var isWorthIt: Bool { ordinals.count >= Self.least }

@@ -3,8 +3,8 @@
 
 /// Values by number, in order. A new number is nearly always the highest.
 ///
-/// The values lie in runs of at most 32. Two neighbours that have become small are joined, so that what a few values
-/// take does not depend on how many there were between them.
+/// The values lie in runs of at most 32. Two neighbours that together have at most half a run's capacity are merged, so
+/// that the memory of a few values does not depend on how many lay between them.
 struct OrdinalTable<Value: Sendable>: Sendable {
     private struct Run: Sendable {
         var numbers: [UInt64] = []
@@ -41,7 +41,7 @@ struct OrdinalTable<Value: Sendable>: Sendable {
             first = numbers.first ?? 0
         }
 
-        /// Takes its upper half off.
+        /// Removes and returns the upper half.
         mutating func split() -> Run {
             let middle = numbers.count / 2
             defer {
@@ -52,9 +52,9 @@ struct OrdinalTable<Value: Sendable>: Sendable {
         }
     }
 
-    private static var most: Int { 32 }
+    private static var runCapacity: Int { 32 }
 
-    /// None is empty.
+    /// In the order of their numbers; no run is empty.
     private var runs: [Run] = []
     private(set) var count = 0
     /// How many runs the values lie in, for tests.
@@ -75,7 +75,7 @@ struct OrdinalTable<Value: Sendable>: Sendable {
     /// - Returns: the value before.
     @discardableResult
     mutating func set(_ value: Value, at number: UInt64) -> Value? {
-        guard number <= highest else {
+        guard let highest = runs.last?.numbers.last, number <= highest else {
             append(value, number)
             return nil
         }
@@ -88,28 +88,24 @@ struct OrdinalTable<Value: Sendable>: Sendable {
         }
         count += 1
         runs[run].insert(value, number, at: index)
-        if runs[run].numbers.count > Self.most { runs.insert(runs[run].split(), at: run + 1) }
+        if runs[run].numbers.count > Self.runCapacity { runs.insert(runs[run].split(), at: run + 1) }
         return nil
     }
 
-    private var highest: UInt64 { runs.last?.numbers.last ?? 0 }
-
     private mutating func append(_ value: Value, _ number: UInt64) {
-        if runs.last.map({ $0.numbers.count == Self.most }) ?? true { addRun(number) }
+        if runs.last.map({ $0.numbers.count == Self.runCapacity }) ?? true {
+            var run = Run(first: number)
+            // Most tables never fill a run; one that has fills the next one, too.
+            if !runs.isEmpty {
+                run.numbers.reserveCapacity(Self.runCapacity)
+                run.values.reserveCapacity(Self.runCapacity)
+            }
+            runs.append(run)
+        }
         let last = runs.count - 1
         runs[last].numbers.append(number)
         runs[last].values.append(value)
         count += 1
-    }
-
-    private mutating func addRun(_ first: UInt64) {
-        var run = Run(first: first)
-        // A table that has filled a run fills the next one, too.
-        if !runs.isEmpty {
-            run.numbers.reserveCapacity(Self.most)
-            run.values.reserveCapacity(Self.most)
-        }
-        runs.append(run)
     }
 
     /// - Returns: the removed value.
@@ -123,15 +119,16 @@ struct OrdinalTable<Value: Sendable>: Sendable {
         if runs[run].numbers.isEmpty {
             runs.remove(at: run)
         } else {
-            join(run, run + 1)
-            join(run - 1, run)
+            merge(run, run + 1)
+            merge(run - 1, run)
         }
         return value
     }
 
-    /// Makes one run of two that have become small.
-    private mutating func join(_ run: Int, _ next: Int) {
-        guard run >= 0, next < runs.count, runs[run].numbers.count + runs[next].numbers.count <= Self.most / 2 else {
+    /// Makes one run of two small neighbours.
+    private mutating func merge(_ run: Int, _ next: Int) {
+        guard run >= 0, next < runs.count, runs[run].numbers.count + runs[next].numbers.count <= Self.runCapacity / 2
+        else {
             return
         }
         runs[run].append(runs[next])

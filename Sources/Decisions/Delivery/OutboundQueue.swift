@@ -97,7 +97,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     package mutating func enqueue(
         _ item: OutboundItem, at reading: ClockReading, unless refusal: QueueFull? = nil
     ) throws(QueueFull) -> OutboundTransition {
-        if records.isKnown(item.id) { return .repeated }
+        if records.isKnown(item.id) { return .duplicate }
         try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in queue.add(item, at: reading, &transition) }
     }
@@ -178,7 +178,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         _ item: OutboundItem, digest: [UInt8], policy: ContextPolicy, at reading: ClockReading,
         unless refusal: QueueFull? = nil
     ) throws(QueueFull) -> (ContextUpdate, OutboundTransition) {
-        if let known = records[item.id] { return (.set(revision: known.revision ?? 0), .repeated) }
+        if let known = records[item.id] { return (.set(revision: known.revision ?? 0), .duplicate) }
         let update = latest.update(to: digest, policy, in: journal.header)
         guard case .set(let revision) = update else { return (update, OutboundTransition()) }
         let next = SentContext(revision: revision, digest: digest)
@@ -215,7 +215,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     package mutating func enqueueUrgent(
         _ item: OutboundItem, at reading: ClockReading, unless refusal: QueueFull? = nil
     ) throws(QueueFull) -> OutboundTransition? {
-        if records.isKnown(item.id) { return .repeated }
+        if records.isKnown(item.id) { return .duplicate }
         var next = budget
         guard next.take(at: now(reading), limit: limits.urgentPerDay) else { return nil }
         try checkRoom(for: item, unless: refusal)

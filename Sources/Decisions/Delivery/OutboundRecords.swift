@@ -56,8 +56,8 @@ package enum OutboundPhase: Sendable, Equatable {
     }
 }
 
-/// An item of an outbound queue without its body. A record is copied several times for each event, so that what few
-/// items have is in a box.
+/// An item of an outbound queue without its body. Copied several times for each event: the fields that few items have
+/// are behind one reference.
 package struct OutboundRecord: Sendable, Equatable {
     /// The order of acceptance; local to this queue and never used again.
     package let ordinal: UInt64
@@ -80,9 +80,9 @@ package struct OutboundRecord: Sendable, Equatable {
     package internal(set) var isAcknowledged = false
     /// Not stored: the table that the row was in says it.
     package var sharesRow = false
-    private var box = Box.empty
+    private var rareBox = RareBox.empty
 
-    private struct Particulars: Sendable, Equatable {
+    private struct RareFields: Sendable, Equatable {
         var supersedeKey: [UInt8]?
         var topic: String?
         var revision: UInt64?
@@ -91,57 +91,57 @@ package struct OutboundRecord: Sendable, Equatable {
         var refusal: ItemRefusal?
     }
 
-    private enum Box: Sendable, Equatable {
+    private enum RareBox: Sendable, Equatable {
         case empty
-        indirect case full(Particulars)
+        indirect case full(RareFields)
     }
 
-    private var particulars: Particulars {
-        get { if case .full(let particulars) = box { particulars } else { Particulars() } }
-        set { box = newValue == Particulars() ? .empty : .full(newValue) }
+    private var rare: RareFields {
+        get { if case .full(let rare) = rareBox { rare } else { RareFields() } }
+        set { rareBox = newValue == RareFields() ? .empty : .full(newValue) }
     }
 
     /// Items with equal keys supersede each other; nil for one that is never superseded.
     package private(set) var supersedeKey: [UInt8]? {
-        get { particulars.supersedeKey }
-        set { particulars.supersedeKey = newValue }
+        get { rare.supersedeKey }
+        set { rare.supersedeKey = newValue }
     }
 
     /// Which handler of the peer's application is meant; nil for the usual one.
     package internal(set) var topic: String? {
-        get { particulars.topic }
-        set { particulars.topic = newValue }
+        get { rare.topic }
+        set { rare.topic = newValue }
     }
 
     /// The revision of a context.
     package internal(set) var revision: UInt64? {
-        get { particulars.revision }
-        set { particulars.revision = newValue }
+        get { rare.revision }
+        set { rare.revision = newValue }
     }
 
     /// The subject of an urgent item; of each kind one item is the current one.
     package internal(set) var kind: String? {
-        get { particulars.kind }
-        set { particulars.kind = newValue }
+        get { rare.kind }
+        set { rare.kind = newValue }
     }
 
     /// The item that has to end before this one is sent, while it has not.
     package internal(set) var after: UniqueIdentifier? {
-        get { particulars.after }
-        set { particulars.after = newValue }
+        get { rare.after }
+        set { rare.after = newValue }
     }
 
     /// The peer's last refusal.
     package internal(set) var refusal: ItemRefusal? {
-        get { particulars.refusal }
-        set { particulars.refusal = newValue }
+        get { rare.refusal }
+        set { rare.refusal = newValue }
     }
 
     init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
         self.init(
             ordinal: ordinal, id: item.id, size: item.payload.count,
             acceptedAt: acceptedAt, expiresAt: expiresAt)
-        particulars = Particulars(
+        rare = RareFields(
             supersedeKey: item.supersedeKey, topic: item.topic, revision: item.revision, kind: item.kind,
             after: item.after)
     }
@@ -272,18 +272,21 @@ extension OutboundRecord {
         let (expiresAt, attempts) = (try fields.time(.expires), try fields.count(.attempts, usually: 0))
         self.init(ordinal: ordinal, id: id, size: size, acceptedAt: acceptedAt, expiresAt: expiresAt)
         self.attempts = attempts
-        supersedeKey = try fields.bytes(.supersedes)
-        topic = try fields.text(.topic)
-        revision = try fields.optionalNumber(.revision)
-        kind = try fields.text(.kind)
+        // Filled once: each assignment through the record copies it.
+        var rare = RareFields()
+        rare.supersedeKey = try fields.bytes(.supersedes)
+        rare.topic = try fields.text(.topic)
+        rare.revision = try fields.optionalNumber(.revision)
+        rare.kind = try fields.text(.kind)
         isCurrent = fields.flag(.current)
-        after = try fields.identifier(.after)
+        rare.after = try fields.identifier(.after)
         let failure = try fields.integer(.failure)
         isAcknowledged = fields.flag(.acknowledged)
         withdrawal = try fields.word(.withdrawal) { GapReason(rawValue: $0) }
         phase = try Self.phase(in: &fields)
         let name = try fields.text(.refusal)
-        refusal = failure.map { ItemRefusal(code: $0, name: name) }
+        rare.refusal = failure.map { ItemRefusal(code: $0, name: name) }
+        self.rare = rare
     }
 
     /// One of three fields names the phase; a second one is left over and refused.

@@ -35,7 +35,7 @@ import TandemWire
 
     /// Whether an owner uses no more than it may.
     @inlinable package func isWithinLimit(_ owner: Owner) -> Bool {
-        // Mostly even the use of all together is within the smallest limit that there can be: no owner is looked up.
+        // Usually the sum of all uses is below the smallest possible limit. Then no owner has to be looked up.
         if amountOfAll <= (total - amountOfAll) / (amounts.count + 2) { return true }
         return used(by: owner) <= limit(of: owner)
     }
@@ -56,6 +56,7 @@ import TandemWire
         amountOfAll += change
     }
 
+    /// Adds, and returns the sum, so that the owner is hashed once.
     @inlinable static func add(_ change: Int, to amount: inout Int) -> Int {
         amount += change
         return amount

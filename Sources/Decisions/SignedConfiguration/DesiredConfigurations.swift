@@ -9,7 +9,7 @@ package import TandemCrypto
 /// Desired configurations of one primary and the state of its secondaries.
 package struct DesiredConfigurations: Sendable {
     private struct Secondary {
-        /// Nil before the first delivery.
+        /// Nil before the first delivery: most secondaries have no configuration.
         var counter: ReportCounter?
         var states: [ConfigurationSlotKey: SecondaryState] = [:]
     }
@@ -338,16 +338,16 @@ package struct DesiredConfigurations: Sendable {
         return transition
     }
 
-    /// Whether what is known of a secondary is of an epoch before the present one.
-    package func isOfFormerEpoch(_ addressee: ConfigurationAddressee) -> Bool {
+    /// Whether the pairing has begun an epoch that this state has not entered.
+    package func mustEnterEpoch(of addressee: ConfigurationAddressee) -> Bool {
         secondaries[addressee.pairing]?.counter.map { $0.epoch < addressee.epoch } ?? false
     }
 
-    /// In a later epoch than that of its deliveries, the secondary or this primary has lost state: nothing that was
-    /// reported is relied on, and nothing that was asked can be answered. Every delivery enters the epoch first.
+    /// Enters the pairing's epoch; comes before each delivery. If it is higher than that of the last delivery, one of
+    /// the two has lost state: nothing that was reported counts, nor a later report on what was delivered.
     package mutating func enterEpoch(of addressee: ConfigurationAddressee) -> DesiredTransition {
         let pairing = addressee.pairing
-        guard isOfFormerEpoch(addressee), let secondary = secondaries[pairing] else { return DesiredTransition() }
+        guard mustEnterEpoch(of: addressee), let secondary = secondaries[pairing] else { return DesiredTransition() }
         // A restored secondary counts its reports from where it was.
         let counter = ReportCounter(epoch: addressee.epoch)
         var transition = DesiredTransition(changes: [.counter(pairing, counter)])
@@ -356,7 +356,7 @@ package struct DesiredConfigurations: Sendable {
             change(key, at: pairing, &transition) { state, transition in
                 transition.changes += (state.open + [state.last].compactMap(\.self)).map { .forgotten($0) }
                 transition.cancellations += state.open.filter { $0.verdict == nil }
-                state.forgetReports()
+                state.forgetDeliveries()
             }
         }
         return transition
@@ -382,7 +382,7 @@ package struct DesiredConfigurations: Sendable {
     ) throws(ReportFailure) -> (entry: ForwardedConfiguration, transition: DesiredTransition) {
         let pairing = addressee.pairing
         let secondary = secondaries[pairing] ?? Secondary()
-        let open = isOfFormerEpoch(addressee) ? [] : secondary.states.values.flatMap(\.open)
+        let open = mustEnterEpoch(of: addressee) ? [] : secondary.states.values.flatMap(\.open)
         var counter = secondary.counter ?? ReportCounter(epoch: addressee.epoch)
         var verifier = ReportVerifier(
             key: key, device: device, pairing: pairing, counter: counter.value, open: Set(open.map(\.id)))

@@ -153,7 +153,7 @@ package struct SecondaryState: Sendable, Equatable {
     }
 
     /// Nothing that was delivered or reported counts any longer.
-    mutating func forgetReports() { (open, last, good, applied, refusals, history) = ([], nil, nil, nil, [], []) }
+    mutating func forgetDeliveries() { (open, last, good, applied, refusals, history) = ([], nil, nil, nil, [], []) }
 
     /// Whether one has been reported as applied after which the secondary can only reject this one: a higher version
     /// of the same key set, or any of a later set. Each key set begins its own row of versions.

@@ -146,12 +146,12 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     /// - Parameter epoch: the present epoch of the pairing.
     package func isBehind(_ key: Key, along count: Int, in epoch: UInt64) -> Bool {
         // In a new epoch all of it comes again.
-        if isOfFormerEpoch(key.pairing, in: epoch) { return count > 0 }
+        if mustEnterEpoch(epoch, of: key.pairing) { return count > 0 }
         return (progress[key] ?? Progress()).isBehind(count)
     }
 
-    /// Whether what is known of a secondary is of an epoch before the present one.
-    package func isOfFormerEpoch(_ pairing: UniqueIdentifier, in epoch: UInt64) -> Bool {
+    /// Whether the pairing has begun an epoch that this state has not entered.
+    package func mustEnterEpoch(_ epoch: UInt64, of pairing: UniqueIdentifier) -> Bool {
         counters[pairing].map { $0.epoch < epoch } ?? false
     }
 
@@ -220,7 +220,7 @@ extension KeyChainDeliveries {
     ) throws(ReportFailure) -> Key {
         let nonce = ConfigurationReport.claimedNonce(bytes)
         let asked = nonce.flatMap { awaited[$0] }.flatMap { $0.pairing == pairing ? $0 : nil }
-        guard !isOfFormerEpoch(pairing, in: epoch) else { throw .wrongNonce }
+        guard !mustEnterEpoch(epoch, of: pairing) else { throw .wrongNonce }
         var counter = counters[pairing] ?? ReportCounter(epoch: epoch)
         var verifier = ReportVerifier(
             key: key, device: device, pairing: pairing, counter: counter.value,
@@ -243,14 +243,15 @@ extension KeyChainDeliveries {
         return key
     }
 
-    /// Comes before each delivery. In a later epoch than that of the last ones, the secondary may have lost what it
-    /// accepted, and nothing that was asked can be answered.
-    /// - Returns: the keys of its chains, each with the items to cancel; nil if there is nothing to store.
+    /// Enters the pairing's epoch; comes before each delivery. If it is higher than that of the last delivery, the
+    /// secondary may have lost what it accepted, and no report on an earlier step counts.
+    /// - Returns: the keys of the chains that begin again, each with the items to cancel; none at the first delivery,
+    ///   whose epoch has to be stored, too; nil if there is nothing to store.
     package mutating func enterEpoch(
         _ epoch: UInt64, of pairing: UniqueIdentifier
     ) -> [(key: Key, cancelled: [UniqueIdentifier])]? {
         let isFirst = counters[pairing] == nil
-        guard isFirst || isOfFormerEpoch(pairing, in: epoch) else { return nil }
+        guard isFirst || mustEnterEpoch(epoch, of: pairing) else { return nil }
         // A restored secondary counts its reports from where it was.
         counters[pairing] = ReportCounter(epoch: epoch)
         guard !isFirst else { return [] }

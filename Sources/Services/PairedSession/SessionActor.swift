@@ -457,7 +457,7 @@ package actor SessionActor {
         if !isEnded { transfers.observe(acknowledging: acknowledging, observer) }
     }
 
-    /// The app has been told how the item ended.
+    /// Acknowledges an end that the app's delegate has received (SES-85).
     package func acknowledgeEnd(of item: ItemKey) { transfers.acknowledge(item) }
 
     func observeIncomingFiles(_ observer: @escaping (IncomingFileProgress) -> Void) {

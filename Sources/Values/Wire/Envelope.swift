@@ -38,7 +38,7 @@ package struct Envelope: Sendable, Equatable {
 
     package func has(_ key: EnvelopeKey) -> Bool { keys.contains(key) }
 
-    /// Whether the frame is about this application.
+    /// Whether the frame is about this application. Compares in place: the subscript would copy the name.
     package func isAbout(_ app: ApplicationIdentifier) -> Bool { application == app }
 
     /// The value of a key that the kind must have.
@@ -311,8 +311,9 @@ extension Envelope {
         guard read(plain: payload) else { return nil }
     }
 
-    /// Reads a payload into this envelope, which is new: one of hundreds of bytes is not copied from where it is made.
-    /// - Returns: whether the payload is plain and right; if not, this is no envelope.
+    /// Reads a payload into a new envelope. In place: returning an optional would copy hundreds of bytes.
+    /// - Parameter app: as in ``init(reading:of:)``.
+    /// - Returns: false if the payload is not plain or not right; the fields are then undefined.
     private mutating func read(plain payload: RawSpan, of app: ApplicationIdentifier? = nil) -> Bool {
         application = app
         guard let frame = PlainFrame(payload), let keys = frame.walk(payload, with: &self), kind.row.allows(keys) else {

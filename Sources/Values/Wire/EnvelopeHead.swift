@@ -80,7 +80,7 @@ extension EnvelopeHead: PlainConsumer {
             return Self.set(&bodyRange, payload.plainData(at: value, before: limit), (.body, end))
         case UInt8(ascii: "c"):
             // Of the kinds that are forwarded only a failure may have a channel, and then it answers an item (FRM-10).
-            // Most frames that are not forwarded are durable items, whose other keys are not looked at here.
+            // Giving up here saves the walk of durable items, which are most of the frames that are not forwarded.
             if payload.plainWord("channel", at: key) != nil { return nil }
         case UInt8(ascii: "d"):
             guard let end = payload.plainWord("deadline", at: key) else { break }

@@ -56,7 +56,8 @@ package enum Limits {
 
     /// Requests of one host app that wait for replies (LIM-7): bounded memory.
     package static let openRequests = 1024
-    /// Withdrawals of one session that are under way at once (LIM-132): its other questions find room.
+    /// Withdrawals of one session that are under way at once (LIM-132): a quarter of LIM-7, so that its other questions
+    /// have room.
     package static let withdrawalsUnderWay = 256
     /// Requests that wait for replies in a daemon (LIM-53): a user, or a link, gets at most half.
     package static let openRequestsInAll = 131_072

@@ -117,7 +117,7 @@ import Testing
         #expect(carrier.waiting(for: carrier.below) == [other])
     }
 
-    @Test("CFG-103: what has not left a carrier is taken back there, and the next one is not asked")
+    @Test("CFG-103: an item that is still in a carrier's queue is taken back there, without a frame to the next one")
     func takenBackHere() throws {
         let (far, device) = (UniqueIdentifier.random(), try #require(carrier.secondary.device))
         let facts = CarrierStatement.Secondary(

@@ -76,7 +76,7 @@ import Testing
         #expect(primary.appliedCount == 1)
     }
 
-    @Test("CFG-72: in a new epoch that was not entered, what was asked before is asked again")
+    @Test("CFG-72: a report in an epoch that a full disk kept the primary from entering makes it deliver again")
     func askedAgain() throws {
         primary.link()
         let envelope = try primary.envelope(1)
@@ -90,7 +90,7 @@ import Testing
         #expect(primary.appliedCount == 1)
     }
 
-    @Test("CFG-102: with the carrier's pairing in its next epoch, an earlier one of the far pairing is a new one")
+    @Test("CFG-102: after a new epoch with the carrier, a lower far epoch counts as new")
     func bothRestored() throws {
         let far = Far()
         try applied(far)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("CFG-103: what has not left the primary is taken back there, and no carrier is asked for it")
+    @Test("CFG-103: an item that is still in the primary's queue is taken back there, without a frame to the carrier")
     func takenBackHere() throws {
         primary.link()
         try state(Far(), epoch: 1, counter: 1)

@@ -258,13 +258,13 @@ import Testing
         #expect(sender.delivery.submissions.hasAccepted(lost.id, in: sender.key(.userInfo)))
         var answers: [Bool] = []
         for id in [lost.id, kept.id] {
-            sender.delivery.submissions.confirm(id, in: sender.key(.userInfo)) {
+            sender.delivery.submissions.answerAgain(id, in: sender.key(.userInfo)) {
                 answers.append((try? $0.get()) != nil)
             }
         }
         #expect(answers.isEmpty)
         pair.advance(5)
-        sender.delivery.submissions.confirm(kept.id, in: sender.key(.userInfo)) {
+        sender.delivery.submissions.answerAgain(kept.id, in: sender.key(.userInfo)) {
             answers.append((try? $0.get()) != nil)
         }
         pair.advance(5)

@@ -35,11 +35,11 @@ import Testing
     }
 
     /// Until all have ended; each has ended as handled, and is reported once.
-    /// - Parameter isRepeated: a restart may have come before it was durable that an end was heard (DEL-42).
-    private func runUntilEnded(_ ids: [UniqueIdentifier], isRepeated: Bool = false) {
+    /// - Parameter isDuplicate: a restart may have come before it was durable that an end was heard (DEL-42).
+    private func runUntilEnded(_ ids: [UniqueIdentifier], isDuplicate: Bool = false) {
         pair.run(until: { ids.allSatisfy { sender.endings[$0] != nil } })
         #expect(ids.allSatisfy { Set(sender.endings[$0] ?? []) == [.handled] })
-        #expect(isRepeated || ids.allSatisfy { sender.endings[$0]?.count == 1 })
+        #expect(isDuplicate || ids.allSatisfy { sender.endings[$0]?.count == 1 })
     }
 
     @Test("DEL-1, DEL-2: items queued without a link and over one arrive in order, once, and end as handled")
@@ -82,7 +82,7 @@ import Testing
         try receiver.restart()
         if point.isMultiple(of: 2) { try sender.restart() }
         sender.link()
-        runUntilEnded(ids, isRepeated: true)
+        runUntilEnded(ids, isDuplicate: true)
         // An item without a verdict before the restart is delivered again; the order never changes.
         var first: [Int] = []
         for number in numbers where !first.contains(number) { first.append(number) }

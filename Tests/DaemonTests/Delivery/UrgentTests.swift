@@ -32,7 +32,7 @@ import Testing
         let demoted = payloadItem(51, kind: "main")
         #expect(sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted)))
         #expect(
-            sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted, isRepeated: true)),
+            sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted, isDuplicate: true)),
             "the same item again")
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
@@ -65,7 +65,7 @@ import Testing
         let older = payloadItem(50, kind: "main")
         #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt()))
         #expect(sender.submit(payloadItem(51, kind: "main"), to: .urgent) == .success(SubmitReceipt(.demoted)))
-        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(isRepeated: true)))
+        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(isDuplicate: true)))
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [true])
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
     }
@@ -77,7 +77,7 @@ import Testing
         #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(.demoted)))
         pair.advance(24 * 3600)
         #expect(sender.submit(payloadItem(52, kind: "main"), to: .urgent) == .success(SubmitReceipt()))
-        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(.demoted, isRepeated: true)))
+        #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(.demoted, isDuplicate: true)))
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).last?.isCurrent == true)
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false])
     }

@@ -43,7 +43,7 @@ enum Help {
     }
 
     private static func line(of option: Option) -> String {
-        option.summary + (option.isRequired ? " (required)" : "") + (option.isRepeated ? " (may be repeated)" : "")
+        option.summary + (option.isRequired ? " (required)" : "") + (option.isDuplicate ? " (may be repeated)" : "")
     }
 
     private static func padded(_ text: String, to width: Int) -> String {

@@ -11,7 +11,7 @@ struct Option: Sendable {
     let summary: String
     var isRequired = false
     /// Whether it may be given more than once.
-    var isRepeated = false
+    var isDuplicate = false
     /// Whether a switch can be taken back by `--no-NAME`.
     var isNegatable = false
 
@@ -27,10 +27,10 @@ struct Option: Sendable {
     }
 
     var required: Option {
-        Option(name: name, value: value, summary: summary, isRequired: true, isRepeated: isRepeated)
+        Option(name: name, value: value, summary: summary, isRequired: true, isDuplicate: isDuplicate)
     }
     var repeated: Option {
-        Option(name: name, value: value, summary: summary, isRequired: isRequired, isRepeated: true)
+        Option(name: name, value: value, summary: summary, isRequired: isRequired, isDuplicate: true)
     }
 
     var negatable: Option {
@@ -50,19 +50,19 @@ struct Operand: Sendable {
     let name: String
     let isRequired: Bool
     /// Whether it stands for any number of arguments; the last operand only.
-    var isRepeated = false
+    var isDuplicate = false
     /// The option that may name it instead.
     var option: Option?
 
     static func required(_ name: String) -> Operand { Operand(name: name, isRequired: true) }
     static func optional(_ name: String) -> Operand { Operand(name: name, isRequired: false) }
-    static func several(_ name: String) -> Operand { Operand(name: name, isRequired: false, isRepeated: true) }
+    static func several(_ name: String) -> Operand { Operand(name: name, isRequired: false, isDuplicate: true) }
 
     /// The app that a command is about; `--app` names it to every command.
     static let application = Operand(
         name: "APP", isRequired: true, option: .valued("app", "APP", "the same as the operand APP"))
 
-    var usage: String { isRequired ? name : isRepeated ? "[\(name)...]" : "[\(name)]" }
+    var usage: String { isRequired ? name : isDuplicate ? "[\(name)...]" : "[\(name)]" }
 }
 
 extension Option {
@@ -133,7 +133,7 @@ struct OptionParser {
             let question = NearestWord.suffix("--" + name, among: names)
             throw .usage("unknown option '--\(name)'\(question)")
         }
-        if parsed.has(option.name), !option.isRepeated { throw .usage("--\(name) is given twice") }
+        if parsed.has(option.name), !option.isDuplicate { throw .usage("--\(name) is given twice") }
         let inline = parts.count == 2 ? parts.last : nil
         let value = try value(of: option, inline: inline, from: &rest)
         parsed.add(option.isNegated(by: name) ? Option.negation : value, to: option.name)
@@ -160,7 +160,7 @@ struct OptionParser {
         }
         let needed = subcommand.operands.filter(\.isRequired)
         if parsed.operands.count < needed.count { throw .usage("\(needed[parsed.operands.count].name) is missing") }
-        let isOpen = subcommand.operands.last?.isRepeated ?? false
+        let isOpen = subcommand.operands.last?.isDuplicate ?? false
         if parsed.operands.count > subcommand.operands.count, !isOpen {
             throw .usage("'\(parsed.operands[subcommand.operands.count])' is one argument too many")
         }

@@ -62,7 +62,7 @@ package final class AppDelivery {
                 guard offered.isOffered(envelope[.id], to: connection.number) else { return nil }
                 judged(try VerdictFrame(envelope), connection)
             case .chunk: return chunk(try ChunkFrame(envelope), connection)
-            case .finishedAck: outcomes.confirmed(try FinishedAckFrame(envelope).item)
+            case .finishedAck: outcomes.acknowledged(try FinishedAckFrame(envelope).item)
             default: return Refusal(.unexpected, "\(envelope.kind.rawValue) is not taken after register")
             }
             return nil
@@ -157,7 +157,7 @@ package final class AppDelivery {
                 connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision))
             }
             // The app hears how far an item that was submitted before has come since (DEL-33).
-            if receipt.isRepeated, !item.queue.channel.properties.isLatestWins {
+            if receipt.isDuplicate, !item.queue.channel.properties.isLatestWins {
                 outcomes.subscribe(to: [item.id], in: item.queue, connection) { _ in }
             }
         case .failure(let failure):
@@ -218,7 +218,7 @@ package final class AppDelivery {
         let number = connection.number
         outcomes.setSubmitter(number, of: item.id, in: item.queue)
         if delivery.submissions.hasAccepted(item.id, in: item.queue) {
-            return delivery.submissions.confirm(item.id, in: item.queue) { [weak self] in
+            return delivery.submissions.answerAgain(item.id, in: item.queue) { [weak self] in
                 self?.submitted(item, $0, number)
             }
         }

@@ -1,5 +1,5 @@
 // Outcomes of the items that apps have submitted (SES-50, SES-56): sent to the connection that submitted the item, or
-// else to the app's receiving connection, and sent again until the app has confirmed them.
+// else to the app's receiving connection, and sent again until the app has acknowledged them.
 
 import TandemBase
 import TandemDelivery
@@ -31,10 +31,10 @@ final class AppOutcomes {
     }
 
     /// Outcomes of former items, sent to the app's receiving connection page by page: the next page follows when this
-    /// one is confirmed.
+    /// one is acknowledged.
     private struct MissedOutcomes {
         /// Those of the page that was sent.
-        var unconfirmed: Set<Submitted> = []
+        var unacknowledged: Set<Submitted> = []
         /// The oldest outcomes sent live but not yet acknowledged. Bounded: enough to avoid sending an outcome twice.
         var live: Set<Submitted> = []
         /// Queues that may have more, the next one last.
@@ -161,7 +161,7 @@ final class AppOutcomes {
     ) {
         let name = Submitted(id, in: queue)
         if endpoint.receivers[queue.app] === connection, let missed = missedOutcomes[queue.app] {
-            if missed.unconfirmed.contains(name) || missed.live.contains(name) { return }
+            if missed.unacknowledged.contains(name) || missed.live.contains(name) { return }
             if missed.live.count < Limits.endsAhead { missedOutcomes[queue.app]?.live.insert(name) }
         }
         send(id, queue, outcome, refusal, to: connection)
@@ -180,7 +180,7 @@ final class AppOutcomes {
 
     // MARK: missed outcomes
 
-    /// The app has a receiving connection, which gets what the app has not confirmed.
+    /// The app has a receiving connection, which gets what the app has not acknowledged.
     func receiverArrived(_ app: ApplicationIdentifier) {
         // An operator may have sent items as this app on the other side, before it was anybody's.
         let queues = submissions.queuesWithEnds(of: app).filter { endpoint.serves($0.pairing) }
@@ -190,14 +190,14 @@ final class AppOutcomes {
 
     func receiverLeft(_ app: ApplicationIdentifier) { missedOutcomes[app] = nil }
 
-    /// Sends the next outcomes that the app has not confirmed.
+    /// Sends the next outcomes that the app has not acknowledged.
     private func sendMissed(of app: ApplicationIdentifier) {
-        guard var missed = missedOutcomes[app], missed.unconfirmed.isEmpty, let connection = endpoint.receivers[app]
+        guard var missed = missedOutcomes[app], missed.unacknowledged.isEmpty, let connection = endpoint.receivers[app]
         else {
             return
         }
-        while missed.unconfirmed.count < Limits.endsAhead, let queue = missed.queues.last {
-            let limit = Limits.endsAhead - missed.unconfirmed.count
+        while missed.unacknowledged.count < Limits.endsAhead, let queue = missed.queues.last {
+            let limit = Limits.endsAhead - missed.unacknowledged.count
             let page = submissions.unacknowledged(in: queue, limit: limit)
             if page.count < limit || queue.channel.properties.isLatestWins { missed.queues.removeLast() }
             for record in page {
@@ -206,24 +206,26 @@ final class AppOutcomes {
                     continue
                 }
                 guard case .finished(let outcome) = record.phase else { continue }
-                missed.unconfirmed.insert(Submitted(record.id, in: queue))
+                missed.unacknowledged.insert(Submitted(record.id, in: queue))
                 send(record.id, queue, outcome, record.endingRefusal, to: connection)
             }
         }
         missedOutcomes[app] = missed
     }
 
-    /// The app has confirmed an outcome.
-    func confirmed(_ item: ItemKey) {
+    /// The app has acknowledged an outcome.
+    func acknowledged(_ item: ItemKey) {
         guard item.queue.channel.isForApps else { return }
         let (id, queue, app) = (item.id, item.queue, item.queue.app)
         let name = Submitted(id, in: queue)
         missedOutcomes[app]?.live.remove(name)
-        guard missedOutcomes[app]?.unconfirmed.contains(name) == true else { return submissions.forget(id, in: queue) }
+        guard missedOutcomes[app]?.unacknowledged.contains(name) == true else {
+            return submissions.forget(id, in: queue)
+        }
         // The next page is read when this one is forgotten: else it would be the same one.
         submissions.forget(id, in: queue) { [weak self] isForgotten in
             guard let self else { return }
-            missedOutcomes[app]?.unconfirmed.remove(name)
+            missedOutcomes[app]?.unacknowledged.remove(name)
             if isForgotten { return sendMissed(of: app) }
             endpoint.scheduler.schedule(after: .seconds(1)) { [weak self] in self?.sendMissed(of: app) }
         }

@@ -62,7 +62,8 @@ final class ConfigurationCarrier {
         guard let far = state.far[pairing], let carrier = context.device.peer(far.carrier) else { return nil }
         return ConfigurationPeer(
             pairing: pairing, role: .primary, name: far.facts.name, device: far.facts.device,
-            // The carrier's first: one that was restored begins a new epoch here, and may state an older one there.
+            // The epoch of the carrier's pairing is the high half: a restored carrier begins a new epoch with us, and
+            // may state a lower one for the far pairing.
             reportKey: far.facts.reportKey, epoch: carrier.epoch << 32 | state.far.epoch(of: pairing) & 0xffff_ffff,
             carrier: carrier.pairing, via: carrier.name)
     }

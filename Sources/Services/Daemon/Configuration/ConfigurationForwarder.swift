@@ -282,8 +282,8 @@ final class ConfigurationForwarder {
         }
     }
 
-    /// Whether what is known of a secondary is of an epoch before the present one.
-    func isOfFormerEpoch(_ peer: ConfigurationPeer) -> Bool { state.isOfFormerEpoch(addressee(peer)) }
+    /// Whether the pairing has begun an epoch that this state has not entered.
+    func mustEnterEpoch(of peer: ConfigurationPeer) -> Bool { state.mustEnterEpoch(of: addressee(peer)) }
 
     /// A pairing is gone, and the configurations on their way through it.
     func unpaired(_ pairing: UniqueIdentifier) { change(room: .reserve) { next in next.unpaired(pairing) } }
@@ -377,7 +377,8 @@ final class ConfigurationForwarder {
 
     private func carryOut(_ transition: DesiredTransition) {
         if !transition.changes.isEmpty { ordinal += 1 }
-        // Before another one takes its place in the queue: what has not left is asked of no carrier.
+        // Cancellations first: a new item would supersede the waiting one, and carriers would be asked to cancel an
+        // item that they never had.
         for entry in transition.cancellations {
             context.takeBack(entry.id, of: entry.key.application, from: entry.pairing)
         }

@@ -159,8 +159,9 @@ final class ConfigurationService {
     }
 
     private func report(_ bytes: [UInt8], from peer: ConfigurationPeer) async -> Bool {
-        // A full disk has not let this device enter the new epoch at the link. All that is lacking is asked again.
-        if chains.isOfFormerEpoch(bytes, from: peer) || forwarder.isOfFormerEpoch(peer) {
+        // The commit that enters the epoch failed, on a full disk. The report is dropped, and everything that the
+        // secondary lacks is delivered again.
+        if chains.answersFormerEpoch(bytes, from: peer) || forwarder.mustEnterEpoch(of: peer) {
             bringWhatIsLacking(to: peer)
             return true
         }

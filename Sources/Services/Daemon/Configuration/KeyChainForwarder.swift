@@ -170,10 +170,11 @@ final class KeyChainForwarder {
         waiters.removeAll { $0.finished === waiter.finished }
     }
 
-    /// Whether a report is about a step that was delivered in an epoch before the present one.
-    func isOfFormerEpoch(_ report: [UInt8], from peer: ConfigurationPeer) -> Bool {
+    /// Whether a report answers a step that was delivered in an epoch before the present one. Only a report on a step:
+    /// the chains of a secondary without steps never enter an epoch, and all its reports would be dropped.
+    func answersFormerEpoch(_ report: [UInt8], from peer: ConfigurationPeer) -> Bool {
         let isAwaited = ConfigurationReport.claimedNonce(report).map { committed.state.awaits($0) } ?? false
-        return isAwaited && committed.state.isOfFormerEpoch(peer.pairing, in: peer.epoch)
+        return isAwaited && committed.state.mustEnterEpoch(peer.epoch, of: peer.pairing)
     }
 
     /// A report has arrived from a secondary; returns whether it is durable or dropped, or nil if it is about no step.

@@ -144,7 +144,7 @@ package final class Arrivals {
     /// not be made so.
     func keptFiles(of key: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
         guard let ledger = table[key] else { return done([]) }
-        ledger.ask({ ledger in (ledger.itemsWithFiles, InboundTransition()) }, then: { done(try? $0.get()) })
+        ledger.perform({ ledger in (ledger.itemsWithFiles, InboundTransition()) }, then: { done(try? $0.get()) })
     }
 
     /// The items of the channel `file` whose bytes must stay when the daemon starts.

@@ -31,19 +31,19 @@ package final class ContextDelivery {
             { queue, full throws(QueueFull) in
                 let (update, transition) = try queue.setContext(
                     item, digest: digest, policy: item.policy, at: reading, unless: full)
-                return ((update, transition.isRepeated), transition)
+                return ((update, transition.isDuplicate), transition)
             },
             then: { [environment] result in
                 completion(
-                    result.map { update, isRepeated in
+                    result.map { update, isDuplicate in
                         switch update {
                         case .unchanged(let revision): return SubmitReceipt(.unchanged, revision: revision)
                         case .set(let revision):
                             // A repeated submission may be of an older context than the one that is set.
-                            if !isRepeated, key.isContext {
+                            if !isDuplicate, key.isContext {
                                 environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
                             }
-                            return SubmitReceipt(revision: revision, isRepeated: isRepeated)
+                            return SubmitReceipt(revision: revision, isDuplicate: isDuplicate)
                         }
                     })
             })

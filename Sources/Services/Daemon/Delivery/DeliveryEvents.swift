@@ -35,17 +35,17 @@ package struct SubmitReceipt: Sendable, Equatable {
     package var note: AcceptedFrame.Note?
     /// The revision of a context.
     package var revision: UInt64?
-    /// It was known: the same item, submitted again.
-    package var isRepeated: Bool
+    /// The item was accepted before, under the same identifier (DEL-33).
+    package var isDuplicate: Bool
 
-    package init(_ note: AcceptedFrame.Note? = nil, revision: UInt64? = nil, isRepeated: Bool = false) {
+    package init(_ note: AcceptedFrame.Note? = nil, revision: UInt64? = nil, isDuplicate: Bool = false) {
         self.note = note
         self.revision = revision
-        self.isRepeated = isRepeated
+        self.isDuplicate = isDuplicate
     }
 }
 
-/// Why an item, or another event of a queue, did not become durable; nothing of it is kept.
+/// Why an event of a queue is not durable. A new item is then not kept.
 package enum DeliveryFailure: Error, Sendable, Equatable {
     case full(QueueFull)
     case store(StoreError)

@@ -177,7 +177,7 @@ package final class DurableDelivery {
         files?.restore(sent: outbound.itemsWithFiles, received: arrivals.itemsWithFiles, pairings: pairings, apps: apps)
     }
 
-    /// Reports unconfirmed ends, and passes waiting items to their handlers; once, when all is set up.
+    /// Reports unacknowledged ends, and passes waiting items to their handlers; once, when all is set up.
     package func resume() {
         outbound.table.startEpochs()
         arrivals.table.startEpochs()

@@ -151,7 +151,8 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     /// - Parameters:
     ///   - size: bytes that the event keeps in memory; the event fails if too many wait for the machine to be read
     /// back.
-    ///   - repeats: the event is applied again if its commit fails, because its sender does not repeat it.
+    ///   - repeats: the event is applied again if its commit fails, because its sender does not repeat it. It may
+    /// become durable after `completion` got a failure.
     ///   - room: what its commit may use of a full disk.
     func perform(
         _ event: @escaping Event, size: Int = 0, repeats: Bool = false, room: CommitRoom = .reserve,
@@ -160,27 +161,28 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         switch state {
         case .ended: completion?(.failure(.unpaired))
         case .reloading(let error):
-            delay(size, error, completion) {
+            let isDelayed = delay(size) {
                 $0.perform(event, size: size, repeats: repeats, room: room, then: completion)
             }
-        case .open: take(event(&machine), event: repeats ? event : nil, room: room, completion)
+            if !isDelayed, let completion { refuse(.store(error), completion) }
+        case .open: stage(event(&machine), event: repeats ? event : nil, room: room, completion)
         }
     }
 
-    /// Applies an event that answers a question about the machine, too; `completion` gets the answer when all that it
-    /// rests on is durable.
-    func ask<Answer>(
+    /// Applies an event that has an answer. `completion` gets the answer once the event's changes, and all changes
+    /// before it, are durable, or the failure.
+    func perform<Answer>(
         _ event: @escaping (inout Machine) -> (Answer, Transition),
         then completion: @escaping (Result<Answer, DeliveryFailure>) -> Void
     ) {
         accept(size: 0, room: .reserve, { machine, _ in event(&machine) }, then: completion)
     }
 
-    /// Applies an event that may keep something new. It does not take place if the event refuses, or if the disk is
-    /// full and `room` is ordinary; `completion` then gets the reason at the end of the turn, without a commit.
+    /// Applies an event that may add an item. On a full disk with ordinary `room` the event is not run. If it throws,
+    /// nothing changes. In both cases `completion` gets the failure at the end of the turn, without a commit.
     /// - Parameters:
-    ///   - size: the bytes that it keeps.
-    ///   - event: gets what the budgets have against keeping them.
+    ///   - size: bytes that the item adds to the budgets.
+    ///   - event: its second argument is the budgets' refusal of that size, nil if there is room.
     func accept<Answer>(
         size: Int, room: CommitRoom = .ordinary,
         _ event: @escaping (inout Machine, QueueFull?) throws(QueueFull) -> (Answer, Transition),
@@ -189,14 +191,13 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         switch state {
         case .ended: completion(.failure(.unpaired))
         case .reloading(let error):
-            delay(size, error, { if case .failure(let failure) = $0 { completion(.failure(failure)) } }) {
-                $0.accept(size: size, room: room, event, then: completion)
-            }
+            let isDelayed = delay(size) { $0.accept(size: size, room: room, event, then: completion) }
+            if !isDelayed { refuse(.store(error), completion) }
         case .open:
             if room == .ordinary, let error = fullDisk { return refuse(.store(error), completion) }
             do throws(QueueFull) {
                 let (answer, transition) = try event(&machine, refusal(of: size))
-                take(transition, room: room) { completion($0.map { answer }) }
+                stage(transition, room: room) { completion($0.map { answer }) }
             } catch {
                 refuse(.full(error), completion)
             }
@@ -209,9 +210,9 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         scheduler.atEndOfTurn { completion(.failure(failure)) }
     }
 
-    /// Takes what an event has answered into the next commit.
-    /// - Parameter event: applied again if the commit fails.
-    private func take(_ transition: Transition, event: Event? = nil, room: CommitRoom, _ completion: Completion?) {
+    /// Adds an event's transition to the next commit.
+    /// - Parameter event: kept, and applied again, if the commit fails.
+    private func stage(_ transition: Transition, event: Event? = nil, room: CommitRoom, _ completion: Completion?) {
         weigh()
         setTimer()
         if !transition.changes.isEmpty || !transition.effects.isEmpty || completion != nil {
@@ -252,16 +253,14 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         }
     }
 
-    /// The disk may stay full for long. Events beyond the bound fail: a submitter gets the failure, a peer sends again.
-    private func delay(
-        _ size: Int, _ error: StoreError, _ completion: Completion?, _ event: @escaping (JournaledQueue) -> Void
-    ) {
-        guard size <= Self.mostDelayedBytes - delayedBytes, delayed.count < Self.mostDelayedEvents else {
-            if let completion { _ = scheduler.schedule(after: .zero) { completion(.failure(.store(error))) } }
-            return
-        }
+    /// Keeps an event until the machine is read back. The disk may stay full for long, and events beyond the bound
+    /// fail: a submitter gets the failure, a peer sends again.
+    /// - Returns: whether the event is kept.
+    private func delay(_ size: Int, _ event: @escaping (JournaledQueue) -> Void) -> Bool {
+        guard size <= Self.mostDelayedBytes - delayedBytes, delayed.count < Self.mostDelayedEvents else { return false }
         delayedBytes += size
         delayed.append { [weak self] in if let self { event(self) } }
+        return true
     }
 
     private func resumeDelayed() {

@@ -155,7 +155,7 @@ final class OutboundQueues {
         done()
     }
 
-    /// An item has ended. A submitter in this process knows it with that; an application confirms it itself.
+    /// An item has ended. A submitter in this process knows it with that; an application acknowledges it itself.
     private func finished(_ id: UniqueIdentifier, _ outcome: Outcome, _ refusal: ItemRefusal?, in key: QueueKey) {
         environment.report(.ended(id, key, outcome, refusal))
         if !key.channel.isForApps {
@@ -309,7 +309,7 @@ final class OutboundQueues {
         queue.machine.outstanding().count { !$0.isCleared }
     }
 
-    /// The queues of an application with ended items that it has not confirmed.
+    /// The queues of an application with ended items that it has not acknowledged.
     func withEnds(of app: ApplicationIdentifier) -> [QueueKey] {
         queues.filter { $0.key.app == app && $0.key.channel.isForApps && $0.value.machine.hasUnacknowledged }
             .keys

@@ -163,7 +163,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     /// Applies an event; `completion` learns whether it changed anything, durably.
     private func change(_ key: QueueKey, _ event: @escaping Queue.Event, then completion: @escaping (Bool) -> Void) {
         guard let queue = self[key] else { return completion(false) }
-        queue.ask(
+        queue.perform(
             { machine in
                 let transition = event(&machine)
                 return (!transition.changes.isEmpty, transition)

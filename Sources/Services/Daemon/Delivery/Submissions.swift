@@ -47,12 +47,12 @@ package final class Submissions {
 
     /// Answers as ``submit(_:to:then:)`` for an item that was submitted before: when it is durable, or when it was lost
     /// with its commit.
-    package func confirm(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping Completion) {
+    package func answerAgain(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping Completion) {
         guard let queue = queues[key] else { return later { completion(.failure(.unpaired)) } }
-        queue.ask(
+        queue.perform(
             { queue in (queue.isKnown(id), OutboundTransition()) },
             then: { result in
-                completion(result.flatMap { $0 ? .success(SubmitReceipt(isRepeated: true)) : .failure(.lost) })
+                completion(result.flatMap { $0 ? .success(SubmitReceipt(isDuplicate: true)) : .failure(.lost) })
             })
     }
 
@@ -62,7 +62,7 @@ package final class Submissions {
             size: item.payload.count,
             { queue, full throws(QueueFull) in
                 let transition = try queue.enqueue(item, at: reading, unless: full)
-                return (SubmitReceipt(isRepeated: transition.isRepeated), transition)
+                return (SubmitReceipt(isDuplicate: transition.isDuplicate), transition)
             },
             then: completion)
     }
@@ -80,14 +80,14 @@ package final class Submissions {
                 guard let transition = try queue.enqueueUrgent(item, at: reading, unless: full) else {
                     return (nil, OutboundTransition())
                 }
-                return (SubmitReceipt(isRepeated: transition.isRepeated), transition)
+                return (SubmitReceipt(isDuplicate: transition.isDuplicate), transition)
             },
             then: { [weak self] result in
                 switch result {
                 case .failure(let failure): completion(.failure(failure))
                 case .success(nil): self?.demote(item, from: key, to: userInfo, then: completion)
                 case .success(let receipt?):
-                    if !receipt.isRepeated { self?.untag(item.kind, in: userInfo) }
+                    if !receipt.isDuplicate { self?.untag(item.kind, in: userInfo) }
                     completion(.success(receipt))
                 }
             })
@@ -98,8 +98,8 @@ package final class Submissions {
     ) {
         guard environment.epoch(of: key.pairing) != nil else { return completion(.failure(.unpaired)) }
         enqueue(item, to: key) { [weak self] result in
-            if case .success(let receipt) = result, !receipt.isRepeated { self?.untag(item.kind, in: urgent) }
-            completion(result.map { SubmitReceipt(.demoted, isRepeated: $0.isRepeated) })
+            if case .success(let receipt) = result, !receipt.isDuplicate { self?.untag(item.kind, in: urgent) }
+            completion(result.map { SubmitReceipt(.demoted, isDuplicate: $0.isDuplicate) })
         }
     }
 
@@ -124,7 +124,7 @@ package final class Submissions {
     private func cancel(_ id: UniqueIdentifier, at key: QueueKey, then completion: @escaping (Cancellation) -> Void) {
         guard let queue = queues[key] else { return later { completion(.unknown) } }
         let reading = reading
-        queue.ask({ $0.cancel(id, at: reading) }, then: { completion((try? $0.get()) ?? .notStored) })
+        queue.perform({ $0.cancel(id, at: reading) }, then: { completion((try? $0.get()) ?? .notStored) })
     }
 
     /// The submitter knows how an item ended: its record may go, except that of a dead letter.
@@ -206,12 +206,12 @@ package final class Submissions {
             ?? UrgentAllowance(remaining: limit, limit: limit, reset: .zero)
     }
 
-    /// The queues of an application with ended items that it has not confirmed.
+    /// The queues of an application with ended items that it has not acknowledged.
     package func queuesWithEnds(of app: ApplicationIdentifier) -> [QueueKey] {
         queues.withEnds(of: app)
     }
 
-    /// The first ones of a queue's items that have ended and that the application has not confirmed.
+    /// The first ones of a queue's items that have ended and that the application has not acknowledged.
     package func unacknowledged(in key: QueueKey, limit: Int) -> [OutboundRecord] {
         queues[key]?.machine.unacknowledged(limit: limit) ?? []
     }

@@ -44,9 +44,11 @@ final class TransferBook {
     private let scheduler: any Scheduler
     private var items = TransferTable<Submitted>(capacity: Limits.queuedItems)
     private var followed: [UniqueIdentifier: Followed] = [:]
-    private let withdrawals: Withdrawals
-    /// Items that this connection follows once their withdrawals have ended.
-    private var passedOver: Set<UniqueIdentifier> = []
+    private lazy var withdrawals = Withdrawals(daemon: daemon, queries: queries, scheduler: scheduler) {
+        [unowned self] in withdrawalEnded($0, $1)
+    }
+    /// Items whose withdrawal this daemon has not been asked for yet; they are followed once it has ended (SES-84).
+    private var followedAfterWithdrawal: Set<UniqueIdentifier> = []
     private var observers: [(TransferEvent) -> Void] = []
     /// An observer acknowledges each end itself, later than it gets it.
     private var isAcknowledging = false
@@ -61,10 +63,6 @@ final class TransferBook {
         self.daemon = daemon
         self.queries = queries
         self.scheduler = scheduler
-        withdrawals = Withdrawals(daemon: daemon, queries: queries, scheduler: scheduler)
-        withdrawals.onEnd = { [weak self] item, result in
-            self?.withdrawn(item, result) ?? result.map { TransferCancellation($0) }
-        }
     }
 
     // MARK: submitting
@@ -113,17 +111,17 @@ final class TransferBook {
     /// The pairing of an item that this process has submitted.
     func pairing(of id: UniqueIdentifier) -> UniqueIdentifier? { items[id]?.pairing }
 
-    /// On a new connection: withdrawals first, before anything else of their items; then submits again what was not
-    /// accepted, and names the accepted items whose ends this process waits for.
+    /// A new connection is ready. Sends withdrawals first (SES-84), then submits unaccepted items again, and subscribes
+    /// to accepted ones (SES-56).
     func connected() {
         withdrawals.ask()
         for (id, entry) in items.unaccepted where !withdrawals.isPending(key(of: id, entry)) { send(entry.token.frame) }
         followAll()
     }
 
-    /// The connection is gone.
+    /// The connection is lost: withdrawals stay pending for the next one.
     func disconnected() {
-        passedOver = []
+        followedAfterWithdrawal = []
         withdrawals.disconnected()
     }
 
@@ -149,21 +147,21 @@ final class TransferBook {
     }
 
     /// A withdrawal has ended.
-    private func withdrawn(
+    private func withdrawalEnded(
         _ item: ItemKey, _ result: Result<AnswerFrame, SessionError>
     ) -> Result<TransferCancellation, SessionError> {
-        if passedOver.remove(item.id) != nil, let transfer = followed[item.id]?.transfer {
+        if followedAfterWithdrawal.remove(item.id) != nil, let transfer = followed[item.id]?.transfer {
             follow([item.id], transfer.kind, transfer.pairing)
         }
         switch result {
-        case .success(let answer): return .success(withdrawn(item, answer))
+        case .success(let answer): return .success(withdrawalAnswered(item, answer))
         case .failure(let error):
             submissionFailed(item.id, error)
             return .failure(error)
         }
     }
 
-    private func withdrawn(_ item: ItemKey, _ answer: AnswerFrame) -> TransferCancellation {
+    private func withdrawalAnswered(_ item: ItemKey, _ answer: AnswerFrame) -> TransferCancellation {
         guard let entry = items[item.id], entry.phase == .submitted else { return TransferCancellation(answer) }
         switch answer.word {
         case .cancelled, .unknown:
@@ -214,7 +212,7 @@ final class TransferBook {
     /// An item has ended. The daemon keeps its record until this side acknowledges the end.
     func finished(_ frame: FinishedFrame, peer: UniqueIdentifier?) {
         let id = frame.item.id
-        // The observer has it, and has not returned.
+        // Reported; the observer has not acknowledged it yet.
         guard !unacknowledged.contains(frame.item) else { return }
         impliedAcceptance(of: id)
         let outcome = TransferOutcome(frame, peer: peer)
@@ -261,8 +259,8 @@ final class TransferBook {
         for event in waiting { reportEnd(event) }
     }
 
-    /// Reports an end, and acknowledges it once the observer has returned: until then the daemon keeps it for a process
-    /// that comes after this one (SES-85).
+    /// Reports an end. It is acknowledged when the observer has returned, or by ``acknowledge(_:)``. Until then the
+    /// daemon keeps it for a later process (SES-85).
     private func reportEnd(_ event: TransferEvent) {
         let isLater = isAcknowledging && !event.channel.properties.isLatestWins
         if isLater { unacknowledged.insert(event.item) }
@@ -292,7 +290,7 @@ final class TransferBook {
         var pages: [UniqueIdentifier: [Transfer.Kind: [UniqueIdentifier]]] = [:]
         for transfer in followed.values.map(\.transfer) {
             if withdrawals.isWaiting(key(of: transfer)) {
-                passedOver.insert(transfer.id)
+                followedAfterWithdrawal.insert(transfer.id)
             } else {
                 pages[transfer.pairing, default: [:]][transfer.kind, default: []].append(transfer.id)
             }

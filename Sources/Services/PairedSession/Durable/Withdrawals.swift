@@ -23,7 +23,7 @@ final class Withdrawals {
     }
 
     /// Takes the end of a withdrawal: the daemon's answer, or its refusal for good. Returns the callers' result.
-    var onEnd: (ItemKey, Result<AnswerFrame, SessionError>) -> Result<TransferCancellation, SessionError>
+    private let onEnd: (ItemKey, Result<AnswerFrame, SessionError>) -> Result<TransferCancellation, SessionError>
     private let daemon: DaemonChannel
     private let queries: QueryTable
     private let scheduler: any Scheduler
@@ -35,11 +35,14 @@ final class Withdrawals {
     /// Those that the daemon has been asked for, until it has answered or may be asked again.
     private var underWay = 0
 
-    init(daemon: DaemonChannel, queries: QueryTable, scheduler: any Scheduler) {
+    init(
+        daemon: DaemonChannel, queries: QueryTable, scheduler: any Scheduler,
+        onEnd: @escaping (ItemKey, Result<AnswerFrame, SessionError>) -> Result<TransferCancellation, SessionError>
+    ) {
         self.daemon = daemon
         self.queries = queries
         self.scheduler = scheduler
-        onEnd = { _, result in result.map { TransferCancellation($0) } }
+        self.onEnd = onEnd
     }
 
     func isPending(_ item: ItemKey) -> Bool { pending[item] != nil }
