@@ -203,7 +203,7 @@ import Testing
         let secondary = { (device: UniqueIdentifier, target: PairedIdentifier) in
             CarrierStatement.Secondary(
                 pairing: .random(), device: device, name: text(64),
-                reportKey: ReportPrivateKey.generate().publicKey.key.subjectPublicKeyInfo, epoch: 1 << 40,
+                reportKey: ReportPrivateKey.generate().publicKey.key.subjectPublicKeyInfo, epoch: UInt64(UInt32.max),
                 target: target, installed: true)
         }
         let many = try (0..<ConfigurationLimits.carriedSecondaries + 1).map { _ in

@@ -116,20 +116,4 @@ import Testing
         carrier.receive(CarriedCancellation(to: carrier.below, item: second).bytes, from: carrier.above)
         #expect(carrier.waiting(for: carrier.below) == [other])
     }
-
-    @Test("CFG-103: an item that is still in a carrier's queue is taken back there, without a frame to the next one")
-    func takenBackHere() throws {
-        let (far, device) = (UniqueIdentifier.random(), try #require(carrier.secondary.device))
-        let facts = CarrierStatement.Secondary(
-            pairing: far, device: .random(), name: "the last",
-            reportKey: ReportPrivateKey.generate().publicKey.key.subjectPublicKeyInfo, epoch: 1,
-            target: .vendor(device), installed: true)
-        let statement = CarrierStatement(
-            of: device, through: carrier.below, about: carrier.app, counter: 1, secondaries: [facts])
-        carrier.receive(statement.signed(with: carrier.key), from: carrier.below)
-        let item = carrier.receive(frame(to: far), from: carrier.above)
-        #expect(carrier.waiting(for: carrier.below) == [item])
-        carrier.receive(CarriedCancellation(to: far, item: item).bytes, from: carrier.above)
-        #expect(carrier.waiting(for: carrier.below).isEmpty)
-    }
 }

@@ -23,7 +23,9 @@ import Testing
     }
 
     /// The primary's own secondary states the far one, in this epoch.
-    private func state(_ far: Far, epoch: UInt64, counter: UInt64) throws {
+    private func state(
+        _ far: Far, epoch: UInt64, counter: UInt64, after pause: Duration = .seconds(3)
+    ) throws {
         let carrier = try #require(primary.secondary.device)
         let facts = CarrierStatement.Secondary(
             pairing: far.pairing, device: far.device, name: "the other",
@@ -33,7 +35,7 @@ import Testing
             of: carrier, through: primary.secondary.pairing, about: primary.subject.application, counter: counter,
             secondaries: [facts])
         primary.receive(statement.signed(with: primary.reporter))
-        primary.scheduler.advance(by: .seconds(3))
+        primary.scheduler.advance(by: pause)
     }
 
     /// The far one has applied a configuration.
@@ -111,17 +113,18 @@ import Testing
         }
     }
 
-    @Test("CFG-103: an item that is still in the primary's queue is taken back there, without a frame to the carrier")
-    func takenBackHere() throws {
-        primary.link()
-        try state(Far(), epoch: 1, counter: 1)
-        #expect(primary.apply(try primary.envelope(1)) == nil)
-        #expect(!primary.waiting.isEmpty)
-        let (service, subject) = (primary.service, primary.subject)
-        let key = ConfigurationSlotKey(
-            application: subject.application, role: .secondary, target: .vendor(primary.device))
-        primary.scheduler.start { _ = try? await service.withdraw(key, version: nil) }
-        primary.scheduler.run()
-        #expect(primary.waiting.isEmpty)
+    @Test("CFG-103, LIM-95: ever new epochs and forged reports in them cost no more looks than statements")
+    func risingEpochs() throws {
+        let far = Far()
+        try applied(far)
+        let before = primary.waiting
+        for epoch: UInt64 in 4...23 {
+            try state(far, epoch: epoch, counter: epoch, after: .zero)
+            primary.receive(CarriedReport(from: far.pairing, report: [1, 2, 3]).bytes)
+        }
+        let atOnce = Set(primary.waiting).subtracting(before).count
+        #expect(atOnce <= 2, "one look at most: what is taken back and what comes again")
+        primary.scheduler.advance(by: .seconds(3))
+        #expect(Set(primary.waiting).subtracting(before).count <= 4)
     }
 }

@@ -64,7 +64,8 @@ final class ConfigurationCarrier {
             pairing: pairing, role: .primary, name: far.facts.name, device: far.facts.device,
             // The epoch of the carrier's pairing is the high half: a restored carrier begins a new epoch with us, and
             // may state a lower one for the far pairing.
-            reportKey: far.facts.reportKey, epoch: carrier.epoch << 32 | state.far.epoch(of: pairing) & 0xffff_ffff,
+            reportKey: far.facts.reportKey,
+            epoch: min(carrier.epoch, UInt64(UInt32.max)) << 32 | state.far.epoch(of: pairing),
             carrier: carrier.pairing, via: carrier.name)
     }
 
@@ -148,12 +149,11 @@ final class ConfigurationCarrier {
         guard let way = state.carried.way(of: cancellation.item), way.to == cancellation.to,
             way.upstream == item.queue.pairing, way.application == item.queue.app
         else { return true }
-        let answer = Expectation<Cancellation>(on: context.scheduler)
+        let isStored = Expectation<Bool>(on: context.scheduler)
         let queue = QueueKey(pairing: way.downstream, app: way.application, channel: .configuration)
-        submissions.cancel(cancellation.item, in: queue) { answer.fulfil($0) }
-        guard let result = await answer.value(within: .seconds(60)), result != .notStored else { return false }
-        // One that has not left this device has gone no further.
-        guard way.downstream != way.to, result != .cancelled else { return true }
+        submissions.cancel(cancellation.item, in: queue) { isStored.fulfil($0 != .notStored) }
+        guard await isStored.value(within: .seconds(60)) ?? false else { return false }
+        guard way.downstream != way.to else { return true }
         return await submit(OutboundItem(id: item.id, payload: item.payload), way.application, to: way.downstream)
     }
 
@@ -237,9 +237,17 @@ final class ConfigurationCarrier {
                     .text("app", "\(app)"), .integer("number", transition.gone.count)))
         }
         outlets.gone(transition.gone)
-        stated[app, default: []].formUnion(transition.present)
-        presenting.request { [weak self] in self?.present() }
+        look(at: transition.present, for: app)
         changed()
+    }
+
+    /// A far secondary may lack something. It gets that in the pace of its carrier's statements (LIM-95): one that
+    /// states ever new epochs costs no more.
+    func lookAgain(at peer: ConfigurationPeer, for app: ApplicationIdentifier) { look(at: [peer.pairing], for: app) }
+
+    private func look(at pairings: some Sequence<UniqueIdentifier>, for app: ApplicationIdentifier) {
+        stated[app, default: []].formUnion(pairings)
+        presenting.request { [weak self] in self?.present() }
     }
 
     /// The stated devices get what they lack.

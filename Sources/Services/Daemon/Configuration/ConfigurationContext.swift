@@ -148,22 +148,13 @@ final class ConfigurationContext {
         delivery.submissions.submit(item, to: queue(of: app, at: pairing), then: completion)
     }
 
-    /// Takes an item back from this device's queue. If it has left that queue, the carriers are told to cancel it in
-    /// theirs (CFG-103).
+    /// Takes an item back: from the queue here, and from those of the carriers that may have it by now (CFG-103). Also
+    /// one that waits here may have left: in an epoch before, or before this device's store was restored.
     func takeBack(_ id: UniqueIdentifier, of app: ApplicationIdentifier, from pairing: UniqueIdentifier) {
         let queue = queue(of: app, at: pairing)
-        let isFar = peer(pairing)?.carrier != nil
-        let isHere = delivery.submissions.record(of: id, in: queue)?.record.phase == .waiting
-        delivery.submissions.cancel(id, in: queue) { [weak self] result in
-            // Sent while the cancellation waited for the queue.
-            if isFar, isHere, result != .cancelled { self?.cancelAtCarriers(id, in: queue, for: pairing) }
-        }
+        delivery.submissions.cancel(id, in: queue) { _ in }
         // Ahead of what is submitted next: a revocation must not pass it (CFG-94).
-        if isFar, !isHere { cancelAtCarriers(id, in: queue, for: pairing) }
-    }
-
-    /// Queues a cancellation for the carriers of a far secondary.
-    private func cancelAtCarriers(_ id: UniqueIdentifier, in queue: QueueKey, for pairing: UniqueIdentifier) {
+        guard peer(pairing)?.carrier != nil else { return }
         let cancellation = OutboundItem(id: .random(), payload: CarriedCancellation(to: pairing, item: id).bytes)
         delivery.submissions.submit(cancellation, to: queue) { [weak self] result in
             guard case .failure(let error) = result else { return }

@@ -377,8 +377,7 @@ final class ConfigurationForwarder {
 
     private func carryOut(_ transition: DesiredTransition) {
         if !transition.changes.isEmpty { ordinal += 1 }
-        // Cancellations first: a new item would supersede the waiting one, and carriers would be asked to cancel an
-        // item that they never had.
+        // Cancellations first: what they are about must not be behind what takes its place.
         for entry in transition.cancellations {
             context.takeBack(entry.id, of: entry.key.application, from: entry.pairing)
         }

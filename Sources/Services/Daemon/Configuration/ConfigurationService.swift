@@ -154,15 +154,17 @@ final class ConfigurationService {
     private func take(_ item: ReceivedItem, from secondary: ConfigurationPeer) async -> Bool {
         switch await carrier.received(item, from: secondary) {
         case .taken(let isDone): isDone
-        case .report(let bytes, let peer): await report(bytes, from: peer)
+        case .report(let bytes, let peer): await report(bytes, of: item.queue.app, from: peer)
         }
     }
 
-    private func report(_ bytes: [UInt8], from peer: ConfigurationPeer) async -> Bool {
-        // The commit that enters the epoch failed, on a full disk. The report is dropped, and everything that the
-        // secondary lacks is delivered again.
-        if chains.answersFormerEpoch(bytes, from: peer) || forwarder.mustEnterEpoch(of: peer) {
-            bringWhatIsLacking(to: peer)
+    private func report(
+        _ bytes: [UInt8], of app: ApplicationIdentifier, from peer: ConfigurationPeer
+    ) async -> Bool {
+        // The commit that enters the epoch failed, on a full disk, or a carrier has just stated it. The report is
+        // dropped, and everything that the secondary lacks is delivered again.
+        if chains.awaits(bytes) ? chains.mustEnterEpoch(of: peer) : forwarder.mustEnterEpoch(of: peer) {
+            if peer.carrier == nil { bringWhatIsLacking(to: peer) } else { carrier.lookAgain(at: peer, for: app) }
             return true
         }
         if let isDurable = await chains.received(bytes, from: peer) { return isDurable }

@@ -170,11 +170,14 @@ final class KeyChainForwarder {
         waiters.removeAll { $0.finished === waiter.finished }
     }
 
-    /// Whether a report answers a step that was delivered in an epoch before the present one. Only a report on a step:
-    /// the chains of a secondary without steps never enter an epoch, and all its reports would be dropped.
-    func answersFormerEpoch(_ report: [UInt8], from peer: ConfigurationPeer) -> Bool {
-        let isAwaited = ConfigurationReport.claimedNonce(report).map { committed.state.awaits($0) } ?? false
-        return isAwaited && committed.state.mustEnterEpoch(peer.epoch, of: peer.pairing)
+    /// Whether a report is one on a step that was delivered.
+    func awaits(_ report: [UInt8]) -> Bool {
+        ConfigurationReport.claimedNonce(report).map { committed.state.awaits($0) } ?? false
+    }
+
+    /// Whether the pairing has begun an epoch that this state has not entered.
+    func mustEnterEpoch(of peer: ConfigurationPeer) -> Bool {
+        committed.state.mustEnterEpoch(peer.epoch, of: peer.pairing)
     }
 
     /// A report has arrived from a secondary; returns whether it is durable or dropped, or nil if it is about no step.
