@@ -182,6 +182,21 @@ package final class App: @unchecked Sendable {
         return later
     }
 
+    /// Handles items from now on; the handler of one of them does not return.
+    /// - Parameter isMeant: whether it is this one.
+    func hold(
+        _ channels: Set<Channel> = [.userInfo, .urgent],
+        _ isMeant: @escaping (DeliveredItem) -> Bool = { _ in true }
+    ) -> HeldItem {
+        let held = HeldItem()
+        handle(channels) { item, token in
+            guard isMeant(item) else { return .handled }
+            held.token = token
+            return nil
+        }
+        return held
+    }
+
     /// Handles items from now on.
     /// - Parameter rule: the verdict; nil: none yet, for as long as the case keeps the token.
     package func handle(
@@ -232,4 +247,13 @@ package final class Item: @unchecked Sendable {
     package var outcome: TransferOutcome? {
         if case .finished(let outcome)? = transfer?.state { outcome } else { nil }
     }
+}
+
+/// An item whose handler has not returned.
+final class HeldItem {
+    fileprivate var token: HandlingToken?
+
+    var isGiven: Bool { token != nil }
+
+    func returned() { token?.returned() }
 }

@@ -48,16 +48,12 @@ enum EndCases {
         "DEL-6", "an item that its handler has is not taken back", needs: [.durable]
     ) { stage in
         let (primary, secondary) = try stage.pair()
-        var token: HandlingToken?
-        secondary.handle { _, given in
-            token = given
-            return nil
-        }
+        let held = secondary.hold()
         let item = try stage.submit([1], from: primary)[0]
-        try stage.wait("given") { token != nil }
+        try stage.wait("given") { held.isGiven }
         _ = try cancel(item, by: primary, stage)
         stage.linger(.seconds(1))
-        token?.returned()
+        held.returned()
         try stage.wait("it ends") { item.outcome != nil }
         try demand(item.outcome == .handled, "handled: \(item.outcome as Any)")
     }
@@ -125,20 +121,15 @@ enum EndCases {
         "SES-48", "an item waits for the end of the one that it comes after", needs: [.durable]
     ) { stage in
         let (primary, secondary) = try stage.pair()
-        var token: HandlingToken?
-        secondary.handle([.userInfo]) { item, given in
-            guard item.number == 1 else { return .handled }
-            token = given
-            return nil
-        }
+        let held = secondary.hold([.userInfo]) { $0.number == 1 }
         secondary.handle([.urgent])
         let first = try stage.submit([1], from: primary)[0]
-        try stage.wait("given") { token != nil }
+        try stage.wait("given") { held.isGiven }
         let second = primary.submit(2, on: .urgent, options: TransferOptions(after: first.id))
         try stage.wait("accepted") { second.isAccepted }
         stage.linger(.seconds(5))
         try demand(second.outcome == nil && !primary.storedItems.contains(second.id), "it waits")
-        token?.returned()
+        held.returned()
         try stage.wait("both are handled") { first.outcome == .handled && second.outcome == .handled }
         try demand(secondary.items.map(\.number) == [1, 2], "in that order")
     }

@@ -15,16 +15,12 @@ enum UserInfoCases {
         "SES-50", "an item is accepted, then stored, then handled, each once", needs: [.durable]
     ) { stage in
         let (primary, secondary) = try stage.pair()
-        var token: HandlingToken?
-        secondary.handle { _, given in
-            token = given
-            return nil
-        }
+        let held = secondary.hold()
         let item = try stage.submit([1], from: primary)[0]
         try stage.wait("stored") { primary.storedItems.contains(item.id) }
-        try stage.wait("given") { token != nil }
+        try stage.wait("given") { held.isGiven }
         try demand(item.outcome == nil, "not handled before the handler returned")
-        token?.returned()
+        held.returned()
         try stage.wait("handled") { item.outcome != nil }
         try demand(primary.endings[item.id] == [.handled], "once: \(primary.endings)")
         stage.linger(.seconds(2))

@@ -116,4 +116,20 @@ import Testing
         carrier.receive(CarriedCancellation(to: carrier.below, item: second).bytes, from: carrier.above)
         #expect(carrier.waiting(for: carrier.below) == [other])
     }
+
+    @Test("CFG-103: a carrier passes on what is taken back, also of what waits here: it may have left before")
+    func takenBackBelow() throws {
+        let (far, device) = (UniqueIdentifier.random(), try #require(carrier.secondary.device))
+        let facts = CarrierStatement.Secondary(
+            pairing: far, device: .random(), name: "the last",
+            reportKey: ReportPrivateKey.generate().publicKey.key.subjectPublicKeyInfo, epoch: 1,
+            target: .vendor(device), installed: true)
+        let statement = CarrierStatement(
+            of: device, through: carrier.below, about: carrier.app, counter: 1, secondaries: [facts])
+        carrier.receive(statement.signed(with: carrier.key), from: carrier.below)
+        let item = carrier.receive(frame(to: far), from: carrier.above)
+        #expect(carrier.waiting(for: carrier.below) == [item])
+        let cancellation = carrier.receive(CarriedCancellation(to: far, item: item).bytes, from: carrier.above)
+        #expect(carrier.waiting(for: carrier.below) == [cancellation])
+    }
 }

@@ -127,4 +127,19 @@ import Testing
         primary.scheduler.advance(by: .seconds(3))
         #expect(Set(primary.waiting).subtracting(before).count <= 4)
     }
+
+    @Test("CFG-103: carriers are told of what is taken back, also of what waits here: it may have left before")
+    func takenBackEverywhere() throws {
+        primary.link()
+        try state(Far(), epoch: 1, counter: 1)
+        #expect(primary.apply(try primary.envelope(1)) == nil)
+        let delivered = Set(primary.waiting)
+        #expect(!delivered.isEmpty)
+        let (service, subject) = (primary.service, primary.subject)
+        let key = ConfigurationSlotKey(
+            application: subject.application, role: .secondary, target: .vendor(primary.device))
+        primary.scheduler.start { _ = try? await service.withdraw(key, version: nil) }
+        primary.scheduler.run()
+        #expect(primary.waiting.count == 1 && delivered.isDisjoint(with: primary.waiting), "the cancellation")
+    }
 }
