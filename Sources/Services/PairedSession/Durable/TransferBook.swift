@@ -45,7 +45,9 @@ final class TransferBook {
     private var items = TransferTable<Submitted>(capacity: Limits.queuedItems)
     private var followed: [UniqueIdentifier: Followed] = [:]
     private lazy var withdrawals = Withdrawals(daemon: daemon, queries: queries, scheduler: scheduler) {
-        [unowned self] in withdrawalEnded($0, $1)
+        // Weakly: the caller of one withdrawal may have dropped the session before the next one ends.
+        [weak self] item, result in
+        self?.withdrawalEnded(item, result) ?? result.map { TransferCancellation($0) }
     }
     /// Items whose withdrawal this daemon has not been asked for yet; they are followed once it has ended (SES-84).
     private var followedAfterWithdrawal: Set<UniqueIdentifier> = []
