@@ -6,7 +6,7 @@ import Synchronization
 /// Ordered rows that live as long as the process.
 package final class MemoryStore: RowBackend {
     private struct State {
-        var spaces: [RowSpace: SortedRows] = [:]
+        var spaces: [RowSpace: SpaceRows] = [:]
         var failures: [StoreError] = []
         var commits = 0
     }
@@ -36,9 +36,9 @@ package final class MemoryStore: RowBackend {
         completion(failure.map { .failure($0) } ?? .success(()))
     }
 
-    private static func apply(_ change: RowChange, to spaces: inout [RowSpace: SortedRows]) {
+    private static func apply(_ change: RowChange, to spaces: inout [RowSpace: SpaceRows]) {
         switch change {
-        case .put(let space, let key, let value): spaces[space, default: SortedRows()].put(key, value)
+        case .put(let space, let key, let value): spaces[space, default: SpaceRows()].put(key, value)
         case .delete(let space, let key): spaces[space]?.remove(key)
         case .deleteAll(let range): spaces[range.space]?.removeAll(in: range)
         }
@@ -54,45 +54,28 @@ package final class MemoryStore: RowBackend {
     }
 }
 
-/// The rows of one space in the order of their keys.
-private struct SortedRows {
-    private var rows: [(key: [UInt8], value: [UInt8])] = []
+/// The rows of one space. They are sorted when a range is read, which happens at a start and for a single key; a commit
+/// costs the same whatever is kept.
+private struct SpaceRows {
+    private var values: [[UInt8]: [UInt8]] = [:]
 
-    /// The index of the first row whose key is not below.
-    private func index(of key: [UInt8]) -> Int {
-        var (low, high) = (0, rows.count)
-        // Most rows come behind all others.
-        if let last = rows.last?.key, last.lexicographicallyPrecedes(key) { return high }
-        while low < high {
-            let middle = low + (high - low) / 2
-            if rows[middle].key.lexicographicallyPrecedes(key) { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    mutating func put(_ key: [UInt8], _ value: [UInt8]) { values[key] = value }
 
-    private func holds(_ key: [UInt8], at index: Int) -> Bool { index < rows.count && rows[index].key == key }
+    mutating func remove(_ key: [UInt8]) { values[key] = nil }
 
-    mutating func put(_ key: [UInt8], _ value: [UInt8]) {
-        let index = index(of: key)
-        if holds(key, at: index) { rows[index].value = value } else { rows.insert((key, value), at: index) }
-    }
-
-    mutating func remove(_ key: [UInt8]) {
-        let index = index(of: key)
-        if holds(key, at: index) { rows.remove(at: index) }
-    }
-
-    private func indices(_ range: RowRange) -> Range<Int> {
-        let start = index(of: range.lower)
-        return start..<max(start, range.upper.map { index(of: $0) } ?? rows.count)
-    }
-
-    mutating func removeAll(in range: RowRange) { rows.removeSubrange(indices(range)) }
+    mutating func removeAll(in range: RowRange) { for key in keys(range) { values[key] = nil } }
 
     func rows(_ range: RowRange) -> [Row] {
-        let found = rows[indices(range)]
-        let limit = range.limit.map { max(0, $0) } ?? .max
-        let chosen = range.descending ? Array(found.reversed().prefix(limit)) : Array(found.prefix(limit))
-        return chosen.map { Row(space: range.space, key: $0.key, value: $0.value) }
+        let chosen = keys(range).prefix(range.limit.map { max(0, $0) } ?? .max)
+        return chosen.compactMap { key in values[key].map { Row(space: range.space, key: key, value: $0) } }
+    }
+
+    /// The keys of the range in its order.
+    private func keys(_ range: RowRange) -> [[UInt8]] {
+        if range == .key(range.lower, in: range.space) { return values[range.lower] == nil ? [] : [range.lower] }
+        let keys = values.keys.filter { key in
+            !key.lexicographicallyPrecedes(range.lower) && range.upper.map(key.lexicographicallyPrecedes) ?? true
+        }
+        return keys.sorted { range.descending != $0.lexicographicallyPrecedes($1) }
     }
 }
