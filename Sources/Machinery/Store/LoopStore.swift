@@ -31,14 +31,27 @@ package final class LoopStore {
 
     /// Makes the changes durable together, then calls `completion` on the scheduler's thread.
     package func commit(_ changes: [RowChange], room: CommitRoom = .ordinary, then completion: @escaping Completion) {
-        let scheduler = scheduler
-        let bound = LoopBound(completion, to: scheduler)
-        let own = LoopBound(self, to: scheduler)
-        store.commit(changes, room: room) { result in
-            scheduler.submit {
-                own.value.note(result)
-                bound.value(result)
-            }
+        let end = CommitEnd(of: self, completion)
+        store.commit(changes, room: room) { [scheduler] result in scheduler.submit { end.run(result) } }
+    }
+
+    /// The end of a commit, on its way through the store's thread. ``LoopBound`` carries any type, and looking up its
+    /// own by that costs each commit more than the rest of this.
+    ///
+    /// `@unchecked`: both properties are immutable. Only the scheduler's thread makes and runs it, which is checked.
+    private struct CommitEnd: @unchecked Sendable {
+        private let store: LoopStore
+        private let completion: Completion
+
+        init(of store: LoopStore, _ completion: @escaping Completion) {
+            precondition(store.scheduler.isCurrent, "a commit from another thread than the scheduler's")
+            (self.store, self.completion) = (store, completion)
+        }
+
+        func run(_ result: Result<Void, StoreError>) {
+            precondition(store.scheduler.isCurrent, "a commit ends on another thread than the scheduler's")
+            store.note(result)
+            completion(result)
         }
     }
 

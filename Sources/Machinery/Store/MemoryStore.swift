@@ -57,25 +57,34 @@ package final class MemoryStore: RowBackend {
 /// The rows of one space. They are sorted when a range is read, which happens at a start and for a single key; a commit
 /// costs the same whatever is kept.
 private struct SpaceRows {
-    private var values: [[UInt8]: [UInt8]] = [:]
+    /// An array would hash each of its bytes by itself.
+    private struct Key: Hashable {
+        let bytes: [UInt8]
 
-    mutating func put(_ key: [UInt8], _ value: [UInt8]) { values[key] = value }
+        func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+    }
 
-    mutating func remove(_ key: [UInt8]) { values[key] = nil }
+    private var values: [Key: [UInt8]] = [:]
+
+    mutating func put(_ key: [UInt8], _ value: [UInt8]) { values[Key(bytes: key)] = value }
+
+    mutating func remove(_ key: [UInt8]) { values[Key(bytes: key)] = nil }
 
     mutating func removeAll(in range: RowRange) { for key in keys(range) { values[key] = nil } }
 
     func rows(_ range: RowRange) -> [Row] {
         let chosen = keys(range).prefix(range.limit.map { max(0, $0) } ?? .max)
-        return chosen.compactMap { key in values[key].map { Row(space: range.space, key: key, value: $0) } }
+        return chosen.map { Row(space: range.space, key: $0.bytes, value: values[$0] ?? []) }
     }
 
-    /// The keys of the range in its order.
-    private func keys(_ range: RowRange) -> [[UInt8]] {
-        if range == .key(range.lower, in: range.space) { return values[range.lower] == nil ? [] : [range.lower] }
-        let keys = values.keys.filter { key in
-            !key.lexicographicallyPrecedes(range.lower) && range.upper.map(key.lexicographicallyPrecedes) ?? true
+    /// The keys of the range in its order, without its limit.
+    private func keys(_ range: RowRange) -> [Key] {
+        let lower = Key(bytes: range.lower)
+        if range == .key(lower.bytes, in: range.space) { return values[lower] == nil ? [] : [lower] }
+        let found = values.keys.filter { key in
+            !key.bytes.lexicographicallyPrecedes(range.lower)
+                && range.upper.map(key.bytes.lexicographicallyPrecedes) ?? true
         }
-        return keys.sorted { range.descending != $0.lexicographicallyPrecedes($1) }
+        return found.sorted { range.descending != $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 }
