@@ -32,6 +32,7 @@ package struct ItemPacks: Sendable {
     /// The changes as they are stored: new items in packs if there are enough, and ends instead of removed items.
     /// - Parameter changes: at most one of each row, and new items in the order of their ordinals.
     package mutating func packed(_ changes: [DeliveryChange]) -> [DeliveryChange] {
+        if packs.isEmpty, changes.count < Draft.least { return changes }
         var packed: [DeliveryChange] = []
         packed.reserveCapacity(changes.count)
         var draft = Draft()
@@ -212,7 +213,7 @@ private struct Draft {
     /// The most bytes and items of a pack (LIM-131): an item that stays long keeps no more, and no more ends.
     private static var most: (bytes: Int, items: Int) { (8192, 32) }
     /// Fewer items have rows of their own: they share a page with others, where a pack takes pages alone.
-    private static var least: Int { 8 }
+    static var least: Int { 8 }
 
     private(set) var ordinals: [UInt64] = []
     private(set) var bytes: [UInt8] = []

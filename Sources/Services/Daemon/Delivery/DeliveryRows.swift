@@ -13,19 +13,43 @@ extension DeliveryTable {
 
 extension [[DeliveryChange]] {
     /// The changes of the store's rows, without those that later ones undo: an item that was accepted and sent in one
-    /// turn is written once. All of them are of one queue, which is written out once.
-    func rowChanges(_ packs: inout ItemPacks) -> [RowChange] {
-        guard let queue = first(where: { !$0.isEmpty })?.first?.key.queue.bytes else { return [] }
+    /// turn is written once.
+    /// - Parameters:
+    ///   - packs: those of the queue that all the changes are of.
+    ///   - queue: the start of its rows' keys.
+    func rowChanges(_ packs: inout ItemPacks, of queue: [UInt8]) -> [RowChange] {
+        packs.packed(lastOfEachRow).map { $0.rowChange(in: queue) }
+    }
+
+    private var lastOfEachRow: [DeliveryChange] {
+        // One event is the commit of a peer or app that waits for each answer, and copies are most of what that costs.
+        if count == 1, self[0].areOfDifferentRows { return self[0] }
         let most = reduce(0) { $0 + $1.count }
         var seen = RowsOfQueue(capacity: most)
         var last: [DeliveryChange] = []
         last.reserveCapacity(most)
         for changes in reversed() {
-            for change in changes.reversed() where seen.insert(change.key) { last.append(change) }
+            for change in changes.reversed() where seen.insert(change.key.numberInQueue) { last.append(change) }
         }
         last.reverse()
-        return packs.packed(last).map { $0.rowChange(in: queue) }
+        return last
     }
+}
+
+extension [DeliveryChange] {
+    /// Whether they are a few changes, each of another row.
+    fileprivate var areOfDifferentRows: Bool {
+        count <= 4
+            && indices.allSatisfy { index in
+                !self[..<index].contains { $0.key.numberInQueue == self[index].key.numberInQueue }
+            }
+    }
+}
+
+extension DeliveryRowKey {
+    /// The row among those of its queue; never 0, because each table has a number from 1. A table is below 32, and an
+    /// ordinal counts items: it never reaches the bits that this takes.
+    fileprivate var numberInQueue: UInt64 { (ordinal ?? 0) &* 32 &+ UInt64(table.rawValue) }
 }
 
 extension DeliveryChange {
@@ -38,10 +62,10 @@ extension DeliveryChange {
     }
 }
 
-/// A set of rows of one queue. Each is one number, its ordinal and its table: hashing the queue's names for each change
-/// would be felt. Ordinals are this device's own and rise, so that no stranger chooses numbers that collide.
+/// A set of rows of one queue, by their numbers: hashing the queue's names for each change would be felt. Ordinals are
+/// this device's own and rise, so that no stranger chooses numbers that collide.
 private struct RowsOfQueue {
-    /// 0 is a free entry: each table has a number from 1.
+    /// 0 is a free entry.
     private var entries: [UInt64]
 
     /// - Parameter capacity: rows that are inserted at most.
@@ -52,9 +76,7 @@ private struct RowsOfQueue {
     }
 
     /// - Returns: whether the row was not there yet.
-    mutating func insert(_ key: DeliveryRowKey) -> Bool {
-        // A table is below 32. An ordinal counts items: it never reaches the bits that this takes.
-        let row = (key.ordinal ?? 0) &* 32 &+ UInt64(key.table.rawValue)
+    mutating func insert(_ row: UInt64) -> Bool {
         let mask = entries.count - 1
         var index = Int(truncatingIfNeeded: (row &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
         while entries[index] != 0 {

@@ -61,6 +61,8 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
 
     private(set) var machine: Machine
     private var packs: ItemPacks
+    /// The keys of its rows start with it.
+    private let rowPrefix: [UInt8]
     private let store: LoopStore
     private let scheduler: any Scheduler
     private let surroundings: Surroundings
@@ -82,6 +84,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         _ machine: consuming Machine, _ packs: ItemPacks, store: LoopStore, scheduler: any Scheduler,
         patience: CommitPatience, _ surroundings: Surroundings
     ) {
+        rowPrefix = machine.key.bytes
         self.machine = machine
         self.packs = packs
         self.store = store
@@ -317,7 +320,8 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         pending = Pending()
         if group.isEmpty { return }
         isCommitting = true
-        store.commit(group.changes.rowChanges(&packs), room: group.room) { [self] result in finish(group, result) }
+        let changes = group.changes.rowChanges(&packs, of: rowPrefix)
+        store.commit(changes, room: group.room) { [self] result in finish(group, result) }
     }
 
     private func finish(_ group: Pending, _ result: Result<Void, StoreError>) {

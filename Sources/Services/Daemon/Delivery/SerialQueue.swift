@@ -21,7 +21,8 @@ final class SerialQueue<Element> {
 
     func append(_ new: [Element]) {
         guard !new.isEmpty else { return }
-        elements += new
+        // Mostly there are none: taking them over copies nothing.
+        if elements.isEmpty { elements = new } else { elements += new }
         if !isRunning { runAll() }
     }
 
