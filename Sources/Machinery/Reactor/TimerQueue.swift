@@ -8,7 +8,9 @@ package struct TimerQueue {
         let deadline: UInt64
         let serial: UInt64
 
-        func isBefore(_ other: Entry) -> Bool { (deadline, serial) < (other.deadline, other.serial) }
+        func isBefore(_ other: Entry) -> Bool {
+            deadline == other.deadline ? serial < other.serial : deadline < other.deadline
+        }
     }
 
     private var heap: [Entry] = []
@@ -92,15 +94,15 @@ package struct TimerQueue {
     }
 
     private mutating func siftDown(from start: Int) {
+        let moved = heap[start]
         var index = start
-        while true {
-            var least = index
-            for child in [2 * index + 1, 2 * index + 2] where child < heap.count && heap[child].isBefore(heap[least]) {
-                least = child
-            }
-            guard least != index else { return }
-            heap.swapAt(index, least)
+        while 2 * index + 1 < heap.count {
+            var least = 2 * index + 1
+            if least + 1 < heap.count, heap[least + 1].isBefore(heap[least]) { least += 1 }
+            guard heap[least].isBefore(moved) else { break }
+            heap[index] = heap[least]
             index = least
         }
+        heap[index] = moved
     }
 }
