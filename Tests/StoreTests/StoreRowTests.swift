@@ -75,4 +75,35 @@ extension Store {
         }
         #expect(try rows.get().count == 1)
     }
+
+    @Test("Rows in memory answer every range as the store does") func inMemory() async throws {
+        let memory = MemoryStore()
+        var random = SeededGenerator(seed: 7)
+        func key() -> [UInt8] {
+            (0..<Int.random(in: 0...3, using: &random)).map { _ in [0, 1, 0xFF].randomElement(using: &random) ?? 0 }
+        }
+        func range() -> RowRange {
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: return .key(key(), in: space)
+            case 1: return .prefix(key(), in: space)
+            default:
+                return RowRange(
+                    space: space, from: key(), to: Bool.random(using: &random) ? key() : nil,
+                    limit: Bool.random(using: &random) ? Int.random(in: 0...4, using: &random) : nil,
+                    descending: Bool.random(using: &random))
+            }
+        }
+        for number in 0..<200 as Range<UInt8> {
+            let changes = (0..<4).map { _ -> RowChange in
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0: .deleteAll(range())
+                case 1...2: .delete(space, key: key())
+                default: .put(space, key: key(), value: [number])
+                }
+            }
+            try await store.commitAndWait(changes).get()
+            memory.commit(changes, room: .ordinary) { _ in }
+            for range in (0..<10).map({ _ in range() }) { #expect(memory.read(range) == (try store.read(range))) }
+        }
+    }
 }

@@ -35,10 +35,11 @@ package final class LoopStore {
         store.commit(changes, room: room) { [scheduler] result in scheduler.submit { end.run(result) } }
     }
 
-    /// The end of a commit, on its way through the store's thread. ``LoopBound`` carries any type, and looking up its
-    /// own by that costs each commit more than the rest of this.
+    /// The end of a commit, on its way through the store's thread. ``LoopBound`` is generic and from another room: at
+    /// each commit the program would look up its type, which costs more than the rest of this.
     ///
-    /// `@unchecked`: both properties are immutable. Only the scheduler's thread makes and runs it, which is checked.
+    /// `@unchecked`: both properties are immutable, and only the scheduler's thread makes and runs it, which both
+    /// check. The last copy may be released on the store's thread, and a `deinit` then runs there.
     private struct CommitEnd: @unchecked Sendable {
         private let store: LoopStore
         private let completion: Completion

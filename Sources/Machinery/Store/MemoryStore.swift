@@ -1,9 +1,9 @@
-// Rows in memory, for a simulator that keeps nothing and for tests on a manual clock: no file, no thread, the same
-// order and the same all-or-nothing commits as the store's. A test can make it fail, as a disk does.
+// Rows in memory, for a simulator that keeps nothing and for tests on a manual clock: no file and no thread, but the
+// same ranges and the same all-or-nothing commits as the store's. A test can make it fail, as a disk does.
 
 import Synchronization
 
-/// Ordered rows that live as long as the process.
+/// Rows that live as long as the process.
 package final class MemoryStore: RowBackend {
     private struct State {
         var spaces: [RowSpace: SpaceRows] = [:]
@@ -54,8 +54,8 @@ package final class MemoryStore: RowBackend {
     }
 }
 
-/// The rows of one space. They are sorted when a range is read, which happens at a start and for a single key; a commit
-/// costs the same whatever is kept.
+/// The rows of one space, by key: a row costs the same to write whatever is kept. Their order is found when a range is
+/// read, at a start and for a queue that is read back, and kept for the parts that follow.
 private struct SpaceRows {
     /// An array would hash each of its bytes by itself.
     private struct Key: Hashable {
@@ -65,26 +65,41 @@ private struct SpaceRows {
     }
 
     private var values: [Key: [UInt8]] = [:]
+    /// The keys in their order; nil since a key has come or gone.
+    private var order: [Key]?
 
-    mutating func put(_ key: [UInt8], _ value: [UInt8]) { values[Key(bytes: key)] = value }
+    mutating func put(_ key: [UInt8], _ value: [UInt8]) {
+        if values.updateValue(value, forKey: Key(bytes: key)) == nil { order = nil }
+    }
 
-    mutating func remove(_ key: [UInt8]) { values[Key(bytes: key)] = nil }
+    mutating func remove(_ key: [UInt8]) { if values.removeValue(forKey: Key(bytes: key)) != nil { order = nil } }
 
-    mutating func removeAll(in range: RowRange) { for key in keys(range) { values[key] = nil } }
+    mutating func removeAll(in range: RowRange) { for key in keys(range) { remove(key.bytes) } }
 
-    func rows(_ range: RowRange) -> [Row] {
-        let chosen = keys(range).prefix(range.limit.map { max(0, $0) } ?? .max)
+    mutating func rows(_ range: RowRange) -> [Row] {
+        let limit = range.limit.map { max(0, $0) } ?? .max
+        let found = keys(range)
+        let chosen = range.descending ? Array(found.suffix(limit).reversed()) : Array(found.prefix(limit))
         return chosen.map { Row(space: range.space, key: $0.bytes, value: values[$0] ?? []) }
     }
 
-    /// The keys of the range in its order, without its limit.
-    private func keys(_ range: RowRange) -> [Key] {
+    /// The keys between the bounds, in rising order.
+    private mutating func keys(_ range: RowRange) -> ArraySlice<Key> {
         let lower = Key(bytes: range.lower)
-        if range == .key(lower.bytes, in: range.space) { return values[lower] == nil ? [] : [lower] }
-        let found = values.keys.filter { key in
-            !key.bytes.lexicographicallyPrecedes(range.lower)
-                && range.upper.map(key.bytes.lexicographicallyPrecedes) ?? true
+        if range.upper == lower.bytes + [0] { return values[lower] == nil ? [] : [lower] }
+        let keys = order ?? values.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        order = keys
+        let start = Self.index(of: lower.bytes, in: keys)
+        return keys[start..<max(start, range.upper.map { Self.index(of: $0, in: keys) } ?? keys.count)]
+    }
+
+    /// The index of the first key that is not below.
+    private static func index(of key: [UInt8], in keys: [Key]) -> Int {
+        var (low, high) = (0, keys.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if keys[middle].bytes.lexicographicallyPrecedes(key) { low = middle + 1 } else { high = middle }
         }
-        return found.sorted { range.descending != $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        return low
     }
 }
