@@ -70,14 +70,14 @@ package struct DeliveryRowKey: Sendable, Hashable {
     }
 
     /// The key's bytes in its table.
-    package var bytes: [UInt8] { bytes(in: queue.bytes) }
+    package var bytes: [UInt8] { bytes(prefix: queue.bytes) }
 
-    /// The same, for many rows of one queue: `start` is the queue's ``QueueKey/bytes``.
-    package func bytes(in start: [UInt8]) -> [UInt8] {
-        guard let ordinal else { return start }
+    /// The same, for many rows of one queue: `prefix` is the queue's ``QueueKey/bytes``.
+    package func bytes(prefix: [UInt8]) -> [UInt8] {
+        guard let ordinal else { return prefix }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(start.count + 8)
-        bytes += start
+        bytes.reserveCapacity(prefix.count + 8)
+        bytes += prefix
         bytes.append(bigEndian: ordinal)
         return bytes
     }

@@ -32,6 +32,7 @@ package struct ItemPacks: Sendable {
     /// The changes as they are stored: new items in packs if there are enough, and ends instead of removed items.
     /// - Parameter changes: at most one of each row, and new items in the order of their ordinals.
     package mutating func packed(_ changes: [DeliveryChange]) -> [DeliveryChange] {
+        // Each goes as it is: no item is in a pack, and too few are new for one.
         if packs.isEmpty, changes.count < Draft.least { return changes }
         var packed: [DeliveryChange] = []
         packed.reserveCapacity(changes.count)

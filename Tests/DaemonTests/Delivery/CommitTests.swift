@@ -70,8 +70,8 @@ extension RowChange {
         private(set) var sent: [Envelope] = []
         private(set) var handed: [ReceivedItem] = []
 
-        init() throws {
-            delivery = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
+        init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
+            delivery = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits)
             key = QueueKey(pairing: .random(), app: try ApplicationIdentifier("org.example.app"), channel: .userInfo)
             delivery.connect(
                 send: { [unowned self] envelope, _ in sent.append(envelope) },
@@ -101,6 +101,29 @@ extension RowChange {
                 scheduler.run()
             }
         }
+    }
+
+    @Test("A record that one event changes twice is written once, in its last form")
+    func twiceInOneEvent() throws {
+        let device = try Device { channel in
+            var limits = DeliveryLimits.standard(channel)
+            limits.attempts = 1
+            return limits
+        }
+        let id = UniqueIdentifier.random()
+        device.delivery.submissions.submit(OutboundItem(id: id, payload: [1]), to: device.key) { _ in }
+        device.scheduler.run()
+        // Counts the attempt, and takes the item back because it was the last.
+        #expect(device.delivery.take(FailureFrame(of: ItemKey(device.key, id), code: .deliveryFailed)))
+        device.scheduler.run()
+        let commits = device.store.commits.withLock { $0 }.filter { !$0.isEmpty }
+        #expect(commits.count == 2 && commits.allSatisfy { Set($0.map(\.place)).count == $0.count })
+        let (scheduler, memory) = (device.scheduler, device.store.memory)
+        let read = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
+        read.setPairing(device.key.pairing, epoch: 1)
+        try read.restore { memory.read($0) }
+        let record = try #require(read.submissions.record(of: id, in: device.key)?.record)
+        #expect(record.withdrawal == .dead && record.attempts == 1)
     }
 
     @Test("DEL-4: the items that one commit stores are acknowledged by one frame")

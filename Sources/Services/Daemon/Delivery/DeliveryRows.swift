@@ -15,15 +15,18 @@ extension [[DeliveryChange]] {
     /// The changes of the store's rows, without those that later ones undo: an item that was accepted and sent in one
     /// turn is written once.
     /// - Parameters:
-    ///   - packs: those of the queue that all the changes are of.
-    ///   - queue: the start of its rows' keys.
-    func rowChanges(_ packs: inout ItemPacks, of queue: [UInt8]) -> [RowChange] {
-        packs.packed(lastOfEachRow).map { $0.rowChange(in: queue) }
+    ///   - packs: the packs of the queue; all changes are of that queue.
+    ///   - prefix: the prefix of its rows' keys.
+    func rowChanges(_ packs: inout ItemPacks, prefix: [UInt8]) -> [RowChange] {
+        if isEmpty { return [] }
+        return packs.packed(lastOfEachRow).map { $0.rowChange(prefix: prefix) }
     }
 
+    /// The last change of each row, in the order of the changes.
     private var lastOfEachRow: [DeliveryChange] {
-        // One event is the commit of a peer or app that waits for each answer, and copies are most of what that costs.
-        if count == 1, self[0].areOfDifferentRows { return self[0] }
+        // A peer or app that waits for each answer makes commits of one event: copying its changes was most of their
+        // cost. Comparing them in pairs is cheap for a few.
+        if count == 1, self[0].count <= 4, self[0].areOfDifferentRows { return self[0] }
         let most = reduce(0) { $0 + $1.count }
         var seen = RowsOfQueue(capacity: most)
         var last: [DeliveryChange] = []
@@ -37,12 +40,10 @@ extension [[DeliveryChange]] {
 }
 
 extension [DeliveryChange] {
-    /// Whether they are a few changes, each of another row.
     fileprivate var areOfDifferentRows: Bool {
-        count <= 4
-            && indices.allSatisfy { index in
-                !self[..<index].contains { $0.key.numberInQueue == self[index].key.numberInQueue }
-            }
+        indices.allSatisfy { index in
+            !self[..<index].contains { $0.key.numberInQueue == self[index].key.numberInQueue }
+        }
     }
 }
 
@@ -53,11 +54,12 @@ extension DeliveryRowKey {
 }
 
 extension DeliveryChange {
-    /// The change of the store's row; `queue` is what the keys of the queue's rows start with.
-    fileprivate func rowChange(in queue: [UInt8]) -> RowChange {
+    /// The change of the store's row.
+    /// - Parameter prefix: the prefix of the keys of the queue's rows.
+    fileprivate func rowChange(prefix: [UInt8]) -> RowChange {
         switch self {
-        case .put(let key, let value): .put(key.table.space, key: key.bytes(in: queue), value: value.bytes)
-        case .remove(let key): .delete(key.table.space, key: key.bytes(in: queue))
+        case .put(let key, let value): .put(key.table.space, key: key.bytes(prefix: prefix), value: value.bytes)
+        case .remove(let key): .delete(key.table.space, key: key.bytes(prefix: prefix))
         }
     }
 }

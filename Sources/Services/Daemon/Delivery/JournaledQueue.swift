@@ -61,7 +61,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
 
     private(set) var machine: Machine
     private var packs: ItemPacks
-    /// The keys of its rows start with it.
+    /// The prefix of the keys of this queue's rows (``QueueKey/bytes``).
     private let rowPrefix: [UInt8]
     private let store: LoopStore
     private let scheduler: any Scheduler
@@ -320,7 +320,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         pending = Pending()
         if group.isEmpty { return }
         isCommitting = true
-        let changes = group.changes.rowChanges(&packs, of: rowPrefix)
+        let changes = group.changes.rowChanges(&packs, prefix: rowPrefix)
         store.commit(changes, room: group.room) { [self] result in finish(group, result) }
     }
 

@@ -21,7 +21,7 @@ final class SerialQueue<Element> {
 
     func append(_ new: [Element]) {
         guard !new.isEmpty else { return }
-        // Mostly there are none: taking them over copies nothing.
+        // Mostly no element waits: the queue keeps the new array itself.
         if elements.isEmpty { elements = new } else { elements += new }
         if !isRunning { runAll() }
     }
