@@ -38,8 +38,8 @@ package final class LoopStore {
     /// The end of a commit, on its way through the store's thread. ``LoopBound`` is generic and from another room: at
     /// each commit the program would look up its type, which costs more than the rest of this.
     ///
-    /// `@unchecked`: both properties are immutable, and only the scheduler's thread makes and runs it, which both
-    /// check. The last copy may be released on the store's thread, and a `deinit` then runs there.
+    /// `@unchecked`: the scheduler's thread makes it and runs it, which both check, and alone touches what it
+    /// holds. The store's thread carries it; it may release the last copy, and a `deinit` then runs there.
     private struct CommitEnd: @unchecked Sendable {
         private let store: LoopStore
         private let completion: Completion
