@@ -103,22 +103,26 @@ extension RowChange {
         }
     }
 
-    @Test("A record that one event changes twice is written once, in its last form")
-    func twiceInOneEvent() throws {
+    @Test("A record that one event changes twice is written once, in its last form, also in a pack", arguments: [1, 8])
+    func twiceInOneEvent(items: Int) throws {
         let device = try Device { channel in
             var limits = DeliveryLimits.standard(channel)
             limits.attempts = 1
             return limits
         }
-        let id = UniqueIdentifier.random()
-        device.delivery.submissions.submit(OutboundItem(id: id, payload: [1]), to: device.key) { _ in }
+        let ids = (0..<items).map { _ in UniqueIdentifier.random() }
+        for id in ids {
+            device.delivery.submissions.submit(OutboundItem(id: id, payload: [1]), to: device.key) { _ in }
+        }
         device.scheduler.run()
+        let id = ids[0]
         // Counts the attempt, and takes the item back because it was the last.
         #expect(device.delivery.take(FailureFrame(of: ItemKey(device.key, id), code: .deliveryFailed)))
         device.scheduler.run()
         let commits = device.store.commits.withLock { $0 }.filter { !$0.isEmpty }
         #expect(commits.count == 2 && commits.allSatisfy { Set($0.map(\.place)).count == $0.count })
         let (scheduler, memory) = (device.scheduler, device.store.memory)
+        #expect(memory.read(RowRange(space: DeliveryTable.outboundPack.space)).count == (items == 8 ? 1 : 0))
         let read = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
         read.setPairing(device.key.pairing, epoch: 1)
         try read.restore { memory.read($0) }
