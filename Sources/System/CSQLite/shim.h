@@ -12,3 +12,7 @@ static inline int CTandemSQLite_set_defensive(sqlite3 *connection) {
 static inline int CTandemSQLite_keep_log(sqlite3 *connection, int keep) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep, (int *)0);
 }
+
+// Whether SQLite keeps totals of its memory, under a mutex for each allocation. Of the whole process, and only before
+// SQLite is used: later it changes nothing and returns SQLITE_MISUSE.
+static inline int CTandemSQLite_count_memory(int counts) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, counts); }
