@@ -161,11 +161,16 @@ package final class FrameChannel {
         guard !isDelivering else { return }
         isDelivering = true
         defer { isDelivering = false }
+        var completesFrames = false
         do throws(WireError) {
-            while phase == .open, !isReadingPaused, let frame = try decoder.next() { received(frame) }
+            while phase == .open, !isReadingPaused, let frame = try decoder.next() {
+                completesFrames = true
+                delegate?.channel(self, didReceive: frame)
+            }
         } catch {
             refuse(Refusal(error), .invalidFrame(error))
         }
+        if completesFrames, let watch { completed(watch) }
         keepUnfinished()
         watchPace()
     }
@@ -182,11 +187,6 @@ package final class FrameChannel {
         guard phase == .open, let frame = try? refusal.frame() else { return close(reason) }
         send(frame)
         closeAfterFlush(reason)
-    }
-
-    private func received(_ frame: Frame) {
-        if let watch { completed(watch) }
-        delegate?.channel(self, didReceive: frame)
     }
 }
 
@@ -271,7 +271,7 @@ extension FrameChannel {
         }
     }
 
-    /// A frame was completed while there is a watch.
+    /// Frames were completed while there is a watch.
     func completed(_ watch: Watch) {
         watch.pace.completed(leaving: decoder.bufferedCount, now: scheduler.now)
         guard watch.firstFrameTimer.isSet else { return }

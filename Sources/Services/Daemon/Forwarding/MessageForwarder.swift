@@ -294,7 +294,8 @@ final class MessageForwarder {
     /// Forgets requests whose caller has stopped waiting: coarse, because the caller's own timer is the exact one.
     private func scheduleSweep() {
         isSweepScheduled = true
-        scheduler.schedule(after: .seconds(1)) { [weak self] in self?.sweep() }
+        // Not weakly: a weak reference would make each later use of the forwarder slower.
+        scheduler.schedule(after: .seconds(1)) { [self] in sweep() }
     }
 
     private func sweep() {

@@ -261,12 +261,14 @@ package final class Relay {
         return port
     }
 
-    /// Only after a while does silence about an app mean that the other device has none (SES-25).
+    /// Only after a while does silence about an app mean that the other device has none (SES-25). The port is known by
+    /// its number: a weak reference would make each later use of it slower.
     private func scheduleEndOfIntroduction(of end: PairingEnd, over port: RelayPort) {
-        scheduler.schedule(after: Limits.introduction) { [publisher, weak end, weak port] in
-            guard let end, let port, end.link === port else { return }
+        let (number, pairing, side) = (port.number, end.known.pairing, port.side)
+        scheduler.schedule(after: Limits.introduction) { [publisher] in
+            guard let end = side.pairings[pairing], end.link?.number == number else { return }
             for app in end.endIntroduction() { publisher.wasRemoved(app, at: end) }
-            publisher.pairingChanged(end, of: port.side)
+            publisher.pairingChanged(end, of: side)
         }
     }
 

@@ -291,8 +291,9 @@ final class StatePublisher {
     private func rest(_ application: LocalApplication) {
         guard application.routes.count > Limits.pairingsReportedAtOnce else { return }
         application.isResting = true
-        scheduler.schedule(after: Limits.restPerPairing * application.routes.count) { [weak self, weak application] in
-            guard let self, let application else { return }
+        // The app not weakly: that would make each later use of it slower.
+        scheduler.schedule(after: Limits.restPerPairing * application.routes.count) { [weak self] in
+            guard let self, application.side.applications[application.app] === application else { return }
             application.isResting = false
             if application.needsState { mark(application) }
         }
