@@ -29,17 +29,10 @@ package struct ProgramUser: Sendable, Equatable {
 
     /// The user with this number.
     package init(_ user: UInt32) throws(SystemError) {
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        // The entry points into it.
-        let size = 16_384
-        let texts = UnsafeMutablePointer<CChar>.allocate(capacity: size)
-        defer { texts.deallocate() }
-        let number = getpwuid_r(user, &entry, texts, size, &found)
-        guard found != nil else { throw SystemError(call: "getpwuid", errno: number == 0 ? ENOENT : number) }
         self.user = user
-        group = entry.pw_gid
-        home = String(cString: entry.pw_dir)
+        (group, home) = try Linux.account("getpwuid", { getpwuid_r(user, $0, $1, $2, $3) }) { entry in
+            (entry.pw_gid, String(cString: entry.pw_dir))
+        }
     }
 }
 

@@ -336,21 +336,33 @@ extension Linux {
 
     /// The number of the user with this name.
     package static func userIdentifier(named name: String) throws(SystemError) -> UInt32 {
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        var texts = [CChar](repeating: 0, count: 16_384)
-        let number = getpwnam_r(name, &entry, &texts, texts.count, &found)
-        guard found != nil else { throw SystemError(call: "getpwnam", errno: number == 0 ? ENOENT : number) }
-        return entry.pw_uid
+        try account("getpwnam", { getpwnam_r(name, $0, $1, $2, $3) }, \.pw_uid)
     }
 
     /// The name of a user; nil if there is none.
     package static func userName(of user: UInt32) -> String? {
+        (try? account("getpwuid", { getpwuid_r(user, $0, $1, $2, $3) }, { String(validatingCString: $0.pw_name) }))
+            ?? nil
+    }
+
+    /// A fact of the user that `find` looks up.
+    /// - Throws: ENOENT if there is none.
+    static func account<Fact>(
+        _ call: StaticString,
+        _ find: (
+            UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
+            UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
+        ) -> CInt, _ fact: (passwd) -> Fact
+    ) throws(SystemError) -> Fact {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
-        var texts = [CChar](repeating: 0, count: 16_384)
-        guard getpwuid_r(user, &entry, &texts, texts.count, &found) == 0, found != nil else { return nil }
-        return String(validatingCString: entry.pw_name)
+        // The entry points into it.
+        let size = 16_384
+        let texts = UnsafeMutablePointer<CChar>.allocate(capacity: size)
+        defer { texts.deallocate() }
+        let number = find(&entry, texts, size, &found)
+        guard found != nil else { throw SystemError(call: call, errno: number == 0 ? ENOENT : number) }
+        return fact(entry)
     }
 
     /// The absolute path of the program that this process runs; nil if the kernel does not say.
