@@ -25,10 +25,6 @@ package final class OwnedDirectory: Sendable {
         try self.init(DirectoryEntry(path: Self.trimmed(path)), mode: 0, owner: owner, makes: false)
     }
 
-    convenience init(existingAt entry: DirectoryEntry, owner: UInt32?) throws(FileError) {
-        try self.init(entry, mode: 0, owner: owner, makes: false)
-    }
-
     private init(_ entry: DirectoryEntry, mode: UInt32, owner: UInt32?, makes: Bool) throws(FileError) {
         let isNew = makes ? try entry.makeDirectory(mode: 0o700) : false
         path = entry.path
@@ -226,10 +222,6 @@ package final class OwnedDirectory: Sendable {
         try DirectoryEntry(directory: descriptor.raw, name: ".", in: path).openDirectory()
     }
 
-    /// Lends the descriptor to the watch.
-    func withDescriptor<T, Failure: Error>(_ body: (CInt) throws(Failure) -> T) throws(Failure) -> T {
-        try body(descriptor.raw)
-    }
 }
 
 // MARK: - large files
@@ -238,7 +230,7 @@ extension OwnedDirectory {
     /// The directory of this name, if it is there.
     func existing(_ name: String, owner: UInt32? = nil) throws(FileError) -> OwnedDirectory? {
         do throws(FileError) {
-            return try OwnedDirectory(existingAt: try safeEntry(name), owner: owner)
+            return try OwnedDirectory(try safeEntry(name), mode: 0, owner: owner, makes: false)
         } catch {
             if case .missing = error { return nil }
             throw error
@@ -251,7 +243,7 @@ extension OwnedDirectory {
     /// The entries besides the kept names and those that start with a dot. The number is bounded, because an app can
     /// create any number of entries: the next call, once these are gone, returns the rest.
     package func others(than kept: Set<String>) throws(FileError) -> [EntryName] {
-        let stream = try withDescriptor { (raw) throws(FileError) in try DirectoryNames(in: raw, at: path) }
+        let stream = try DirectoryNames(in: descriptor.raw, at: path)
         var names: [EntryName] = []
         while names.count < Self.returnedAtOnce, let name = try stream.next() {
             if !name.isHidden, !kept.contains(name.text) { names.append(name) }
@@ -265,7 +257,7 @@ extension OwnedDirectory {
         guard (1...255).contains(bytes.count), name != ".", name != "..",
             !bytes.contains(UInt8(ascii: "/")), !bytes.contains(0)
         else { throw .unsafeName(name) }
-        return withDescriptor { DirectoryEntry(directory: $0, name: name, in: path, holder: self) }
+        return DirectoryEntry(directory: descriptor.raw, name: name, in: path, holder: self)
     }
 
     /// An entry whose name is of the small alphabet.

@@ -291,6 +291,8 @@ package struct LoopThread: Sendable {
         self.identifier = identifier
     }
 
+    package var isCurrent: Bool { pthread_equal(identifier, pthread_self()) != 0 }
+
     /// Waits for the end of the thread.
     package func join() { pthread_join(identifier, nil) }
 

@@ -1,14 +1,14 @@
 // The one thread of a store, and how another thread waits for a word from it.
 
-import Glibc
 import Synchronization
 import TandemFiles
+import TandemReactor
 
 /// A thread that runs one body and can be waited for.
 final class StoreThread: Sendable {
     typealias Report = @Sendable (Result<Void, StoreError>) -> Void
 
-    private let identity: pthread_t
+    private let thread: LoopThread
     private let isJoined = Mutex(false)
 
     /// Starts the thread and waits for its first report.
@@ -18,14 +18,11 @@ final class StoreThread: Sendable {
         path: String, meanwhile: () -> Void, body: @escaping @Sendable (@escaping Report) -> Void
     ) throws(StoreError) {
         let started = Answer<Void>()
-        let box = Unmanaged.passRetained(Body { body { started.give($0) } })
-        var identity = pthread_t()
-        let code = pthread_create(&identity, nil, { Body.run($0) }, box.toOpaque())
-        guard code == 0 else {
-            box.release()
-            throw .unavailable(path: path, detail: "starting its thread: \(String(cString: strerror(code)))")
+        do throws(SystemError) {
+            thread = try LoopThread(named: "tandem-store") { body { started.give($0) } }
+        } catch {
+            throw .unavailable(path: path, detail: "starting its thread: \(error)")
         }
-        self.identity = identity
         meanwhile()
         let report = started.wait()
         if case .failure(let error) = report {
@@ -36,30 +33,17 @@ final class StoreThread: Sendable {
 
     deinit {
         // The thread of a store that was dropped without a close finishes by itself.
-        if !isJoined.withLock({ $0 }) { pthread_detach(identity) }
+        if !isJoined.withLock({ $0 }) { thread.detach() }
     }
 
-    var isCurrent: Bool { pthread_equal(identity, pthread_self()) != 0 }
+    var isCurrent: Bool { thread.isCurrent }
 
     func join() {
         let isFirst = isJoined.withLock { joined in
             defer { joined = true }
             return !joined
         }
-        if isFirst { pthread_join(identity, nil) }
-    }
-}
-
-/// The closure that a new thread runs, carried through C; the thread releases it.
-private final class Body: Sendable {
-    let run: @Sendable () -> Void
-
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-
-    static func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        guard let context else { return nil }
-        Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
-        return nil
+        if isFirst { thread.join() }
     }
 }
 

@@ -131,30 +131,23 @@ struct SocketFile: ~Copyable {
     }
 
     private static func takeLock(path: String) throws(ListenError) -> OwnedDescriptor {
-        do {
-            let lock = try Linux.openLock(path: path + ".lock")
-            guard try Linux.tryLock(lock.raw) else { throw ListenError.inUse(.unix(path: path)) }
-            return lock
-        } catch let error as SystemError {
-            throw .failed(.unix(path: path), error)
-        } catch {
-            throw .inUse(.unix(path: path))
-        }
+        let lock = try system(path, try Linux.openLock(path: path + ".lock"))
+        let raw = lock.raw
+        guard try system(path, try Linux.tryLock(raw)) else { throw .inUse(.unix(path: path)) }
+        return lock
     }
 
     private static func removeStale(path: String) throws(ListenError) {
-        do {
-            guard let found = try Linux.lookAt(path: path) else { return }
-            guard found.isSocket else { throw ListenError.notASocket(path: path) }
-            guard try !isAnswered(path: path) else { throw ListenError.inUse(.unix(path: path)) }
-            try Linux.unlink(path: path)
-        } catch let error as ListenError {
-            throw error
-        } catch let error as SystemError {
-            throw .failed(.unix(path: path), error)
-        } catch {
-            throw .inUse(.unix(path: path))
-        }
+        guard let found = try system(path, try Linux.lookAt(path: path)) else { return }
+        guard found.isSocket else { throw .notASocket(path: path) }
+        if try system(path, try isAnswered(path: path)) { throw .inUse(.unix(path: path)) }
+        try system(path, try Linux.unlink(path: path))
+    }
+
+    private static func system<Value: ~Copyable>(
+        _ path: String, _ call: @autoclosure () throws(SystemError) -> Value
+    ) throws(ListenError) -> Value {
+        do throws(SystemError) { return try call() } catch { throw .failed(.unix(path: path), error) }
     }
 
     /// Whether a process listens there; also when it is too busy to take a connection.

@@ -13,7 +13,6 @@ package final class StreamConnector {
 
     private let address: SocketAddress
     private let loop: EventLoop
-    private let marks: WaterMarks
     private var completion: Completion?
     private var remaining: ArraySlice<NetworkAddress> = []
     private var attempt: ConnectAttempt?
@@ -23,11 +22,10 @@ package final class StreamConnector {
     @discardableResult
     package init(
         to address: SocketAddress, loop: EventLoop, timeout: Duration = StreamConnector.standardTimeout,
-        marks: WaterMarks = .standard, completion: @escaping Completion
+        completion: @escaping Completion
     ) {
         self.address = address
         self.loop = loop
-        self.marks = marks
         self.completion = completion
         deadline = loop.schedule(after: timeout) { [self] in finish(.failure(.timedOut(address))) }
         loop.atEndOfTurn { [self] in begin() }
@@ -112,7 +110,7 @@ package final class StreamConnector {
             let peer = try PeerDescription(descriptor: descriptor.raw, address: connection.address)
             if !connection.address.isLocal { try BoundSocket.prepareLine(descriptor.raw) }
             finish(
-                .success(SocketStream(takingOwnership: descriptor, loop: loop, peer: peer, marks: marks)))
+                .success(SocketStream(takingOwnership: descriptor, loop: loop, peer: peer)))
         } catch {
             finish(.failure(.failed(address, error)))
         }

@@ -19,7 +19,6 @@ package final class StreamListener: ReadinessTarget {
     package let address: SocketAddress
     private let loop: EventLoop
     private let budget: ConnectionBudget
-    private let marks: WaterMarks
     private let log: LogHandler
     private let onAccept: (SocketStream) -> Void
     private var socket: BoundSocket?
@@ -33,14 +32,13 @@ package final class StreamListener: ReadinessTarget {
     /// Listens from now on; each stream is handed on before it is started.
     package init(
         at address: SocketAddress, loop: EventLoop, access: SocketAccess = .owner, budget: ConnectionBudget,
-        marks: WaterMarks = .standard, log: @escaping LogHandler = { _ in },
+        log: @escaping LogHandler = { _ in },
         onAccept: @escaping (SocketStream) -> Void
     ) throws(ListenError) {
         let socket = try BoundSocket.bind(to: address, access: access)
         self.address = socket.address
         self.loop = loop
         self.budget = budget
-        self.marks = marks
         self.log = log
         self.onAccept = onAccept
         do throws(SystemError) {
@@ -86,7 +84,7 @@ package final class StreamListener: ReadinessTarget {
             let peer = try PeerDescription(descriptor: descriptor.raw, address: address)
             if !address.isLocal { try BoundSocket.prepareLine(descriptor.raw) }
             let stream = SocketStream(
-                takingOwnership: descriptor, loop: loop, peer: peer, marks: marks, charge: consume charge)
+                takingOwnership: descriptor, loop: loop, peer: peer, charge: consume charge)
             onAccept(stream)
         } catch {
             log(LogEvent(.debug, "connection lost while it was taken", .text("error", "\(error)")))

@@ -9,7 +9,7 @@ import Testing
     private var taking = FileUpload(size: 10 * 65_536)
 
     private func isWritten(_ offset: Int64, _ count: Int) -> Bool {
-        taking.chunk(at: offset, count: count) == .write
+        taking.takes(chunkAt: offset, count: count)
     }
 
     @Test("FIL-3: chunks in order are written, and the last one completes the file")

@@ -190,13 +190,6 @@ package struct FileSender: Sendable {
 /// A file that an app of this device hands over (FIL-2, FIL-3): chunks in order, a few ahead of what is written. An app
 /// that breaks the order has lost count of its own file, so nothing of it may be kept.
 package struct FileUpload: Sendable, Equatable {
-    /// The decision on a chunk.
-    package enum Verdict: Sendable, Equatable {
-        case write
-        /// Not where the last one ended, past the end, too large or too far ahead; the text is for logs.
-        case violation(String)
-    }
-
     package let size: Int64
     private let limits: FileLimits
     /// Bytes that have come, and that have been written.
@@ -211,16 +204,13 @@ package struct FileUpload: Sendable, Equatable {
     /// Whether all bytes have been written; a file of no bytes is complete at once.
     package var isComplete: Bool { written == size }
 
-    /// A chunk has come.
-    package mutating func chunk(at offset: Int64, count: Int) -> Verdict {
-        guard offset == received else { return .violation("offset \(offset) where \(received) comes next") }
-        guard count > 0, count <= limits.chunk else { return .violation("a chunk of \(count) bytes") }
-        guard Int64(count) <= size - received else { return .violation("more than the \(size) bytes announced") }
-        guard received + Int64(count) - written <= Int64(limits.chunk) * Int64(limits.chunksAhead) else {
-            return .violation("more than \(limits.chunksAhead) chunks ahead")
-        }
+    /// A chunk has come; false if it is not where the last one ended, past the end, empty, too large or too far ahead.
+    package mutating func takes(chunkAt offset: Int64, count: Int) -> Bool {
+        guard offset == received, count > 0, count <= limits.chunk, Int64(count) <= size - received,
+            received + Int64(count) - written <= Int64(limits.chunk) * Int64(limits.chunksAhead)
+        else { return false }
         received += Int64(count)
-        return .write
+        return true
     }
 
     /// So many bytes more have been written; ``written`` may be reported to the app.
@@ -228,7 +218,7 @@ package struct FileUpload: Sendable, Equatable {
 }
 
 /// Decides which progress of a file is worth a frame: not every chunk, but always the end.
-package struct ProgressPace: Sendable, Equatable {
+package struct ProgressPace: Sendable {
     private let size: Int64
     private let interval: Duration
     private var last: (offset: Int64, time: MonotonicTime)?
@@ -245,9 +235,5 @@ package struct ProgressPace: Sendable, Equatable {
         }
         last = (offset, now)
         return true
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.size == right.size && left.last?.offset == right.last?.offset
     }
 }

@@ -131,7 +131,7 @@ package final class FileUploads {
             return waiting[chunk.item]?.source != source
         }
         let body = chunk.body
-        guard case .write = upload.taking.chunk(at: chunk.offset, count: body.count) else { return false }
+        guard upload.taking.takes(chunkAt: chunk.offset, count: body.count) else { return false }
         environment.append(body, to: file, on: environment.spool) { [self] result in
             guard !upload.isOver else { return }
             if case .failure(let refusal) = result { return refuse(upload, refusal) }
