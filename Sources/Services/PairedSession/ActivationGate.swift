@@ -67,7 +67,7 @@ final class ActivationGate {
     private var waiting: [Arrival] = []
 
     /// A message that comes now has no place; the daemon bounds how many items wait.
-    var isFull: Bool { isClosed && waiting.count >= MessageInbox.capacity }
+    var isFull: Bool { isClosed && waiting.count >= ReceivedMessage.waitingAtMost }
 
     /// Lets an arrival pass, or keeps it until the gate opens.
     /// - Parameter isOfConnection: it is let go when its connection is lost.

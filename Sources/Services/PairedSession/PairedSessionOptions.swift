@@ -1,5 +1,5 @@
-// Options of a host app's session. Everything has a default, so that the same program runs beside a
-// daemon on a device and beside the simulator on a developer's machine.
+// Options of a host app's session. Everything has a default, so that the same program runs beside a daemon on a device
+// and beside the simulator on a developer's machine.
 
 public import TandemBase
 import TandemReactor

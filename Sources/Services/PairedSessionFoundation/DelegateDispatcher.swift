@@ -29,9 +29,6 @@ final class DelegateDispatcher {
         var directory: String?
     }
 
-    /// Messages that wait until the session is activated for the delegate.
-    private static var capacity: Int { 256 }
-
     private weak var session: WCSession?
     /// Owns this dispatcher by its closures.
     private unowned let core: SessionActor
@@ -175,7 +172,7 @@ final class DelegateDispatcher {
             return _ = message.refuse(.notActive)
         }
         guard isParking else { return session?.arrived(message) ?? () }
-        guard parked.count < Self.capacity else { return message.refuseFull() }
+        guard parked.count < ReceivedMessage.waitingAtMost else { return message.refuseFull() }
         parked.append(message)
         session?.changePending(by: 1)
     }

@@ -123,8 +123,8 @@ extension WCSession {
     }
 
     /// Asks the daemon what it keeps of former processes: their transfers, and the rest of the budget. It sends the
-    /// contexts ahead of its answers (SES-62).
-    /// Once every question has its answer, or will have none, the session reports that.
+    /// contexts ahead of its answers (SES-62). Once every question has its answer, or will have none, the session
+    /// reports that.
     func learn(from core: isolated SessionActor, in round: Int) {
         var open = Transfer.Kind.allCases.count + 1
         let answered = { [weak core] in

@@ -40,8 +40,6 @@ final class MessageInbox {
         func expiry(_ startedAt: MonotonicTime?) -> MonotonicTime { startedAt.map { min($0, deadline) } ?? deadline }
     }
 
-    /// Messages that wait for a receiver: an app registers its handlers within its first moments.
-    static var capacity: Int { 256 }
     /// From the first receiver until the app has registered all of them (LIM-33).
     static var startingTime: Duration { Limits.startingTime }
 
@@ -64,7 +62,7 @@ final class MessageInbox {
         let (now, takers) = (scheduler.now, takers(of: message))
         guard takers.isEmpty else { return takers.forEach { $0.take(message) } }
         if let startedAt, now >= startedAt { return }  // dropping the message answers it
-        guard waiting.count < Self.capacity else { return message.refuseFull() }
+        guard waiting.count < ReceivedMessage.waitingAtMost else { return message.refuseFull() }
         waiting.append(Waiting(message: message, deadline: now + (message.deadline ?? Limits.standardDeadline)))
         watch()
     }
@@ -145,12 +143,15 @@ extension MessageInbox.Kind {
 }
 
 extension ReceivedMessage {
+    /// Messages that wait at once for a receiver: an app registers its handlers within its first moments.
+    package static var waitingAtMost: Int { 256 }
+
     /// The receiver's queue is full (bounded memory): the sender may try again later.
     package func refuseFull() {
         token.answer(
             .failure(
                 SessionError(
                     .deliveryFailed, .inboxFull, reason: "the counterpart has too many unread messages",
-                    limit: MessageInbox.capacity, isRetryable: true)))
+                    limit: ReceivedMessage.waitingAtMost, isRetryable: true)))
     }
 }

@@ -63,7 +63,7 @@ extension PairedSession {
         _ kind: MessageInbox.Kind, topic: String? = nil, claims: Bool
     ) -> (AsyncStream<ReceivedMessage>, MessageSubscription) {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: ReceivedMessage.self, bufferingPolicy: .bufferingOldest(MessageInbox.capacity))
+            of: ReceivedMessage.self, bufferingPolicy: .bufferingOldest(ReceivedMessage.waitingAtMost))
         let subscription = MessageSubscription(
             core, close: { continuation.finish() }, remove: { core, number in core.messages.remove(number) })
         let interest = MessageInbox.Interest(pairing: pairing, kind: kind, topic: topic)
