@@ -119,7 +119,7 @@ extension HeaderJournal<OutboundHeader> {
     mutating func recordChanged(from before: OutboundPhase, to phase: OutboundPhase) {
         guard let sequence = before.sequence, phase.sequence == nil else { return }
         if sequence >= written.nextSequence { isOwed = true }
-        // Rows of version 1 say it instead of the header.
+        // A store of version 1 has this in its records, and not in the header.
         if case .stored = before, sequence > written.storedThrough { isOwed = true }
     }
 

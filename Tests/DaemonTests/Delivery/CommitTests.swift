@@ -178,7 +178,7 @@ extension RowChange {
         device.handle(1)
         #expect(device.commits == before && device.sent(.outcome) == 0)
         var isDurable = false
-        device.delivery.dropDeadLetter(99, in: device.key, .inbound) { _ in isDurable = true }
+        device.delivery.act(.drop, on: 99, in: device.key, .inbound) { _ in isDurable = true }
         device.scheduler.run()
         #expect(isDurable && device.commits == before + 1 && device.sent(.outcome) == 1)
     }

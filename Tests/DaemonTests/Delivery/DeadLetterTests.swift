@@ -22,23 +22,12 @@ import Testing
         }
     }
 
-    private func change(
-        _ device: MemoryDevice,
-        _ change: (DurableDelivery, UInt64, QueueKey, DeliveryDirection, @escaping (Bool) -> Void) -> Void
-    ) -> Bool? {
+    private func act(_ action: DeadLetterAction, on device: MemoryDevice) -> Bool? {
         guard let letter = device.delivery.deadLetters().first else { return nil }
         var answer: Bool?
-        change(device.delivery, letter.ordinal, letter.queue, letter.direction) { answer = $0 }
+        device.delivery.act(action, on: letter.ordinal, in: letter.queue, letter.direction) { answer = $0 }
         pair.scheduler.run()
         return answer
-    }
-
-    private func retry(_ device: MemoryDevice) -> Bool? {
-        change(device) { $0.retryDeadLetter($1, in: $2, $3, then: $4) }
-    }
-
-    private func drop(_ device: MemoryDevice) -> Bool? {
-        change(device) { $0.dropDeadLetter($1, in: $2, $3, then: $4) }
     }
 
     @Test("DEL-11, DEL-24: what a handler fails at five times is listed here, ends there, and can be tried and dropped")
@@ -56,10 +45,10 @@ import Testing
         #expect(letters.map(\.id) == items.map(\.id) && letters.map(\.attempts) == [5, 5])
         #expect(letters.map(\.direction) == [.inbound, .inbound] && letters.map(\.topic) == ["t", nil])
         receiver.verdict = { _ in .handled }
-        #expect(retry(receiver) == true)
+        #expect(act(.retry, on: receiver) == true)
         #expect(receiver.received.last?.number == 1 && receiver.delivery.deadLetters().count == 1)
-        #expect(drop(receiver) == true)
-        #expect(drop(receiver) == nil)
+        #expect(act(.drop, on: receiver) == true)
+        #expect(act(.drop, on: receiver) == nil)
         #expect(sender.endings[items[0].id] == [.withdrawn(.dead)], "for its sender it had ended")
         #expect(receiver.memory.read(RowRange(space: DeliveryTable.inboundItem.space)).isEmpty)
     }
@@ -75,9 +64,9 @@ import Testing
         // A file of the window of one leaves the sender when it is stored; the fourth letter pushes out the first.
         #expect(Set(sender.released.map(\.id)) == Set(items.map(\.id)))
         #expect(receiver.released.map(\.id) == [items[0].id])
-        #expect(drop(receiver) == true)
+        #expect(act(.drop, on: receiver) == true)
         receiver.verdict = { _ in .handled }
-        #expect(retry(receiver) == true)
+        #expect(act(.retry, on: receiver) == true)
         #expect(receiver.released.map(\.id) == items.prefix(3).map(\.id))
     }
 
@@ -105,7 +94,7 @@ import Testing
         receiver.copies = { _ in 1 }
         pair.heal()
         #expect(sender.endings[item.id] == [.withdrawn(.dead)] && sender.released.isEmpty)
-        #expect(drop(sender) == true)
+        #expect(act(.drop, on: sender) == true)
         #expect(sender.released.map(\.id) == [item.id])
     }
 
@@ -131,11 +120,11 @@ import Testing
         #expect(letters.map(\.id) == items.map(\.id) && letters.map(\.refusal?.code) == [7015, 7015])
         #expect(letters.map(\.refusal?.name) == ["insufficient-space", "insufficient-space"])
         sender.copies = { _ in 1 }
-        #expect(retry(sender) == true)
+        #expect(act(.retry, on: sender) == true)
         pair.heal()
         #expect(receiver.received.map(\.number) == [1])
         #expect(sender.endings[items[0].id] == [.withdrawn(.dead)], "its submitter had heard")
-        #expect(drop(sender) == true)
+        #expect(act(.drop, on: sender) == true)
         try sender.restart()
         #expect(sender.delivery.deadLetters().isEmpty)
         #expect(sender.memory.read(RowRange(space: DeliveryTable.outboundItem.space)).isEmpty)

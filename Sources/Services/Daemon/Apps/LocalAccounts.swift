@@ -64,8 +64,8 @@ final class LocalSeats {
 final class LocalAccounts {
     /// Lists of outstanding items in the making for all users (LIM-50): each holds up to 320 KiB.
     private static var pages: Int { 64 }
-    /// Bytes of submissions that wait for the disk, of all users (LIM-65): three quarters of what the
-    /// store's queue takes; the rest is for what peers send.
+    /// Bytes of submissions that wait for the disk, of all users (LIM-65): three quarters of what the store's queue
+    /// takes; the rest is for what peers send.
     static var submissionBytes: Int { 12 << 20 }
     /// Reads of the store at work for one user (LIM-77): others' reads stand behind these at most.
     private static var reads: Int { 4 }

@@ -74,6 +74,13 @@ package enum DeliveryDirection: String, Sendable, Hashable, CaseIterable {
     case inbound
 }
 
+/// What an operator does with a dead letter.
+package enum DeadLetterAction: Sendable {
+    /// It is sent or handled again, from the first attempt on.
+    case retry
+    case drop
+}
+
 /// An item that failed too often and waits for an operator.
 package struct DeadLetter: Sendable, Equatable {
     package let queue: QueueKey

@@ -346,25 +346,14 @@ package final class DurableDelivery {
         }
     }
 
-    /// Tries a dead letter once more; `completion` learns, after the commit, whether there was one to try.
-    package func retryDeadLetter(
-        _ ordinal: UInt64, in key: QueueKey, _ direction: DeliveryDirection,
-        then completion: @escaping (Bool) -> Void = { _ in }
+    /// Tries a dead letter once more, or drops it; `completion` learns, after the commit, whether it was still there.
+    package func act(
+        _ action: DeadLetterAction, on ordinal: UInt64, in queue: QueueKey, _ direction: DeliveryDirection,
+        then completion: @escaping (Bool) -> Void
     ) {
         switch direction {
-        case .outbound: outbound.table.retryDeadLetter(ordinal, in: key, then: completion)
-        case .inbound: arrivals.table.retryDeadLetter(ordinal, in: key, then: completion)
-        }
-    }
-
-    /// Drops a dead letter; `completion` learns, after the commit, whether there was one to drop.
-    package func dropDeadLetter(
-        _ ordinal: UInt64, in key: QueueKey, _ direction: DeliveryDirection,
-        then completion: @escaping (Bool) -> Void = { _ in }
-    ) {
-        switch direction {
-        case .outbound: outbound.table.dropDeadLetter(ordinal, in: key, then: completion)
-        case .inbound: arrivals.table.dropDeadLetter(ordinal, in: key, then: completion)
+        case .outbound: outbound.table.act(action, on: ordinal, in: queue, then: completion)
+        case .inbound: arrivals.table.act(action, on: ordinal, in: queue, then: completion)
         }
     }
 }

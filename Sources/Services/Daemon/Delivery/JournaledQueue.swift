@@ -153,9 +153,9 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     /// Applies an event to the machine. `completion` runs when its changes are durable or have failed.
     /// - Parameters:
     ///   - size: bytes that the event keeps in memory; the event fails if too many wait for the machine to be read
-    /// back.
+    ///     back.
     ///   - repeats: the event is applied again if its commit fails, because its sender does not repeat it. It may
-    /// become durable after `completion` got a failure.
+    ///     become durable after `completion` got a failure.
     ///   - room: what its commit may use of a full disk.
     func perform(
         _ event: @escaping Event, size: Int = 0, repeats: Bool = false, room: CommitRoom = .reserve,

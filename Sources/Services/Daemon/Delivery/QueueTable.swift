@@ -150,22 +150,19 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     // MARK: dead letters
 
-    func retryDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
-        let reading = environment.reading
-        change(key, { $0.retryDeadLetter(ordinal, at: reading) }, then: completion)
-    }
-
-    func dropDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
-        let reading = environment.reading
-        change(key, { $0.dropDeadLetter(ordinal, at: reading) }, then: completion)
-    }
-
-    /// Applies an event; `completion` learns whether it changed anything, durably.
-    private func change(_ key: QueueKey, _ event: @escaping Queue.Event, then completion: @escaping (Bool) -> Void) {
+    /// Acts on a dead letter; `completion` learns, after the commit, whether it was still there.
+    func act(
+        _ action: DeadLetterAction, on ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void
+    ) {
         guard let queue = self[key] else { return completion(false) }
+        let reading = environment.reading
         queue.perform(
             { machine in
-                let transition = event(&machine)
+                let transition =
+                    switch action {
+                    case .retry: machine.retryDeadLetter(ordinal, at: reading)
+                    case .drop: machine.dropDeadLetter(ordinal, at: reading)
+                    }
                 return (!transition.changes.isEmpty, transition)
             },
             then: { completion((try? $0.get()) ?? false) })

@@ -109,10 +109,10 @@ struct DeviceState {
     }
 }
 
-/// The node's own spaces of the store. The queues have 17 to 27 (`DeliveryRows`), configuration 33 to 59
+/// The node's own spaces of the store. The queues have 17 to 31 (`DeliveryRows`), configuration 33 to 59
 /// (`ReceiverState`, `DesiredRows`, `CarrierRows`). A number is never used again for another meaning.
 extension RowSpace {
-    /// Pairings, tokens, trusted devices, choices and claims .
+    /// Pairings, tokens, trusted devices, choices and claims.
     static let pairing = RowSpace(rawValue: 1)
     /// Applications: owner, own identifier, and what it declared.
     static let application = RowSpace(rawValue: 2)

@@ -246,7 +246,7 @@ extension LinkService: LinkHost {
 
     /// Remembers why a pairing's link or attempt has ended.
     private func ended(_ pairing: UniqueIdentifier, _ reason: LinkCloseReason) {
-        lastErrors[pairing] = LogTextCut.cut("\(reason)")
+        lastErrors[pairing] = "\(reason)".cutForAnswer
         if [.endedByPeer(.unpaired), .refusedByPeer(.notPaired)].contains(reason) {
             endedThere[pairing] = context.scheduler.now
         }

@@ -352,12 +352,19 @@ final class PairingService {
     /// The join links that have not expired.
     var links: [JoinToken] { registry.state.tokens.current(now: scheduler.wallNow) }
 
-    /// Takes an unused join link back; returns whether there was one.
-    func cancelLink(_ token: JoinTokenIdentifier) async throws(StoreError) -> Bool {
+    /// Commits a change of what is known; false if it is not.
+    private func commitIfKnown(
+        _ change: @escaping (inout PairingRegistry) -> [PairingChange]?
+    ) async throws(StoreError) -> Bool {
         try await commit { next in
-            guard let changes = next.cancel(token) else { return ([], { false }) }
+            guard let changes = change(&next) else { return ([], { false }) }
             return (changes.map(\.rowChange), { true })
         }
+    }
+
+    /// Takes an unused join link back; returns whether there was one.
+    func cancelLink(_ token: JoinTokenIdentifier) async throws(StoreError) -> Bool {
+        try await commitIfKnown { next in next.cancel(token) }
     }
 
     /// Trusts a device by its fingerprint.
@@ -367,10 +374,7 @@ final class PairingService {
 
     /// Trusts a device by its fingerprint no longer; returns whether it was trusted.
     func untrust(_ pin: KeyIdentifier, as role: DeviceRole) async throws(StoreError) -> Bool {
-        try await commit { next in
-            guard let changes = next.untrust(pin, as: role) else { return ([], { false }) }
-            return (changes.map(\.rowChange), { true })
-        }
+        try await commitIfKnown { next in next.untrust(pin, as: role) }
     }
 
     /// The contents that would end with a pairing.
@@ -451,10 +455,7 @@ final class PairingService {
 
     /// Allows a version below the highest one seen; returns whether the pairing exists.
     func allow(_ version: ProtocolVersion, for pairing: UniqueIdentifier) async throws(StoreError) -> Bool {
-        try await commit { next in
-            guard let changes = next.allowVersion(version, for: pairing) else { return ([], { false }) }
-            return (changes.map(\.rowChange), { true })
-        }
+        try await commitIfKnown { next in next.allowVersion(version, for: pairing) }
     }
 }
 

@@ -63,7 +63,7 @@ final class TraceService {
     /// The outcome of an item; cut, because it is a peer's word.
     private func detail(of envelope: Envelope) -> String? {
         switch envelope.kind {
-        case .outcome, .gap: (envelope[.name] as String?).map { LogTextCut.cut($0) }
+        case .outcome, .gap: (envelope[.name] as String?).map(\.cutForAnswer)
         default: nil
         }
     }
@@ -116,12 +116,5 @@ extension TraceEvent.Step {
         case .gap: self = .ended
         default: return nil
         }
-    }
-}
-
-/// A caller's word in an answer: cut, because it is outside text.
-enum LogTextCut {
-    static func cut(_ text: String) -> String {
-        text.utf8.count <= 64 ? text : String(text.unicodeScalars.prefix(64).map { Character($0) })
     }
 }

@@ -46,9 +46,7 @@ struct RemoveAppCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         var contents = node.applications.contents(of: change.app)
         if change.isAgreed {
-            contents = try await ControlFailure.storing { () async throws(StoreError) in
-                try await node.applications.remove(change.app)
-            }
+            contents = try await ControlFailure.storing(try await node.applications.remove(change.app))
         }
         guard let contents else { throw ApplicationChange.unknown }
         var body = contents.body(of: change.app)
@@ -87,9 +85,8 @@ struct AssignAppCommand: ControlCommand {
             body["done"] = false
             return body
         }
-        let assignment = try await ControlFailure.storing { () async throws(StoreError) in
-            try await node.applications.assign(change.app, to: user, on: role)
-        }
+        let assignment = try await ControlFailure.storing(
+            try await node.applications.assign(change.app, to: user, on: role))
         if let role, assignment == .otherSide { throw otherSide(role) }
         body["done"] = .boolean(assignment == .done)
         return body
@@ -117,9 +114,7 @@ struct ClearIdentifierCommand: ControlCommand {
         }
         var identifier = node.applications.contents(of: change.app)?.record?.identifier
         if change.isAgreed {
-            identifier = try await ControlFailure.storing { () async throws(StoreError) in
-                try await node.applications.clearIdentifier(of: change.app)
-            }
+            identifier = try await ControlFailure.storing(try await node.applications.clearIdentifier(of: change.app))
         }
         guard let identifier else {
             throw ControlFailure(.notFound, "the app has no custom identifier; 'tandem apps list' shows them")

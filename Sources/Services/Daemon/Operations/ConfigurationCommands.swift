@@ -113,9 +113,7 @@ extension ConfiguredDevice {
     ) async throws(ControlFailure) -> PropertyListDictionary {
         let contents = configuration.status.contents(of: anchor)
         if isAgreed {
-            try await ControlFailure.storing { () async throws(StoreError) in
-                try await configuration.replaceKey(anchor, with: pem)
-            }
+            try await ControlFailure.storing(try await configuration.replaceKey(anchor, with: pem))
         }
         var body: PropertyListDictionary = [
             "done": .boolean(isAgreed), "configurations": .integer(Int64(contents.configurations)),

@@ -50,7 +50,7 @@ struct ControlCommands<Daemon> {
         guard request.caller.isServed(with: type?.access) else {
             throw ControlFailure(.notAllowed, "only the daemon's own user and root may use this command")
         }
-        guard let type else { throw ControlFailure(.unknownCommand, unknown(LogTextCut.cut(request.command))) }
+        guard let type else { throw ControlFailure(.unknownCommand, unknown(request.command.cutForAnswer)) }
         do throws(WireError) { return try type.init(request) } catch {
             throw ControlFailure(.badRequest, "\(request.command): \(error)")
         }
@@ -58,7 +58,7 @@ struct ControlCommands<Daemon> {
 }
 
 extension Node: ControlResponder {
-    /// The commands of version 1.
+    /// The type of each command.
     private static func command(_ name: ControlName) -> any ControlCommand<Node>.Type {
         switch name {
         case .status: StatusCommand.self
@@ -107,10 +107,15 @@ extension Node: ControlResponder {
     }
 }
 
+extension String {
+    /// A word of a caller or peer in an answer: as much of it as tells what it was.
+    var cutForAnswer: String { String(unicodeScalars.prefix(64).map { Character($0) }) }
+}
+
 extension ControlFailure {
     /// Runs a change of stored state for a command.
     static func storing<Outcome>(
-        _ change: () async throws(StoreError) -> Outcome
+        _ change: @autoclosure () async throws(StoreError) -> Outcome
     ) async throws(ControlFailure) -> Outcome {
         do throws(StoreError) { return try await change() } catch { throw ControlFailure(error) }
     }

@@ -62,7 +62,7 @@ private struct DeadLetterChoice {
 
     /// Acts on one letter after the other, each durable before the next; returns the answer.
     func act(
-        on delivery: DurableDelivery, _ action: (DeadLetter, @escaping (Bool) -> Void) -> Void
+        _ action: DeadLetterAction, on delivery: DurableDelivery
     ) async throws(ControlFailure) -> PropertyListDictionary {
         let letters = delivery.deadLetters().filter { letter in
             (app == nil || letter.queue.app == app) && (id == nil || letter.id == id)
@@ -73,7 +73,9 @@ private struct DeadLetterChoice {
         var count: Int64 = 0
         for letter in letters {
             let isDone = await withUnsafeContinuation { continuation in
-                action(letter) { continuation.resume(returning: $0) }
+                delivery.act(action, on: letter.ordinal, in: letter.queue, letter.direction) {
+                    continuation.resume(returning: $0)
+                }
             }
             if isDone { count += 1 }
         }
@@ -88,9 +90,7 @@ struct DeadLetterRetryCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        try await choice.act(on: node.delivery) { letter, done in
-            node.delivery.retryDeadLetter(letter.ordinal, in: letter.queue, letter.direction, then: done)
-        }
+        try await choice.act(.retry, on: node.delivery)
     }
 }
 
@@ -101,9 +101,7 @@ struct DeadLetterDropCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        try await choice.act(on: node.delivery) { letter, done in
-            node.delivery.dropDeadLetter(letter.ordinal, in: letter.queue, letter.direction, then: done)
-        }
+        try await choice.act(.drop, on: node.delivery)
     }
 }
 

@@ -25,9 +25,7 @@ struct PairCommand: ControlCommand {
         guard let address = node.advertised else {
             throw ControlFailure(.noAddress, "this daemon accepts no device links; start it with --listen")
         }
-        let link = try await ControlFailure.storing { () async throws(StoreError) in
-            try await node.pairings.issueLink(to: address, life: life)
-        }
+        let link = try await ControlFailure.storing(try await node.pairings.issueLink(to: address, life: life))
         guard let link else {
             throw ControlFailure(.noAddress, "the address '\(address)' does not fit a join link")
         }
@@ -47,9 +45,7 @@ struct PairCancelCommand: ControlCommand {
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let isKnown = try await ControlFailure.storing { () async throws(StoreError) in
-            try await node.pairings.cancelLink(token)
-        }
+        let isKnown = try await ControlFailure.storing(try await node.pairings.cancelLink(token))
         guard isKnown else {
             throw ControlFailure(
                 .notFound,
@@ -141,7 +137,7 @@ struct TrustDeviceCommand: ControlCommand {
                     .noAddress, "trusting a primary needs its address, HOST:PORT or unix:PATH")
             }
         }
-        try await ControlFailure.storing { () async throws(StoreError) in try await node.pairings.trust(device) }
+        try await ControlFailure.storing(try await node.pairings.trust(device))
         if device.role == .primary { node.links.joinByTrust(device) }
         return [:]
     }
@@ -183,9 +179,7 @@ struct UntrustDeviceCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         var isKnown = node.pairings.trusted(as: role).contains { $0.pin == pin }
         if isAgreed {
-            isKnown = try await ControlFailure.storing { () async throws(StoreError) in
-                try await node.pairings.untrust(pin, as: role)
-            }
+            isKnown = try await ControlFailure.storing(try await node.pairings.untrust(pin, as: role))
         }
         guard isKnown else {
             throw ControlFailure(
@@ -237,9 +231,7 @@ struct UnpairCommand: ControlCommand {
         var contents = node.pairings.contents(endingWith: record)
         var unchosen: [PairingRecord] = []
         if isAgreed {
-            contents = try await ControlFailure.storing { () async throws(StoreError) in
-                try await node.pairings.end(record)
-            }
+            contents = try await ControlFailure.storing(try await node.pairings.end(record))
             unchosen = node.pairings.unchosen(as: record.role)
         }
         var answer: PropertyListDictionary = [
@@ -270,9 +262,7 @@ struct AddressCommand: ControlCommand {
         guard record.role == .secondary else {
             throw ControlFailure(.wrongRole, "the other device dials this one; only a secondary knows an address")
         }
-        let isKnown = try await ControlFailure.storing { () async throws(StoreError) in
-            try await node.pairings.setAddress(address, of: record)
-        }
+        let isKnown = try await ControlFailure.storing(try await node.pairings.setAddress(address, of: record))
         guard isKnown else { throw ControlFailure.unknownPairing }
         node.links.dialAgain(record.pairing)
         return ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
@@ -288,9 +278,7 @@ struct SwitchCommand: ControlCommand {
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let record = try pairing.record(in: node.pairings)
-        let hasChanged = try await ControlFailure.storing { () async throws(StoreError) in
-            try await node.pairings.select(record)
-        }
+        let hasChanged = try await ControlFailure.storing(try await node.pairings.select(record))
         guard let hasChanged else {
             throw ControlFailure(.notFound, "this pairing is pending; it carries nothing yet")
         }
@@ -312,9 +300,8 @@ struct AcceptIdentifierCommand: ControlCommand {
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let identifier = try await ControlFailure.storing { () async throws(StoreError) in
-            try await node.pairings.acceptIdentifier(of: app, pairing: pairing)
-        }
+        let identifier = try await ControlFailure.storing(
+            try await node.pairings.acceptIdentifier(of: app, pairing: pairing))
         guard let identifier else { throw ControlFailure(.notFound, "no changed identifier waits for this app") }
         if case .custom(let custom) = identifier { return ["identifier": .string(custom.description)] }
         return ["identifier": .string(identifier.text)]
@@ -334,9 +321,7 @@ struct AllowVersionCommand: ControlCommand {
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let isKnown = try await ControlFailure.storing { () async throws(StoreError) in
-            try await node.pairings.allow(version, for: pairing)
-        }
+        let isKnown = try await ControlFailure.storing(try await node.pairings.allow(version, for: pairing))
         guard isKnown else { throw ControlFailure.unknownPairing }
         return [:]
     }
