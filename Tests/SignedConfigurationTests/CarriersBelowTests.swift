@@ -160,6 +160,17 @@ import Testing
         }
     }
 
+    @Test("CFG-102: a few bytes that are named again and again at each level are counted before they are read (LIM-94)")
+    func repeated() throws {
+        // Read one by one, these would be 63 times 64 to the third: 40 seconds of an idle machine.
+        var chain = try Chain()
+        let nested = (0..<3).reduce(chain.below([], counter: 2)) { inner, _ in
+            chain.below([], below: Array(repeating: inner, count: ConfigurationLimits.carriedStatements), counter: 2)
+        }
+        let outermost = Array(repeating: nested, count: ConfigurationLimits.carriedStatements - 1)
+        #expect(throws: CarrierFailure.tooMany) { try chain.learn(below: outermost) }
+    }
+
     @Test("CFG-102: carriers in a row, statements, and the pairings that those far below name are bounded (LIM-94)")
     func bounds() throws {
         var chain = try Chain()

@@ -40,7 +40,7 @@ package struct CarriedDeliveries: Sendable {
     package struct Offer: Sendable {
         package let pairing: UniqueIdentifier
         package let bytes: [UInt8]
-        package let extent: CarrierStatement.Extent
+        package let extent: CarrierStatement.Extent?
 
         package init(pairing: UniqueIdentifier, _ accepted: AcceptedStatement) {
             (self.pairing, bytes, extent) = (pairing, accepted.bytes, accepted.extent)
@@ -136,8 +136,8 @@ package struct CarriedDeliveries: Sendable {
             let key = LeftOut(upstream: upstream, pairing: offer.pairing, application: app)
             if let end = leftOut[key], now < end { continue }
             // Sixteen bytes for its place in the list.
-            guard offer.extent.devices.isDisjoint(with: reserved),
-                offer.extent.length < ConfigurationLimits.chainLength, offer.extent.statements <= statements,
+            guard let extent = offer.extent, extent.devices.isDisjoint(with: reserved),
+                extent.length < ConfigurationLimits.chainLength, extent.statements <= statements,
                 offer.bytes.count + 16 <= bytes
             else {
                 leftOut[key] = now + ConfigurationLimits.leftOut
@@ -146,7 +146,7 @@ package struct CarriedDeliveries: Sendable {
             }
             leftOut[key] = nil
             bytes -= offer.bytes.count + 16
-            statements -= offer.extent.statements
+            statements -= extent.statements
             below.append(offer.bytes)
         }
         return (below, new)

@@ -96,17 +96,10 @@ package struct CarrierStatement: Sendable, Equatable {
         }
     }
 
-    package var extent: Extent { extent(to: ConfigurationLimits.chainLength) }
-
-    private func extent(to length: Int) -> Extent {
-        var extent = Extent(devices: Set(secondaries.map(\.device)), length: 1, statements: 1 + below.count)
-        guard length >= 1 else { return extent }
-        for inner in below.compactMap({ CarrierStatement(claimedIn: $0)?.extent(to: length - 1) }) {
-            extent.devices.formUnion(inner.devices)
-            extent.length = max(extent.length, inner.length + 1)
-            extent.statements += inner.statements - 1
-        }
-        return extent
+    /// Nil if more statements are in it than a primary follows (LIM-94).
+    package var extent: Extent? {
+        var extent = Extent(devices: [], length: 0, statements: 1)
+        return extent.add(self, at: 1) ? extent : nil
     }
 
     /// The digest of everything but the counter.
@@ -116,6 +109,23 @@ package struct CarrierStatement: Sendable, Equatable {
         do { return SHA256.digest(try PropertyListWriter.write(fields)) } catch {
             preconditionFailure("a statement holds only what a property list can: \(error)")
         }
+    }
+}
+
+extension CarrierStatement.Extent {
+    /// Adds a statement, the so-many-th carrier in a row; false if there are too many. Those in it are counted before
+    /// any of them is read: a list can name the same few bytes many times, and so can each list in these.
+    fileprivate mutating func add(_ statement: CarrierStatement, at length: Int) -> Bool {
+        devices.formUnion(statement.secondaries.map(\.device))
+        self.length = max(self.length, length)
+        statements += statement.below.count
+        guard statements <= ConfigurationLimits.carriedStatements else { return false }
+        guard length <= ConfigurationLimits.chainLength else { return true }
+        for bytes in statement.below {
+            guard let inner = CarrierStatement(claimedIn: bytes) else { continue }
+            guard add(inner, at: length + 1) else { return false }
+        }
+        return true
     }
 }
 

@@ -134,7 +134,7 @@ package struct FarSecondaries: Sendable {
         if let before, before.epoch == carrier.epoch, statement.counter <= before.tree.statement.counter {
             throw .replayed
         }
-        guard statement.extent.statements <= ConfigurationLimits.carriedStatements else { throw .tooMany }
+        guard statement.extent != nil else { throw .tooMany }
         var examination = StatementExamination(app, at: own, knowing: branch.keys, isDirect: isDirect)
         let tree = try examination.accept(
             statement, through: [carrier.pairing], makers: [carrier.device], before: before?.tree)
@@ -261,7 +261,7 @@ package struct AcceptedStatement: Sendable, Equatable {
     fileprivate let tree: StatementTree
 
     /// All that is in it, whether it counts or not.
-    package var extent: CarrierStatement.Extent { tree.statement.extent }
+    package var extent: CarrierStatement.Extent? { tree.statement.extent }
 }
 
 extension AcceptedStatement {
