@@ -66,6 +66,35 @@ import Testing
         }
     }
 
+    @Test("DEL-30: a log whose beginning or whole is garbage is refused, and no beginning that was cut off")
+    func garbage() async throws {
+        let (file, log, _) = try await crashed()
+        var generator = SeededGenerator(seed: 9)
+        for count in [32, 100, 4_096, log.count] {
+            let garbage = (0..<count).map { _ in UInt8.random(in: 1...255, using: &generator) }
+            do {
+                let (rows, isCutOff) = try open(file, garbage + log[count...])
+                Issue.record("\(count) bytes: opened with \(rows) rows, cut off: \(isCutOff)")
+            } catch let error as StoreError {
+                guard case .corrupt(let path, _) = error else { throw error }
+                #expect(path.hasSuffix("copy-wal"))
+            }
+        }
+    }
+
+    @Test("DEL-30: a header that was cut off before a page of its turn was written costs nothing")
+    func tornHeader() async throws {
+        let (file, log, _) = try await crashed()
+        write(file, to: path)
+        write(log, to: path + "-wal")
+        // This start moves the log into the file; the next commit would begin a new turn with a header.
+        let store = try Store(path: path, opening: .mustExist)
+        let (moved, old) = (contents(of: path), contents(of: path + "-wal"))
+        store.close()
+        let (rows, isCutOff) = try open(moved, [UInt8](repeating: 0xA5, count: 32) + old[32...])
+        #expect(rows == Int(Self.commits) && isCutOff)
+    }
+
     @Test func aLastCommitThatWasCutOffIsDroppedAndTold() async throws {
         let (file, log, last) = try await crashed()
         var generator = SeededGenerator(seed: 8)

@@ -249,7 +249,7 @@ extension Connection {
             let verdict = try Self.translating(path) { () throws(ResultCode) in try text("PRAGMA quick_check(1)") }
             guard verdict == "ok" else { throw .corrupt(path: path, detail: verdict) }
         }
-        let log = LogEnd.ofLog(of: path)
+        let log = LogEnd.ofLog(of: path, behind: fileNeedsLog ? mark : nil, pageSize: pageSize)
         if case .damaged(let offset) = log.end {
             throw .corrupt(path: path + "-wal", detail: "its commits from byte \(offset) on")
         }

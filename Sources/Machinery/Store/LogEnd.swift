@@ -22,19 +22,29 @@ enum LogEnd: Equatable {
     }
 
     /// Looks at the log of the store at `path`.
+    /// - Parameters:
+    ///   - file: the mark of the file alone, if commits may be in the log alone.
+    ///   - pageSize: the file's.
     /// - Returns: how it ends, and the bytes up to there.
-    static func ofLog(of path: String) -> (end: LogEnd, size: Int) {
+    static func ofLog(of path: String, behind file: StoreMark?, pageSize: Int) -> (end: LogEnd, size: Int) {
         guard let reader = LogReader(path: path + "-wal"),
             let header = reader.next(LogHeader.size).flatMap(LogHeader.init)
         else { return (.whole, 0) }
-        return header.isWhole ? ofPages(reader, header) : (ofDamagedHeader(reader, header), 0)
+        if header.isWhole { return ofPages(reader, header) }
+        return (ofDamagedHeader(reader, header, behind: file, pageSize: pageSize), 0)
     }
 
     /// A header is synchronised before the pages that it is for. Without them it is a beginning that was cut off, and
-    /// what follows it is of an earlier turn and in the store's file.
-    private static func ofDamagedHeader(_ reader: borrowing LogReader, _ header: LogHeader) -> LogEnd {
-        guard let head = reader.next(LogFrame.headSize).map(LogFrame.init) else { return .cutOff }
-        return head.salts == header.salts || header.isWhole(with: head.salts) ? .damaged(at: 0) : .cutOff
+    /// what follows it is of an earlier turn and in the store's file: its first commit has the mark that the file has.
+    private static func ofDamagedHeader(
+        _ reader: borrowing LogReader, _ header: LogHeader, behind file: StoreMark?, pageSize: Int
+    ) -> LogEnd {
+        guard let first = reader.nextFrame(pageSize: pageSize) else { return .cutOff }
+        if first.salts == header.salts || header.isWhole(with: first.salts) { return .damaged(at: 0) }
+        guard let file else { return .cutOff }
+        var mark = first.mark
+        while mark == nil, let frame = reader.nextFrame(pageSize: pageSize) { mark = frame.mark }
+        return mark == file ? .cutOff : .damaged(at: 0)
     }
 
     private static func ofPages(_ reader: borrowing LogReader, _ header: LogHeader) -> (end: LogEnd, size: Int) {
@@ -126,6 +136,10 @@ struct LogFrame {
     let salts: [UInt8]
     /// Whether it is the last of a commit.
     let endsCommit: Bool
+    /// The store's mark, if this is the page that has it.
+    var mark: StoreMark? {
+        LogHeader.number(bytes[0..<4]) == 1 ? StoreMark(page: Array(bytes[Self.headSize...])) : nil
+    }
     /// The running checksum, this frame included, that the log states.
     let checksum: LogChecksum
     private let bytes: [UInt8]
