@@ -59,6 +59,22 @@ private final class Responder: ControlResponder {
         #expect(client.received(.result).allSatisfy { $0.code == 1 && $0.name == "store" })
     }
 
+    @Test("CTL-63: of a list that does not fit an answer the last rows are missing, and the answer says how many")
+    func leftOut() throws {
+        let client = try device.greet()
+        _ = try ask(client, "status")
+        let rows = (0..<30_000).map { PropertyListValue.dictionary(["app": "org.example", "waiting": .integer($0)]) }
+        responder.completions[0](.done(["name": "hub", "queues": .array(rows), "links": [1, 2]]))
+        device.scheduler.run()
+        let result = try #require(client.received(.result).first)
+        let body = try result.dictionaryBody()
+        let shown = try #require(body["queues"]?.arrayValue)
+        #expect(result.code == 0 && body["name"]?.stringValue == "hub" && body["links"]?.arrayValue?.count == 2)
+        #expect(!shown.isEmpty && shown == Array(rows.prefix(shown.count)))
+        let missing = Int64(rows.count - shown.count)
+        #expect(body["leftOut"]?.dictionaryValue == ["queues": .integer(missing)])
+    }
+
     @Test func `CTL-2: a request carries its user, and whether that is the daemon's or root`() throws {
         let client = try device.greet(user: 1001)
         _ = try ask(client, "status")

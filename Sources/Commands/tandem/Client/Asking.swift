@@ -17,7 +17,11 @@ extension Arguments {
         _ command: ControlName, _ body: PropertyListDictionary = [:], of role: DeviceRole? = nil, time: Duration = .zero
     ) throws -> PropertyListDictionary {
         let path = try DaemonChoice(device: value("device"), role: role).path()
-        return try ControlClient(path: path).ask(command, body, time: time)
+        let answer = try ControlClient(path: path).ask(command, body, time: time)
+        for (list, count) in answer["leftOut"]?.dictionaryValue ?? [:] {
+            Console().warn("\(count.integerValue ?? 0) more of '\(list)' do not fit into an answer and are not shown")
+        }
+        return answer
     }
 
     /// The application identifier that `--app` names.

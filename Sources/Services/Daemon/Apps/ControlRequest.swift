@@ -1,6 +1,7 @@
 // Control requests (Protocol/Control.md) as values. The local endpoint checks that the frame is whole and knows the
 // caller; the responder judges the caller and carries the request out.
 
+import TandemBase
 package import TandemOperations
 package import TandemPropertyList
 package import TandemWire
@@ -55,6 +56,26 @@ package struct ControlAnswer: Sendable, Equatable {
 
     package static func failed(_ failure: ControlFailure) -> Self {
         Self(code: 1, name: failure.name, body: failure.body)
+    }
+
+    /// The answer as a frame. Lists that are too long for one lack their last rows, and `leftOut` says how many
+    /// (CTL-63); nil if it does not fit even without rows.
+    func frame(to id: UniqueIdentifier, _ command: String) -> Frame? {
+        var (body, leftOut) = (body, PropertyListDictionary())
+        while true {
+            if !leftOut.isEmpty { body["leftOut"] = .dictionary(leftOut) }
+            if let frame = try? ResultFrame(to: id, command, code: code, name: name, body: body).frame() {
+                return frame
+            }
+            let lists = body.compactMap { key, value in value.arrayValue.map { (name: key, rows: $0) } }
+            guard let longest = lists.max(by: { $0.rows.count < $1.rows.count }), !longest.rows.isEmpty else {
+                return nil
+            }
+            let kept = longest.rows.prefix(longest.rows.count / 2)
+            body[longest.name] = .array(Array(kept))
+            let before = leftOut[longest.name]?.integerValue ?? 0
+            leftOut[longest.name] = .integer(before + Int64(longest.rows.count - kept.count))
+        }
     }
 }
 

@@ -343,9 +343,9 @@ final class HostAppConnection {
 
     private func answer(_ id: UniqueIdentifier, _ command: String, _ answer: ControlAnswer) {
         if case .closing = phase { return }
-        let result = ResultFrame(to: id, command, code: answer.code, name: answer.name, body: answer.body)
-        if let frame = try? result.frame() { return send(frame) }
-        send(ResultFrame(to: id, command, code: 1, name: ControlFailureName.full.rawValue))
+        if let frame = answer.frame(to: id, command) { return send(frame) }
+        let failure = ControlAnswer.failed(ControlFailure(.full, "the answer does not fit a frame"))
+        if let frame = failure.frame(to: id, command) { send(frame) }
     }
 }
 
