@@ -44,7 +44,6 @@ extension Store {
         try await store.commitAndWait((0..<10).map { .put(space, key: [$0], value: []) }).get()
         #expect(try store.keys(RowRange(space: space, from: [3], to: [6])) == [[3], [4], [5]])
         #expect(try store.keys(RowRange(space: space, from: [3], limit: 2)) == [[3], [4]])
-        #expect(try store.keys(RowRange(space: space, limit: 2, descending: true)) == [[9], [8]])
         #expect(try store.keys(.key([7], in: space)) == [[7]])
     }
 
@@ -89,8 +88,7 @@ extension Store {
             default:
                 return RowRange(
                     space: space, from: key(), to: Bool.random(using: &random) ? key() : nil,
-                    limit: Bool.random(using: &random) ? Int.random(in: 0...4, using: &random) : nil,
-                    descending: Bool.random(using: &random))
+                    limit: Bool.random(using: &random) ? Int.random(in: 0...4, using: &random) : nil)
             }
         }
         for number in 0..<200 as Range<UInt8> {

@@ -102,16 +102,10 @@ package struct OutboundRecord: Sendable, Equatable {
     }
 
     /// Items with equal keys supersede each other; nil for one that is never superseded.
-    package private(set) var supersedeKey: [UInt8]? {
-        get { rare.supersedeKey }
-        set { rare.supersedeKey = newValue }
-    }
+    package var supersedeKey: [UInt8]? { rare.supersedeKey }
 
     /// Which handler of the peer's application is meant; nil for the usual one.
-    package internal(set) var topic: String? {
-        get { rare.topic }
-        set { rare.topic = newValue }
-    }
+    package var topic: String? { rare.topic }
 
     /// The revision of a context.
     package internal(set) var revision: UInt64? {
@@ -120,10 +114,7 @@ package struct OutboundRecord: Sendable, Equatable {
     }
 
     /// The subject of an urgent item; of each kind one item is the current one.
-    package internal(set) var kind: String? {
-        get { rare.kind }
-        set { rare.kind = newValue }
-    }
+    package var kind: String? { rare.kind }
 
     /// The item that has to end before this one is sent, while it has not.
     package internal(set) var after: UniqueIdentifier? {

@@ -257,7 +257,7 @@ extension Connection {
         // Behind the setting of automatic checkpoints, which uses the same hook.
         countLogPages()
         try Self.translating(path) { () throws(ResultCode) in
-            _ = try (writing(), statement(Self.select(descending: false)))
+            _ = try (writing(), statement(Self.select))
         }
         if isChecked { try verifyRows() }
         try Self.translating(path) { () throws(ResultCode) in try takeOver(log.size) }
@@ -305,12 +305,10 @@ extension Connection {
 // Reading rows in SQL. Every value is read with its checksum, so that damage is an error that names the row.
 
 extension Connection {
-    static func select(descending: Bool) -> String {
-        """
+    private static let select = """
         SELECT key, checksum, value FROM row WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3)
-        ORDER BY key \(descending ? "DESC" : "ASC") LIMIT ?4
+        ORDER BY key LIMIT ?4
         """
-    }
 
     /// Reads every row once and checks that its bytes are those that were written.
     func verifyRows() throws(StoreError) {
@@ -365,7 +363,7 @@ extension Connection {
         var rows: [Row] = []
         var damaged: [UInt8]?
         try Self.translating(path) { () throws(ResultCode) in
-            let statement = try statement(Self.select(descending: range.descending))
+            let statement = try statement(Self.select)
             statement.bind(Int64(range.limit ?? -1), at: 4)
             try statement.binding(range) { () throws(ResultCode) in
                 try statement.run { (statement) throws(ResultCode) in

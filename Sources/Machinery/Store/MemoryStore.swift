@@ -78,9 +78,7 @@ private struct SpaceRows {
 
     mutating func rows(_ range: RowRange) -> [Row] {
         let limit = range.limit.map { max(0, $0) } ?? .max
-        let found = keys(range)
-        let chosen = range.descending ? Array(found.suffix(limit).reversed()) : Array(found.prefix(limit))
-        return chosen.map { Row(space: range.space, key: $0.bytes, value: values[$0] ?? []) }
+        return keys(range).prefix(limit).map { Row(space: range.space, key: $0.bytes, value: values[$0] ?? []) }
     }
 
     /// The keys between the bounds, in rising order.

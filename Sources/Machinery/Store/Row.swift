@@ -31,7 +31,7 @@ package enum RowChange: Sendable, Equatable {
     case put(RowSpace, key: [UInt8], value: [UInt8])
     /// Removes the row if there is one.
     case delete(RowSpace, key: [UInt8])
-    /// Removes every row of the range; its limit and direction do not count.
+    /// Removes every row of the range; its limit does not count.
     case deleteAll(RowRange)
 
     /// The change's share of the bounded queue: its bytes and a constant for bookkeeping.
@@ -51,24 +51,21 @@ package struct RowRange: Sendable, Equatable {
     /// The first key after the range; nil for the end of the space.
     package let upper: [UInt8]?
     package var limit: Int?
-    package var descending: Bool
     /// Whether a row whose bytes are not those that were written is passed without its value. Otherwise it fails the
     /// whole read.
     package var passesDamaged = false
 
     package init(
-        space: RowSpace, from lower: [UInt8] = [], to upper: [UInt8]? = nil, limit: Int? = nil, descending: Bool = false
+        space: RowSpace, from lower: [UInt8] = [], to upper: [UInt8]? = nil, limit: Int? = nil
     ) {
         self.space = space
         self.lower = lower
         self.upper = upper
         self.limit = limit
-        self.descending = descending
     }
 
-    /// The rest of an ascending range with a limit, behind these rows of it; nil if they were the last.
+    /// The rest of a range with a limit, behind these rows of it; nil if they were the last.
     package func rest(after rows: [Row]) -> RowRange? {
-        precondition(!descending, "only an ascending range is read in parts")
         guard let last = rows.last, rows.count == limit else { return nil }
         var rest = RowRange(space: space, from: last.key + [0], to: upper, limit: limit)
         rest.passesDamaged = passesDamaged

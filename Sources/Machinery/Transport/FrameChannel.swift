@@ -225,24 +225,15 @@ package final class FrameChannelOptions: Sendable {
     package let limit: Int
     /// The most bytes that wait for the peer; beyond, it is a slow consumer (LIM-6).
     package let queueQuota: Int
-    /// The time for a header, and the window in which a payload's rate is judged (LIM-3).
-    package let headerTime: Duration
     /// The time until the first frame, handshake included (LIM-4); nil for a side that waits as long as it likes.
     package let firstFrameTime: Duration?
-    /// The bytes that an unfinished payload gains at least in one window (LIM-3).
-    let leastGain: Int
 
-    /// - Parameter payloadRate: the slowest payload, in bytes per second (LIM-3).
     package init(
-        limit: Int = Limits.frame, queueQuota: Int = Limits.queuedBytes, headerTime: Duration = Limits.headerTime,
-        payloadRate: Int = Limits.payloadRate, firstFrameTime: Duration? = nil
+        limit: Int = Limits.frame, queueQuota: Int = Limits.queuedBytes, firstFrameTime: Duration? = nil
     ) {
         self.limit = limit
         self.queueQuota = queueQuota
-        self.headerTime = headerTime
         self.firstFrameTime = firstFrameTime
-        let gain = headerTime.saturatingMilliseconds.multipliedReportingOverflow(by: Int64(payloadRate)).0 / 1000
-        leastGain = Int(clamping: gain)
     }
 }
 
@@ -257,13 +248,11 @@ extension FrameChannel {
     /// whose frames always come whole, does not carry it. Once a frame came in parts it stays.
     final class Watch {
         /// Unchecked, because no method of it calls out.
-        @exclusivity(unchecked) var pace: FramePace
+        @exclusivity(unchecked) var pace = FramePace()
         /// The bytes of a begun frame that the stream's account counts.
         var charged = 0
         var paceTimer = PendingTimer()
         var firstFrameTimer = PendingTimer()
-
-        init(_ options: FrameChannelOptions) { pace = FramePace(options) }
 
         func cancel(on scheduler: any Scheduler) {
             paceTimer.cancel(on: scheduler)
@@ -313,7 +302,7 @@ extension FrameChannel {
 
     private func watchUnfinished() -> Watch? {
         guard decoder.bufferedCount > 0 else { return nil }
-        let made = Watch(options)
+        let made = Watch()
         made.pace.gained(decoder.bufferedCount, now: scheduler.now)
         watch = made
         return made
@@ -335,7 +324,7 @@ extension FrameChannel {
 
     /// Closes a peer that says nothing whole in time (LIM-4).
     func watchForFirstFrame(within time: Duration) {
-        let watch = Watch(options)
+        let watch = Watch()
         self.watch = watch
         watch.firstFrameTimer.token = scheduler.schedule(after: time) { [self] in
             refuse(Refusal(.tooSlow, "nothing whole came in time"), .frameTooSlow)

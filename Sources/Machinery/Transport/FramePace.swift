@@ -4,6 +4,7 @@
 // early buy no silence later. No clock here, and nothing to do for a frame that comes whole.
 
 internal import TandemBase
+import TandemWire
 
 struct FramePace {
     enum Verdict: Equatable {
@@ -14,13 +15,13 @@ struct FramePace {
         case tooSlow
     }
 
-    let options: FrameChannelOptions
     /// When the window began, in nanoseconds; the end of time while no frame is unfinished.
     private var start = UInt64.max
     /// At most as much as is asked for counts.
     private var counted: UInt32 = 0
 
-    init(_ options: FrameChannelOptions) { self.options = options }
+    /// The bytes that an unfinished payload gains at least in one window (LIM-3).
+    private static let leastGain = Int(Limits.headerTime.saturatingMilliseconds) * Limits.payloadRate / 1000
 
     private var windowStart: MonotonicTime? {
         get { start == .max ? nil : MonotonicTime(nanoseconds: start) }
@@ -33,7 +34,7 @@ struct FramePace {
     }
 
     /// When an unfinished frame is to be judged; nil if there is none.
-    var deadline: MonotonicTime? { windowStart.map { $0 + options.headerTime } }
+    var deadline: MonotonicTime? { windowStart.map { $0 + Limits.headerTime } }
 
     /// Bytes came that completed no frame.
     mutating func gained(_ count: Int, now: MonotonicTime) {
@@ -53,16 +54,16 @@ struct FramePace {
     /// The measurement pauses, or resumes with a new window, because this side did not read.
     mutating func restart(isUnfinished: Bool, now: MonotonicTime) {
         windowStart = isUnfinished ? now : nil
-        gain = options.leastGain
+        gain = Self.leastGain
     }
 
     /// Judges at or after the deadline.
     mutating func judge(now: MonotonicTime) -> Verdict {
         guard let deadline else { return .idle }
         if now < deadline { return .judgeAgain(at: deadline) }
-        guard gain >= options.leastGain else { return .tooSlow }
+        guard gain >= Self.leastGain else { return .tooSlow }
         windowStart = now
         gain = 0
-        return .judgeAgain(at: now + options.headerTime)
+        return .judgeAgain(at: now + Limits.headerTime)
     }
 }

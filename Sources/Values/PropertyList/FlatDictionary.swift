@@ -26,10 +26,10 @@ package struct FlatDictionary: Sendable {
     package var count: Int { root.count }
 
     /// The key at a position below ``count``, in the order of the bytes.
-    package func key(at position: Int) throws(PropertyListError) -> String { root.key(at: position) ?? "" }
+    package func key(at position: Int) -> String { root.key(at: position) ?? "" }
 
     /// The value at a position below ``count``. Each call makes a new text.
-    package func value(at position: Int) throws(PropertyListError) -> Value {
+    package func value(at position: Int) -> Value {
         guard let value = root[position] else { return .container }
         if let data = value.dataBytes { return .data(data) }
         return switch value.scalar {

@@ -72,10 +72,12 @@ enum PairingOffset {
         guard let pairs = try? FlatDictionary(bytes[...]) else { return nil }
         var (offset, others): (Int?, [Int]) = (nil, [])
         for position in 0..<pairs.count {
-            guard case .data(let data)? = try? pairs.value(at: position), let key = try? pairs.key(at: position) else {
-                continue
+            guard case .data(let data) = pairs.value(at: position) else { continue }
+            if pairs.key(at: position) == EnvelopeKey.pairing.rawValue {
+                offset = data.startIndex
+            } else {
+                others.append(data.startIndex)
             }
-            if key == EnvelopeKey.pairing.rawValue { offset = data.startIndex } else { others.append(data.startIndex) }
         }
         return offset.flatMap { others.contains($0) ? nil : $0 }
     }

@@ -252,17 +252,18 @@ extension Envelope {
 
     /// Reads an envelope from a frame's payload in any shape.
     package init(payload: ArraySlice<UInt8>) throws(WireError) {
-        let pairs = try Self.found { () throws(PropertyListError) in try FlatDictionary(payload) }
+        let pairs: FlatDictionary
+        do { pairs = try FlatDictionary(payload) } catch { throw .malformed(error) }
         self.init(try Self.kind(in: pairs))
         let row = kind.row
         var present = EnvelopeKeys()
         var extras: [(String, PropertyListValue)] = []
         for position in 0..<pairs.count {
-            let word = try Self.key(position, in: pairs)
+            let word = pairs.key(at: position)
             if let key = EnvelopeKey(rawValue: word) {
                 guard row.allowed.contains(key) else { throw .unlistedKey(key, kind) }
                 present.insert(key)
-                switch (key, try Self.value(position, in: pairs)) {
+                switch (key, pairs.value(at: position)) {
                 case (.kind, _): break
                 case (.body, .data(let data)): body = data
                 case (_, let value): if let value = try EnvelopeValue(value, of: key) { set(value, of: key) }
@@ -270,7 +271,7 @@ extension Envelope {
             } else {
                 guard word.utf8.starts(with: "x-".utf8) else { throw .unknownKey(word) }
                 guard extras.count < Limits.extensions else { throw .tooManyExtensions(limit: Limits.extensions) }
-                extras.append((word, try Self.value(position, in: pairs).scalar(word)))
+                extras.append((word, try pairs.value(at: position).scalar(word)))
             }
         }
         // That they are unique was proved before.
@@ -279,26 +280,14 @@ extension Envelope {
     }
 
     private static func kind(in pairs: FlatDictionary) throws(WireError) -> FrameKind {
-        for position in 0..<pairs.count where try key(position, in: pairs) == EnvelopeKey.kind.rawValue {
-            guard case .string(let word) = try value(position, in: pairs) else {
+        for position in 0..<pairs.count where pairs.key(at: position) == EnvelopeKey.kind.rawValue {
+            guard case .string(let word) = pairs.value(at: position) else {
                 throw .invalidValue(key: EnvelopeKey.kind.rawValue, expected: "a string")
             }
             guard let kind = FrameKind(rawValue: word) else { throw .unknownKind(word) }
             return kind
         }
         throw .missingKind
-    }
-
-    private static func key(_ position: Int, in pairs: FlatDictionary) throws(WireError) -> String {
-        try found { () throws(PropertyListError) in try pairs.key(at: position) }
-    }
-
-    private static func value(_ position: Int, in pairs: FlatDictionary) throws(WireError) -> FlatDictionary.Value {
-        try found { () throws(PropertyListError) in try pairs.value(at: position) }
-    }
-
-    private static func found<Part>(_ part: () throws(PropertyListError) -> Part) throws(WireError) -> Part {
-        do { return try part() } catch { throw .malformed(error) }
     }
 }
 

@@ -93,10 +93,10 @@ import Testing
         let application = try #require(device.connected.first)
         #expect(application.registration == registration && application.takesConfiguration)
         #expect(application.user == Simulation.user && application.role == .secondary)
-        #expect(device.endpoint.connectedApplications == [application])
+        #expect(device.endpoint.connected(application.app) == application)
         client.disconnect()
         device.scheduler.run()
-        #expect(device.disconnected == [application] && device.endpoint.connectedApplications.isEmpty)
+        #expect(device.disconnected == [application] && device.endpoint.connected(application.app) == nil)
     }
 
     @Test func `a connection that does not receive is no connected app`() throws {

@@ -85,7 +85,7 @@ package enum ReaderOracle {
         let flat = try FlatDictionary(bytes[...])
         guard flat.count == pairs.count else { return "a flat dictionary of \(flat.count) pairs" }
         for position in 0..<flat.count {
-            let (key, found) = (try flat.key(at: position), try flat.value(at: position))
+            let (key, found) = (flat.key(at: position), flat.value(at: position))
             guard let expected = pairs[key], matches(found, expected) else { return "flat value of \(key)" }
         }
         return nil

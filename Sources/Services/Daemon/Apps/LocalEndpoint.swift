@@ -348,11 +348,6 @@ package final class LocalEndpoint {
     /// The app whose receiving connection is registered; nil if there is none.
     package func connected(_ app: ApplicationIdentifier) -> ConnectedApplication? { receivers[app]?.receiving }
 
-    /// The apps whose receiving connections are registered, by identifier.
-    package var connectedApplications: [ConnectedApplication] {
-        receivers.keys.sorted().compactMap { connected($0) }
-    }
-
     // MARK: configuration
 
     /// Offers a configuration to an app's receiving connection, as kind `configuration` with a reply wanted.

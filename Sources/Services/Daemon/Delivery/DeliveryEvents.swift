@@ -74,7 +74,7 @@ package enum DeliveryDirection: String, Sendable, Hashable, CaseIterable {
     case inbound
 }
 
-/// What an operator does with a dead letter.
+/// An operator's decision on a dead letter.
 package enum DeadLetterAction: Sendable {
     /// It is sent or handled again, from the first attempt on.
     case retry

@@ -62,11 +62,6 @@ package final class Relay {
     /// This device's side of a role.
     package func side(_ role: DeviceRole) -> RoleContext { sides[role] }
 
-    /// The side of one more device, for the simulator.
-    package func makeSide(role: DeviceRole, device: UniqueIdentifier) -> RoleContext {
-        RoleContext(role: role, device: device)
-    }
-
     /// A number for a new endpoint.
     package func nextNumber() -> ConnectionNumber {
         lastNumber += 1

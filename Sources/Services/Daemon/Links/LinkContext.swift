@@ -100,8 +100,8 @@ package final class LinkContext {
     private static var rest: Duration { .milliseconds(250) }
 
     /// A handshake takes several times the memory that its link keeps, and leaves it in pieces between what others
-    /// keep: when a group of peers has connected, malloc returns it. Called for links that became ready, and for accepted
-    /// connections that ended without one: joins, strangers, failed handshakes.
+    /// keep: when a group of peers has connected, malloc returns it. Called for links that became ready, and for
+    /// accepted connections that ended without one: joins, strangers, failed handshakes.
     func handshakeEnded() {
         if let restTimer { scheduler.cancel(restTimer) }
         restTimer = scheduler.schedule(after: Self.rest) { [self] in

@@ -23,23 +23,19 @@ package struct NodeOptions: Sendable {
     /// A group that may use the local sockets too; nil keeps them to the daemon's own user.
     package var localGroup: String?
     /// Where to accept device links.
-    package var listen: [SocketAddress]
+    package var listen: [SocketAddress] = []
     /// The address that join links name; needed when listening on a wildcard.
     package var advertise: SocketAddress?
     /// How to start host apps for which items wait; nil to start none.
     package var wake: WakeCommands?
     /// The daemon's half of the waiver for invalidly signed configuration (CFG: both halves are needed).
-    package var allowsInvalidSignatures: Bool
+    package var allowsInvalidSignatures = false
 
     package init(role: DeviceRole, name: String, state: String, local: String) {
         self.role = role
         self.name = name
         self.state = state
         self.local = local
-        localGroup = nil
-        listen = []
-        advertise = nil
-        allowsInvalidSignatures = false
     }
 
     /// The local sockets by the sides that they serve.
@@ -103,7 +99,6 @@ package enum NodeError: Error {
     case keyMissing(path: String)
     case row(path: String, reason: String)
     case listen(ListenError)
-    case system(SystemError)
     /// Listening on every address says nothing about which one a peer should dial.
     case needsAdvertise(SocketAddress)
     /// Both sides have the same socket.
@@ -124,7 +119,6 @@ extension NodeError: CustomStringConvertible {
         case .row(let path, let reason):
             "store \(path) holds a row that this version cannot read (\(reason)); restore it from a backup"
         case .listen(let error): error.description
-        case .system(let error): error.description
         case .wake(let path, let line, let reason):
             "\(path), line \(line): \(reason); each line is an application identifier and a command with its arguments"
         case .oneSocketForTwo(let path):

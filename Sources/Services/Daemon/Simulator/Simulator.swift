@@ -39,7 +39,7 @@ package final class Simulator {
         let relay = Relay(scheduler: scheduler, devices: vendors, counters: counters, log: log)
         let primarySide = relay.side(.primary)
         let sides = (1...count).map { number in
-            number == 1 ? relay.side(.secondary) : relay.makeSide(role: .secondary, device: .random())
+            number == 1 ? relay.side(.secondary) : RoleContext(role: .secondary, device: .random())
         }
         let pairings = sides.map { _ in UniqueIdentifier.random() }
         for (index, side) in sides.enumerated() {
