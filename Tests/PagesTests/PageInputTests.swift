@@ -155,26 +155,6 @@ import Testing
         #expect(signed.errors.count == 1 && signed.values.isEmpty)
     }
 
-    @Test("PAG-19: a check stores, replaces, or fails with text and shake; the declared rule counts for all of it")
-    func validation() {
-        func outcome(_ value: PropertyListValue, _ check: (PropertyListValue) -> PageValidation) -> ValidationOutcome {
-            ValidationOutcome(value, of: "v", in: Self.schema, check: check)
-        }
-        #expect(outcome(3) { _ in .ok }.stored == 3)
-        #expect(outcome(3) { _ in .replaced(4) }.stored == 4)
-        let failed = outcome(3) { _ in .failed("odd", replacement: nil) }
-        #expect(failed.stored == nil && failed.error == "odd" && !failed.shakes && failed.field == 3)
-        let shaken = outcome(3) { _ in .failedWithShake("odd", replacement: nil) }
-        #expect(shaken.stored == nil && shaken.shakes)
-        let corrected = outcome(3) { $0 == 3 ? .failed("odd", replacement: 2) : .ok }
-        #expect(corrected.stored == 2 && corrected.field == 2 && corrected.error == "odd")
-        let never = outcome(3) { _ in .failed("odd", replacement: 2) }
-        #expect(never.stored == nil && never.field == 2)
-        let beyond = outcome(3) { _ in .replaced(99) }
-        #expect(beyond.stored == nil && beyond.error == "v: 99 is over the maximum 10")
-        #expect(outcome(99) { _ in .ok }.stored == nil)
-    }
-
     // MARK: lists
 
     private static let account = [
