@@ -1,5 +1,5 @@
 // Draft of one item of a list: a new one, or a copy of one that is there. Nothing is stored before Done, and Cancel is
-// to drop the draft. The item's page makes a schema, which judges the content; the app's own check may correct it.
+// to drop the draft. The item's page makes a schema, which judges the content.
 
 package import TandemPropertyList
 package import TandemSettings
@@ -51,13 +51,6 @@ package struct ListDraft: Sendable {
         }
     }
 
-    /// Changes values as a whole, as a page does.
-    package mutating func set(_ values: PropertyListDictionary) throws(SettingsPayloadError) {
-        var edits = SettingEdits()
-        _ = try edits.set(values, by: .user, in: schema)
-        for (key, value) in edits.values { content[key] = value }
-    }
-
     /// The page of the draft: the values are those of the content.
     /// - Parameter errors: why input was refused, by key.
     package func view(in tree: PageTree, languages: [String] = [], errors: [String: String] = [:]) -> PageView {
@@ -77,13 +70,6 @@ package struct ListDraft: Sendable {
         for (key, value) in input.values { content[key] = value }
         for key in input.empty { content[key] = nil }
         return input
-    }
-
-    /// Whether Done may be chosen: each value keeps its rule, and the app agrees.
-    /// - Parameter check: the app's `childPaneIsValid`; it may correct the content, which the page then shows.
-    package mutating func isValid(_ check: (inout PropertyListDictionary) -> Bool = { _ in true }) -> Bool {
-        guard errors.isEmpty, check(&content) else { return false }
-        return errors.isEmpty
     }
 
     /// The rules that the content breaks.
