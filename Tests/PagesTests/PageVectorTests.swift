@@ -6,6 +6,14 @@ import TandemSettings
 import TandemTestSupport
 import Testing
 
+extension PageFileOrder {
+    /// The paths of a page's files beside the bundles.
+    static func paths(of page: String, device: DeviceKind, language: String? = nil) -> [String] {
+        let directories = bundles.map { bundle in (plain: bundle, localised: language.map { "\(bundle)/\($0).lproj" }) }
+        return candidates(for: page, device: device, in: directories).map { "\($0.directory)/\($0.name)" }
+    }
+}
+
 @Suite struct PageVectorTests {
     static let bundles = VectorCase.all(in: "pages/bundles.json")
     static let specifiers = VectorCase.all(in: "pages/specifiers.json")
@@ -22,7 +30,7 @@ import Testing
         let device = DeviceKind(configured: told["device"]?.stringValue)
         let language = told["language"]?.stringValue
         func path(_ page: String) -> String? {
-            PageFileOrder.candidates(for: page, device: device, language: language).first { files[$0] != nil }
+            PageFileOrder.paths(of: page, device: device, language: language).first { files[$0] != nil }
         }
         let tree = PageTree(device: device) { name throws(SettingsBundleProblem) in
             path(name).flatMap { files[$0]?.dictionaryValue }

@@ -16,13 +16,13 @@ import Testing
     @Test("PAG-1, PAG-2: eight files in their order, a language's before each, by the kind of device")
     func order() {
         #expect(
-            PageFileOrder.candidates(for: "Root", device: .pad) == [
+            PageFileOrder.paths(of: "Root", device: .pad) == [
                 "InAppSettings.bundle/Root~ipad.inApp.plist", "InAppSettings.bundle/Root.inApp.plist",
                 "InAppSettings.bundle/Root~ipad.plist", "InAppSettings.bundle/Root.plist",
                 "Settings.bundle/Root~ipad.inApp.plist", "Settings.bundle/Root.inApp.plist",
                 "Settings.bundle/Root~ipad.plist", "Settings.bundle/Root.plist",
             ])
-        let localised = PageFileOrder.candidates(for: "Root", device: .phone, language: "de")
+        let localised = PageFileOrder.paths(of: "Root", device: .phone, language: "de")
         #expect(localised.count == 16 && localised[0] == "InAppSettings.bundle/de.lproj/Root~iphone.inApp.plist")
         #expect(localised[15] == "Settings.bundle/Root.plist")
         #expect(DeviceKind(configured: "toaster") == .phone && DeviceKind(configured: "watch").suffix == "watch")

@@ -5,16 +5,14 @@ package enum PageFileOrder {
     /// The two directories, the first of which hides the other's files.
     package static let bundles = ["InAppSettings.bundle", "Settings.bundle"]
 
-    /// The names of a page's files in one directory, the first existing one of which counts.
-    package static func names(for page: String, device: DeviceKind) -> [String] {
-        ["~\(device.suffix).inApp", ".inApp", "~\(device.suffix)", ""].map { "\(page)\($0).plist" }
-    }
-
-    /// The eight paths of a page, and before each that in a language's directory.
-    package static func candidates(for page: String, device: DeviceKind, language: String? = nil) -> [String] {
+    /// The files of a page, the first existing one of which counts.
+    /// - Parameter bundles: the directories, each with that of a language in it, whose files come first.
+    package static func candidates<Directory>(
+        for page: String, device: DeviceKind, in bundles: [(plain: Directory, localised: Directory?)]
+    ) -> [(directory: Directory, name: String)] {
         bundles.flatMap { bundle in
-            names(for: page, device: device).flatMap { name in
-                (language.map { ["\(bundle)/\($0).lproj/\(name)"] } ?? []) + ["\(bundle)/\(name)"]
+            ["~\(device.suffix).inApp", ".inApp", "~\(device.suffix)", ""].flatMap { ending in
+                [bundle.localised, bundle.plain].compactMap(\.self).map { ($0, "\(page)\(ending).plist") }
             }
         }
     }

@@ -80,20 +80,18 @@ struct SettingsBundleFiles {
     }
 
     private func page(_ name: String) throws(SettingsBundleProblem) -> PropertyListDictionary? {
-        for bundle in bundles {
-            let localised = PageFileOrder.preferredLanguages(Linux.environment).lazy.compactMap {
-                try? EnvironmentFile.opened("\(bundle.path)/\($0).lproj")
-            }.first
-            for file in PageFileOrder.names(for: name, device: device) {
-                for directory in [localised, bundle].compactMap(\.self) {
-                    do {
-                        let bytes = try directory.read(
-                            named: file, limit: EnvironmentFile.limit, trust: .ownOrRootsAndUnwritable)
-                        if let bytes { return try EnvironmentFile.dictionary(bytes) }
-                    } catch {
-                        throw .unreadablePage(name, reason: "\(error)")
-                    }
-                }
+        let languages = PageFileOrder.preferredLanguages(Linux.environment)
+        let localised = bundles.map { bundle in
+            languages.lazy.compactMap { try? EnvironmentFile.opened("\(bundle.path)/\($0).lproj") }.first
+        }
+        let directories = zip(bundles, localised).map { (plain: $0, localised: $1) }
+        for (directory, file) in PageFileOrder.candidates(for: name, device: device, in: directories) {
+            do {
+                let bytes = try directory.read(
+                    named: file, limit: EnvironmentFile.limit, trust: .ownOrRootsAndUnwritable)
+                if let bytes { return try EnvironmentFile.dictionary(bytes) }
+            } catch {
+                throw .unreadablePage(name, reason: "\(error)")
             }
         }
         return nil
