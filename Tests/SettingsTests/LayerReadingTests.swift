@@ -223,7 +223,7 @@ import Testing
         #expect(apply(.commandLine, .commandLine, ["volume": 3]).changes.map(\.new) == [.integer(3)])
         #expect(apply(.environment, .environment, ["volume": 2]).changes.isEmpty)
         #expect(layers.layer(at: 0) == .commandLine && layers.layer(at: 1) == .file)
-        #expect(try layers.set(.integer(4), at: 0, in: .storedPreference).changes.map(\.new) == [.integer(4)])
+        #expect(layers.put(.integer(4), at: 0, in: .storedPreference).changes.map(\.new) == [.integer(4)])
         _ = layers.remove(at: 0, from: .storedPreference)
         #expect(apply(.commandLine, .commandLine, [:]).changes.map(\.new) == [.integer(2)])
         #expect(apply(.environment, .environment, [:]).changes.map(\.new) == [.integer(1)])

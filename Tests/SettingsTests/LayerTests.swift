@@ -29,13 +29,13 @@ import Testing
     @Test func aHigherLayerHidesALowerOne() throws {
         var layers = SettingLayers(Self.schema)
         #expect(layers.value(at: 1) == .integer(75))
-        let preference = try layers.set(.integer(60), at: 1, in: .storedPreference)
+        let preference = layers.put(.integer(60), at: 1, in: .storedPreference)
         #expect(preference.changes == [SettingChange(name: "volume", old: .integer(75), new: .integer(60))])
         let payload = try Self.schema.payload(["volume": 90, "logging": true])
         let signed = layers.replace(.signedOverride, with: payload, origin: .signed)
         #expect(signed.origin == .signed)
         #expect(signed.changes.map(\.name) == ["logging", "volume"])
-        #expect(try layers.set(.integer(61), at: 1, in: .storedPreference).changes.isEmpty)
+        #expect(layers.put(.integer(61), at: 1, in: .storedPreference).changes.isEmpty)
         #expect(layers.value(at: 1) == .integer(90))
         #expect(layers.layer(at: 1) == .signedOverride)
         let emptied = layers.replace(.signedOverride, with: nil, origin: .signed)
@@ -58,10 +58,10 @@ import Testing
                     + [declared("server", .string("")), declared("pin", .integer(1), secret: true)]))
         #expect(layers.snapshot.modifications.isEmpty)
         #expect(layers.snapshot.shortDescription == "UIT=5, debugLevel=5, dataLimit=5, R=5, S='', P=<redacted>")
-        _ = try layers.set(.integer(60), at: 0, in: .storedPreference)
-        _ = try layers.set(.string("a.example"), at: 4, in: .userEdit)
-        _ = try layers.set(.integer(2), at: 5, in: .userEdit)
-        _ = try layers.set(.integer(5), at: 2, in: .file)
+        _ = layers.put(.integer(60), at: 0, in: .storedPreference)
+        _ = layers.put(.string("a.example"), at: 4, in: .userEdit)
+        _ = layers.put(.integer(2), at: 5, in: .userEdit)
+        _ = layers.put(.integer(5), at: 2, in: .file)
         #expect(layers.snapshot.modifications == "UIT=60, 'a.example', P=<redacted>")
         let signed = try layers.schema.payload(["debugLevel": 5])
         _ = layers.replace(.signedOverride, with: signed, origin: .signed)
@@ -94,13 +94,9 @@ import Testing
         #expect(throws: SettingsPayloadError.self) { try Self.schema.payload(["volume": 1], optional: ["volume"]) }
     }
 
-    @Test func aRefusedValueChangesNothing() {
-        var layers = SettingLayers(Self.schema)
-        let before = layers.snapshot
-        #expect(throws: SettingError(property: "volume", value: "101", rule: .maximum("100"))) {
-            try layers.set(.integer(101), at: 1, in: .storedPreference)
-        }
-        #expect(layers.snapshot == before)
+    @Test func aValueIsRefusedWithItsRule() {
+        let error = SettingError(property: "volume", value: "101", rule: .maximum("100"))
+        #expect(Self.schema.problem(of: .integer(101), at: 1) == error)
     }
 
     @Test func defaultsAreJudgedTogetherAndTheBadOnesKeepWhatWasDeclared() {

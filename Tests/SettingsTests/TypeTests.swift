@@ -154,7 +154,7 @@ import Testing
         show(schema.mistype("\(canary)", at: 0))
         var layers = SettingLayers(schema)
         show(layers.snapshot)
-        show(try layers.set(.string("\(canary)\(canary)"), at: 0, in: .storedPreference))
+        show(layers.put(.string("\(canary)\(canary)"), at: 0, in: .storedPreference))
         show(secret)
         show(
             SettingsSchema([Self.declaration(.string, .string("\(canary)?"), pattern: "^[a-z ]+$", secret: true)])
@@ -166,7 +166,7 @@ import Testing
     @Test("SET-47: a change and a snapshot name the properties that need a restart")
     func theRestartFlagIsTold() throws {
         var layers = SettingLayers(SettingsSchema([Self.declaration(.integer, .integer(1), restart: true)]))
-        let changes = try layers.set(.integer(2), at: 0, in: .storedPreference)
+        let changes = layers.put(.integer(2), at: 0, in: .storedPreference)
         #expect(changes["property"]?.needsRestart == true)
         #expect(changes["property"]?.description == "property: 1 -> 2 (at the next start)")
         #expect(layers.snapshot.restartNames == ["property"])

@@ -51,15 +51,7 @@ package struct SettingLayers: Sendable {
         }
     }
 
-    /// Sets a property in one layer.
-    package mutating func set(
-        _ value: SettingValue, at index: Int, in layer: SettingLayer, origin: SettingOrigin = .local
-    ) throws(SettingError) -> SettingChanges {
-        if let error = schema.problem(of: value, at: index) { throw error }
-        return put(value, at: index, in: layer, origin: origin)
-    }
-
-    /// Sets a value that has been judged: a caller with a lock judges before it takes that.
+    /// Sets a value of one layer that has been judged: a caller with a lock judges before it takes that.
     package mutating func put(
         _ value: SettingValue, at index: Int, in layer: SettingLayer, origin: SettingOrigin = .local
     ) -> SettingChanges {
