@@ -70,7 +70,7 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
     func context(_ signers: [ConfigurationPrivateKey]) throws -> VerificationContext {
         var context = try Fixture.context(.staging)
         context.target = try Self.target()
-        let keys = try TrustedKeySet(version: 1, keys: signers.map(\.publicKey), threshold: threshold)
+        let keys = TrustedKeySet(signers.map(\.publicKey), threshold: threshold)
         context.anchor = .trusted(KeySetHistory(keys))
         return context
     }

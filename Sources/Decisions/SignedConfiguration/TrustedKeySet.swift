@@ -11,6 +11,10 @@ package struct KeyRole: Sendable, Equatable {
     package let keyIdentifiers: Set<KeyIdentifier>
     /// Distinct keys that must have signed; at least 1.
     package let threshold: Int
+
+    package init(keyIdentifiers: Set<KeyIdentifier>, threshold: Int) {
+        (self.keyIdentifiers, self.threshold) = (keyIdentifiers, threshold)
+    }
 }
 
 /// A trusted set of keys (CFG-15).
@@ -34,8 +38,7 @@ package struct TrustedKeySet: Sendable, Equatable {
     /// The set with one key for the role config.
     package init(_ key: ConfigurationPublicKey) {
         self.init(
-            version: 1, keys: [key.identifier: key.key],
-            configuration: KeyRole(keyIdentifiers: [key.identifier], threshold: 1), revoked: [])
+            keys: [key.identifier: key.key], configuration: KeyRole(keyIdentifiers: [key.identifier], threshold: 1))
     }
 
     /// The set of a bare PEM `PUBLIC KEY`.
@@ -43,22 +46,9 @@ package struct TrustedKeySet: Sendable, Equatable {
         self.init(ConfigurationPublicKey(try PublicKey(pem: pem)))
     }
 
-    /// A set of several keys for the role config alone.
-    /// - Throws: ``Rejection/keySetIllegal`` for a threshold that is not 1 to the number of distinct keys.
-    package init(
-        version: UInt64, keys: [ConfigurationPublicKey], threshold: Int, revoked: Set<KeyIdentifier> = []
-    ) throws(Rejection) {
-        let distinct = Dictionary(keys.map { ($0.identifier, $0.key) }) { first, _ in first }
-        guard version >= 1, threshold >= 1, threshold <= distinct.count else { throw .keySetIllegal }
-        self.init(
-            version: version, keys: distinct,
-            configuration: KeyRole(keyIdentifiers: Set(distinct.keys), threshold: threshold), revoked: revoked)
-    }
-
-    private init(
-        version: UInt64, keys: [KeyIdentifier: PublicKey], configuration: KeyRole, revoked: Set<KeyIdentifier>
-    ) {
-        self.version = version
+    /// A set for the role config alone.
+    package init(keys: [KeyIdentifier: PublicKey], configuration: KeyRole, revoked: Set<KeyIdentifier> = []) {
+        version = 1
         self.keys = keys
         self.configuration = configuration
         keySet = nil
