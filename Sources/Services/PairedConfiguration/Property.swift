@@ -16,7 +16,7 @@ public final class Property<Value: Sendable>: Sendable {
     private let key: String?
 
     /// - Parameters:
-    ///   - choices: label and value; those of the type itself (an enumeration's) if there are none.
+    ///   - choices: label and value; of an enumeration its own.
     ///   - key: nil for the property's name in the code.
     init(
         _ form: SettingForm<Value>, _ editor: SettingEditor, _ value: Value, _ summary: String,

@@ -9,8 +9,6 @@ struct SettingForm<Value: Sendable>: Sendable {
     let type: SettingType
     /// Whether nil is a value of the Swift type.
     let allowsNothing: Bool
-    /// The values of an enumeration; empty for every other type.
-    let choices: [SettingChoice]
     /// Whether the type reads each value of its setting type, so that none needs to be tried.
     let readsAll: Bool
     let write: @Sendable (Value) throws(SettingCodingError) -> SettingValue
@@ -23,8 +21,7 @@ extension SettingForm where Value: SettingRepresentable {
     /// The form of a type of settings.
     static var ofSetting: SettingForm {
         SettingForm(
-            type: Value.settingType, allowsNothing: Value.allowsNothing, choices: Value.settingChoices,
-            readsAll: Value.readsAllSettings,
+            type: Value.settingType, allowsNothing: Value.allowsNothing, readsAll: Value.readsAllSettings,
             write: { value throws(SettingCodingError) in value.settingValue }, read: { Value($0) },
             value: { Value.value(of: $0, or: $1) })
     }
@@ -34,7 +31,7 @@ extension SettingForm where Value: Codable {
     /// The form of any other type: tagged bytes.
     static var ofCodable: SettingForm {
         SettingForm(
-            type: .coded, allowsNothing: Value.self is any NothingCapable.Type, choices: [], readsAll: false,
+            type: .coded, allowsNothing: Value.self is any NothingCapable.Type, readsAll: false,
             write: { value throws(SettingCodingError) in
                 if let optional = value as? any NothingCapable, optional.isNothing { return .nothing }
                 return .coded(try CodedSetting(encoding: value))
