@@ -117,13 +117,7 @@ open class Configuration: @unchecked Sendable {
 
     /// Override to decide whether invalidly signed configuration may be applied when this device's daemon allows it
     /// too. The default is true in a debug build and false in a release build. Appfigurate's `allowInvalidSignatures`.
-    open var allowsInvalidSignatures: Bool {
-        #if DEBUG
-            true
-        #else
-            false
-        #endif
-    }
+    open var allowsInvalidSignatures: Bool { Build.isDebug }
 
     /// Override on a primary to target this app's secondaries by a name of its own instead of the device's vendor
     /// identifier: 1-256 bytes of UTF-8 without NUL. Appfigurate's `customIdentifier`.

@@ -32,15 +32,8 @@ struct EnvironmentFile: Sendable, Equatable {
     /// The environment: the argument, else the variable `TANDEM_ENVIRONMENT`, else that of the build.
     static func environment(_ argument: String?) -> String {
         // Lower case without a locale: Swift has no other.
-        (argument ?? Linux.environment("TANDEM_ENVIRONMENT") ?? ofBuild).lowercased()
-    }
-
-    private static var ofBuild: String {
-        #if DEBUG
-            "debug"
-        #else
-            "release"
-        #endif
+        (argument ?? Linux.environment("TANDEM_ENVIRONMENT") ?? (Build.isDebug ? "debug" : "release"))
+            .lowercased()
     }
 
     /// The names of the files, the first of which counts.

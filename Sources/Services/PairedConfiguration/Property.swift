@@ -200,21 +200,12 @@ public enum ProblemPolicy: Sendable {
         guard self == .stop, !problems.isEmpty else { return }
         for problem in problems { PairedLog.write(ConfigurationEvent.declarationProblem(problem).log) }
         let text = problems.map(\.description).joined(separator: "; ")
-        precondition(!stops(problems, debug: isDebugBuild), "mistakes in the configuration's declaration: \(text)")
+        precondition(!stops(problems, debug: Build.isDebug), "mistakes in the configuration's declaration: \(text)")
     }
 
     /// Whether a process with these problems ends.
     package func stops(_ problems: [DeclarationProblem], debug: Bool) -> Bool {
         self == .stop && (debug ? !problems.isEmpty : problems.contains(where: \.isStructural))
-    }
-
-    private var isDebugBuild: Bool {
-        var isDebug = false
-        assert(
-            {
-                isDebug = true; return true
-            }())
-        return isDebug
     }
 }
 
