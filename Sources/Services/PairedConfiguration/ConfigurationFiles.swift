@@ -85,8 +85,7 @@ struct ConfigurationFiles {
     }
 
     mutating func fail(_ file: String, _ detail: String, name: String = "damaged") {
-        let rejection = ConfigurationRejection(name: name, detail: detail)
-        failures.append(ConfigurationFileFailure(file: file, rejection: rejection))
+        failures.append(ConfigurationFileFailure(file, detail, name: name))
     }
 }
 
@@ -122,6 +121,12 @@ public struct ConfigurationFileFailure: Error, Sendable, Hashable {
     public let file: String
     /// Why it was not applied; `damaged` for a file that cannot be read.
     public let rejection: ConfigurationRejection
+}
+
+extension ConfigurationFileFailure {
+    init(_ file: String, _ detail: String, name: String = "damaged") {
+        self.init(file: file, rejection: ConfigurationRejection(name: name, detail: detail))
+    }
 }
 
 /// The result of a load.

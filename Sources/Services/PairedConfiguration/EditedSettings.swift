@@ -42,8 +42,7 @@ final class EditedSettings: Sendable {
             edits = try state.directory.map(Self.edits) ?? SettingEdits()
             state.failure = nil
         } catch {
-            let rejection = ConfigurationRejection(name: "damaged", detail: "\(error)")
-            let failure = ConfigurationFileFailure(file: SettingEdits.fileName, rejection: rejection)
+            let failure = ConfigurationFileFailure(SettingEdits.fileName, "\(error)")
             if state.failure != failure { store.notices.add(.event(.fileRefused(failure))) }
             state.failure = failure
             return

@@ -54,7 +54,7 @@ struct EnvironmentFile: Sendable, Equatable {
         } catch .missing {
             return .none
         } catch {
-            return .failure(Self.failure(self.directory, error.description))
+            return .failure(ConfigurationFileFailure(self.directory, error.description))
         }
         for name in names {
             do {
@@ -63,7 +63,7 @@ struct EnvironmentFile: Sendable, Equatable {
                 }
                 return .file(name, digest: SHA256.digest(bytes), try Self.dictionary(bytes))
             } catch {
-                return .failure(Self.failure(name, "\(error)"))
+                return .failure(ConfigurationFileFailure(name, "\(error)"))
             }
         }
         return .none
@@ -86,9 +86,5 @@ struct EnvironmentFile: Sendable, Equatable {
     static func dictionary(_ bytes: [UInt8]) throws -> PropertyListDictionary {
         bytes.starts(with: "bplist".utf8)
             ? try PropertyListReader.readDictionary(bytes) : try PropertyListXMLReader.readDictionary(bytes)
-    }
-
-    private static func failure(_ file: String, _ detail: String) -> ConfigurationFileFailure {
-        ConfigurationFileFailure(file: file, rejection: ConfigurationRejection(name: "damaged", detail: detail))
     }
 }

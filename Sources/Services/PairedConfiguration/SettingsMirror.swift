@@ -325,9 +325,3 @@ private struct MirroredSide {
         }
     }
 }
-
-extension ConfigurationFileFailure {
-    fileprivate init(_ file: String, _ detail: String) {
-        self.init(file: file, rejection: ConfigurationRejection(name: "damaged", detail: detail))
-    }
-}
