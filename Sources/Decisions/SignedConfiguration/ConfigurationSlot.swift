@@ -216,7 +216,7 @@ extension ConfigurationSlot {
 
     /// Once all configuration keys have been replaced, versions are counted from the beginning (CFG-88).
     private mutating func restartMark(in context: VerificationContext, _ transition: inout ApplyTransition) {
-        guard case .trusted(let history) = context.anchor,
+        guard let history = context.anchor.trusted,
             let restarted = VersionMark.restarted(mark, inEpoch: history.markEpoch), restarted != mark
         else { return }
         mark = restarted

@@ -77,7 +77,7 @@ package struct VersionMark: Sendable, Equatable {
 
     /// The mark, if it counts under the keys in force (CFG-88).
     static func counting(_ mark: VersionMark?, under anchor: ConfigurationAnchor) -> VersionMark? {
-        guard case .trusted(let history) = anchor else { return mark }
+        guard let history = anchor.trusted else { return mark }
         return restarted(mark, inEpoch: history.markEpoch) == mark ? mark : nil
     }
 

@@ -95,7 +95,7 @@ extension ConfigurationAnchor {
     /// stands alone.
     func followed(in home: SignedHome) -> (anchor: ConfigurationAnchor, failure: VerificationFailure?) {
         // A directory that cannot be opened is reported once, and has no other file, either.
-        guard case .trusted(var history) = self, let path = home.directory,
+        guard var history = trusted, let path = home.directory,
             let directory = try? OwnedDirectory(existing: path)
         else { return (self, nil) }
         let file: KeySetChainFile

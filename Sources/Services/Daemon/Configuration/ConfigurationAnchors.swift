@@ -38,30 +38,25 @@ package struct KnownAnchor: Sendable, Equatable {
 
 extension KnownAnchor {
     /// The exact bytes of the anchor and all that followed; empty for a bare key.
-    var chain: [[UInt8]] { if case .trusted(let history) = anchor { history.chain } else { [] } }
+    var chain: [[UInt8]] { anchor.trusted?.chain ?? [] }
 
     /// All that followed the anchor.
-    var steps: [ChainStep] { if case .trusted(let history) = anchor { history.chainSteps } else { [] } }
+    var steps: [ChainStep] { anchor.trusted?.chainSteps ?? [] }
 
     /// The index of a statement among them; nil if it is not there.
-    func index(of bytes: [UInt8]) -> Int? {
-        if case .trusted(let history) = anchor { history.index(of: bytes) } else { nil }
-    }
+    func index(of bytes: [UInt8]) -> Int? { anchor.trusted?.index(of: bytes) }
 
     /// The version of the key set in force; nil for an anchor that cannot be used.
-    var version: UInt64? { if case .trusted(let history) = anchor { history.current.version } else { nil } }
+    var version: UInt64? { anchor.trusted?.current.version }
 
     /// The identifier of a lone configuration key; nil for several, and for one that is refused.
     var identifier: KeyIdentifier? { identifiers.count == 1 ? identifiers.first : nil }
 
     /// The identifiers of the configuration keys in force, in their order as texts; none for an anchor that is refused.
-    var identifiers: [KeyIdentifier] {
-        guard case .trusted(let history) = anchor else { return [] }
-        return history.current.configuration.keyIdentifiers.sorted { $0.hexadecimal < $1.hexadecimal }
-    }
+    var identifiers: [KeyIdentifier] { anchor.trusted?.current.configuration.keyIdentifiers.sorted() ?? [] }
 
     /// How many keys never count again; nil for an anchor that is refused.
-    var revoked: Int? { if case .trusted(let history) = anchor { history.revoked.count } else { nil } }
+    var revoked: Int? { anchor.trusted?.revoked.count }
 
     /// A row of `trust-list` (CTL-27).
     var summary: PropertyListDictionary {
@@ -78,9 +73,7 @@ extension KnownAnchor {
     /// Whether the text names this anchor, or a key set that followed it.
     func has(_ text: String) -> Bool {
         if text == pem { return true }
-        guard case .trusted(let history) = anchor, case .trusted(let other) = ConfigurationAnchor(pem: text) else {
-            return false
-        }
+        guard let history = anchor.trusted, let other = ConfigurationAnchor(pem: text).trusted else { return false }
         return history.succession(of: other) == .known
     }
 }
@@ -132,7 +125,7 @@ package struct ConfigurationAnchors: Sendable, Equatable {
             refused[key] = .unusable(error.rejection, error.detail)
             return .refused(error)
         }
-        if case .trusted(let trusted) = before?.anchor {
+        if let trusted = before?.anchor.trusted {
             switch trusted.succession(of: history) {
             case .known: return .same
             case .conflict: return .conflict
@@ -205,7 +198,7 @@ extension KnownAnchor {
         let stored = row["steps"]?.arrayValue ?? []
         let steps = stored.compactMap(\.dataValue) + following
         var anchor = ConfigurationAnchor(pem: pem)
-        if case .trusted(var history) = anchor {
+        if var history = anchor.trusted {
             // Verified again: a row that was changed must not become trust.
             guard steps.count == stored.count + following.count, history.follow(steps) == nil else { return nil }
             anchor = .trusted(history)
