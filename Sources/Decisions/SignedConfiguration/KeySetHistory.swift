@@ -167,7 +167,7 @@ package struct KeySetHistory: Sendable, Equatable {
             uniqueKeysWithValues: revoked.map { key in
                 (key, sets.lastIndex { $0.keys[key] != nil } ?? -1)
             })
-        return indices.sorted { ($1.value, $0.key.hexadecimal) < ($0.value, $1.key.hexadecimal) }.map(\.key)
+        return indices.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
     }
 }
 
@@ -286,7 +286,7 @@ extension KeySetHistory {
         let fresh = named.subtracting(revoked)
         revoked.formUnion(named)
         if document.withdraws { withdrawn.formUnion(named) }
-        return .revoked(fresh.sorted { $0.hexadecimal < $1.hexadecimal })
+        return .revoked(fresh.sorted())
     }
 
     /// Appends a step, within the limits of its kind (CFG-83).

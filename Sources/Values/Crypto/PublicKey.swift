@@ -191,6 +191,11 @@ package struct KeyIdentifier: Sendable, Hashable {
     package var derivedIdentifier: UniqueIdentifier? { UniqueIdentifier.derived(fromDigest: bytes) }
 }
 
+extension KeyIdentifier: Comparable {
+    /// The order of the bytes, which is that of the hexadecimal texts.
+    package static func < (one: Self, other: Self) -> Bool { one.bytes.lexicographicallyPrecedes(other.bytes) }
+}
+
 extension KeyIdentifier {
     /// All bytes at once: an array would hash each by itself.
     package func hash(into hasher: inout Hasher) {

@@ -232,7 +232,7 @@ struct AnchorFile {
 extension TrustedKeySet {
     /// The keys of a role, in the order of their identifiers.
     fileprivate func keys(of role: KeyRole) -> [PublicKey] {
-        role.keyIdentifiers.sorted { $0.hexadecimal < $1.hexadecimal }.compactMap { keys[$0] }
+        role.keyIdentifiers.sorted().compactMap { keys[$0] }
     }
 
     fileprivate func role(_ name: KeyRoleName) -> KeyRole? {
@@ -384,7 +384,7 @@ extension KeySetDocument {
     fileprivate func revoking(
         _ named: Set<KeyIdentifier>, repeating older: [KeyIdentifier], withdrawn: Set<KeyIdentifier>
     ) throws -> KeySetDocument {
-        let first = named.sorted { $0.hexadecimal < $1.hexadecimal }
+        let first = named.sorted()
         var keys = first + older.filter { !named.contains($0) }
         if first.count < ConfigurationLimits.revokedKeys { keys = Array(keys.prefix(ConfigurationLimits.revokedKeys)) }
         while true {
@@ -488,7 +488,7 @@ private struct KeySetDescription {
         return .dictionary(fields)
     }
 
-    private var revoked: [KeyIdentifier] { history.revoked.sorted { $0.hexadecimal < $1.hexadecimal } }
+    private var revoked: [KeyIdentifier] { history.revoked.sorted() }
 
     private var minimums: [(PairedIdentifier, UInt64)] {
         history.current.minimumVersions.sorted { $0.key.text < $1.key.text }.map { ($0.key, $0.value) }

@@ -40,7 +40,7 @@ struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
                     + "place, 'tandem trust remove' ends the trust in it")
         case .notStored: throw ControlFailure(.store, "the key could not be stored; see the log")
         case .trusted:
-            let identifiers = history.current.configuration.keyIdentifiers.sorted { $0.hexadecimal < $1.hexadecimal }
+            let identifiers = history.current.configuration.keyIdentifiers.sorted()
             return [
                 "keyid": .data(identifiers[0].bytes), "version": PropertyListValue(history.current.version),
                 "keyids": .array(identifiers.map { .data($0.bytes) }),
@@ -96,7 +96,7 @@ struct TrustReplaceCommand<Device: ConfiguredDevice>: ControlCommand {
         } catch {
             throw ControlFailure(.badRequest, "key: \(error)")
         }
-        let identifiers = history.current.configuration.keyIdentifiers.sorted { $0.hexadecimal < $1.hexadecimal }
+        let identifiers = history.current.configuration.keyIdentifiers.sorted()
         guard !device.configuration.isTrusted(anchor, as: pem) else {
             return ["done": false, "keyid": .data(identifiers[0].bytes), "configurations": 0]
         }
