@@ -265,6 +265,6 @@ import Testing
         #expect(restored == deliveries)
         var damaged = try #require(deliveries.row(of: key))
         damaged["accepted"] = -1
-        #expect(throws: ConfigurationRecordError.self) { try restored.restore(damaged, of: key) }
+        #expect(throws: FieldError.self) { try restored.restore(damaged, of: key) }
     }
 }

@@ -156,13 +156,13 @@ import Testing
     func fieldsOfTheSecondForm(field: String) throws {
         var fields = try Self.report(.superseded, form: .first).dictionary
         fields[field] = field == "verdict" ? "failed" : true
-        #expect(throws: PayloadError.self) { try ConfigurationReport(fields) }
+        #expect(throws: FieldError.self) { try ConfigurationReport(fields) }
         var second = try Self.report(.superseded).dictionary
         second["trial"] = true
-        #expect(throws: PayloadError.self, "it belongs to 'applied'") { try ConfigurationReport(second) }
+        #expect(throws: FieldError.self, "it belongs to 'applied'") { try ConfigurationReport(second) }
         second["trial"] = nil
         second["waived"] = false
-        #expect(throws: PayloadError.self, "absent, or true") { try ConfigurationReport(second) }
+        #expect(throws: FieldError.self, "absent, or true") { try ConfigurationReport(second) }
     }
 
     @Test("CFG-25: every verdict has one name")

@@ -300,7 +300,7 @@ import Testing
         for (field, value) in changes {
             var fields = good
             fields[field] = value
-            #expect(throws: ConfigurationRecordError.self, "\(field)") { try ActiveConfiguration(fields) }
+            #expect(throws: FieldError.self, "\(field)") { try ActiveConfiguration(fields) }
         }
     }
 

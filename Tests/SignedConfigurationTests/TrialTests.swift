@@ -284,7 +284,7 @@ import Testing
         {
             var fields = trial.dictionary
             fields[field] = value
-            #expect(throws: ConfigurationRecordError.self, "\(field)") { try ConfigurationTrial(fields) }
+            #expect(throws: FieldError.self, "\(field)") { try ConfigurationTrial(fields) }
         }
         var attempts = Self.attempts(trial.digest, starts: 2)
         attempts.confirm(SHA256.digest([1]))
@@ -297,7 +297,7 @@ import Testing
             ["digest": .data(trial.digest), "starts": -1, "healthy": true, "elapsed": 0],
             ["digest": .data(trial.digest), "starts": 1, "healthy": true, "elapsed": -1], ["digest": .data([1])],
         ] as [PropertyListDictionary] {
-            #expect(throws: ConfigurationRecordError.self) {
+            #expect(throws: FieldError.self) {
                 try LoadAttempts(["v": 1, "attempts": .array([.dictionary(entry)])])
             }
         }

@@ -221,21 +221,17 @@ extension CarriedDeliveries.Way {
         ]
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do {
-            var fields = FieldReader(dictionary)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-            nonce = try fields.required("nonce", "16 bytes of data") { $0.identifierValue }
-            application = try fields.required("app", "an application identifier") { $0.applicationValue }
-            upstream = try fields.required("upstream", "16 bytes of data") { $0.identifierValue }
-            downstream = try fields.required("downstream", "16 bytes of data") { $0.identifierValue }
-            to = try fields.required("to", "16 bytes of data") { $0.identifierValue }
-            isKeyStatement = try fields.required("keys", "a boolean") { $0.booleanValue }
-            ordinal = try fields.required("ordinal", "an integer from 1") { $0.positiveValue }
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
-        }
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        nonce = try fields.required("nonce", "16 bytes of data") { $0.identifierValue }
+        application = try fields.required("app", "an application identifier") { $0.applicationValue }
+        upstream = try fields.required("upstream", "16 bytes of data") { $0.identifierValue }
+        downstream = try fields.required("downstream", "16 bytes of data") { $0.identifierValue }
+        to = try fields.required("to", "16 bytes of data") { $0.identifierValue }
+        isKeyStatement = try fields.required("keys", "a boolean") { $0.booleanValue }
+        ordinal = try fields.required("ordinal", "an integer from 1") { $0.positiveValue }
+        try fields.refuseUnknownFields()
     }
 }
 
@@ -244,18 +240,14 @@ extension CarriedDeliveries.Announcement {
         ["v": 1, "item": .data(item.bytes), "epoch": PropertyListValue(epoch), "contents": .data(contents)]
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do {
-            var fields = FieldReader(dictionary)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-            item = try fields.required("item", "16 bytes of data") { $0.identifierValue }
-            // Earlier versions wrote rows without an epoch.
-            epoch = try fields.optional("epoch", "an integer from 1") { $0.positiveValue } ?? 1
-            contents = try fields.required("contents", "data") { $0.dataValue }
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
-        }
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        item = try fields.required("item", "16 bytes of data") { $0.identifierValue }
+        // Earlier versions wrote rows without an epoch.
+        epoch = try fields.optional("epoch", "an integer from 1") { $0.positiveValue } ?? 1
+        contents = try fields.required("contents", "data") { $0.dataValue }
+        try fields.refuseUnknownFields()
     }
 }
 

@@ -163,27 +163,23 @@ extension CarrierStatement {
         ]
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(PayloadError) {
-        do {
-            var fields = FieldReader(dictionary)
-            _ = try fields.required("typ", "'carrier'") { $0.stringValue == "carrier" ? true : nil }
-            _ = try fields.required("spec", "'1.0'") { $0.stringValue == "1.0" ? true : nil }
-            device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
-            pairing = try fields.required("pairing", "16 bytes of data") { $0.identifierValue }
-            application = try fields.required("app", "an application identifier") { $0.applicationValue }
-            counter = try fields.required("counter", "an integer from 1") { $0.positiveValue }
-            secondaries = try fields.required("secondaries", "a list of secondaries", Self.secondaries)
-            below = try fields.required("below", "a list of statements") { value in
-                guard let values = value.arrayValue, values.count <= ConfigurationLimits.carriedStatements else {
-                    return nil
-                }
-                let statements = values.compactMap(\.dataValue)
-                return statements.count == values.count ? statements : nil
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("typ", "'carrier'") { $0.stringValue == "carrier" ? true : nil }
+        _ = try fields.required("spec", "'1.0'") { $0.stringValue == "1.0" ? true : nil }
+        device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
+        pairing = try fields.required("pairing", "16 bytes of data") { $0.identifierValue }
+        application = try fields.required("app", "an application identifier") { $0.applicationValue }
+        counter = try fields.required("counter", "an integer from 1") { $0.positiveValue }
+        secondaries = try fields.required("secondaries", "a list of secondaries", Self.secondaries)
+        below = try fields.required("below", "a list of statements") { value in
+            guard let values = value.arrayValue, values.count <= ConfigurationLimits.carriedStatements else {
+                return nil
             }
-            try fields.refuseUnknownFields()
-        } catch {
-            throw PayloadError(detail: error.description)
+            let statements = values.compactMap(\.dataValue)
+            return statements.count == values.count ? statements : nil
         }
+        try fields.refuseUnknownFields()
     }
 
     private static func secondaries(_ value: PropertyListValue) -> [Secondary]? {

@@ -59,11 +59,6 @@ package struct ConfigurationPayload: Sendable, Equatable {
     }
 }
 
-/// Why a payload does not read as CFG-10.
-package struct PayloadError: Error, Sendable, Equatable {
-    package let detail: String
-}
-
 extension ConfigurationPayload {
     /// The fields that a verifier of this version knows (`crit`).
     package static let knownFields: Set<String> = [
@@ -72,32 +67,28 @@ extension ConfigurationPayload {
     ]
 
     /// Reads the fields of CFG-10 and their rules; unknown fields are ignored.
-    package init(_ dictionary: PropertyListDictionary) throws(PayloadError) {
-        do {
-            var fields = FieldReader(dictionary)
-            application = try fields.required("app", "an application identifier") { $0.applicationValue }
-            critical = try fields.optional("crit", "1 to 64 distinct field names", Self.names)
-            expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
-            floor = try fields.optional("floor", "an integer from 1") { $0.positiveValue }
-            issued = try fields.required("iat", "seconds since 1970") { $0.unsignedValue }
-            keySetVersion = try fields.required("keyset", "an integer from 1") { $0.positiveValue }
-            lifetime = try fields.optional("lifetime", "seconds from 1") { $0.positiveValue }
-            notBefore = try fields.optional("nbf", "seconds since 1970") { $0.unsignedValue }
-            only = try fields.optional("only", "1 to 64 distinct vendor identifiers") { value in
-                value.distinct(1...ConfigurationLimits.list) { $0.identifierValue }
-            }
-            optional = try fields.optional("optional", "1 to 64 distinct keys of 'values'", Self.names)
-            role = try fields.required("role", "'primary' or 'secondary'") { $0.roleValue }
-            specification = try fields.required("spec", "a string") { $0.stringValue }
-            target = try fields.required("target", "a paired identifier") { $0.targetValue }
-            transaction = try fields.required("txid", "16 bytes of data") { $0.identifierValue }
-            _ = try fields.required("typ", "a string") { $0.stringValue }
-            values = try fields.required("values", "a dictionary") { $0.dictionaryValue }
-            version = try fields.required("ver", "an integer from 1") { $0.positiveValue }
-            try checkRules()
-        } catch {
-            throw PayloadError(detail: error.description)
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        application = try fields.required("app", "an application identifier") { $0.applicationValue }
+        critical = try fields.optional("crit", "1 to 64 distinct field names", Self.names)
+        expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
+        floor = try fields.optional("floor", "an integer from 1") { $0.positiveValue }
+        issued = try fields.required("iat", "seconds since 1970") { $0.unsignedValue }
+        keySetVersion = try fields.required("keyset", "an integer from 1") { $0.positiveValue }
+        lifetime = try fields.optional("lifetime", "seconds from 1") { $0.positiveValue }
+        notBefore = try fields.optional("nbf", "seconds since 1970") { $0.unsignedValue }
+        only = try fields.optional("only", "1 to 64 distinct vendor identifiers") { value in
+            value.distinct(1...ConfigurationLimits.list) { $0.identifierValue }
         }
+        optional = try fields.optional("optional", "1 to 64 distinct keys of 'values'", Self.names)
+        role = try fields.required("role", "'primary' or 'secondary'") { $0.roleValue }
+        specification = try fields.required("spec", "a string") { $0.stringValue }
+        target = try fields.required("target", "a paired identifier") { $0.targetValue }
+        transaction = try fields.required("txid", "16 bytes of data") { $0.identifierValue }
+        _ = try fields.required("typ", "a string") { $0.stringValue }
+        values = try fields.required("values", "a dictionary") { $0.dictionaryValue }
+        version = try fields.required("ver", "an integer from 1") { $0.positiveValue }
+        try checkRules()
     }
 
     private func checkRules() throws(FieldError) {
@@ -175,7 +166,7 @@ extension ConfigurationPayload {
 /// Why a configuration could not be signed.
 package enum SigningError: Error, Sendable, Equatable {
     /// The payload breaks a rule of CFG-10.
-    case payload(PayloadError)
+    case payload(FieldError)
     case propertyList(PropertyListError)
     case noKeys
     /// The envelope would have this many bytes.
@@ -185,7 +176,7 @@ package enum SigningError: Error, Sendable, Equatable {
 extension SigningError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .payload(let error): "the configuration cannot be signed: \(error.detail)"
+        case .payload(let error): "the configuration cannot be signed: \(error.description)"
         case .propertyList(let error): "the values cannot be written as a property list: \(error.description)"
         case .noKeys: "no key to sign with was given"
         case .oversize(let count):

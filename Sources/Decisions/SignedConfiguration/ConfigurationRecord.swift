@@ -6,15 +6,6 @@ package import TandemBase
 import TandemCrypto
 package import TandemPropertyList
 
-/// A record that cannot be read, or whose facts are not those of its bytes.
-package struct ConfigurationRecordError: Error, Sendable, Equatable, CustomStringConvertible {
-    package let description: String
-
-    static func damaged(_ error: FieldError) -> Self {
-        Self(description: "the record is damaged: \(error.description)")
-    }
-}
-
 /// A configuration's bytes with the facts recorded beside them (CFG-36).
 package struct ConfigurationRecord: Sendable, Equatable {
     package let key: ConfigurationSlotKey
@@ -32,7 +23,7 @@ package struct ConfigurationRecord: Sendable, Equatable {
     /// The record of bytes that have been verified for the slot.
     package init(
         key: ConfigurationSlotKey, device: UniqueIdentifier, envelope: [UInt8]
-    ) throws(ConfigurationRecordError) {
+    ) throws(FieldError) {
         self.key = key
         self.device = device
         self.envelope = envelope
@@ -43,11 +34,11 @@ package struct ConfigurationRecord: Sendable, Equatable {
     /// The payload of an envelope, and the digest of what is signed in it.
     static func contents(
         of envelope: [UInt8]
-    ) throws(ConfigurationRecordError) -> (payload: ConfigurationPayload, statement: [UInt8]) {
+    ) throws(FieldError) -> (payload: ConfigurationPayload, statement: [UInt8]) {
         guard let unverified = try? UnverifiedEnvelope(envelope),
             let fields = try? PropertyListReader.readDictionary(unverified.payload),
             let payload = try? ConfigurationPayload(fields)
-        else { throw ConfigurationRecordError(description: "the recorded envelope cannot be read") }
+        else { throw FieldError(field: "envelope", problem: "cannot be read") }
         return (payload, unverified.statement.digest)
     }
 
@@ -65,23 +56,16 @@ extension ConfigurationRecord {
         ]
     }
 
-    init(_ fields: inout FieldReader) throws(ConfigurationRecordError) {
-        let parts: (key: ConfigurationSlotKey, device: UniqueIdentifier, envelope: [UInt8])
-        do { parts = try Self.parts(&fields) } catch { throw .damaged(error) }
-        try self.init(key: parts.key, device: parts.device, envelope: parts.envelope)
-        do { try checkFacts(&fields) } catch { throw .damaged(error) }
-    }
-
-    private static func parts(
-        _ fields: inout FieldReader
-    ) throws(FieldError) -> (key: ConfigurationSlotKey, device: UniqueIdentifier, envelope: [UInt8]) {
+    init(_ fields: inout FieldReader) throws(FieldError) {
         _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
         let key = ConfigurationSlotKey(
             application: try fields.required("app", "an application identifier") { $0.applicationValue },
             role: try fields.required("role", "a role") { $0.roleValue },
             target: try fields.required("target", "a paired identifier") { $0.targetValue })
         let device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
-        return (key, device, try fields.required("envelope", "data") { $0.dataValue })
+        let envelope = try fields.required("envelope", "data") { $0.dataValue }
+        try self.init(key: key, device: device, envelope: envelope)
+        try checkFacts(&fields)
     }
 
     private func checkFacts(_ fields: inout FieldReader) throws(FieldError) {
@@ -150,20 +134,16 @@ extension StagedConfiguration {
         return fields
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         record = try ConfigurationRecord(&fields)
-        do {
-            staged = WallTime(milliseconds: try fields.required("staged", "an integer") { $0.integerValue })
-            mark = try fields.optional("mark", "an integer from 0") { $0.unsignedValue }
-            allowsInvalid = try fields.required("allowsInvalid", "a boolean") { $0.booleanValue }
-            isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
-            delivery = try Self.delivery(&fields)
-            attempts = try fields.optional("attempts", "an integer from 0") { $0.countValue } ?? 0
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
-        }
+        staged = WallTime(milliseconds: try fields.required("staged", "an integer") { $0.integerValue })
+        mark = try fields.optional("mark", "an integer from 0") { $0.unsignedValue }
+        allowsInvalid = try fields.required("allowsInvalid", "a boolean") { $0.booleanValue }
+        isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
+        delivery = try Self.delivery(&fields)
+        attempts = try fields.optional("attempts", "an integer from 0") { $0.countValue } ?? 0
+        try fields.refuseUnknownFields()
     }
 
     static func delivery(_ fields: inout FieldReader) throws(FieldError) -> ConfigurationDelivery? {
@@ -221,19 +201,15 @@ extension ActiveConfiguration {
         return fields
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         record = try ConfigurationRecord(&fields)
-        do {
-            applied = WallTime(milliseconds: try fields.required("applied", "an integer") { $0.integerValue })
-            elapsed = try fields.required("elapsed", "an integer from 0") { value in
-                value.integerValue.flatMap { $0 >= 0 ? $0 : nil }
-            }
-            isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
+        applied = WallTime(milliseconds: try fields.required("applied", "an integer") { $0.integerValue })
+        elapsed = try fields.required("elapsed", "an integer from 0") { value in
+            value.integerValue.flatMap { $0 >= 0 ? $0 : nil }
         }
+        isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
+        try fields.refuseUnknownFields()
     }
 }
 

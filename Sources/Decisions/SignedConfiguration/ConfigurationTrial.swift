@@ -50,20 +50,15 @@ extension ConfigurationTrial {
         return fields
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        let previous: PropertyListDictionary?
-        do {
-            var fields = FieldReader(dictionary)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-            digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
-            replaced = try fields.optional("replaced", "32 bytes of data") { $0.digestValue }
-            attempts = try fields.required("attempts", "an integer from 0") { $0.countValue }
-            delivery = try StagedConfiguration.delivery(&fields)
-            previous = try fields.optional("previous", "a dictionary") { $0.dictionaryValue }
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
-        }
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
+        replaced = try fields.optional("replaced", "32 bytes of data") { $0.digestValue }
+        attempts = try fields.required("attempts", "an integer from 0") { $0.countValue }
+        delivery = try StagedConfiguration.delivery(&fields)
+        let previous = try fields.optional("previous", "a dictionary") { $0.dictionaryValue }
+        try fields.refuseUnknownFields()
         if let previous { self.previous = try ActiveConfiguration(previous) } else { self.previous = nil }
     }
 }
@@ -134,25 +129,19 @@ extension LoadAttempts {
         ]
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do { entries = try Self.entries(dictionary) } catch { throw .damaged(error) }
-    }
-
-    private static func entries(_ dictionary: PropertyListDictionary) throws(FieldError) -> [Entry] {
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
         let list = try fields.required("attempts", "a list of at most 64 dictionaries") { value in
             value.arrayValue.flatMap { $0.count <= ConfigurationLimits.list ? $0 : nil }
         }
         try fields.refuseUnknownFields()
-        var entries: [Entry] = []
         for value in list {
             guard let dictionary = value.dictionaryValue else {
                 throw FieldError(field: "attempts", problem: "is not a list of dictionaries")
             }
             entries.append(try Entry(dictionary))
         }
-        return entries
     }
 }
 

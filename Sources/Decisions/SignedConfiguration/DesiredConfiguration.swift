@@ -22,7 +22,7 @@ package struct DesiredConfiguration: Sendable, Equatable {
     package internal(set) var rollout: ConfigurationRollout?
 
     /// - Throws: if the envelope does not read as a configuration.
-    package init(envelope: [UInt8], accepted: WallTime) throws(ConfigurationRecordError) {
+    package init(envelope: [UInt8], accepted: WallTime) throws(FieldError) {
         var payload = try ConfigurationRecord.contents(of: envelope).payload
         payload.values = [:]
         self.payload = payload
@@ -62,32 +62,23 @@ extension DesiredConfiguration {
         return fields
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        let parts: (envelope: [UInt8], accepted: WallTime, isSpent: Bool)
-        let rollout: ConfigurationRollout?
-        do {
-            var fields = FieldReader(dictionary)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-            parts = (
-                try fields.required("envelope", "data") { $0.dataValue },
-                WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue }),
-                try fields.required("proven", "a boolean") { $0.booleanValue }
-            )
-            let first = try fields.optional("first", "a list of pairings") { value in
-                value.arrayValue.flatMap { values -> Set<UniqueIdentifier>? in
-                    let pairings = values.compactMap(\.identifierValue)
-                    return pairings.count == values.count ? Set(pairings) : nil
-                }
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        let envelope = try fields.required("envelope", "data") { $0.dataValue }
+        let accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
+        let isSpent = try fields.required("proven", "a boolean") { $0.booleanValue }
+        let first = try fields.optional("first", "a list of pairings") { value in
+            value.arrayValue.flatMap { values -> Set<UniqueIdentifier>? in
+                let pairings = values.compactMap(\.identifierValue)
+                return pairings.count == values.count ? Set(pairings) : nil
             }
-            let stopped = try fields.optional("stopped", "a string") { $0.stringValue }
-            rollout = first.map { ConfigurationRollout(first: $0, stopped: stopped) }
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
         }
-        try self.init(envelope: parts.envelope, accepted: parts.accepted)
-        isSpent = parts.isSpent
-        self.rollout = rollout
+        let stopped = try fields.optional("stopped", "a string") { $0.stringValue }
+        try fields.refuseUnknownFields()
+        try self.init(envelope: envelope, accepted: accepted)
+        self.isSpent = isSpent
+        rollout = first.map { ConfigurationRollout(first: $0, stopped: stopped) }
     }
 }
 
@@ -127,21 +118,17 @@ extension AcceptedConfiguration {
         return fields
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do {
-            var fields = FieldReader(dictionary)
-            version = try fields.required("version", "an integer from 1") { $0.positiveValue }
-            digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
-            accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
-            signers = try fields.required("signers", "a list of key identifiers") { value in
-                value.arrayValue?.compactMap(\.digestValue)
-            }
-            withdrawn = try fields.optional("withdrawn", "an integer") { value in
-                value.integerValue.map { WallTime(milliseconds: $0) }
-            }
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        version = try fields.required("version", "an integer from 1") { $0.positiveValue }
+        digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
+        accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
+        signers = try fields.required("signers", "a list of key identifiers") { value in
+            value.arrayValue?.compactMap(\.digestValue)
         }
+        withdrawn = try fields.optional("withdrawn", "an integer") { value in
+            value.integerValue.map { WallTime(milliseconds: $0) }
+        }
+        try fields.refuseUnknownFields()
     }
 }

@@ -272,29 +272,27 @@ extension AcceptedStatement {
         ]
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do throws(FieldError) {
-            var fields = FieldReader(dictionary)
-            let version = try fields.required("v", "1 or 2") {
-                $0.integerValue.flatMap { (1...2).contains($0) ? $0 : nil }
-            }
-            let digests = { (value: PropertyListValue) in value.distinct(0...Int.max) { $0.digestValue } }
-            bytes = try fields.required("statement", "data") { $0.dataValue }
-            passedOver = Set(try fields.required("passedOver", "a list of digests", digests))
-            chosen = Set(try fields.required("chosen", "a list of digests", digests))
-            if version == 1 {
-                // It said only whether an epoch had begun since; 0 is no pairing's epoch.
-                let isRenewed = try fields.required("renewed", "a boolean") { $0.booleanValue }
-                epoch = isRenewed ? 0 : 1
-            } else {
-                epoch = try fields.required("epoch", "an integer from 1") { $0.positiveValue }
-            }
-            try fields.refuseUnknownFields()
-            guard let statement = CarrierStatement(claimedIn: bytes) else {
-                throw FieldError(field: "statement", problem: "is no statement")
-            }
-            tree = StatementTree(statement, through: [statement.pairing], without: passedOver)
-        } catch { throw .damaged(error) }
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        let version = try fields.required("v", "1 or 2") {
+            $0.integerValue.flatMap { (1...2).contains($0) ? $0 : nil }
+        }
+        let digests = { (value: PropertyListValue) in value.distinct(0...Int.max) { $0.digestValue } }
+        bytes = try fields.required("statement", "data") { $0.dataValue }
+        passedOver = Set(try fields.required("passedOver", "a list of digests", digests))
+        chosen = Set(try fields.required("chosen", "a list of digests", digests))
+        if version == 1 {
+            // It said only whether an epoch had begun since; 0 is no pairing's epoch.
+            let isRenewed = try fields.required("renewed", "a boolean") { $0.booleanValue }
+            epoch = isRenewed ? 0 : 1
+        } else {
+            epoch = try fields.required("epoch", "an integer from 1") { $0.positiveValue }
+        }
+        try fields.refuseUnknownFields()
+        guard let statement = CarrierStatement(claimedIn: bytes) else {
+            throw FieldError(field: "statement", problem: "is no statement")
+        }
+        tree = StatementTree(statement, through: [statement.pairing], without: passedOver)
     }
 }
 
@@ -308,17 +306,15 @@ extension FarSecondaries.Certified {
         return fields
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do {
-            var fields = FieldReader(dictionary)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-            device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
-            reportKey = try fields.required("reportKey", "data") { $0.dataValue }
-            let name = try fields.optional("name", "a string") { $0.stringValue }
-            let since = try fields.optional("gone", "an integer") { $0.integerValue }
-            if let name, let since { gone = FarSecondaries.Gone(name: name, since: WallTime(milliseconds: since)) }
-            try fields.refuseUnknownFields()
-        } catch { throw .damaged(error) }
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
+        reportKey = try fields.required("reportKey", "data") { $0.dataValue }
+        let name = try fields.optional("name", "a string") { $0.stringValue }
+        let since = try fields.optional("gone", "an integer") { $0.integerValue }
+        if let name, let since { gone = FarSecondaries.Gone(name: name, since: WallTime(milliseconds: since)) }
+        try fields.refuseUnknownFields()
     }
 }
 

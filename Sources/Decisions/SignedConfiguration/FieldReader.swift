@@ -6,11 +6,11 @@ import TandemBase
 import TandemPropertyList
 
 /// A field that is missing, of another type or value than it must be, or not known.
-struct FieldError: Error, Equatable {
+package struct FieldError: Error, Sendable, Equatable, CustomStringConvertible {
     let field: String
     let problem: String
 
-    var description: String { "'\(field)' \(problem)" }
+    package var description: String { "'\(field)' \(problem)" }
 }
 
 struct FieldReader {

@@ -68,29 +68,25 @@ extension ForwardedConfiguration {
         return row
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do {
-            var fields = FieldReader(dictionary)
-            id = try fields.required("id", "16 bytes of data") { $0.identifierValue }
-            pairing = try fields.required("pairing", "16 bytes of data") { $0.identifierValue }
-            key = ConfigurationSlotKey(
-                application: try fields.required("app", "an application identifier") { $0.applicationValue },
-                role: try fields.required("role", "a role") { $0.roleValue },
-                target: try fields.required("target", "a paired identifier") { $0.targetValue })
-            version = try fields.required("version", "an integer from 1") { $0.positiveValue }
-            keySet = try fields.optional("keyset", "an integer from 1") { $0.positiveValue }
-            digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
-            accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
-            isFinished = try fields.required("finished", "a boolean") { $0.booleanValue }
-            verdict = try fields.optional("verdict", "a string") { $0.stringValue }
-            text = try fields.optional("text", "a string") { $0.stringValue }
-            reported = try fields.optional("reported", "an integer") { value in
-                value.integerValue.map { WallTime(milliseconds: $0) }
-            }
-            ending = try fields.optional("ending", "an ending") { $0.stringValue.flatMap { Ending(rawValue: $0) } }
-        } catch {
-            throw .damaged(error)
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        id = try fields.required("id", "16 bytes of data") { $0.identifierValue }
+        pairing = try fields.required("pairing", "16 bytes of data") { $0.identifierValue }
+        key = ConfigurationSlotKey(
+            application: try fields.required("app", "an application identifier") { $0.applicationValue },
+            role: try fields.required("role", "a role") { $0.roleValue },
+            target: try fields.required("target", "a paired identifier") { $0.targetValue })
+        version = try fields.required("version", "an integer from 1") { $0.positiveValue }
+        keySet = try fields.optional("keyset", "an integer from 1") { $0.positiveValue }
+        digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
+        accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
+        isFinished = try fields.required("finished", "a boolean") { $0.booleanValue }
+        verdict = try fields.optional("verdict", "a string") { $0.stringValue }
+        text = try fields.optional("text", "a string") { $0.stringValue }
+        reported = try fields.optional("reported", "an integer") { value in
+            value.integerValue.map { WallTime(milliseconds: $0) }
         }
+        ending = try fields.optional("ending", "an ending") { $0.stringValue.flatMap { Ending(rawValue: $0) } }
     }
 }
 
@@ -202,24 +198,20 @@ package struct SecondaryState: Sendable, Equatable {
         return fields
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do {
-            var fields = FieldReader(dictionary)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-            history = try fields.required("history", "a list of versions") { Self.list($0, Self.application) }
-            refusals = try fields.required("refusals", "a list of digests") { Self.list($0, Self.refusal) }
-            let version = try fields.optional("goodVersion", "an integer from 1") { $0.positiveValue }
-            let digest = try fields.optional("goodDigest", "32 bytes of data") { $0.digestValue }
-            good = version.flatMap { version in digest.map { GoodConfiguration(version: version, digest: $0) } }
-            applied = try fields.optional("applied", "32 bytes of data") { $0.digestValue }
-            awaited = try fields.optional("awaited", "32 bytes of data") { $0.digestValue }
-            awaitedSince = try fields.optional("since", "an integer") { value in
-                value.integerValue.map { WallTime(milliseconds: $0) }
-            }
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        history = try fields.required("history", "a list of versions") { Self.list($0, Self.application) }
+        refusals = try fields.required("refusals", "a list of digests") { Self.list($0, Self.refusal) }
+        let version = try fields.optional("goodVersion", "an integer from 1") { $0.positiveValue }
+        let digest = try fields.optional("goodDigest", "32 bytes of data") { $0.digestValue }
+        good = version.flatMap { version in digest.map { GoodConfiguration(version: version, digest: $0) } }
+        applied = try fields.optional("applied", "32 bytes of data") { $0.digestValue }
+        awaited = try fields.optional("awaited", "32 bytes of data") { $0.digestValue }
+        awaitedSince = try fields.optional("since", "an integer") { value in
+            value.integerValue.map { WallTime(milliseconds: $0) }
         }
+        try fields.refuseUnknownFields()
     }
 
     private static func list<Element>(

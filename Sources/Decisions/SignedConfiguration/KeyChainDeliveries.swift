@@ -277,8 +277,8 @@ extension KeyChainDeliveries {
     package func counter(of pairing: UniqueIdentifier) -> ReportCounter? { counters[pairing] }
 
     /// Takes stored progress over.
-    package mutating func restore(_ fields: PropertyListDictionary, of key: Key) throws(ConfigurationRecordError) {
-        do { put(try Progress(fields), of: key) } catch { throw .damaged(error) }
+    package mutating func restore(_ fields: PropertyListDictionary, of key: Key) throws(FieldError) {
+        put(try Progress(fields), of: key)
     }
 
     package mutating func restore(_ counter: ReportCounter, of pairing: UniqueIdentifier) {

@@ -394,23 +394,19 @@ package struct KeySetChainFile: Sendable, Equatable {
         ]
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do {
-            var fields = FieldReader(dictionary)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-            subject = KeySubject(
-                application: try fields.required("app", "an application identifier") { $0.applicationValue },
-                role: try fields.required("role", "a role") { $0.roleValue })
-            chain = try fields.required("chain", "a list of at most 1,281 statements") { value in
-                guard let values = value.arrayValue, values.count <= ConfigurationLimits.chainSteps + 1 else {
-                    return nil
-                }
-                let chain = values.compactMap(\.dataValue)
-                return chain.count == values.count ? chain : nil
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        subject = KeySubject(
+            application: try fields.required("app", "an application identifier") { $0.applicationValue },
+            role: try fields.required("role", "a role") { $0.roleValue })
+        chain = try fields.required("chain", "a list of at most 1,281 statements") { value in
+            guard let values = value.arrayValue, values.count <= ConfigurationLimits.chainSteps + 1 else {
+                return nil
             }
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
+            let chain = values.compactMap(\.dataValue)
+            return chain.count == values.count ? chain : nil
         }
+        try fields.refuseUnknownFields()
     }
 }

@@ -65,7 +65,7 @@ package struct VerifiedConfiguration: Sendable {
         do {
             payload = try ConfigurationPayload(fields)
         } catch {
-            throw VerificationFailure(.payloadMalformed, error.detail)
+            throw VerificationFailure(.payloadMalformed, error.description)
         }
         try payload.checkKind(type: fields["typ"]?.stringValue ?? "")
         try payload.checkAddressee(context)

@@ -110,23 +110,19 @@ extension VersionMark {
         return fields
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
-        do {
-            var fields = FieldReader(dictionary)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-            self.init(
-                version: try fields.required("version", "an integer") { $0.unsignedValue },
-                digest: try fields.optional("digest", "32 bytes of data") { $0.digestValue },
-                statement: try fields.optional("statement", "32 bytes of data") { $0.digestValue },
-                floor: try fields.required("floor", "an integer") { $0.unsignedValue },
-                isActive: try fields.required("active", "a boolean") { $0.booleanValue },
-                isClosed: try fields.required("closed", "a boolean") { $0.booleanValue },
-                // Absent in rows from before there were key sets.
-                keySetVersion: try fields.optional("keyset", "an integer from 1") { $0.positiveValue } ?? 1,
-                isBurnt: try fields.optional("burnt", "a boolean") { $0.booleanValue } ?? false)
-            try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
-        }
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        self.init(
+            version: try fields.required("version", "an integer") { $0.unsignedValue },
+            digest: try fields.optional("digest", "32 bytes of data") { $0.digestValue },
+            statement: try fields.optional("statement", "32 bytes of data") { $0.digestValue },
+            floor: try fields.required("floor", "an integer") { $0.unsignedValue },
+            isActive: try fields.required("active", "a boolean") { $0.booleanValue },
+            isClosed: try fields.required("closed", "a boolean") { $0.booleanValue },
+            // Absent in rows from before there were key sets.
+            keySetVersion: try fields.optional("keyset", "an integer from 1") { $0.positiveValue } ?? 1,
+            isBurnt: try fields.optional("burnt", "a boolean") { $0.booleanValue } ?? false)
+        try fields.refuseUnknownFields()
     }
 }

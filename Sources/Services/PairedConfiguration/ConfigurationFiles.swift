@@ -37,7 +37,7 @@ struct ConfigurationFiles {
 
     private mutating func read<Record>(
         _ name: String, in directory: OwnedDirectory,
-        _ make: (PropertyListDictionary) throws(ConfigurationRecordError) -> Record
+        _ make: (PropertyListDictionary) throws(FieldError) -> Record
     ) -> Record? {
         do {
             guard let bytes = try directory.read(name, limit: Self.limit) else { return nil }

@@ -385,7 +385,7 @@ final class ConfigurationService {
         do throws(ControlFailure) { first = try stage?.first(of: forwarder.reachableFirst(named)) } catch {
             return .failed(error)
         }
-        do throws(ConfigurationRecordError) {
+        do throws(FieldError) {
             let desired = try DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow)
             return await forwarder.apply(desired, first: first, to: named, wait: wait) {
                 [self] () throws(VerificationFailure) in try keys.check(envelope, payload)
