@@ -173,21 +173,16 @@ extension CarrierStatement {
         counter = try fields.required("counter", "an integer from 1") { $0.positiveValue }
         secondaries = try fields.required("secondaries", "a list of secondaries", Self.secondaries)
         below = try fields.required("below", "a list of statements") { value in
-            guard let values = value.arrayValue, values.count <= ConfigurationLimits.carriedStatements else {
-                return nil
-            }
-            let statements = values.compactMap(\.dataValue)
-            return statements.count == values.count ? statements : nil
+            value.list(atMost: ConfigurationLimits.carriedStatements) { $0.dataValue }
         }
         try fields.refuseUnknownFields()
     }
 
     private static func secondaries(_ value: PropertyListValue) -> [Secondary]? {
-        guard let values = value.arrayValue, values.count <= ConfigurationLimits.carriedSecondaries else { return nil }
-        let secondaries = values.compactMap { $0.dictionaryValue.flatMap { try? Secondary($0) } }
-        guard secondaries.count == values.count, Set(secondaries.map(\.pairing)).count == values.count else {
-            return nil
+        let secondaries = value.list(atMost: ConfigurationLimits.carriedSecondaries) { element in
+            element.dictionaryValue.flatMap { try? Secondary($0) }
         }
+        guard let secondaries, Set(secondaries.map(\.pairing)).count == secondaries.count else { return nil }
         return secondaries
     }
 }

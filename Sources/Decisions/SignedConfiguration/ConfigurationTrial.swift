@@ -133,15 +133,10 @@ extension LoadAttempts {
         var fields = FieldReader(dictionary)
         _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
         let list = try fields.required("attempts", "a list of at most 64 dictionaries") { value in
-            value.arrayValue.flatMap { $0.count <= ConfigurationLimits.list ? $0 : nil }
+            value.list(atMost: ConfigurationLimits.list) { $0.dictionaryValue }
         }
         try fields.refuseUnknownFields()
-        for value in list {
-            guard let dictionary = value.dictionaryValue else {
-                throw FieldError(field: "attempts", problem: "is not a list of dictionaries")
-            }
-            entries.append(try Entry(dictionary))
-        }
+        for dictionary in list { entries.append(try Entry(dictionary)) }
     }
 }
 

@@ -69,16 +69,13 @@ extension DesiredConfiguration {
         let accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
         let isSpent = try fields.required("proven", "a boolean") { $0.booleanValue }
         let first = try fields.optional("first", "a list of pairings") { value in
-            value.arrayValue.flatMap { values -> Set<UniqueIdentifier>? in
-                let pairings = values.compactMap(\.identifierValue)
-                return pairings.count == values.count ? Set(pairings) : nil
-            }
+            value.list { $0.identifierValue }
         }
         let stopped = try fields.optional("stopped", "a string") { $0.stringValue }
         try fields.refuseUnknownFields()
         try self.init(envelope: envelope, accepted: accepted)
         self.isSpent = isSpent
-        rollout = first.map { ConfigurationRollout(first: $0, stopped: stopped) }
+        rollout = first.map { ConfigurationRollout(first: Set($0), stopped: stopped) }
     }
 }
 

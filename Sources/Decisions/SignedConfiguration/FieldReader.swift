@@ -64,12 +64,18 @@ extension PropertyListValue {
 
     var targetValue: PairedIdentifier? { stringValue.flatMap { try? PairedIdentifier(text: $0) } }
 
+    /// The elements of an array; nil for anything else, for too many, and if one of them does not read.
+    func list<Element>(atMost limit: Int = .max, _ read: (PropertyListValue) -> Element?) -> [Element]? {
+        guard let values = arrayValue, values.count <= limit else { return nil }
+        let elements = values.compactMap(read)
+        return elements.count == values.count ? elements : nil
+    }
+
     /// The elements of an array whose number is in the range and of which no two are equal; nil for anything else.
     func distinct<Element: Hashable>(
         _ count: ClosedRange<Int>, _ read: (PropertyListValue) -> Element?
     ) -> [Element]? {
-        guard let values = arrayValue, count.contains(values.count) else { return nil }
-        let elements = values.compactMap(read)
-        return Set(elements).count == values.count ? elements : nil
+        guard let elements = list(atMost: count.upperBound, read), count.contains(elements.count) else { return nil }
+        return Set(elements).count == elements.count ? elements : nil
     }
 }

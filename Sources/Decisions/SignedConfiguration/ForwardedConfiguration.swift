@@ -201,8 +201,8 @@ package struct SecondaryState: Sendable, Equatable {
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
-        history = try fields.required("history", "a list of versions") { Self.list($0, Self.application) }
-        refusals = try fields.required("refusals", "a list of digests") { Self.list($0, Self.refusal) }
+        history = try fields.required("history", "a list of versions") { $0.list(Self.application) }
+        refusals = try fields.required("refusals", "a list of digests") { $0.list(Self.refusal) }
         let version = try fields.optional("goodVersion", "an integer from 1") { $0.positiveValue }
         let digest = try fields.optional("goodDigest", "32 bytes of data") { $0.digestValue }
         good = version.flatMap { version in digest.map { GoodConfiguration(version: version, digest: $0) } }
@@ -214,26 +214,18 @@ package struct SecondaryState: Sendable, Equatable {
         try fields.refuseUnknownFields()
     }
 
-    private static func list<Element>(
-        _ value: PropertyListValue, _ read: (PropertyListDictionary) -> Element?
-    ) -> [Element]? {
-        guard let values = value.arrayValue else { return nil }
-        let elements = values.compactMap { $0.dictionaryValue.flatMap(read) }
-        return elements.count == values.count ? elements : nil
-    }
-
-    private static func application(_ fields: PropertyListDictionary) -> Application? {
-        guard let version = fields["version"]?.positiveValue, let time = fields["time"]?.integerValue else {
-            return nil
-        }
+    private static func application(_ value: PropertyListValue) -> Application? {
+        guard let fields = value.dictionaryValue, let version = fields["version"]?.positiveValue,
+            let time = fields["time"]?.integerValue
+        else { return nil }
         return Application(
             version: version, keySet: fields["keyset"]?.positiveValue, reported: WallTime(milliseconds: time))
     }
 
-    private static func refusal(_ fields: PropertyListDictionary) -> Refusal? {
-        guard let digest = fields["digest"]?.digestValue, let verdict = fields["verdict"]?.stringValue else {
-            return nil
-        }
+    private static func refusal(_ value: PropertyListValue) -> Refusal? {
+        guard let fields = value.dictionaryValue, let digest = fields["digest"]?.digestValue,
+            let verdict = fields["verdict"]?.stringValue
+        else { return nil }
         return Refusal(digest: digest, verdict: verdict)
     }
 }

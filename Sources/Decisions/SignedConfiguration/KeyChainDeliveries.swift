@@ -307,11 +307,7 @@ extension KeyChainDeliveries.Progress {
     fileprivate init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         accepted = try fields.required("accepted", "a number of steps", Self.count)
-        underWay = try fields.required("underWay", "a list of steps") { value in
-            guard let values = value.arrayValue else { return nil }
-            let steps = values.compactMap { Step($0) }
-            return steps.count == values.count ? steps : nil
-        }
+        underWay = try fields.required("underWay", "a list of steps") { $0.list { Step($0) } }
         planned = try fields.optional("planned", "a number of steps", Self.count) ?? 0
         isProbed = try fields.optional("probed", "a boolean") { $0.booleanValue } ?? false
         last = try fields.optional("last", "32 bytes of data") { $0.digestValue }

@@ -401,11 +401,7 @@ package struct KeySetChainFile: Sendable, Equatable {
             application: try fields.required("app", "an application identifier") { $0.applicationValue },
             role: try fields.required("role", "a role") { $0.roleValue })
         chain = try fields.required("chain", "a list of at most 1,281 statements") { value in
-            guard let values = value.arrayValue, values.count <= ConfigurationLimits.chainSteps + 1 else {
-                return nil
-            }
-            let chain = values.compactMap(\.dataValue)
-            return chain.count == values.count ? chain : nil
+            value.list(atMost: ConfigurationLimits.chainSteps + 1) { $0.dataValue }
         }
         try fields.refuseUnknownFields()
     }

@@ -296,11 +296,9 @@ extension KeySetDocument {
 extension KeySetDocument.Role {
     fileprivate init?(_ value: PropertyListValue) {
         guard let pairs = value.dictionaryValue, pairs.count == 2,
-            let list = pairs["keyids"]?.arrayValue, list.count <= ConfigurationLimits.list,
+            let identifiers = pairs["keyids"]?.list(atMost: ConfigurationLimits.list, { $0.dataValue }),
             let threshold = pairs["threshold"]
         else { return nil }
-        let identifiers = list.compactMap(\.dataValue)
-        guard identifiers.count == list.count else { return nil }
         keyIdentifiers = identifiers
         switch threshold {
         case .integer(let number): self.threshold = number

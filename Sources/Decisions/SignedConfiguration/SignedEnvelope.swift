@@ -134,9 +134,7 @@ package struct UnverifiedEnvelope: Sendable {
     }
 
     private static func signatures(_ value: PropertyListValue) -> [EnvelopeSignature]? {
-        guard let values = value.arrayValue, values.count <= ConfigurationLimits.signatures else { return nil }
-        let signatures = values.compactMap { EnvelopeSignature($0) }
-        return signatures.count == values.count ? signatures : nil
+        value.list(atMost: ConfigurationLimits.signatures) { EnvelopeSignature($0) }
     }
 }
 
