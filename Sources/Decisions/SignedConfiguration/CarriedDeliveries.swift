@@ -223,7 +223,7 @@ extension CarriedDeliveries.Way {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         nonce = try fields.required("nonce", "16 bytes of data") { $0.identifierValue }
         application = try fields.required("app", "an application identifier") { $0.applicationValue }
         upstream = try fields.required("upstream", "16 bytes of data") { $0.identifierValue }
@@ -242,7 +242,7 @@ extension CarriedDeliveries.Announcement {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         item = try fields.required("item", "16 bytes of data") { $0.identifierValue }
         // Earlier versions wrote rows without an epoch.
         epoch = try fields.optional("epoch", "an integer from 1") { $0.positiveValue } ?? 1

@@ -57,7 +57,7 @@ extension ConfigurationRecord {
     }
 
     init(_ fields: inout FieldReader) throws(FieldError) {
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         let key = ConfigurationSlotKey(
             application: try fields.required("app", "an application identifier") { $0.applicationValue },
             role: try fields.required("role", "a role") { $0.roleValue },
@@ -137,7 +137,7 @@ extension StagedConfiguration {
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         record = try ConfigurationRecord(&fields)
-        staged = WallTime(milliseconds: try fields.required("staged", "an integer") { $0.integerValue })
+        staged = try fields.required("staged", "an integer") { $0.timeValue }
         mark = try fields.optional("mark", "an integer from 0") { $0.unsignedValue }
         allowsInvalid = try fields.required("allowsInvalid", "a boolean") { $0.booleanValue }
         isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
@@ -204,10 +204,8 @@ extension ActiveConfiguration {
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         record = try ConfigurationRecord(&fields)
-        applied = WallTime(milliseconds: try fields.required("applied", "an integer") { $0.integerValue })
-        elapsed = try fields.required("elapsed", "an integer from 0") { value in
-            value.integerValue.flatMap { $0 >= 0 ? $0 : nil }
-        }
+        applied = try fields.required("applied", "an integer") { $0.timeValue }
+        elapsed = try fields.required("elapsed", "an integer from 0") { $0.elapsedValue }
         isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
         try fields.refuseUnknownFields()
     }

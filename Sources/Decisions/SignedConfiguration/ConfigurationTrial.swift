@@ -52,7 +52,7 @@ extension ConfigurationTrial {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
         replaced = try fields.optional("replaced", "32 bytes of data") { $0.digestValue }
         attempts = try fields.required("attempts", "an integer from 0") { $0.countValue }
@@ -131,7 +131,7 @@ extension LoadAttempts {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         let list = try fields.required("attempts", "a list of at most 64 dictionaries") { value in
             value.list(atMost: ConfigurationLimits.list) { $0.dictionaryValue }
         }
@@ -146,9 +146,7 @@ extension LoadAttempts.Entry {
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
         starts = try fields.required("starts", "an integer from 0") { $0.countValue }
         isHealthy = try fields.required("healthy", "a boolean") { $0.booleanValue }
-        elapsed = try fields.required("elapsed", "an integer from 0") { value in
-            value.integerValue.flatMap { $0 >= 0 ? $0 : nil }
-        }
+        elapsed = try fields.required("elapsed", "an integer from 0") { $0.elapsedValue }
         try fields.refuseUnknownFields()
     }
 }

@@ -64,9 +64,9 @@ extension DesiredConfiguration {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         let envelope = try fields.required("envelope", "data") { $0.dataValue }
-        let accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
+        let accepted = try fields.required("accepted", "an integer") { $0.timeValue }
         let isSpent = try fields.required("proven", "a boolean") { $0.booleanValue }
         let first = try fields.optional("first", "a list of pairings") { value in
             value.list { $0.identifierValue }
@@ -119,13 +119,11 @@ extension AcceptedConfiguration {
         var fields = FieldReader(dictionary)
         version = try fields.required("version", "an integer from 1") { $0.positiveValue }
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
-        accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
+        accepted = try fields.required("accepted", "an integer") { $0.timeValue }
         signers = try fields.required("signers", "a list of key identifiers") { value in
             value.arrayValue?.compactMap(\.digestValue)
         }
-        withdrawn = try fields.optional("withdrawn", "an integer") { value in
-            value.integerValue.map { WallTime(milliseconds: $0) }
-        }
+        withdrawn = try fields.optional("withdrawn", "an integer") { $0.timeValue }
         try fields.refuseUnknownFields()
     }
 }

@@ -308,12 +308,12 @@ extension FarSecondaries.Certified {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
         reportKey = try fields.required("reportKey", "data") { $0.dataValue }
         let name = try fields.optional("name", "a string") { $0.stringValue }
-        let since = try fields.optional("gone", "an integer") { $0.integerValue }
-        if let name, let since { gone = FarSecondaries.Gone(name: name, since: WallTime(milliseconds: since)) }
+        let since = try fields.optional("gone", "an integer") { $0.timeValue }
+        if let name, let since { gone = FarSecondaries.Gone(name: name, since: since) }
         try fields.refuseUnknownFields()
     }
 }

@@ -24,6 +24,11 @@ struct FieldReader {
         known.reserveCapacity(24)
     }
 
+    /// The form of the record, of which there is one.
+    mutating func firstVersion() throws(FieldError) {
+        _ = try required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+    }
+
     mutating func required<Value>(
         _ field: String, _ expected: String, _ read: (PropertyListValue) -> Value?
     ) throws(FieldError) -> Value {
@@ -57,6 +62,12 @@ extension PropertyListValue {
 
     /// An integer from 1.
     var positiveValue: UInt64? { unsignedValue.flatMap { $0 > 0 ? $0 : nil } }
+
+    /// Milliseconds since 1970.
+    var timeValue: WallTime? { integerValue.map { WallTime(milliseconds: $0) } }
+
+    /// Milliseconds that have passed.
+    var elapsedValue: Int64? { integerValue.flatMap { $0 >= 0 ? $0 : nil } }
 
     var applicationValue: ApplicationIdentifier? { stringValue.flatMap { try? ApplicationIdentifier($0) } }
 

@@ -79,13 +79,11 @@ extension ForwardedConfiguration {
         version = try fields.required("version", "an integer from 1") { $0.positiveValue }
         keySet = try fields.optional("keyset", "an integer from 1") { $0.positiveValue }
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
-        accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
+        accepted = try fields.required("accepted", "an integer") { $0.timeValue }
         isFinished = try fields.required("finished", "a boolean") { $0.booleanValue }
         verdict = try fields.optional("verdict", "a string") { $0.stringValue }
         text = try fields.optional("text", "a string") { $0.stringValue }
-        reported = try fields.optional("reported", "an integer") { value in
-            value.integerValue.map { WallTime(milliseconds: $0) }
-        }
+        reported = try fields.optional("reported", "an integer") { $0.timeValue }
         ending = try fields.optional("ending", "an ending") { $0.stringValue.flatMap { Ending(rawValue: $0) } }
     }
 }
@@ -200,7 +198,7 @@ package struct SecondaryState: Sendable, Equatable {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         history = try fields.required("history", "a list of versions") { $0.list(Self.application) }
         refusals = try fields.required("refusals", "a list of digests") { $0.list(Self.refusal) }
         let version = try fields.optional("goodVersion", "an integer from 1") { $0.positiveValue }
@@ -208,18 +206,16 @@ package struct SecondaryState: Sendable, Equatable {
         good = version.flatMap { version in digest.map { GoodConfiguration(version: version, digest: $0) } }
         applied = try fields.optional("applied", "32 bytes of data") { $0.digestValue }
         awaited = try fields.optional("awaited", "32 bytes of data") { $0.digestValue }
-        awaitedSince = try fields.optional("since", "an integer") { value in
-            value.integerValue.map { WallTime(milliseconds: $0) }
-        }
+        awaitedSince = try fields.optional("since", "an integer") { $0.timeValue }
         try fields.refuseUnknownFields()
     }
 
     private static func application(_ value: PropertyListValue) -> Application? {
         guard let fields = value.dictionaryValue, let version = fields["version"]?.positiveValue,
-            let time = fields["time"]?.integerValue
+            let time = fields["time"]?.timeValue
         else { return nil }
         return Application(
-            version: version, keySet: fields["keyset"]?.positiveValue, reported: WallTime(milliseconds: time))
+            version: version, keySet: fields["keyset"]?.positiveValue, reported: time)
     }
 
     private static func refusal(_ value: PropertyListValue) -> Refusal? {

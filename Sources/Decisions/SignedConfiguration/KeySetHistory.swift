@@ -396,7 +396,7 @@ package struct KeySetChainFile: Sendable, Equatable {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         subject = KeySubject(
             application: try fields.required("app", "an application identifier") { $0.applicationValue },
             role: try fields.required("role", "a role") { $0.roleValue })

@@ -98,7 +98,7 @@ package struct UnverifiedEnvelope: Sendable {
             payload = try fields.required("payload", "data") { $0.dataValue }
             payloadType = try fields.required("payloadType", "a string") { $0.stringValue }
             signatures = try fields.required("signatures", "a list of at most 64 signatures", Self.signatures)
-            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            try fields.firstVersion()
             try fields.refuseUnknownFields()
         } catch {
             throw VerificationFailure(.shape, error.description)

@@ -112,7 +112,7 @@ extension VersionMark {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        try fields.firstVersion()
         self.init(
             version: try fields.required("version", "an integer") { $0.unsignedValue },
             digest: try fields.optional("digest", "32 bytes of data") { $0.digestValue },
