@@ -48,20 +48,17 @@ package struct ConfigurationRecord: Sendable, Equatable {
 
 extension ConfigurationRecord {
     var dictionary: PropertyListDictionary {
-        [
-            "v": 1, "envelope": .data(envelope), "app": .string(key.application.description),
-            "role": .string(key.role.rawValue), "target": .string(key.target.text), "device": .data(device.bytes),
+        let facts: PropertyListDictionary = [
+            "v": 1, "envelope": .data(envelope), "device": .data(device.bytes),
             "keyset": PropertyListValue(payload.keySetVersion), "version": PropertyListValue(version),
             "txid": .data(transaction.bytes), "digest": .data(digest),
         ]
+        return facts.merging(key.fields)
     }
 
     init(_ fields: inout FieldReader) throws(FieldError) {
         try fields.firstVersion()
-        let key = ConfigurationSlotKey(
-            application: try fields.required("app", "an application identifier") { $0.applicationValue },
-            role: try fields.required("role", "a role") { $0.roleValue },
-            target: try fields.required("target", "a paired identifier") { $0.targetValue })
+        let key = try ConfigurationSlotKey(&fields)
         let device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
         let envelope = try fields.required("envelope", "data") { $0.dataValue }
         try self.init(key: key, device: device, envelope: envelope)
@@ -225,6 +222,22 @@ package struct ConfigurationSlotKey: Sendable, Hashable {
 
     /// The subject whose keys sign it.
     package var subject: KeySubject { KeySubject(application: application, role: role) }
+}
+
+extension ConfigurationSlotKey {
+    /// The fields of what is kept or told by it.
+    package var fields: PropertyListDictionary {
+        var fields = subject.fields
+        fields["target"] = .string(target.text)
+        return fields
+    }
+
+    init(_ fields: inout FieldReader) throws(FieldError) {
+        let subject = try KeySubject(&fields)
+        self.init(
+            application: subject.application, role: subject.role,
+            target: try fields.required("target", "a paired identifier") { $0.targetValue })
+    }
 }
 
 /// How a configuration came: through which pairing, under which nonce of its forwarding frame.

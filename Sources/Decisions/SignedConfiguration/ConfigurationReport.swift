@@ -58,14 +58,12 @@ extension ConfigurationReport {
     }
 
     package var dictionary: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
+        var fields = facts.key.fields.merging([
             "typ": "report", "spec": .string(form.rawValue), "device": .data(device.bytes),
             "pairing": .data(facts.delivery.pairing.bytes), "nonce": .data(facts.delivery.nonce.bytes),
-            "app": .string(facts.key.application.description), "role": .string(facts.key.role.rawValue),
-            "target": .string(facts.key.target.text), "digest": .data(facts.digest),
-            "verdict": .string(facts.verdict.name), "counter": PropertyListValue(counter),
-            "time": PropertyListValue(time.seconds),
-        ]
+            "digest": .data(facts.digest), "verdict": .string(facts.verdict.name),
+            "counter": PropertyListValue(counter), "time": PropertyListValue(time.seconds),
+        ])
         fields["txid"] = facts.transaction.map { .data($0.bytes) }
         fields["ver"] = facts.version.map { PropertyListValue($0) }
         fields["text"] = facts.text.map { .string($0) }
@@ -94,10 +92,7 @@ extension ConfigurationReport {
             delivery: ConfigurationDelivery(
                 pairing: try fields.required("pairing", "16 bytes of data") { $0.identifierValue },
                 nonce: try fields.required("nonce", "16 bytes of data") { $0.identifierValue }),
-            key: ConfigurationSlotKey(
-                application: try fields.required("app", "an application identifier") { $0.applicationValue },
-                role: try fields.required("role", "a role") { $0.roleValue },
-                target: try fields.required("target", "a paired identifier") { $0.targetValue }),
+            key: try ConfigurationSlotKey(&fields),
             digest: try fields.required("digest", "32 bytes of data") { $0.digestValue },
             transaction: try fields.optional("txid", "16 bytes of data") { $0.identifierValue },
             version: try fields.optional("ver", "an integer from 1") { $0.positiveValue },

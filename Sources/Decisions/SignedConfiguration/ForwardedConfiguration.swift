@@ -54,12 +54,10 @@ package struct ForwardedConfiguration: Sendable, Equatable {
 
 extension ForwardedConfiguration {
     package var dictionary: PropertyListDictionary {
-        var row: PropertyListDictionary = [
-            "id": .data(id.bytes), "pairing": .data(pairing.bytes), "app": .string(key.application.description),
-            "role": .string(key.role.rawValue), "target": .string(key.target.text),
-            "version": PropertyListValue(version), "digest": .data(digest), "accepted": .integer(accepted.milliseconds),
-            "finished": .boolean(isFinished),
-        ]
+        var row = key.fields.merging([
+            "id": .data(id.bytes), "pairing": .data(pairing.bytes), "version": PropertyListValue(version),
+            "digest": .data(digest), "accepted": .integer(accepted.milliseconds), "finished": .boolean(isFinished),
+        ])
         row["keyset"] = keySet.map { PropertyListValue($0) }
         row["verdict"] = verdict.map { .string($0) }
         row["text"] = text.map { .string($0) }
@@ -72,10 +70,7 @@ extension ForwardedConfiguration {
         var fields = FieldReader(dictionary)
         id = try fields.required("id", "16 bytes of data") { $0.identifierValue }
         pairing = try fields.required("pairing", "16 bytes of data") { $0.identifierValue }
-        key = ConfigurationSlotKey(
-            application: try fields.required("app", "an application identifier") { $0.applicationValue },
-            role: try fields.required("role", "a role") { $0.roleValue },
-            target: try fields.required("target", "a paired identifier") { $0.targetValue })
+        key = try ConfigurationSlotKey(&fields)
         version = try fields.required("version", "an integer from 1") { $0.positiveValue }
         keySet = try fields.optional("keyset", "an integer from 1") { $0.positiveValue }
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }

@@ -388,18 +388,13 @@ package struct KeySetChainFile: Sendable, Equatable {
     }
 
     package var dictionary: PropertyListDictionary {
-        [
-            "v": 1, "app": .string(subject.application.description), "role": .string(subject.role.rawValue),
-            "chain": .array(chain.map { .data($0) }),
-        ]
+        subject.fields.merging(["v": 1, "chain": .array(chain.map { .data($0) })])
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         try fields.firstVersion()
-        subject = KeySubject(
-            application: try fields.required("app", "an application identifier") { $0.applicationValue },
-            role: try fields.required("role", "a role") { $0.roleValue })
+        subject = try KeySubject(&fields)
         chain = try fields.required("chain", "a list of at most 1,281 statements") { value in
             value.list(atMost: ConfigurationLimits.chainSteps + 1) { $0.dataValue }
         }

@@ -50,6 +50,18 @@ package struct KeySubject: Sendable, Hashable {
     }
 }
 
+extension KeySubject {
+    /// The fields of what is kept or told by it.
+    package var fields: PropertyListDictionary {
+        ["app": .string(application.description), "role": .string(role.rawValue)]
+    }
+
+    init(_ fields: inout FieldReader) throws(FieldError) {
+        application = try fields.required("app", "an application identifier") { $0.applicationValue }
+        role = try fields.required("role", "'primary' or 'secondary'") { $0.roleValue }
+    }
+}
+
 /// The fields that key sets and revocations share.
 private struct StatementHead {
     let type: String
@@ -61,9 +73,7 @@ private struct StatementHead {
     init(_ fields: inout FieldReader) throws(FieldError) {
         type = try fields.required("typ", "a string") { $0.stringValue }
         specification = try fields.required("spec", "a string") { $0.stringValue }
-        subject = KeySubject(
-            application: try fields.required("app", "an application identifier") { $0.applicationValue },
-            role: try fields.required("role", "'primary' or 'secondary'") { $0.roleValue })
+        subject = try KeySubject(&fields)
         issued = try fields.required("iat", "seconds since 1970") { $0.unsignedValue }
         critical = try fields.optional("crit", "1 to 64 distinct field names") { value in
             value.distinct(1...ConfigurationLimits.list) { $0.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
@@ -77,10 +87,7 @@ private struct StatementHead {
     }
 
     static func fields(_ type: String, _ subject: KeySubject, _ issued: UInt64) -> PropertyListDictionary {
-        [
-            "typ": .string(type), "spec": "1.0", "app": .string(subject.application.description),
-            "role": .string(subject.role.rawValue), "iat": PropertyListValue(issued),
-        ]
+        subject.fields.merging(["typ": .string(type), "spec": "1.0", "iat": PropertyListValue(issued)])
     }
 }
 

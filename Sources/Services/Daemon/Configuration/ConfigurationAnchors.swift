@@ -60,10 +60,8 @@ extension KnownAnchor {
 
     /// A row of `trust-list` (CTL-27).
     var summary: PropertyListDictionary {
-        var body: PropertyListDictionary = [
-            "app": .string(key.application.description), "role": .string(key.role.rawValue),
-            "source": .string(source.rawValue),
-        ]
+        var body = key.fields
+        body["source"] = .string(source.rawValue)
         body["keyid"] = identifier.map { .data($0.bytes) }
         body["version"] = version.map { PropertyListValue($0) }
         body["revoked"] = revoked.map { .integer(Int64($0)) }
@@ -159,10 +157,7 @@ package struct ConfigurationAnchors: Sendable, Equatable {
 extension KnownAnchor {
     /// The rows of an anchor that is new; nothing has followed it.
     var rows: [RowChange] {
-        let row: PropertyListDictionary = [
-            "app": .string(key.application.description), "role": .string(key.role.rawValue), "pem": .string(pem),
-            "source": .string(source.rawValue),
-        ]
+        let row = key.fields.merging(["pem": .string(pem), "source": .string(source.rawValue)])
         return [ReceiverState.row(.anchor, key.bytes, row)]
     }
 

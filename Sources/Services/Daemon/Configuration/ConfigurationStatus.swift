@@ -68,10 +68,8 @@ struct ConfigurationStatus {
     }
 
     private func describe(_ slot: ConfigurationSlot) -> PropertyListDictionary {
-        var body: PropertyListDictionary = [
-            "app": .string(slot.key.application.description), "role": .string(slot.key.role.rawValue),
-            "target": .string(slot.key.target.text), "state": .string(slot.stateName),
-        ]
+        var body = slot.key.fields
+        body["state"] = .string(slot.stateName)
         let shown = slot.waived ?? slot.active
         body["version"] = (shown?.record.version ?? slot.staged?.record.version).map { PropertyListValue($0) }
         body["digest"] = (shown?.record.digest ?? slot.staged?.record.digest).map { .data($0) }
@@ -88,12 +86,10 @@ struct ConfigurationStatus {
 
     private func describe(_ entry: ForwardedConfiguration) -> PropertyListDictionary {
         let name = context.peer(entry.pairing)?.name ?? "\(entry.pairing)"
-        var body: PropertyListDictionary = [
-            "app": .string(entry.key.application.description), "role": .string(entry.key.role.rawValue),
-            "target": .string(entry.key.target.text), "version": PropertyListValue(entry.version),
-            "digest": .data(entry.digest), "pairing": .data(entry.pairing.bytes),
-            "state": .string("\(entry.stateName) \(name)"),
-        ]
+        var body = entry.key.fields.merging([
+            "version": PropertyListValue(entry.version), "digest": .data(entry.digest),
+            "pairing": .data(entry.pairing.bytes), "state": .string("\(entry.stateName) \(name)"),
+        ])
         body["lastVerdict"] = entry.verdict.map { .string($0) }
         body["text"] = entry.text.map { .string($0) }
         return body

@@ -56,7 +56,7 @@ struct DesiredStatus {
     private func row(
         _ secondary: Secondary, _ key: ConfigurationSlotKey, _ standing: SecondaryStanding
     ) -> PropertyListDictionary {
-        var body = Self.body(key)
+        var body = key.fields
         body["name"] = .string(secondary.name)
         body["via"] = secondary.via.map { .string($0) }
         body["pairing"] = .data(secondary.addressee.pairing.bytes)
@@ -70,13 +70,6 @@ struct DesiredStatus {
         body["rollout"] = standing.desired.rollout.map { .string(Self.words(of: $0)) }
         body["stale"] = standing.staleSince.map { .integer($0.milliseconds) }
         return body
-    }
-
-    private static func body(_ key: ConfigurationSlotKey) -> PropertyListDictionary {
-        [
-            "app": .string(key.application.description), "role": .string(key.role.rawValue),
-            "target": .string(key.target.text),
-        ]
     }
 
     // MARK: the commands
@@ -109,7 +102,7 @@ struct DesiredStatus {
     }
 
     private func describe(_ desired: DesiredConfiguration) -> PropertyListDictionary {
-        var body = Self.body(desired.key)
+        var body = desired.key.fields
         body["version"] = PropertyListValue(desired.version)
         body["digest"] = .data(desired.digest)
         body["txid"] = .data(desired.payload.transaction.bytes)
@@ -131,7 +124,7 @@ struct DesiredStatus {
 
     /// Everything about one slot (CTL-24): what is desired, the history, and the secondaries.
     func show(_ key: ConfigurationSlotKey) -> PropertyListDictionary {
-        var body = Self.body(key)
+        var body = key.fields
         body["desired"] = .array(state.desired(of: key).reversed().map { .dictionary(describe($0)) })
         body["history"] = .array(state.history(of: key).reversed().map { .dictionary($0.dictionary) })
         let (rows, more) = rows(of: [key])
