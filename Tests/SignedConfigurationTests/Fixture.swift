@@ -117,6 +117,35 @@ enum Fixture {
     }
 }
 
+/// A primary's account of the reports of one pairing.
+struct ReportAccount {
+    let key: ReportPublicKey
+    let device: UniqueIdentifier
+    let pairing: UniqueIdentifier
+    /// The last accepted counter.
+    private(set) var counter: UInt64 = 0
+    /// The nonces that were sent and have no final report.
+    private(set) var open: Set<UniqueIdentifier>
+
+    init(
+        key: ReportPublicKey, device: UniqueIdentifier, pairing: UniqueIdentifier, counter: UInt64 = 0,
+        open: Set<UniqueIdentifier>
+    ) {
+        (self.key, self.device, self.pairing) = (key, device, pairing)
+        (self.counter, self.open) = (counter, open)
+    }
+
+    /// A refused report changes nothing.
+    mutating func accept(_ bytes: [UInt8]) throws(ReportFailure) -> ConfigurationReport {
+        let report = try ConfigurationReport(
+            verifying: bytes, by: key, device: device, pairing: pairing, after: counter)
+        guard open.contains(report.facts.delivery.nonce) else { throw .wrongNonce }
+        counter = report.counter
+        if !report.isProvisional { open.remove(report.facts.delivery.nonce) }
+        return report
+    }
+}
+
 extension TrustedKeySet {
     /// A set of several keys for the role config alone.
     init(_ keys: [ConfigurationPublicKey], threshold: Int, revoked: Set<KeyIdentifier> = []) {

@@ -113,9 +113,10 @@ private struct Facts {
         let fields = try PropertyListReader.readDictionary(envelope.payload)
         let delivery = ConfigurationDelivery(
             pairing: try identifier(fields["pairing"]), nonce: try identifier(fields["nonce"]))
-        var verifier = ReportVerifier(
-            key: ReportPublicKey(key), device: try Fixture.device(), pairing: delivery.pairing, open: [delivery.nonce])
-        let report = try verifier.accept(bytes)
+        let report = try ConfigurationReport(
+            verifying: bytes, by: ReportPublicKey(key), device: try Fixture.device(), pairing: delivery.pairing,
+            after: 0)
+        #expect(report.facts.delivery == delivery)
         var facts = [
             "verdict": report.facts.verdict.name, "counter": "\(report.counter)", "device": "\(report.device)",
             "time": "\(report.time.seconds)", "waived": "\(report.facts.isWaived)",

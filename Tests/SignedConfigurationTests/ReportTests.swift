@@ -19,69 +19,69 @@ import Testing
         return ConfigurationReport(facts, device: try Fixture.device(), counter: counter, time: Fixture.now)
     }
 
-    private static func verifier() throws -> ReportVerifier {
-        ReportVerifier(
+    private static func account() throws -> ReportAccount {
+        ReportAccount(
             key: key.publicKey, device: try Fixture.device(), pairing: Fixture.delivery.pairing,
             open: [Fixture.delivery.nonce])
     }
 
     @Test("CFG-50: a report reads back as it was signed")
     func aReportReadsBackAsItWasSigned() throws {
-        var verifier = try Self.verifier()
+        var account = try Self.account()
         let report = try Self.report()
-        #expect(try verifier.accept(report.signed(with: Self.key)) == report)
-        #expect(verifier.counter == 1)
-        #expect(verifier.open.isEmpty)
+        #expect(try account.accept(report.signed(with: Self.key)) == report)
+        #expect(account.counter == 1)
+        #expect(account.open.isEmpty)
     }
 
     @Test("CFG-51: a replayed report is refused")
     func aReplayedReportIsRefused() throws {
-        var verifier = try Self.verifier()
+        var account = try Self.account()
         let waiting = try Self.report(counter: 5, verdict: .waitingForApplication).signed(with: Self.key)
-        _ = try verifier.accept(waiting)
-        #expect(throws: ReportFailure.replayed) { try verifier.accept(waiting) }
+        _ = try account.accept(waiting)
+        #expect(throws: ReportFailure.replayed) { try account.accept(waiting) }
         let older = try Self.report(counter: 4).signed(with: Self.key)
-        #expect(throws: ReportFailure.replayed) { try verifier.accept(older) }
-        #expect(try verifier.accept(try Self.report(counter: 6).signed(with: Self.key)).facts.verdict == .applied)
+        #expect(throws: ReportFailure.replayed) { try account.accept(older) }
+        #expect(try account.accept(try Self.report(counter: 6).signed(with: Self.key)).facts.verdict == .applied)
         let afterwards = try Self.report(counter: 7).signed(with: Self.key)
-        #expect(throws: ReportFailure.wrongNonce) { try verifier.accept(afterwards) }
+        #expect(throws: ReportFailure.wrongNonce) { try account.accept(afterwards) }
     }
 
     @Test("CFG-51: another's report is refused and changes nothing")
     func anothersReportIsRefusedAndChangesNothing() throws {
-        var verifier = try Self.verifier()
+        var account = try Self.account()
         let foreign = try Self.report(counter: 9).signed(with: ReportPrivateKey.generate())
-        #expect(throws: ReportFailure.threshold) { try verifier.accept(foreign) }
-        var elsewhere = ReportVerifier(
+        #expect(throws: ReportFailure.threshold) { try account.accept(foreign) }
+        var elsewhere = ReportAccount(
             key: Self.key.publicKey, device: .random(), pairing: Fixture.delivery.pairing,
             open: [Fixture.delivery.nonce])
         let own = try Self.report().signed(with: Self.key)
         #expect(throws: ReportFailure.wrongDevice) { try elsewhere.accept(own) }
-        #expect(verifier.counter == 0)
-        #expect(throws: Never.self) { try verifier.accept(own) }
+        #expect(account.counter == 0)
+        #expect(throws: Never.self) { try account.accept(own) }
     }
 
     @Test("CFG-51: every bit of a signed report matters")
     func everyBitOfASignedReportMatters() throws {
         let bytes = try Self.report().signed(with: Self.key)
         for index in bytes.indices {
-            var verifier = try Self.verifier()
+            var account = try Self.account()
             var changed = bytes
             changed[index] ^= 0x10
-            #expect(throws: ReportFailure.self, "byte \(index)") { try verifier.accept(changed) }
-            #expect(verifier.counter == 0)
+            #expect(throws: ReportFailure.self, "byte \(index)") { try account.accept(changed) }
+            #expect(account.counter == 0)
         }
     }
 
     @Test("CFG-51: a configuration is no report")
     func aConfigurationIsNoReport() throws {
-        var verifier = try Self.verifier()
+        var account = try Self.account()
         let payload = try PropertyListWriter.write(try Self.report().dictionary)
         let asConfiguration = try SignedEnvelope.bytes(payload, type: .configuration, signedWith: [Self.key.key])
-        #expect(throws: ReportFailure.wrongType) { try verifier.accept(asConfiguration) }
+        #expect(throws: ReportFailure.wrongType) { try account.accept(asConfiguration) }
         let twice = try SignedEnvelope.bytes(payload, type: .report, signedWith: [Self.key.key, Self.key.key])
-        #expect(throws: ReportFailure.threshold) { try verifier.accept(twice) }
-        #expect(throws: ReportFailure.malformed) { try verifier.accept([1, 2, 3]) }
+        #expect(throws: ReportFailure.threshold) { try account.accept(twice) }
+        #expect(throws: ReportFailure.malformed) { try account.accept([1, 2, 3]) }
     }
 
     @Test(
@@ -96,8 +96,8 @@ import Testing
         fields[field] = value
         let bytes = try SignedEnvelope.bytes(
             try PropertyListWriter.write(fields), type: .report, signedWith: [Self.key.key])
-        var verifier = try Self.verifier()
-        #expect(throws: ReportFailure.payloadMalformed) { try verifier.accept(bytes) }
+        var account = try Self.account()
+        #expect(throws: ReportFailure.payloadMalformed) { try account.accept(bytes) }
     }
 
     @Test("CFG-50: text is cut at the limit on a whole character")
@@ -129,13 +129,13 @@ import Testing
     @Test("CFG-51, CFG-67: 'applied' on trial leaves its nonce open, and the last verdict finishes it")
     func onTrial() throws {
         for last in [try Self.report(.applied, trial: false, counter: 2), try Self.report(.failed, counter: 2)] {
-            var verifier = try Self.verifier()
+            var account = try Self.account()
             let trying = try Self.report(.applied, waived: true, trial: true)
-            let told = try verifier.accept(trying.signed(with: Self.key))
+            let told = try account.accept(trying.signed(with: Self.key))
             #expect(told == trying && told.isProvisional && told.facts.isWaived)
-            #expect(!verifier.open.isEmpty)
-            #expect(try !verifier.accept(last.signed(with: Self.key)).isProvisional)
-            #expect(verifier.open.isEmpty)
+            #expect(!account.open.isEmpty)
+            #expect(try !account.accept(last.signed(with: Self.key)).isProvisional)
+            #expect(account.open.isEmpty)
         }
     }
 

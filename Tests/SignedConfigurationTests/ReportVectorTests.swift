@@ -21,8 +21,8 @@ private struct ReportFile: Decodable {
     let open: [String]
     let cases: [Case]
 
-    func verifier() throws -> ReportVerifier {
-        ReportVerifier(
+    func account() throws -> ReportAccount {
+        ReportAccount(
             key: ReportPublicKey(try PublicKey(pem: key)), device: try identifier(device),
             pairing: try identifier(pairing), counter: counter, open: Set(try open.map(identifier)))
     }
@@ -48,16 +48,16 @@ private struct LinkFile: Decodable {
         let file: ReportFile = try SigningVectors.read("reports.json")
         #expect(Set(file.cases.map(\.outcome)) == Set(ReportFailure.allCases.map(\.rawValue) + ["accepted"]))
         for vector in file.cases {
-            var verifier = try file.verifier()
-            let open = verifier.open
+            var account = try file.account()
+            let open = account.open
             do throws(ReportFailure) {
-                let report = try verifier.accept(Array(vector.report))
+                let report = try account.accept(Array(vector.report))
                 #expect(vector.outcome == "accepted", "\(vector.name)")
-                #expect(verifier.counter == report.counter, "\(vector.name)")
-                #expect((verifier.open.count < open.count) == vector.final, "\(vector.name)")
+                #expect(account.counter == report.counter, "\(vector.name)")
+                #expect((account.open.count < open.count) == vector.final, "\(vector.name)")
             } catch {
                 #expect(vector.outcome == error.rawValue, "\(vector.name)")
-                #expect(verifier.open == open && verifier.counter == file.counter, "\(vector.name)")
+                #expect(account.open == open && account.counter == file.counter, "\(vector.name)")
             }
         }
     }

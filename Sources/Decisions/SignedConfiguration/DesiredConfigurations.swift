@@ -384,14 +384,13 @@ package struct DesiredConfigurations: Sendable {
         let secondary = secondaries[pairing] ?? Secondary()
         let open = mustEnterEpoch(of: addressee) ? [] : secondary.states.values.flatMap(\.open)
         var counter = secondary.counter ?? ReportCounter(epoch: addressee.epoch)
-        var verifier = ReportVerifier(
-            key: key, device: device, pairing: pairing, counter: counter.value, open: Set(open.map(\.id)))
-        let report = try verifier.accept(envelope)
+        let report = try ConfigurationReport(
+            verifying: envelope, by: key, device: device, pairing: pairing, after: counter.value)
         let facts = report.facts
         guard let entry = open.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest else {
             throw .wrongNonce
         }
-        counter.value = verifier.counter
+        counter.value = report.counter
         var transition = DesiredTransition(changes: [.counter(pairing, counter)])
         secondaries[pairing, default: Secondary()].counter = counter
         var answered = entry

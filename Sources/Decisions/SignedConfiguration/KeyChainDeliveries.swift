@@ -222,10 +222,9 @@ extension KeyChainDeliveries {
         let asked = nonce.flatMap { awaited[$0] }.flatMap { $0.pairing == pairing ? $0 : nil }
         guard !mustEnterEpoch(epoch, of: pairing) else { throw .wrongNonce }
         var counter = counters[pairing] ?? ReportCounter(epoch: epoch)
-        var verifier = ReportVerifier(
-            key: key, device: device, pairing: pairing, counter: counter.value,
-            open: asked == nil ? [] : Set([nonce].compactMap { $0 }))
-        let facts = try verifier.accept(bytes).facts
+        let report = try ConfigurationReport(
+            verifying: bytes, by: key, device: device, pairing: pairing, after: counter.value)
+        let facts = report.facts
         guard let key = asked, key.subject == facts.key.subject, var progress = progress[key],
             let step = progress.underWay.first(where: { $0.id == facts.delivery.nonce && $0.digest == facts.digest })
         else { throw .wrongNonce }
@@ -238,7 +237,7 @@ extension KeyChainDeliveries {
             progress.underWay.removeAll { $0.id == step.id }
         }
         put(progress, of: key)
-        counter.value = verifier.counter
+        counter.value = report.counter
         counters[pairing] = counter
         return key
     }

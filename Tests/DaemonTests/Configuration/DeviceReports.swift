@@ -32,9 +32,9 @@ struct DeviceReports {
     /// The first report with this nonce, on these bytes, verified as a primary does (CFG-51).
     mutating func accept(_ nonce: UniqueIdentifier, on bytes: [UInt8]) throws -> ConfigurationReport {
         let report = try #require(reports.first { ConfigurationReport.claimedNonce($0) == nonce })
-        var verifier = ReportVerifier(key: key, device: device, pairing: pairing, counter: counter, open: [nonce])
-        let accepted = try verifier.accept(report)
-        counter = verifier.counter
+        let accepted = try ConfigurationReport(
+            verifying: report, by: key, device: device, pairing: pairing, after: counter)
+        counter = accepted.counter
         #expect(accepted.facts.digest == SHA256.digest(bytes))
         return accepted
     }

@@ -1,45 +1,22 @@
 // The primary's verification of reports of one pairing (CFG-51): a good signature under the pinned report key, the
-// right device and pairing, a nonce that was sent, and a counter that only increases.
+// right device and pairing, and a counter that only increases. Whether the nonce was sent and waits for an answer, the
+// machine that sent it knows.
 
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
 
-/// The verification state of one pairing's reports.
-package struct ReportVerifier: Sendable {
-    package let key: ReportPublicKey
-    package let device: UniqueIdentifier
-    package let pairing: UniqueIdentifier
-    /// The last accepted counter; 0 if there was none.
-    package private(set) var counter: UInt64
-    /// The nonces that were sent and have no final report.
-    package private(set) var open: Set<UniqueIdentifier>
-
+extension ConfigurationReport {
+    /// A report of this device through this pairing, verified under its pinned key; not its nonce.
+    /// - Parameter counter: that of the last accepted report; 0 if there was none.
     package init(
-        key: ReportPublicKey, device: UniqueIdentifier, pairing: UniqueIdentifier, counter: UInt64 = 0,
-        open: Set<UniqueIdentifier> = []
-    ) {
-        self.key = key
-        self.device = device
-        self.pairing = pairing
-        self.counter = counter
-        self.open = open
-    }
-
-    /// Verifies a report and takes it down; a refused one changes nothing.
-    package mutating func accept(_ bytes: [UInt8]) throws(ReportFailure) -> ConfigurationReport {
-        let report = try verified(bytes)
-        guard report.device == device, report.facts.delivery.pairing == pairing else { throw .wrongDevice }
-        guard report.counter > counter else { throw .replayed }
-        guard open.contains(report.facts.delivery.nonce) else { throw .wrongNonce }
-        counter = report.counter
-        if !report.isProvisional { open.remove(report.facts.delivery.nonce) }
-        return report
-    }
-
-    private func verified(_ bytes: [UInt8]) throws(ReportFailure) -> ConfigurationReport {
+        verifying bytes: [UInt8], by key: ReportPublicKey, device: UniqueIdentifier, pairing: UniqueIdentifier,
+        after counter: UInt64
+    ) throws(ReportFailure) {
         let fields = try key.payload(of: bytes, type: .report)
-        do { return try ConfigurationReport(fields) } catch { throw .payloadMalformed }
+        do { try self.init(fields) } catch { throw .payloadMalformed }
+        guard self.device == device, facts.delivery.pairing == pairing else { throw .wrongDevice }
+        guard self.counter > counter else { throw .replayed }
     }
 }
 
