@@ -147,8 +147,7 @@ extension CarrierStatement {
 
     /// The statement as it claims to be: to find the key that verifies it, or from this device's own store.
     init?(claimedIn bytes: [UInt8]) {
-        guard let envelope = try? UnverifiedEnvelope(bytes),
-            let fields = try? PropertyListReader.readDictionary(envelope.payload),
+        guard let fields = (try? UnverifiedEnvelope(bytes))?.claimedFields,
             let statement = try? CarrierStatement(fields)
         else { return nil }
         self = statement

@@ -35,8 +35,7 @@ package struct ConfigurationRecord: Sendable, Equatable {
     static func contents(
         of envelope: [UInt8]
     ) throws(FieldError) -> (payload: ConfigurationPayload, statement: [UInt8]) {
-        guard let unverified = try? UnverifiedEnvelope(envelope),
-            let fields = try? PropertyListReader.readDictionary(unverified.payload),
+        guard let unverified = try? UnverifiedEnvelope(envelope), let fields = unverified.claimedFields,
             let payload = try? ConfigurationPayload(fields)
         else { throw FieldError(field: "envelope", problem: "cannot be read") }
         return (payload, unverified.statement.digest)

@@ -54,7 +54,7 @@ extension ConfigurationReport {
     /// The nonce that a report claims to answer: enough to find the one that judges it, and not trusted.
     package static func claimedNonce(_ bytes: [UInt8]) -> UniqueIdentifier? {
         guard let envelope = try? UnverifiedEnvelope(bytes), envelope.claimedType == .report else { return nil }
-        return (try? PropertyListReader.readDictionary(envelope.payload))?["nonce"]?.identifierValue
+        return envelope.claimedFields?["nonce"]?.identifierValue
     }
 
     package var dictionary: PropertyListDictionary {

@@ -384,8 +384,8 @@ package struct ClaimedStatement: Sendable, Equatable {
     /// nil for bytes that are no statement about keys.
     package init?(_ bytes: [UInt8]) {
         guard let envelope = try? UnverifiedEnvelope(bytes), let type = envelope.claimedType,
-            let fields = try? PropertyListReader.readDictionary(envelope.payload),
-            let application = fields["app"]?.applicationValue, let role = fields["role"]?.roleValue
+            let fields = envelope.claimedFields, let application = fields["app"]?.applicationValue,
+            let role = fields["role"]?.roleValue
         else { return nil }
         switch type {
         case .keySet: keySetVersion = fields["ver"]?.positiveValue

@@ -57,7 +57,7 @@ extension ReportPublicKey {
                 for: PreAuthenticationEncoding.bytes(type: envelope.payloadType, body: envelope.payload))
         else { throw .threshold }
         guard envelope.claimedType == type else { throw .wrongType }
-        guard let fields = try? PropertyListReader.readDictionary(envelope.payload) else { throw .payloadMalformed }
+        guard let fields = envelope.claimedFields else { throw .payloadMalformed }
         return fields
     }
 }

@@ -117,6 +117,9 @@ package struct UnverifiedEnvelope: Sendable {
     /// The payload type; nil for an unknown one. It is not verified: use it only to choose a reader.
     package var claimedType: SignedPayloadType? { SignedPayloadType(rawValue: payloadType) }
 
+    /// The payload's fields, of which nothing is verified; nil if it does not read.
+    package var claimedFields: PropertyListDictionary? { try? PropertyListReader.readDictionary(payload) }
+
     /// The tighter bound for statements about keys (CFG-83).
     static func checkStatement(_ bytes: [UInt8]) throws(VerificationFailure) {
         let limit = ConfigurationLimits.keyStatement

@@ -53,7 +53,7 @@ package struct VerifiedConfiguration: Sendable {
         let history = try context.anchor.history()
         try history.check(KeySubject(application: context.application, role: context.role))
         guard context.profile.countsRevoked else { return (history, try history.keySet(at: context.now)) }
-        let named = (try? PropertyListReader.readDictionary(envelope.payload))?["keyset"]?.positiveValue
+        let named = envelope.claimedFields?["keyset"]?.positiveValue
         return (history, named.flatMap { history[$0] } ?? history.current)
     }
 

@@ -362,9 +362,9 @@ final class ConfigurationService {
         guard envelope.claimedType == .configuration else {
             throw VerificationFailure(.wrongType, "the payload type is not that of a configuration")
         }
-        guard let fields = try? PropertyListReader.readDictionary(envelope.payload),
-            let payload = try? ConfigurationPayload(fields)
-        else { throw VerificationFailure(.payloadMalformed, "the payload does not read as a configuration") }
+        guard let fields = envelope.claimedFields, let payload = try? ConfigurationPayload(fields) else {
+            throw VerificationFailure(.payloadMalformed, "the payload does not read as a configuration")
+        }
         guard payload.application == app else {
             throw VerificationFailure(.wrongApplication, "it is for '\(payload.application)'")
         }
