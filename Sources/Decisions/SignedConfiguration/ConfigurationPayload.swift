@@ -53,6 +53,9 @@ package struct ConfigurationPayload: Sendable, Equatable {
         self.values = values
     }
 
+    /// The subject whose keys sign it.
+    package var subject: KeySubject { KeySubject(application: application, role: role) }
+
     /// Whether the lifetime is over of which so many milliseconds are used; never without one.
     package func isOver(after used: Int64) -> Bool {
         lifetime.map { UInt64(max(0, used)) / 1000 >= $0 } ?? false

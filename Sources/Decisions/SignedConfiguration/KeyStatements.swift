@@ -40,12 +40,13 @@ package struct KeySubject: Sendable, Hashable {
     }
 
     /// The second part of step 11, and step 12, for a verifier of this subject.
-    func check(_ stated: KeySubject) throws(VerificationFailure) {
+    /// - Parameter payload: of a configuration, for its failure.
+    func check(_ stated: KeySubject, of payload: ConfigurationPayload? = nil) throws(VerificationFailure) {
         guard stated.role == role else {
-            throw VerificationFailure(.wrongRole, "it is for the \(stated.role.rawValue)'s app")
+            throw VerificationFailure(.wrongRole, "it is for the \(stated.role.rawValue)'s app", payload: payload)
         }
         guard stated.application == application else {
-            throw VerificationFailure(.wrongApplication, "it is for '\(stated.application)'")
+            throw VerificationFailure(.wrongApplication, "it is for '\(stated.application)'", payload: payload)
         }
     }
 }

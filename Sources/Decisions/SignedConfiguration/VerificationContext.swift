@@ -41,6 +41,8 @@ package struct VerificationContext: Sendable {
         self.mark = mark
         self.allowsInvalidSignatures = allowsInvalidSignatures
     }
+
+    var subject: KeySubject { KeySubject(application: application, role: role) }
 }
 
 /// An app's schema refuses values that pass every other step (step 18).

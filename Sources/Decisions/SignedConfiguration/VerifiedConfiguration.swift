@@ -51,7 +51,7 @@ package struct VerifiedConfiguration: Sendable {
         for envelope: UnverifiedEnvelope, in context: VerificationContext
     ) throws(VerificationFailure) -> (KeySetHistory, TrustedKeySet) {
         let history = try context.anchor.history()
-        try history.check(KeySubject(application: context.application, role: context.role))
+        try history.check(context.subject)
         guard context.profile.countsRevoked else { return (history, try history.keySet(at: context.now)) }
         let named = envelope.claimedFields?["keyset"]?.positiveValue
         return (history, named.flatMap { history[$0] } ?? history.current)
@@ -68,7 +68,7 @@ package struct VerifiedConfiguration: Sendable {
             throw VerificationFailure(.payloadMalformed, error.description)
         }
         try payload.checkKind(type: fields["typ"]?.stringValue ?? "")
-        try payload.checkAddressee(context)
+        try context.subject.check(payload.subject, of: payload)
         return payload
     }
 }
@@ -79,15 +79,5 @@ extension ConfigurationPayload {
         let fault = StatementForm.fault(
             type: type, specification: specification, critical: critical, expected: "config", known: Self.knownFields)
         if let fault { throw VerificationFailure(fault.rejection, fault.detail, payload: self) }
-    }
-
-    /// The rest of step 11, and step 12.
-    fileprivate func checkAddressee(_ context: VerificationContext) throws(VerificationFailure) {
-        guard role == context.role else {
-            throw VerificationFailure(.wrongRole, "it is for the \(role.rawValue)'s app", payload: self)
-        }
-        guard application == context.application else {
-            throw VerificationFailure(.wrongApplication, "it is for '\(application)'", payload: self)
-        }
     }
 }

@@ -173,7 +173,7 @@ final class KeyChanges {
     func check(
         _ bytes: [UInt8], _ payload: ConfigurationPayload, at time: WallTime? = nil
     ) throws(VerificationFailure) {
-        let key = KeySubject(application: payload.application, role: payload.role)
+        let key = payload.subject
         let state = receiver.state
         guard state.anchors[key] != nil else { return }
         _ = try ApplicableConfiguration(
