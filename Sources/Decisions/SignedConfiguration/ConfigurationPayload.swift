@@ -195,21 +195,10 @@ package enum ConfigurationSigner {
         _ payload: ConfigurationPayload, with keys: [ConfigurationPrivateKey]
     ) throws(SigningError) -> [UInt8] {
         guard !keys.isEmpty else { throw .noKeys }
-        let bytes = try written(payload, with: keys)
-        guard bytes.count <= ConfigurationLimits.envelope else { throw .oversize(bytes.count) }
-        return bytes
-    }
-
-    private static func written(
-        _ payload: ConfigurationPayload, with keys: [ConfigurationPrivateKey]
-    ) throws(SigningError) -> [UInt8] {
         let fields = payload.dictionary
         do { _ = try ConfigurationPayload(fields) } catch { throw .payload(error) }
-        do {
-            let body = try PropertyListWriter.write(fields)
-            return try SignedEnvelope.bytes(body, type: .configuration, signedWith: keys.map(\.key))
-        } catch {
-            throw .propertyList(error)
-        }
+        let bytes = try SignedEnvelope.signed(fields, type: .configuration, with: keys.map(\.key))
+        guard bytes.count <= ConfigurationLimits.envelope else { throw .oversize(bytes.count) }
+        return bytes
     }
 }

@@ -413,23 +413,11 @@ extension PropertyListDictionary {
 package enum KeyStatementSigner {
     /// The exact bytes of the signed key set.
     package static func sign(_ document: KeySetDocument, with keys: [PrivateKey]) throws(SigningError) -> [UInt8] {
-        try sign(document.dictionary, .keySet, keys)
+        try SignedEnvelope.signed(document.dictionary, type: .keySet, with: keys)
     }
 
     /// The exact bytes of the signed revocation.
     package static func sign(_ document: RevocationDocument, with keys: [PrivateKey]) throws(SigningError) -> [UInt8] {
-        try sign(document.dictionary, .revocation, keys)
-    }
-
-    private static func sign(
-        _ fields: PropertyListDictionary, _ type: SignedPayloadType, _ keys: [PrivateKey]
-    ) throws(SigningError) -> [UInt8] {
-        guard !keys.isEmpty else { throw .noKeys }
-        do {
-            let body = try PropertyListWriter.write(fields)
-            return try SignedEnvelope.bytes(body, type: type, signedWith: keys)
-        } catch {
-            throw .propertyList(error)
-        }
+        try SignedEnvelope.signed(document.dictionary, type: .revocation, with: keys)
     }
 }

@@ -8,6 +8,18 @@ package import TandemPropertyList
 
 /// Signed bytes, as the signer made them.
 package enum SignedEnvelope {
+    /// The exact bytes of a statement with these fields, signed by each key.
+    static func signed(
+        _ fields: PropertyListDictionary, type: SignedPayloadType, with keys: [PrivateKey]
+    ) throws(SigningError) -> [UInt8] {
+        guard !keys.isEmpty else { throw .noKeys }
+        do {
+            return try bytes(try PropertyListWriter.write(fields), type: type, signedWith: keys)
+        } catch {
+            throw .propertyList(error)
+        }
+    }
+
     /// The envelope of a payload with one signature by each key, in the order given.
     package static func bytes(
         _ payload: [UInt8], type: SignedPayloadType, signedWith keys: [PrivateKey]
