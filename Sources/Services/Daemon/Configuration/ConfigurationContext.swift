@@ -80,6 +80,13 @@ final class ConfigurationContext {
         if let line = paces.users.admit(event, of: device.owner(of: app), at: scheduler.now) { sink(line) }
     }
 
+    /// A report of a secondary that is not accepted.
+    func log(_ failure: ReportFailure, from peer: ConfigurationPeer) {
+        log(
+            LogEvent(
+                .warning, "report refused", .text("pairing", "\(peer.pairing)"), .text("reason", failure.rawValue)))
+    }
+
     var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
 
     // MARK: apps

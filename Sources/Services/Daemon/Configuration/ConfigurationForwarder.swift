@@ -77,15 +77,9 @@ enum RolloutStage: Sendable {
 
 /// Forwards configurations and collects reports; confined to its loop.
 final class ConfigurationForwarder {
-    /// A caller that waits until each secondary has a result for an envelope, or until anything changes.
-    private struct Waiter {
-        let isDone: (ConfigurationForwarder) -> Bool
-        let finished: Expectation<Bool>
-    }
-
     private let context: ConfigurationContext
     private let committed: CommittedState<DesiredConfigurations>
-    private var waiters: [Waiter] = []
+    let changes: ChangeWaiters
     /// The secondaries with a ready link.
     private var linkedPairings: Set<UniqueIdentifier> = []
     /// Queues whose undelivered items wait to be delivered again on the same link. Those of far secondaries are here by
@@ -95,11 +89,10 @@ final class ConfigurationForwarder {
     var isBehind: (KeySubject, ConfigurationPeer) -> Bool = { _, _ in false }
     /// Queues for which something has to wait for keys. Those of far secondaries are here by their own pairings.
     private var waitingForKeys: Set<QueueKey> = []
-    /// Grows with every change since the start: lets a caller ask for what came after its last answer.
-    private(set) var ordinal: UInt64 = 0
 
     init(_ context: ConfigurationContext, state: DesiredConfigurations, store: LoopStore) {
         self.context = context
+        changes = ChangeWaiters(on: context.scheduler)
         committed = CommittedState(state, in: store)
     }
 
@@ -166,18 +159,18 @@ final class ConfigurationForwarder {
         }
         if let refusal { return .failed(refusal) }
         let pairings = peers.map(\.pairing)
-        await self.wait(atMost: wait) { forwarder in
-            pairings.allSatisfy { forwarder.result(desired, $0)?.isDone ?? true }
+        await changes.wait(atMost: wait) { [self] in
+            pairings.allSatisfy { result(desired, $0)?.isDone ?? true }
         }
-        return .results(results(desired, pairings), ordinal: ordinal)
+        return .results(results(desired, pairings), ordinal: changes.ordinal)
     }
 
     /// The results of a configuration that was applied before, once something has changed after an ordinal.
     func follow(
         _ desired: DesiredConfiguration, at peers: [ConfigurationPeer], after ordinal: UInt64?, wait: Duration
     ) async -> ApplyOutcome {
-        if let ordinal { await waitForChange(after: ordinal, atMost: wait) }
-        return .results(results(desired, peers.map(\.pairing)), ordinal: self.ordinal)
+        if let ordinal { await changes.change(after: ordinal, atMost: wait) }
+        return .results(results(desired, peers.map(\.pairing)), ordinal: changes.ordinal)
     }
 
     private func results(_ desired: DesiredConfiguration, _ pairings: [UniqueIdentifier]) -> [ApplyResult] {
@@ -236,19 +229,6 @@ final class ConfigurationForwarder {
                 }
             )
         }
-    }
-
-    /// Waits for a change after an ordinal, at most for a time.
-    func waitForChange(after ordinal: UInt64, atMost wait: Duration) async {
-        await self.wait(atMost: wait) { $0.ordinal != ordinal }
-    }
-
-    private func wait(atMost wait: Duration, until isDone: @escaping (ConfigurationForwarder) -> Bool) async {
-        guard !isDone(self) else { return }
-        let waiter = Waiter(isDone: isDone, finished: Expectation(on: context.scheduler))
-        waiters.append(waiter)
-        _ = await waiter.finished.value(within: wait)
-        waiters.removeAll { $0.finished === waiter.finished }
     }
 
     // MARK: the secondaries
@@ -340,10 +320,7 @@ final class ConfigurationForwarder {
                 )
             } catch {
                 next = before
-                context.log(
-                    LogEvent(
-                        .warning, "report refused", .text("pairing", "\(peer.pairing)"),
-                        .text("reason", error.rawValue)))
+                context.log(error, from: peer)
                 return ([], { true })
             }
         }
@@ -376,14 +353,14 @@ final class ConfigurationForwarder {
     }
 
     private func carryOut(_ transition: DesiredTransition) {
-        if !transition.changes.isEmpty { ordinal += 1 }
+        if !transition.changes.isEmpty { changes.count() }
         // Cancellations first: what they are about must not be behind what takes its place.
         for entry in transition.cancellations {
             context.takeBack(entry.id, of: entry.key.application, from: entry.pairing)
         }
         for item in transition.deliveries { submit(item) }
         for application in transition.promoted { goOn(application) }
-        for waiter in waiters where waiter.isDone(self) { waiter.finished.fulfil(true) }
+        changes.notify()
     }
 
     /// A rollout of an app's configuration has come to all: each secondary gets what it lacks.

@@ -429,8 +429,8 @@ final class ConfigurationService {
 
     /// Waits until the desired state or a report has changed after an ordinal; returns the present ordinal.
     func waitForChange(after ordinal: UInt64?, atMost wait: Duration) async -> UInt64 {
-        if let ordinal { await forwarder.waitForChange(after: ordinal, atMost: wait) }
-        return forwarder.ordinal
+        if let ordinal { await forwarder.changes.change(after: ordinal, atMost: wait) }
+        return forwarder.changes.ordinal
     }
 
     // MARK: status

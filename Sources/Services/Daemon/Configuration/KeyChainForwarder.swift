@@ -12,12 +12,6 @@ import TandemWire
 
 /// Forwards key chains and collects their reports; confined to its loop.
 final class KeyChainForwarder {
-    /// A caller that waits until each secondary has answered a step.
-    private struct Waiter {
-        let isDone: () -> Bool
-        let finished: Expectation<Bool>
-    }
-
     private let context: ConfigurationContext
     private let committed: CommittedState<KeyChainDeliveries>
     /// The steps after the anchor as they are durable now. Asked when a delivery is decided: a chain that has grown
@@ -25,9 +19,7 @@ final class KeyChainForwarder {
     private let steps: (KeySubject) -> [ChainStep]
     /// Called when all steps that a secondary lacks are on their way to it.
     var whenCaughtUp: (KeySubject, UniqueIdentifier) -> Void = { _, _ in }
-    private var waiters: [Waiter] = []
-    /// Grows with every change since the start: lets a caller ask for what came after its last answer.
-    private(set) var ordinal: UInt64 = 0
+    let changes: ChangeWaiters
 
     init(
         _ context: ConfigurationContext, state: KeyChainDeliveries, store: LoopStore,
@@ -35,6 +27,7 @@ final class KeyChainForwarder {
     ) {
         self.context = context
         self.steps = steps
+        changes = ChangeWaiters(on: context.scheduler)
         committed = CommittedState(state, in: store)
     }
 
@@ -136,7 +129,7 @@ final class KeyChainForwarder {
 
     /// The results of a step, when each secondary has one or `wait` is over.
     func results(of question: Question, within wait: Duration) async -> [ApplyResult] {
-        await self.wait(atMost: wait) { [self] in
+        await changes.wait(atMost: wait) { [self] in
             question.keys.allSatisfy { verdict(at: $0, on: question) != nil }
         }
         return results(of: question)
@@ -155,19 +148,6 @@ final class KeyChainForwarder {
 
     private func verdict(at key: KeyChainDeliveries.Key, on question: Question) -> Verdict? {
         committed.state[key]?.verdict(on: question.digest, at: question.index)
-    }
-
-    /// Waits for a change after an ordinal, at most for a time.
-    func waitForChange(after ordinal: UInt64, atMost wait: Duration) async {
-        await self.wait(atMost: wait) { [self] in self.ordinal != ordinal }
-    }
-
-    private func wait(atMost wait: Duration, until isDone: @escaping () -> Bool) async {
-        guard !isDone() else { return }
-        let waiter = Waiter(isDone: isDone, finished: Expectation(on: context.scheduler))
-        waiters.append(waiter)
-        _ = await waiter.finished.value(within: wait)
-        waiters.removeAll { $0.finished === waiter.finished }
     }
 
     /// Whether a report is one on a step that was delivered.
@@ -204,10 +184,7 @@ final class KeyChainForwarder {
                 )
             } catch {
                 next = before
-                context.log(
-                    LogEvent(
-                        .warning, "report refused", .text("pairing", "\(peer.pairing)"),
-                        .text("reason", error.rawValue)))
+                context.log(error, from: peer)
                 return ([], { true })
             }
         }
@@ -242,8 +219,8 @@ final class KeyChainForwarder {
     }
 
     private func changed() {
-        ordinal += 1
-        for waiter in waiters where waiter.isDone() { waiter.finished.fulfil(true) }
+        changes.count()
+        changes.notify()
     }
 }
 

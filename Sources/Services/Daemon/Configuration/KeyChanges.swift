@@ -111,17 +111,17 @@ final class KeyChanges {
             } else {
                 [ApplyResult]()
             }
-        return .results([own(subject, envelope)] + results, ordinal: chains.ordinal)
+        return .results([own(subject, envelope)] + results, ordinal: chains.changes.ordinal)
     }
 
     /// The results of a statement that was applied before, once anything has changed after an ordinal (CTL-26).
     func results(
         of statement: ClaimedStatement, _ envelope: [UInt8], after ordinal: UInt64?, _ wait: Duration
     ) async -> ApplyOutcome {
-        if let ordinal { await chains.waitForChange(after: ordinal, atMost: wait) }
+        if let ordinal { await chains.changes.change(after: ordinal, atMost: wait) }
         let subject = statement.subject
         let results = question(subject, envelope).map { chains.results(of: $0) } ?? []
-        return .results([own(subject, envelope)] + results, ordinal: chains.ordinal)
+        return .results([own(subject, envelope)] + results, ordinal: chains.changes.ordinal)
     }
 
     /// This device's own result on what it has followed.

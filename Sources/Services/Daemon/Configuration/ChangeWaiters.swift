@@ -1,0 +1,41 @@
+// Callers that wait for a change of a forwarder's state, and the ordinal of the last one. A change is counted and told
+// apart: what it leads to may change the state again before anybody is woken.
+
+import TandemReactor
+
+/// The waiting callers of one forwarder; confined to its loop.
+final class ChangeWaiters {
+    private struct Waiter {
+        let isDone: () -> Bool
+        let finished: Expectation<Bool>
+    }
+
+    private let scheduler: any Scheduler
+    private var waiters: [Waiter] = []
+    /// Grows with every change since the start: lets a caller ask for what came after its last answer.
+    private(set) var ordinal: UInt64 = 0
+
+    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    /// The state has changed.
+    func count() { ordinal += 1 }
+
+    /// Wakes those whose wait is over.
+    func notify() {
+        for waiter in waiters where waiter.isDone() { waiter.finished.fulfil(true) }
+    }
+
+    /// Waits until something is so, at most for a time.
+    func wait(atMost wait: Duration, until isDone: @escaping () -> Bool) async {
+        guard !isDone() else { return }
+        let waiter = Waiter(isDone: isDone, finished: Expectation(on: scheduler))
+        waiters.append(waiter)
+        _ = await waiter.finished.value(within: wait)
+        waiters.removeAll { $0.finished === waiter.finished }
+    }
+
+    /// Waits for a change after an ordinal, at most for a time.
+    func change(after ordinal: UInt64, atMost wait: Duration) async {
+        await self.wait(atMost: wait) { [self] in self.ordinal != ordinal }
+    }
+}
