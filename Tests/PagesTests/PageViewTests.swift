@@ -227,7 +227,7 @@ import Testing
             #expect(try view([hidden], PageRequest(values: values)).rows[0].title != "1234")
         }
         #expect(shown.rows[1].error == "v: 2 is over the maximum 1" && shown.rows[1].shown == "2")
-        #expect(shown.rows[1].defaultValue == 0.5 && shown.rows[1].layer == "user")
+        #expect(shown.rows[1].shownDefault == "0.5" && shown.rows[1].layer == "user")
         let rows: [PropertyListDictionary] = [
             ["key": "a", "value": 1, "layer": "user", "edited": true], ["key": "a", "value": 2],
             ["key": "b", "unknown": true],

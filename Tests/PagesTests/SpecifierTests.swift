@@ -43,7 +43,7 @@ import Testing
         #expect(Specifier(.datePicker, [:]).dateTraits == DateTraits())
         let date = Specifier(
             .datePicker, ["DatePickerMode": "Time", "MinuteInterval": 15, "DatePickerStyle": "Compact"])
-        #expect(date.dateTraits == DateTraits(mode: .time, style: .compact, minuteInterval: 15))
+        #expect(date.dateTraits == DateTraits(mode: .time, minuteInterval: 15))
         #expect(Specifier(.datePicker, ["MinuteInterval": 7]).dateTraits.minuteInterval == 1)
         let subtitle = Specifier(.toggle, ["IASKSubtitle": ["YES": "is on", "__default__": "other"]]).subtitle
         #expect(subtitle?.text(for: "YES") == "is on" && subtitle?.text(for: "NO") == "other")
@@ -118,7 +118,7 @@ import Testing
         for (stored, isOn) in states {
             let values = stored.map { ["t": PageValue(value: $0, layer: "user")] } ?? [:]
             let row = PageView.make(tree, schema, PageRequest(values: values))?.rows.first
-            #expect(row?.kind == .toggle(isOn: isOn, isCheckmark: false))
+            #expect(row?.kind == .toggle(isOn: isOn))
         }
     }
 

@@ -174,10 +174,9 @@ private struct PageMaking {
             index: index, key: declaration == nil ? nil : specifier.key, kind: kind, title: name,
             subtitle: subtitle(specifier, declaration, value),
             summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.text(.image),
-            alignment: specifier.alignment, adjustsFontSize: specifier.flag(.adjustsFontSize) ?? true,
-            value: value, shown: isSecret ? "" : picked?.shown ?? shown(dated, kind, declaration, specifier),
+            alignment: specifier.alignment, value: value,
+            shown: isSecret ? "" : picked?.shown ?? shown(dated, kind, declaration, specifier),
             input: isSecret ? "" : input(dated, kind, declaration), date: dated?.dateValue,
-            defaultValue: isSecret ? nil : initial,
             shownDefault: isSecret || picked != nil ? "" : shown(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false,
             author: known?.author, tag: known?.tag ?? [], allowsNothing: declaration?.allowsNothing ?? false,
@@ -272,7 +271,7 @@ private struct PageMaking {
         switch (kind, declaration.type) {
         case (.toggle, .boolean):
             let isOn = value.flatMap { declaration.value(stored: $0) } == .boolean(true)
-            return .toggle(isOn: isOn, isCheckmark: specifier.text(.toggleStyle) == "Checkmark")
+            return .toggle(isOn: isOn)
         case (.slider, .integer), (.slider, .double), (.slider, .float): return slider(specifier, declaration)
         case (.multiValue, _): return .choice(choices(specifier, declaration, value))
         case (.radioGroup, _): return .radio(choices(specifier, declaration, value))
@@ -383,8 +382,7 @@ private struct PageMaking {
         return PageView.Choices(
             options: specifier.flag(.isSorted) == true ? options.byTitle : options,
             selected: options.first { $0.value == value }?.id,
-            allowsOthers: allowsOthers, footer: specifier.text(.footer).map(text),
-            isQuick: specifier.flag(.isQuick) ?? false)
+            allowsOthers: allowsOthers, footer: specifier.text(.footer).map(text))
     }
 
     // MARK: lists
@@ -426,7 +424,7 @@ private struct PageMaking {
         _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?
     ) -> String {
         switch kind {
-        case .toggle(let isOn, _) where value.flatMap { declaration?.value(stored: $0) } != nil:
+        case .toggle(let isOn) where value.flatMap { declaration?.value(stored: $0) } != nil:
             return isOn ? "on" : "off"
         case .date(let traits): return value.map { PageInput.text($0, traits) } ?? ""
         case .choice, .radio:
@@ -516,10 +514,8 @@ extension PageView.Row {
     fileprivate init(index: Int, kind: PageView.Kind) {
         self.init(
             index: index, key: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil, alignment: .natural,
-            adjustsFontSize: true, value: nil, shown: "", input: "", date: nil, defaultValue: nil, shownDefault: "",
-            layer: nil,
-            isEdited: false, author: nil, tag: [], allowsNothing: false, lock: .noValue, needsRestart: false,
-            isSecret: false, error: nil, press: nil)
+            value: nil, shown: "", input: "", date: nil, shownDefault: "", layer: nil, isEdited: false, author: nil,
+            tag: [], allowsNothing: false, lock: .noValue, needsRestart: false, isSecret: false, error: nil, press: nil)
     }
 
     /// Bytes of its texts, each as often as a renderer repeats it.

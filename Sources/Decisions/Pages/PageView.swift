@@ -119,8 +119,6 @@ package struct PageView: Sendable, Equatable {
         /// The name of a picture in the bundle.
         package let image: String?
         package let alignment: Specifier.Alignment
-        /// Whether a long title may become smaller.
-        package let adjustsFontSize: Bool
         /// The stored form in force; nil for none, and for a secret.
         package let value: PropertyListValue?
         /// The value for people; empty for none and for a secret.
@@ -129,8 +127,7 @@ package struct PageView: Sendable, Equatable {
         package let input: String
         /// The date of a picker, which the running app may have made of the value.
         let date: PropertyListDate?
-        /// The stored form of the default, and for people.
-        package let defaultValue: PropertyListValue?
+        /// The default for people; empty for a secret.
         package let shownDefault: String
         /// The layer of the value; nil for a row without one.
         package let layer: String?
@@ -159,7 +156,7 @@ package struct PageView: Sendable, Equatable {
 
     /// The kind of a row.
     package enum Kind: Sendable, Equatable {
-        case toggle(isOn: Bool, isCheckmark: Bool)
+        case toggle(isOn: Bool)
         case slider(Slider)
         case text(TextTraits)
         case secureText(TextTraits)
@@ -202,8 +199,6 @@ package struct PageView: Sendable, Equatable {
         package let allowsOthers: Bool
         /// Below the options.
         package let footer: String?
-        /// Whether a tap chooses and goes back.
-        package let isQuick: Bool
     }
 
     /// One choice; all that belongs to it stays with it in every order.

@@ -161,11 +161,11 @@ extension Specifier {
             placeholder: text(.placeholder))
     }
 
-    /// The date picker's mode, style and step.
+    /// The date picker's mode and step.
     package var dateTraits: DateTraits {
         let interval = number(.minuteInterval).flatMap { Int(exactly: $0) } ?? 1
         return DateTraits(
-            mode: word(.dateMode) ?? .dateAndTime, style: word(.dateStyle) ?? .wheels,
+            mode: word(.dateMode) ?? .dateAndTime,
             minuteInterval: (1...30).contains(interval) && 60 % interval == 0 ? interval : 1)
     }
 }
@@ -221,20 +221,12 @@ package struct DateTraits: Sendable, Equatable {
         case dateAndTime = "DateAndTime"
     }
 
-    package enum Style: String, Sendable, CaseIterable {
-        case compact = "Compact"
-        case wheels = "Wheels"
-        case inline = "Inline"
-    }
-
     package var mode: Mode
-    /// Advice; a renderer has its own.
-    package var style: Style
     /// Minutes between two choices: a divisor of 60 up to 30.
     package var minuteInterval: Int
 
-    package init(mode: Mode = .dateAndTime, style: Style = .wheels, minuteInterval: Int = 1) {
-        (self.mode, self.style, self.minuteInterval) = (mode, style, minuteInterval)
+    package init(mode: Mode = .dateAndTime, minuteInterval: Int = 1) {
+        (self.mode, self.minuteInterval) = (mode, minuteInterval)
     }
 }
 
