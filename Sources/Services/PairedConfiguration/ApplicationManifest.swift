@@ -49,9 +49,7 @@ public struct ApplicationManifest: Sendable, Equatable {
         do {
             let bytes = try FileReading.read(
                 path: path, limit: PropertyListXMLReader.maximumLength, trust: .ownOrRootsAndUnwritable)
-            self.init(
-                bytes.starts(with: "bplist".utf8)
-                    ? try PropertyListReader.readDictionary(bytes) : try PropertyListXMLReader.readDictionary(bytes))
+            self.init(try PropertyListXMLReader.readAny(bytes))
         } catch FileError.missing where isOptional {
             self.init([:])
         } catch {

@@ -61,7 +61,7 @@ struct EnvironmentFile: Sendable, Equatable {
                 guard let bytes = try directory.read(name, limit: Self.limit, trust: .ownOrRootsAndUnwritable) else {
                     continue
                 }
-                return .file(name, digest: SHA256.digest(bytes), try Self.dictionary(bytes))
+                return .file(name, digest: SHA256.digest(bytes), try PropertyListXMLReader.readAny(bytes))
             } catch {
                 return .failure(ConfigurationFileFailure(name, "\(error)"))
             }
@@ -81,10 +81,5 @@ struct EnvironmentFile: Sendable, Equatable {
         } catch {
             throw error
         }
-    }
-
-    static func dictionary(_ bytes: [UInt8]) throws -> PropertyListDictionary {
-        bytes.starts(with: "bplist".utf8)
-            ? try PropertyListReader.readDictionary(bytes) : try PropertyListXMLReader.readDictionary(bytes)
     }
 }

@@ -199,8 +199,7 @@ struct PreferenceForm: Sendable {
         limit: PropertyListXMLReader.maximumLength,
         read: { bytes throws(PreferenceFault) in
             do {
-                return bytes.starts(with: "bplist".utf8)
-                    ? try PropertyListReader.readDictionary(bytes) : try PropertyListXMLReader.readDictionary(bytes)
+                return try PropertyListXMLReader.readAny(bytes)
             } catch {
                 throw PreferenceFault(reason: .damaged, detail: "\(error)")
             }

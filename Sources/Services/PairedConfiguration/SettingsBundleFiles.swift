@@ -89,7 +89,7 @@ struct SettingsBundleFiles {
             do {
                 let bytes = try directory.read(
                     named: file, limit: EnvironmentFile.limit, trust: .ownOrRootsAndUnwritable)
-                if let bytes { return try EnvironmentFile.dictionary(bytes) }
+                if let bytes { return try PropertyListXMLReader.readAny(bytes) }
             } catch {
                 throw .unreadablePage(name, reason: "\(error)")
             }

@@ -32,6 +32,13 @@ package enum PropertyListXMLReader {
         }
         return dictionary
     }
+
+    /// The dictionary of a property list in either form, which its first bytes tell.
+    package static func readAny(_ bytes: [UInt8]) throws -> PropertyListDictionary {
+        isBinary(bytes) ? try PropertyListReader.readDictionary(bytes) : try readDictionary(bytes)
+    }
+
+    static func isBinary(_ bytes: [UInt8]) -> Bool { bytes.starts(with: "bplist".utf8) }
 }
 
 /// The values of a document, built from its elements in their order. Iterative: what is open stands on a stack.

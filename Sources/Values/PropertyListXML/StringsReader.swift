@@ -55,7 +55,7 @@ package enum StringsReader {
         guard bytes.count <= maximumLength else {
             throw StringsError(.tooLarge(count: bytes.count, limit: maximumLength))
         }
-        if bytes.starts(with: "bplist".utf8) || isXML(bytes) { return try propertyList(bytes) }
+        if PropertyListXMLReader.isBinary(bytes) || isXML(bytes) { return try propertyList(bytes) }
         var text = StringsText(try StringsText.scalars(bytes))
         return try text.read()
     }
@@ -69,9 +69,7 @@ package enum StringsReader {
     private static func propertyList(_ bytes: [UInt8]) throws(StringsError) -> [String: String] {
         let dictionary: PropertyListDictionary
         do {
-            dictionary =
-                bytes.starts(with: "bplist".utf8)
-                ? try PropertyListReader.readDictionary(bytes) : try PropertyListXMLReader.readDictionary(bytes)
+            dictionary = try PropertyListXMLReader.readAny(bytes)
         } catch {
             throw StringsError(.propertyList("\(error)"))
         }

@@ -157,9 +157,7 @@ struct DaemonSettings: Sendable {
         do {
             let bytes = try FileReading.read(
                 path: path, limit: PropertyListXMLReader.maximumLength, trust: .ownOrRootsAndUnwritable)
-            let entries =
-                bytes.starts(with: "bplist".utf8)
-                ? try PropertyListReader.readDictionary(bytes) : try PropertyListXMLReader.readDictionary(bytes)
+            let entries = try PropertyListXMLReader.readAny(bytes)
             return try read(source) { $0.read(entries) }
         } catch let mistakes as OptionMistakes {
             throw mistakes
