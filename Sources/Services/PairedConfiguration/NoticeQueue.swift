@@ -47,12 +47,10 @@ final class NoticeQueue: Sendable {
     private struct State {
         var waiting: [Notice] = []
         var isDelivering = false
-        var nextToken = 0
-        /// In the order of their tokens.
-        var observers: [(token: Int, call: @Sendable (Notice) -> Void)] = []
     }
 
     private let state = Mutex(State())
+    private let observers = Observers<Notice>()
 
     func add(_ notice: Notice) {
         if case .changes(let changes) = notice, changes.changes.isEmpty { return }
@@ -66,52 +64,31 @@ final class NoticeQueue: Sendable {
             return !state.isDelivering
         }
         guard isMine else { return }
-        while let (notice, observers) = next() {
+        while let notice = next() {
+            let calls = observers.calls
             notice.log()
-            for observer in observers { observer(notice) }
+            for call in calls { call(notice) }
         }
     }
 
-    /// The next notice and the observers now; nil ends the delivery.
-    private func next() -> (Notice, [@Sendable (Notice) -> Void])? {
+    /// The next notice; nil ends the delivery.
+    private func next() -> Notice? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {
                 state.isDelivering = false
                 return nil
             }
-            return (state.waiting.removeFirst(), state.observers.map(\.call))
+            return state.waiting.removeFirst()
         }
     }
 
     func observe(_ observer: @escaping @Sendable (Notice) -> Void) -> ConfigurationObservation {
-        let token = state.withLock { state in
-            state.nextToken += 1
-            state.observers.append((state.nextToken, observer))
-            return state.nextToken
-        }
-        return ConfigurationObservation { [weak self] in
-            self?.state.withLock { $0.observers.removeAll { $0.token == token } }
-        }
+        observers.add(observer)
     }
 
     func observeChanges(_ observer: @escaping @Sendable (SettingChanges) -> Void) -> ConfigurationObservation {
         observe { if case .changes(let changes) = $0 { observer(changes) } }
     }
-}
-
-/// An observer's registration; observing ends with ``cancel()`` or when this is released, so that a configuration never
-/// keeps alive what a closure belongs to.
-public final class ConfigurationObservation: Sendable {
-    private let end: @Sendable () -> Void
-
-    /// A registration; an app's own ``PreferenceStore`` makes one.
-    /// - Parameter end: ends the observation; called once or more often.
-    public init(_ end: @escaping @Sendable () -> Void) { self.end = end }
-
-    /// Ends the observation; a call that is under way may still finish.
-    public func cancel() { end() }
-
-    deinit { end() }
 }
 
 /// The batches of changes of a configuration from now on. The buffer is bounded: a slow consumer loses the oldest

@@ -80,7 +80,7 @@ extension PreferenceStoreError: CustomStringConvertible {
 /// Preferences that end with this object: for tests, and for values that must not survive the process.
 public final class MemoryPreferences: PreferenceStore {
     private let stored: Mutex<PropertyListDictionary>
-    private let observers = PreferenceObservers()
+    private let observers = Observers<Void>()
 
     /// A store with these entries.
     public init(_ entries: PropertyListDictionary = [:]) { stored = Mutex(entries) }
@@ -94,36 +94,10 @@ public final class MemoryPreferences: PreferenceStore {
             if !edit.isEmpty { stored = edit.applied(to: stored) }
             return !edit.isEmpty
         }
-        if isChanged { observers.notify() }
+        if isChanged { observers.notify(()) }
     }
 
     public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
-        observers.add(changed)
-    }
-}
-
-/// The observers of a store.
-final class PreferenceObservers: Sendable {
-    private struct State {
-        /// In the order of their tokens.
-        var observers: [(token: Int, call: @Sendable () -> Void)] = []
-        var nextToken = 0
-    }
-
-    private let state = Mutex(State())
-
-    func add(_ call: @escaping @Sendable () -> Void) -> ConfigurationObservation {
-        let token = state.withLock { state in
-            state.nextToken += 1
-            state.observers.append((state.nextToken, call))
-            return state.nextToken
-        }
-        return ConfigurationObservation { [weak self] in
-            self?.state.withLock { $0.observers.removeAll { $0.token == token } }
-        }
-    }
-
-    func notify() {
-        for observer in state.withLock(\.observers) { observer.call() }
+        observers.add { changed() }
     }
 }

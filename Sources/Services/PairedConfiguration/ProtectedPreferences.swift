@@ -38,7 +38,7 @@ public final class ProtectedPreferences: PreferenceStore {
     private let turn = Mutex(())
     private let file: FilePreferences
     private let keys: ProtectionKeys
-    private let observers = PreferenceObservers()
+    private let observers = Observers<Void>()
 
     /// The path of the file.
     public var path: String { file.path }
@@ -74,7 +74,7 @@ public final class ProtectedPreferences: PreferenceStore {
                 throw error
             }
         }
-        observers.notify()
+        observers.notify(())
     }
 
     /// Forgets the key. Values that were read stay in force in this process. Nothing happens with the classes that are
@@ -104,7 +104,7 @@ public final class ProtectedPreferences: PreferenceStore {
 
     public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
         let ofFile = file.observe(changed)
-        let ofKey = observers.add(changed)
+        let ofKey = observers.add { changed() }
         return ConfigurationObservation {
             ofFile?.cancel()
             ofKey.cancel()
