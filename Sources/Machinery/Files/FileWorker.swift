@@ -47,6 +47,14 @@ package final class FileWorker {
         }
     }
 
+    /// The value of a job; the caller never goes on if the worker closes before it.
+    package func value<Value: Sendable>(of job: @escaping @Sendable () -> Value) async -> Value {
+        // Unsafe, because a worker that closes calls back no more.
+        await withUnsafeContinuation { continuation in
+            perform(job) { continuation.resume(returning: $0) }
+        }
+    }
+
     /// Runs a job that can fail.
     package func attempt<Value: Sendable>(
         _ job: @escaping @Sendable () throws(FileError) -> Value,

@@ -124,14 +124,11 @@ final class ApplicationSettings {
         of values: PropertyListDictionary, optional: Set<String>, for app: ApplicationIdentifier
     ) async -> (text: String, schema: [UInt8])? {
         guard let folder = try? folder(of: app), let digest = folder.schema else { return nil }
-        // Unsafe, because a worker that closes calls back no more.
-        let text: String? = await withUnsafeContinuation { continuation in
-            judge.perform({ () -> String? in
-                do {
-                    _ = try folder.document().schema.payload(values, optional: optional)
-                    return nil
-                } catch { return (error as? SettingsPayloadError)?.description }
-            }) { continuation.resume(returning: $0) }
+        let text = await judge.value { () -> String? in
+            do {
+                _ = try folder.document().schema.payload(values, optional: optional)
+                return nil
+            } catch { return (error as? SettingsPayloadError)?.description }
         }
         return text.map { ($0, digest) }
     }
@@ -348,11 +345,8 @@ final class ApplicationSettings {
     /// How many edits the primary of a pairing has made, of all apps.
     func editCount(of pairing: UniqueIdentifier) async -> Int {
         let folders = device.owners().map { folder(of: $0, $1) }
-        // Unsafe, because a worker that closes calls back no more.
-        return await withUnsafeContinuation { continuation in
-            judge.perform({
-                folders.reduce(0) { $0 + ((try? $1.edits())?.keys { $0 == pairing }.count ?? 0) }
-            }) { continuation.resume(returning: $0) }
+        return await judge.value {
+            folders.reduce(0) { $0 + ((try? $1.edits())?.keys { $0 == pairing }.count ?? 0) }
         }
     }
 
