@@ -1,6 +1,7 @@
 // HTTP request and answer as values, the form of a browser's body, and the checks that come before any page: the name
 // and the origin that the browser used, and the size of what it sends.
 
+import TandemBase
 import TandemPages
 
 /// A request, whole.
@@ -39,7 +40,7 @@ package struct WebRequest: Sendable, Equatable {
         let known = parts.prefix(StringsTables.languageLimit).compactMap { part -> (tag: String, weight: Double)? in
             let words = part.split(separator: ";").map { $0.filter { $0 != " " } }
             guard let tag = words.first, (1...35).contains(tag.utf8.count),
-                tag.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || Self.isAlphanumeric($0) })
+                tag.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || $0.isASCIIAlphanumeric })
             else { return nil }
             guard words.count > 1 else { return (tag, 1) }
             let weight = words[1].hasPrefix("q=") ? Double(words[1].dropFirst(2)) : nil
@@ -49,10 +50,6 @@ package struct WebRequest: Sendable, Equatable {
             one.element.weight == other.element.weight
                 ? one.offset < other.offset : one.element.weight > other.element.weight
         }.map(\.element.tag)
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
     }
 
     /// All values of a header field.
@@ -184,7 +181,7 @@ package struct RequestGate: Sendable {
         guard let length = lengths.first else {
             return request.method == "POST" ? WebAnswer(411, "a form needs its length\n", closes: true) : nil
         }
-        guard lengths.count == 1, length.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(length) else {
+        guard lengths.count == 1, length.utf8.allSatisfy(\.isASCIIDigit), let count = Int(length) else {
             return WebAnswer(400, "one length is needed\n", closes: true)
         }
         guard count <= Self.bodyLimit else { return WebAnswer(413, "the form is too long\n", closes: true) }

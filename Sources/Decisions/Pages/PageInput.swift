@@ -258,7 +258,7 @@ package struct PageInput: Sendable, Equatable {
     private static func numbers(_ text: String, _ separator: Character, _ lengths: [Int]) -> [Int64]? {
         let parts = text.split(separator: separator, omittingEmptySubsequences: false)
         guard parts.map(\.utf8.count) == lengths,
-            parts.allSatisfy({ $0.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } })
+            parts.allSatisfy({ $0.utf8.allSatisfy(\.isASCIIDigit) })
         else { return nil }
         return parts.compactMap { Int64($0) }
     }

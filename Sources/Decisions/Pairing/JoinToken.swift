@@ -466,12 +466,7 @@ private struct Parameters {
 /// upper-case %XX. Each text has one spelling; decoding refuses all others.
 private enum PercentEncoding {
     private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~:/[]".utf8.contains(byte)
-        }
+        byte.isASCIIAlphanumeric || "-._~:/[]".utf8.contains(byte)
     }
 
     static func encode(_ text: String) -> String {

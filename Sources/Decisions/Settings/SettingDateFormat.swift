@@ -206,7 +206,7 @@ package struct SettingDateFormat: Sendable {
         _ rest: inout ArraySlice<UInt8>, _ field: Field, _ count: Int, isFollowed: Bool
     ) -> Int64? {
         let most = count > 1 || isFollowed || field == .fraction ? count : field == .year ? 4 : 2
-        let digits = rest.prefix(most).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = rest.prefix(most).prefix(while: \.isASCIIDigit)
         guard digits.count >= (count > 1 ? count : 1) else { return nil }
         rest = rest.dropFirst(digits.count)
         let number = digits.reduce(Int64(0)) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
@@ -325,14 +325,14 @@ package struct SettingTimeZone: Sendable {
 
     /// `hh`, `hhmm` or `hh:mm`, in seconds; behind a name also with one digit for the hours.
     private static func takeAmount(_ rest: inout ArraySlice<UInt8>, isNamed: Bool) -> Int? {
-        let digits = rest.prefix(4).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = rest.prefix(4).prefix(while: \.isASCIIDigit)
         guard digits.count == 2 || digits.count == 4 || (digits.count == 1 && isNamed) else { return nil }
         rest = rest.dropFirst(digits.count)
         func number(_ digits: ArraySlice<UInt8>) -> Int { digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } }
         let hours = number(digits.prefix(2))
         var minutes = number(digits.dropFirst(2))
         if digits.count < 4, rest.first == UInt8(ascii: ":") {
-            let after = rest.dropFirst().prefix(2).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            let after = rest.dropFirst().prefix(2).prefix(while: \.isASCIIDigit)
             guard after.count == 2 else { return nil }
             minutes = number(after)
             rest = rest.dropFirst(3)

@@ -1,6 +1,8 @@
 // URL of a setting, as checked text: the library's core has no Foundation. Any URL reference is one, "localhost:8080"
 // too; text that no URL can be (a space, a letter outside ASCII, a broken escape) is refused where it comes in.
 
+import TandemBase
+
 /// The text of a URL reference (RFC 3986): 1 to 2,048 bytes; compared byte by byte.
 public struct SettingURL: Sendable, Hashable {
     /// The most bytes of a URL: what browsers and servers agree on.
@@ -22,21 +24,11 @@ public struct SettingURL: Sendable, Hashable {
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~:/?#[]@!$&'()*+,;=%".utf8.contains(byte)
-        }
+        byte.isASCIIAlphanumeric || "-._~:/?#[]@!$&'()*+,;=%".utf8.contains(byte)
     }
 
     private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
+        byte.isASCIIDigit || "abcdefABCDEF".utf8.contains(byte)
     }
 }
 

@@ -196,7 +196,7 @@ private struct YearlyRule: Equatable {
     }
 
     private static func takeNumber(_ rest: inout ArraySlice<UInt8>, upTo most: Int64) -> Int64? {
-        let digits = rest.prefix(3).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = rest.prefix(3).prefix(while: \.isASCIIDigit)
         guard !digits.isEmpty else { return nil }
         rest = rest.dropFirst(digits.count)
         let number = digits.reduce(Int64(0)) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }

@@ -21,7 +21,7 @@ enum StatementForm {
     ) -> (rejection: Rejection, detail: String)? {
         guard type == expected else { return (.wrongType, "'typ' is not '\(expected)'") }
         let minor = specification.hasPrefix("1.") ? specification.dropFirst(2) : ""
-        guard !minor.isEmpty, minor.utf8.count <= 3, minor.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard !minor.isEmpty, minor.utf8.count <= 3, minor.utf8.allSatisfy(\.isASCIIDigit) else {
             return (.wrongType, "'spec' is not 1.n; this verifier is too old")
         }
         guard let field = critical?.first(where: { !known.contains($0) }) else { return nil }

@@ -3,6 +3,7 @@
 // in it come from a small alphabet, so that none can leave it.
 
 internal import Glibc
+import TandemBase
 package import TandemReactor
 
 /// An open directory of known owner; any thread may use it.
@@ -364,15 +365,6 @@ package enum FileName {
     /// Whether the name is 1-200 of `A-Z a-z 0-9 . _ -` without a leading dot; short enough for a draft's longer name.
     package static func isSafe(_ name: String) -> Bool {
         let bytes = name.utf8
-        return (1...200).contains(bytes.count) && bytes.first != UInt8(ascii: ".") && bytes.allSatisfy(isAllowed)
-    }
-
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
+        return (1...200).contains(bytes.count) && bytes.first != UInt8(ascii: ".") && bytes.allSatisfy(\.isPlainInNames)
     }
 }

@@ -1,6 +1,8 @@
 // Where a stream socket listens or connects, as people write it: `HOST:PORT`, `[::1]:PORT`, `unix:PATH`. Checked when
 // it is read, so that a wrong address is a message at the start and not a failed call later.
 
+import TandemBase
+
 /// The address of a stream socket.
 package enum SocketAddress: Hashable, Sendable {
     /// A socket file; at most 107 bytes.
@@ -35,7 +37,7 @@ package enum SocketAddress: Hashable, Sendable {
         guard let colon = text.lastIndex(of: ":") else { throw .missingPort(text) }
         let host = try host(text[..<colon], of: text)
         let digits = text[text.index(after: colon)...]
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+        guard !digits.isEmpty, digits.utf8.allSatisfy(\.isASCIIDigit),
             let port = UInt16(digits)
         else { throw .badPort(String(digits)) }
         return .tcp(host: host, port: port)

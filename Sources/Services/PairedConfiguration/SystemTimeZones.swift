@@ -1,5 +1,6 @@
 // Time zones by name, from the system's time zone database: only for the zone that an app names for dates as text.
 
+import TandemBase
 import TandemFiles
 import TandemSettings
 
@@ -21,11 +22,6 @@ enum SystemTimeZones {
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "_+-".utf8.contains(byte)
-        }
+        byte.isASCIIAlphanumeric || "_+-".utf8.contains(byte)
     }
 }

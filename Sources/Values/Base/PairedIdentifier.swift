@@ -76,21 +76,12 @@ public struct ApplicationIdentifier: Sendable, Hashable, Comparable, CustomStrin
     public init(_ text: String) throws(IdentifierError) {
         let bytes = text.utf8
         let isAllowed = (1...Self.maximumLength).contains(bytes.count) && bytes.first != UInt8(ascii: ".")
-        guard isAllowed, bytes.allSatisfy(Self.isAllowed) else { throw .application(text) }
+        guard isAllowed, bytes.allSatisfy(\.isPlainInNames) else { throw .application(text) }
         description = text
     }
 
     /// The identifier of a text whose bytes were checked where they lay.
     package init(checked text: String) { description = text }
-
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
-    }
 
     public static func < (left: Self, right: Self) -> Bool { left.description < right.description }
 }

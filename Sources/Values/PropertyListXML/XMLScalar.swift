@@ -13,8 +13,6 @@ enum XMLScalar {
             || byte == UInt8(ascii: "\r")
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
     private static func trimmed(_ text: [UInt8]) -> ArraySlice<UInt8> {
         let start = text.firstIndex { !isSpace($0) } ?? text.endIndex
         let end = text.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? start
@@ -64,7 +62,7 @@ enum XMLScalar {
     }
 
     private static func takeDigits(_ rest: inout ArraySlice<UInt8>) -> Int {
-        let count = rest.prefix(while: isDigit).count
+        let count = rest.prefix(while: \.isASCIIDigit).count
         rest = rest.dropFirst(count)
         return count
     }
@@ -76,7 +74,7 @@ enum XMLScalar {
         let text = Array(trimmed(text))
         guard
             let form = [dateForm, dateForm.dropLast() + Array(".000Z".utf8)].first(where: { $0.count == text.count }),
-            zip(text, form).allSatisfy({ isDigit($1) ? isDigit($0) : $0 == $1 })
+            zip(text, form).allSatisfy({ $1.isASCIIDigit ? $0.isASCIIDigit : $0 == $1 })
         else { throw .date }
         func number(_ range: Range<Int>) -> Int64 {
             text[range].reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }

@@ -160,7 +160,7 @@ package struct JSONReader {
     }
 
     private static func isNumberByte(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.eE".utf8.contains(byte)
+        byte.isASCIIDigit || "+-.eE".utf8.contains(byte)
     }
 
     private static func number(_ text: String) -> PropertyListValue? {
