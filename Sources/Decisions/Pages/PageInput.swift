@@ -207,12 +207,12 @@ package struct PageInput: Sendable, Equatable {
     /// `2026-11-23`, `09:30` or `2026-11-23T09:30`.
     static func text(_ value: PropertyListValue, _ traits: DateTraits) -> String {
         guard let date = value.dateValue else { return value.stringValue ?? "" }
-        let minutes = floored(date.millisecondsSince1970, 60_000)
-        let days = floored(minutes, 1440)
+        let minutes = date.millisecondsSince1970.floored(by: 60_000)
+        let days = minutes.floored(by: 1440)
         let day = CivilDate(daysSince1970: days)
-        let dayText = "\(digits(day.year, 4))-\(digits(day.month, 2))-\(digits(day.day, 2))"
+        let dayText = "\(day.year.padded(to: 4))-\(day.month.padded(to: 2))-\(day.day.padded(to: 2))"
         let minute = minutes - days * 1440
-        let timeText = "\(digits(minute / 60, 2)):\(digits(minute % 60, 2))"
+        let timeText = "\((minute / 60).padded(to: 2)):\((minute % 60).padded(to: 2))"
         return switch traits.mode {
         case .date: dayText
         case .time: timeText
@@ -220,19 +220,10 @@ package struct PageInput: Sendable, Equatable {
         }
     }
 
-    private static func floored(_ number: Int64, _ unit: Int64) -> Int64 {
-        number >= 0 ? number / unit : -((unit - 1 - number) / unit)
-    }
-
-    private static func digits(_ number: Int64, _ count: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-
     /// The date of a text; a time alone stays on its day.
     private static func date(_ text: String, _ traits: DateTraits, _ present: PropertyListDate?) -> PropertyListDate? {
         let parts = text.split(separator: "T", omittingEmptySubsequences: false).map(String.init)
-        let today = present.map { floored(floored($0.millisecondsSince1970, 60_000), 1440) } ?? 0
+        let today = present.map { $0.millisecondsSince1970.floored(by: 86_400_000) } ?? 0
         let minutes: Int64? =
             switch (traits.mode, parts.count) {
             case (.date, 1): day(parts[0]).map { $0 * 1440 }

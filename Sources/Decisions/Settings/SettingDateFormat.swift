@@ -130,9 +130,9 @@ package struct SettingDateFormat: Sendable {
     /// The text of a date.
     package func text(_ date: PropertyListDate) -> String {
         let milliseconds = date.millisecondsSince1970
-        let offset = zone.offset(at: Self.floor(milliseconds, 1000))
+        let offset = zone.offset(at: milliseconds.floored(by: 1000))
         let local = milliseconds + Int64(offset) * 1000
-        let days = Self.floor(local, 86_400_000)
+        let days = local.floored(by: 86_400_000)
         let day = CivilDate(daysSince1970: days)
         let time = local - days * 86_400_000
         var text = ""
@@ -141,13 +141,13 @@ package struct SettingDateFormat: Sendable {
             case .literal(let bytes): text += String(decoding: bytes, as: UTF8.self)
             case .field(let field, let count):
                 switch field {
-                case .year: text += Self.padded(day.year, count)
-                case .month: text += Self.padded(day.month, count)
-                case .day: text += Self.padded(day.day, count)
-                case .hour: text += Self.padded(time / 3_600_000, count)
-                case .minute: text += Self.padded(time / 60_000 % 60, count)
-                case .second: text += Self.padded(time / 1000 % 60, count)
-                case .fraction: text += String(Self.padded(time % 1000, 3).prefix(count))
+                case .year: text += day.year.padded(to: count)
+                case .month: text += day.month.padded(to: count)
+                case .day: text += day.day.padded(to: count)
+                case .hour: text += (time / 3_600_000).padded(to: count)
+                case .minute: text += (time / 60_000 % 60).padded(to: count)
+                case .second: text += (time / 1000 % 60).padded(to: count)
+                case .fraction: text += String((time % 1000).padded(to: 3).prefix(count))
                 case .zoneName, .zoneOffset, .zoneISO: text += Self.zoneText(offset, field, count)
                 }
             }
@@ -165,15 +165,6 @@ package struct SettingDateFormat: Sendable {
         case (.zoneISO, 3), (.zoneOffset, 5): return form.hours + ":" + form.minutes
         default: return form.hours + form.minutes
         }
-    }
-
-    private static func padded(_ number: Int64, _ count: Int) -> String {
-        let digits = String(number.magnitude)
-        return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, count - digits.count)) + digits
-    }
-
-    private static func floor(_ number: Int64, _ divisor: Int64) -> Int64 {
-        (number - (number < 0 ? divisor - 1 : 0)) / divisor
     }
 
     // MARK: reading
@@ -291,9 +282,9 @@ package struct SettingTimeZone: Sendable {
 
         init(_ offset: Int) {
             self.offset = offset
-            let (hours, minutes) = (offset.magnitude / 3600, offset.magnitude / 60 % 60)
-            self.hours = (offset < 0 ? "-" : "+") + (hours < 10 ? "0" : "") + String(hours)
-            self.minutes = (minutes < 10 ? "0" : "") + String(minutes)
+            let minutes = Int64(offset.magnitude / 60)
+            hours = (offset < 0 ? "-" : "+") + (minutes / 60).padded(to: 2)
+            self.minutes = (minutes % 60).padded(to: 2)
         }
 
         /// `GMT`, `GMT+1`, `GMT+5:30`; the long form is `GMT+01:00`.

@@ -152,7 +152,7 @@ private struct YearlyRule: Equatable {
     func offset(at seconds: Int64) -> Int {
         guard let summer else { return standard }
         let local = seconds + Int64(standard)
-        let year = CivilDate(daysSince1970: (local - (local < 0 ? 86_399 : 0)) / 86_400).year
+        let year = CivilDate(daysSince1970: local.floored(by: 86_400)).year
         guard let begin = summer.begin.seconds(in: year), let end = summer.end.seconds(in: year) else {
             return standard
         }

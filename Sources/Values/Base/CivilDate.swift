@@ -40,3 +40,14 @@ package struct CivilDate: Sendable, Hashable {
         return era * 146_097 + dayOfEra - 719_468
     }
 }
+
+extension Int64 {
+    /// The quotient rounded towards minus infinity: the day or minute of a moment before 1970, too.
+    package func floored(by divisor: Int64) -> Int64 { (self - (self < 0 ? divisor - 1 : 0)) / divisor }
+
+    /// Decimal digits behind the sign of a negative number, with zeros in front where there are fewer than `count`.
+    package func padded(to count: Int) -> String {
+        let digits = String(magnitude)
+        return (self < 0 ? "-" : "") + String(repeating: "0", count: Swift.max(0, count - digits.count)) + digits
+    }
+}

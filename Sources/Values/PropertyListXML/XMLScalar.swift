@@ -94,17 +94,13 @@ enum XMLScalar {
     static func text(_ date: PropertyListDate) throws(Reason) -> String {
         guard PropertyListDate.representable.contains(date.millisecondsSinceReferenceDate) else { throw .date }
         let milliseconds = date.millisecondsSince1970
-        let days = (milliseconds - (milliseconds < 0 ? 86_399_999 : 0)) / 86_400_000
+        let days = milliseconds.floored(by: 86_400_000)
         let time = milliseconds - days * 86_400_000
         let day = CivilDate(daysSince1970: days)
-        let clock = [time / 3_600_000, time / 60_000 % 60, time / 1000 % 60].map { padded($0, 2) }
-        return "\(padded(day.year, 4))-\(padded(day.month, 2))-\(padded(day.day, 2))T" + clock.joined(separator: ":")
-            + (time % 1000 == 0 ? "Z" : ".\(padded(time % 1000, 3))Z")
-    }
-
-    private static func padded(_ number: Int64, _ count: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, count - digits.count)) + digits
+        let clock = [time / 3_600_000, time / 60_000 % 60, time / 1000 % 60].map { $0.padded(to: 2) }
+        return "\(day.year.padded(to: 4))-\(day.month.padded(to: 2))-\(day.day.padded(to: 2))T"
+            + clock.joined(separator: ":")
+            + (time % 1000 == 0 ? "Z" : ".\((time % 1000).padded(to: 3))Z")
     }
 
     // MARK: data

@@ -110,7 +110,6 @@ struct TracePrinter: Sendable {
     /// Seconds and milliseconds of the machine's monotonic clock.
     private func clock(_ event: Fact) -> String {
         let microseconds = event.body["time"]?.unsignedValue ?? 0
-        let thousandths = String(microseconds / 1000 % 1000)
-        return "\(microseconds / 1_000_000)." + String(repeating: "0", count: 3 - thousandths.count) + thousandths
+        return "\(microseconds / 1_000_000)." + Int64(microseconds / 1000 % 1000).padded(to: 3)
     }
 }
