@@ -73,16 +73,7 @@ package struct Markup: Sendable, Equatable {
 
     /// An image that says nothing beside the text that it stands with; its bytes are within the page.
     static func image(_ image: PageImage) -> Markup {
-        // Browsers want the plain alphabet, and padding.
-        let text = Base64URL.encode(image.bytes).utf8.map { character in
-            switch character {
-            case UInt8(ascii: "-"): UInt8(ascii: "+")
-            case UInt8(ascii: "_"): UInt8(ascii: "/")
-            default: character
-            }
-        }
-        let padding = String(repeating: "=", count: (3 - image.bytes.count % 3) % 3)
-        let bytes = String(decoding: text, as: UTF8.self) + padding
+        let bytes = String(decoding: Base64.encode(image.bytes), as: UTF8.self)
         return .single("img", .init("src", "data:\(image.kind.rawValue);base64,\(bytes)"), .init("alt", ""))
     }
 

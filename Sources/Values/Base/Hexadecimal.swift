@@ -1,5 +1,5 @@
 // Hexadecimal and base64url text of bytes: the two text forms that identifiers, digests and links use. Decoding is
-// strict: no white space, no padding, no second spelling of the same bytes.
+// strict: no white space, no padding, no second spelling of the same bytes. Padded base64 is for other programs.
 
 /// Hexadecimal text of bytes.
 public enum Hexadecimal {
@@ -75,5 +75,20 @@ public enum Base64URL {
         }
         guard bits < 6, buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
         return bytes
+    }
+}
+
+/// Base64 with the plain alphabet and padding (RFC 4648 section 4).
+package enum Base64 {
+    /// The characters of the padded text.
+    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+        let characters = Base64URL.encode(bytes).utf8.map { character in
+            switch character {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: character
+            }
+        }
+        return characters + [UInt8](repeating: UInt8(ascii: "="), count: (4 - characters.count % 4) % 4)
     }
 }

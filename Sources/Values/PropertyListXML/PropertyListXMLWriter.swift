@@ -1,6 +1,7 @@
 // Writer of XML property lists for people to read and edit: the layout of Apple's plutil, with tabs and keys in the
 // order of their bytes, so that equal values are equal files. Whatever it writes the reader takes and finds equal.
 
+import TandemBase
 package import TandemPropertyList
 
 /// Writes XML property lists, version 1.0.
@@ -106,7 +107,7 @@ package enum PropertyListXMLWriter {
 
         private mutating func append(_ content: [UInt8], _ indent: Int) {
             line("<data>", indent)
-            let characters = XMLScalar.base64(content)
+            let characters = Base64.encode(content)
             let width = max(4, (Self.lineLength - 8 * indent) / 4 * 4)
             for start in stride(from: 0, to: characters.count, by: width) {
                 tabs(indent)

@@ -121,15 +121,4 @@ enum XMLScalar {
         guard let bytes = Base64URL.decode(String(decoding: characters, as: UTF8.self)) else { throw .data }
         return bytes
     }
-
-    static func base64(_ bytes: [UInt8]) -> [UInt8] {
-        let characters = Base64URL.encode(bytes).utf8.map { character in
-            switch character {
-            case UInt8(ascii: "-"): UInt8(ascii: "+")
-            case UInt8(ascii: "_"): UInt8(ascii: "/")
-            default: character
-            }
-        }
-        return characters + [UInt8](repeating: UInt8(ascii: "="), count: (4 - characters.count % 4) % 4)
-    }
 }
