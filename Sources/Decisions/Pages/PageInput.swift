@@ -35,12 +35,12 @@ package struct PageInput: Sendable, Equatable {
             first.isEditable ? first : second
         }
         for (key, text) in fields.sorted(by: { $0.key < $1.key }) {
-            guard let row = rows[key], let index = schema.index(of: key) else {
+            guard let row = rows[key], let declaration = schema[key] else {
                 errors[key] = "The page has no field \(OutsideText.quoted(key))."
                 continue
             }
             let text = Self.lines(text)
-            let field = Field(row: row, declaration: schema.declarations[index])
+            let field = Field(row: row, declaration: declaration)
             if field.isSame(text, shown[key] ?? row.input) { continue }
             if !row.isSecret { typed[key] = text }
             if let lock = row.lock {

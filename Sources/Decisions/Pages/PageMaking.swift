@@ -152,7 +152,7 @@ private struct PageMaking {
     }
 
     private mutating func wholeRow(_ specifier: Specifier, _ index: Int) -> PageView.Row {
-        let declaration = specifier.key.flatMap { schema.index(of: $0) }.map { schema.declarations[$0] }
+        let declaration = specifier.key.flatMap { schema[$0] }
         let known = specifier.key.flatMap { request.values[$0] }
         let isSecret = declaration?.isSecret ?? false || specifier.isSecure
         let initial = declaration.flatMap { $0.stored($0.initialValue) }

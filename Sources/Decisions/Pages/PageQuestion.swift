@@ -439,8 +439,8 @@ extension SettingsSchema {
         in values: PropertyListDictionary, where isOpen: (String) -> Bool = { _ in true }
     ) -> PropertyListDictionary {
         values.compactMapValues { name, value in
-            guard value.dateValue != nil, isOpen(name), let index = index(of: name) else { return nil }
-            return declarations[index].value(stored: value) == nil ? value : nil
+            guard value.dateValue != nil, isOpen(name), let declaration = self[name] else { return nil }
+            return declaration.value(stored: value) == nil ? value : nil
         }
     }
 }
@@ -518,8 +518,7 @@ extension PageRequest {
         let page = if case .running(let page) = state { page } else { RunningPage() }
         (hidden, buttons, mails, dates) = (page.hidden, page.buttons, page.mails, page.dates)
         choices = page.choices.reduce(into: [:]) { all, list in
-            guard let index = schema.index(of: list.key) else { return }
-            let declaration = schema.declarations[index]
+            guard let declaration = schema[list.key] else { return }
             all[list.key] = list.value.compactMap { choice in
                 declaration.value(stored: choice.value).map { SettingChoice(label: choice.label, value: $0) }
             }

@@ -151,7 +151,7 @@ package struct SettingEdits: Sendable, Equatable {
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
         let meant = (keys ?? self.keys).filter { key in
-            schema.index(of: key).map { schema.declarations[$0].access >= editor } ?? isFormer(key, of: author)
+            schema[key].map { $0.access >= editor } ?? isFormer(key, of: author)
         }
         return remove(meant)
     }

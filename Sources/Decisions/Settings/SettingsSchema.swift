@@ -52,6 +52,9 @@ package struct SettingsSchema: Sendable {
         return index
     }
 
+    /// The declaration of a property; nil if there is none of that name.
+    package subscript(name: String) -> SettingDeclaration? { index(of: name).map { declarations[$0] } }
+
     /// The first rule that the value breaks for the property at the index; nil for a valid value.
     package func problem(of value: SettingValue, at index: Int) -> SettingError? {
         var steps = PatternSteps.ofSet

@@ -254,7 +254,7 @@ final class PageHookRunner: Sendable {
             var page = RunningPage(buttons: Set(hooks.presses.keys))
             if let hidden = hooks.hidden { page.hidden = await hidden() }
             for (name, choices) in hooks.choices {
-                guard let declaration = declaration(name) else { continue }
+                guard let declaration = schema[name] else { continue }
                 page.choices[name] = await choices().compactMap { choice in
                     declaration.stored(choice.value).map { RunningPage.Choice(label: choice.label, value: $0) }
                 }
@@ -273,7 +273,7 @@ final class PageHookRunner: Sendable {
     }
 
     private func picked(_ name: String, _ hook: PageHooks.DateHooks) async -> RunningPage.PickedDate? {
-        guard let declaration = declaration(name), !declaration.isSecret, let value = value(name) else { return nil }
+        guard let declaration = schema[name], !declaration.isSecret, let value = value(name) else { return nil }
         let date: PropertyListDate?
         if declaration.type == .date {
             date = if case .date(let date) = value { date } else { nil }
@@ -297,7 +297,7 @@ final class PageHookRunner: Sendable {
     private func results(of values: PropertyListDictionary) async -> PropertyListDictionary {
         var results: PropertyListDictionary = [:]
         for (name, stored) in values {
-            guard let declaration = declaration(name) else { continue }
+            guard let declaration = schema[name] else { continue }
             if let value = declaration.value(stored: stored) {
                 results[name] = await checked(value, declaration).map { .dictionary($0.dictionary) }
             } else if let date = stored.dateValue, let store = hooks.dates[name]?.store {
@@ -332,10 +332,6 @@ final class PageHookRunner: Sendable {
         case nil, .ok: return .replaced(stored)
         case let other?: return other
         }
-    }
-
-    private func declaration(_ name: String) -> SettingDeclaration? {
-        schema.index(of: name).map { schema.declarations[$0] }
     }
 }
 

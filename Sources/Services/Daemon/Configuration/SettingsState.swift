@@ -187,13 +187,13 @@ extension SchemaDocument {
     func hides(anyOf keys: [String]) -> Bool {
         let lists = listSecrets
         return keys.contains { key in
-            lists[key] != nil || schema.index(of: key).map { schema.declarations[$0].isSecret } ?? false
+            lists[key] != nil || schema[key]?.isSecret ?? false
         }
     }
 
     /// Whether a person may edit a key.
     func opens(_ key: String, to author: SettingAuthor) -> Bool {
-        schema.index(of: key).map { schema.declarations[$0].access >= author.access } ?? false
+        schema[key].map { $0.access >= author.access } ?? false
     }
 
     /// The keys of secrets, and of lists with secrets in their items.
