@@ -200,14 +200,11 @@ extension [SettingDeclaration] {
 }
 
 extension Specifier {
-    /// The entries of a list's items and of a new one.
-    fileprivate var itemEntries: [Specifier] { [specifier(.item), specifier(.add)].compactMap(\.self) }
-
     /// The entry as others may know it: without the defaults of secrets.
     var withoutSecrets: Specifier {
         // The default of a list is its declaration's, which leaves its secrets out.
         var specifier = isSecure || kind == .listGroup ? without([.defaultValue]) : self
-        for key in [SpecifierKey.item, .add] {
+        for key in SpecifierKey.ofItems {
             guard let inner = specifier.specifier(key) else { continue }
             var entries = specifier.entries
             entries[key.rawValue] = .dictionary(inner.withoutSecrets.entries)

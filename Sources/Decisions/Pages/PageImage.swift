@@ -103,6 +103,6 @@ extension Specifier {
     /// The images that the entry and those within it name.
     fileprivate var imageNames: [String] {
         let own = [SpecifierKey.image, .minimumImage, .maximumImage].compactMap(text) + texts(.icons)
-        return own.filter { !$0.isEmpty } + [SpecifierKey.item, .add].compactMap(specifier).flatMap(\.imageNames)
+        return own.filter { !$0.isEmpty } + itemEntries.flatMap(\.imageNames)
     }
 }

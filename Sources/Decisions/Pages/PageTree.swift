@@ -249,9 +249,8 @@ private struct PageWalk {
 
     mutating func add(_ page: Page) {
         for specifier in page.specifiers {
-            let items = [specifier.specifier(.item), specifier.specifier(.add)]
-            others +=
-                items.compactMap { $0?.page } + (specifier.kind == .custom ? [specifier.page] : []).compactMap(\.self)
+            others += specifier.itemPages
+            if specifier.kind == .custom, let page = specifier.page { others.append(page) }
         }
         let files = page.specifiers.compactMap { $0.kind == .childPane ? $0.file : nil }
         if isBeyondPanes {
@@ -411,9 +410,7 @@ extension PageTree {
 
 extension Specifier {
     /// The pages of a list's items and of a new one.
-    fileprivate var itemPages: [String] {
-        [specifier(.item)?.page, specifier(.add)?.page].compactMap(\.self)
-    }
+    fileprivate var itemPages: [String] { itemEntries.compactMap(\.page) }
 
     /// The entry of a property that no bundle shows.
     init(of declaration: SettingDeclaration) {
@@ -440,7 +437,7 @@ extension Specifier {
             case nil: []
             }
         let own = [SpecifierKey.title, .footer, .placeholder, .childTitle, .mailSubject, .mailBody].compactMap(text)
-        let items = [SpecifierKey.item, .add].compactMap(specifier).flatMap { specifier in
+        let items = itemEntries.flatMap { specifier in
             [specifier.title, specifier.text(.placeholder)].compactMap(\.self) + specifier.texts(.titles)
         }
         return own + texts(.titles) + texts(.shortTitles) + subtitles + items

@@ -77,6 +77,9 @@ package struct Specifier: Sendable, Equatable {
     /// The entry within a list group.
     package func specifier(_ key: SpecifierKey) -> Specifier? { self[key]?.dictionaryValue.map { Specifier($0) } }
 
+    /// The entries of a list's items and of a new one.
+    var itemEntries: [Specifier] { SpecifierKey.ofItems.compactMap(specifier) }
+
     /// The `Type` as written.
     package var typeName: String { text(.type) ?? "" }
     package var title: String? { text(.title) }

@@ -37,7 +37,7 @@ extension Specifier {
         for key in SpecifierKey.allCases where key.unsupported != nil && self[key] != nil && flag(key) != false {
             faults.append(.unsupported(key.rawValue))
         }
-        return faults + [SpecifierKey.item, .add].compactMap(specifier).flatMap(\.itemFaults)
+        return faults + itemEntries.flatMap(\.itemFaults)
     }
 
     /// Faults of the entry as an item: its key is that of a dictionary, and may be absent.

@@ -118,6 +118,9 @@ package enum SpecifierKey: String, Sendable, CaseIterable {
     package static let ofRules: [SpecifierKey] = [
         .defaultValue, .trueValue, .falseValue, .minimum, .maximum, .isInteger,
     ]
+
+    /// Keys whose values are entries: of a list's items, and of a new one.
+    static let ofItems: [SpecifierKey] = [.item, .add]
 }
 
 extension SpecifierKey.Form {
