@@ -340,17 +340,10 @@ private struct PageMaking {
 
     private func slider(_ specifier: Specifier, _ declaration: SettingDeclaration) -> PageView.Kind {
         // Without bounds any number is valid, and an editor of text shows no rule that there is not.
-        let ends: (Double, Double)? =
-            switch declaration.bounds {
-            case .integer(let range): (Double(range.lowerBound), Double(range.upperBound))
-            case .float(let range): (Double(range.lowerBound), Double(range.upperBound))
-            case .double(let range): (range.lowerBound, range.upperBound)
-            case nil: nil
-            }
-        guard let ends else { return .text(traits(specifier, declaration.type)) }
+        guard let ends = declaration.bounds?.ends else { return .text(traits(specifier, declaration.type)) }
         return .slider(
             PageView.Slider(
-                minimum: ends.0, maximum: ends.1, step: declaration.type == .integer ? 1 : nil,
+                minimum: ends.lower, maximum: ends.upper, step: declaration.type == .integer ? 1 : nil,
                 minimumImage: specifier.text(.minimumImage), maximumImage: specifier.text(.maximumImage),
                 icon: declaration.icon))
     }

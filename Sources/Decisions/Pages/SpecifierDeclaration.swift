@@ -151,19 +151,23 @@ extension SettingDeclaration {
 }
 
 extension SettingBounds {
+    /// Smallest and largest value.
+    var ends: (lower: Double, upper: Double) {
+        switch self {
+        case .integer(let range): (Double(range.lowerBound), Double(range.upperBound))
+        case .float(let range): (Double(range.lowerBound), Double(range.upperBound))
+        case .double(let range): (range.lowerBound, range.upperBound)
+        }
+    }
+
     /// The bounds in another type of numbers; nil for a type that has none, or cannot have these.
     func converted(to type: SettingType) -> SettingBounds? {
-        let ends: (Double, Double) =
-            switch self {
-            case .integer(let range): (Double(range.lowerBound), Double(range.upperBound))
-            case .float(let range): (Double(range.lowerBound), Double(range.upperBound))
-            case .double(let range): (range.lowerBound, range.upperBound)
-            }
+        let (lower, upper) = ends
         switch type {
-        case .double: return .double(ends.0...ends.1)
-        case .float: return .float(Float(ends.0)...Float(ends.1))
+        case .double: return .double(lower...upper)
+        case .float: return .float(Float(lower)...Float(upper))
         case .integer:
-            guard let first = Int(exactly: ends.0), let last = Int(exactly: ends.1) else { return nil }
+            guard let first = Int(exactly: lower), let last = Int(exactly: upper) else { return nil }
             return .integer(first...last)
         default: return nil
         }
