@@ -205,28 +205,24 @@ package struct RunningPage: Sendable, Equatable {
     /// Reads an answer; nil for one of another form.
     package init?(_ body: PropertyListDictionary) {
         guard let hidden = Self.texts(body["hidden"]), let buttons = Self.texts(body["buttons"]),
-            let lists = (body["choices"] ?? .dictionary([:])).dictionaryValue,
-            let forms = (body["mails"] ?? .dictionary([:])).dictionaryValue,
-            let rows = (body["dates"] ?? .dictionary([:])).dictionaryValue
+            let choices = Self.map(body["choices"], Self.choices),
+            let mails = Self.map(body["mails"], { $0.dictionaryValue.flatMap { MailDecision($0) } }),
+            let dates = Self.map(body["dates"], { $0.dictionaryValue.flatMap { PickedDate($0) } })
         else { return nil }
-        var all: [String: [Choice]] = [:]
-        for (key, list) in lists {
-            guard let entries = list.arrayValue else { return nil }
-            let choices = entries.compactMap(Self.choice)
-            guard choices.count == entries.count else { return nil }
-            all[key] = choices
+        self.init(hidden: hidden, choices: choices, buttons: buttons, mails: mails, dates: dates)
+    }
+
+    /// A dictionary's values, none where there is no dictionary; nil if one of them does not read.
+    private static func map<Value>(
+        _ value: PropertyListValue?, _ read: (PropertyListValue) -> Value?
+    ) -> [String: Value]? {
+        guard let fields = (value ?? .dictionary([:])).dictionaryValue else { return nil }
+        var map: [String: Value] = [:]
+        for (key, value) in fields {
+            guard let value = read(value) else { return nil }
+            map[key] = value
         }
-        var mails: [String: MailDecision] = [:]
-        for (key, form) in forms {
-            guard let decision = form.dictionaryValue.flatMap({ MailDecision($0) }) else { return nil }
-            mails[key] = decision
-        }
-        var dates: [String: PickedDate] = [:]
-        for (name, row) in rows {
-            guard let picked = row.dictionaryValue.flatMap({ PickedDate($0) }) else { return nil }
-            dates[name] = picked
-        }
-        self.init(hidden: hidden, choices: all, buttons: buttons, mails: mails, dates: dates)
+        return map
     }
 
     /// The part that the paired device may know (PAG-30); mails are the own device's.
@@ -245,6 +241,12 @@ package struct RunningPage: Sendable, Equatable {
     }
 
     private static func texts(_ value: PropertyListValue?) -> Set<String>? { value.texts.map { Set($0) } }
+
+    private static func choices(_ list: PropertyListValue) -> [Choice]? {
+        guard let entries = list.arrayValue else { return nil }
+        let choices = entries.compactMap(choice)
+        return choices.count == entries.count ? choices : nil
+    }
 
     private static func choice(_ entry: PropertyListValue) -> Choice? {
         guard let label = entry.dictionaryValue?["label"]?.stringValue, let value = entry.dictionaryValue?["value"]
