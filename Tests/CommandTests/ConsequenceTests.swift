@@ -29,7 +29,7 @@ import Testing
                 "highest": 7, "keyid": .data([UInt8](repeating: 0xAB, count: 32)),
             ]))
         #expect(lines[1] == "  2 items, 1 file, 1 dead letter, 2 contexts dropped, and refused to their senders")
-        #expect(lines.contains("  1 configuration that is staged or applied ends"))
+        #expect(lines.contains("  1 staged or applied configuration ended"))
         #expect(lines.contains("  versions of its configuration up to 7 stay refused: sign a higher one"))
         #expect(lines.contains("  its configuration key abababababababab is trusted no longer"))
         #expect(lines.last == "  it is connected, and disconnected as app-removed")
@@ -47,10 +47,12 @@ import Testing
     @Test("CTL-29, CTL-33: the end of a key's trust says which versions stay refused, and what it forgets")
     func untrusting() {
         #expect(Consequences.untrusting(Fact(["configurations": 0, "revoked": 0])).isEmpty)
+        let several = Consequences.untrusting(Fact(["configurations": 3]))
+        #expect(several == ["  3 staged or applied configurations ended"])
         let ended = Fact(["configurations": 1, "highest": 7, "revoked": 2])
         #expect(
             Consequences.untrusting(ended) == [
-                "  1 configuration that is staged or applied ends",
+                "  1 staged or applied configuration ended",
                 "  versions of its configuration up to 7 stay refused: sign a higher one",
                 "  the revocation of 2 keys is forgotten: one that the next anchor lists counts again",
             ])
@@ -82,7 +84,7 @@ import Testing
         ]
         #expect(
             Consequences.unpairing(Fact(body)).dropFirst() == [
-                "  2 items, 1 file dropped", "  1 configuration ends here, and its versions stay refused",
+                "  2 items, 1 file dropped", "  1 configuration ended here, whose versions stay refused",
                 "  3 edits of settings by hub undone",
             ])
         body["role"] = "primary"

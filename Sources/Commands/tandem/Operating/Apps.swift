@@ -117,20 +117,26 @@ extension Fact {
         guard let number = body[key]?.integerValue, let user = UInt32(exactly: number) else { return "nobody" }
         return Linux.userName(of: user).map { "\($0) (\(user))" } ?? "\(user)"
     }
+
+    /// The numbers of things that wait for an app or in a pairing; nil if none do.
+    fileprivate var waiting: String? {
+        let nouns = [("items", "item"), ("files", "file"), ("letters", "dead letter"), ("contexts", "context")]
+        let counts = nouns.filter { isPositive($0.0) }.map { count($0.0, $0.1) }
+        return counts.isEmpty ? nil : counts.joined(separator: ", ")
+    }
+
+    /// The configurations that a change ends; nil if there are none.
+    fileprivate var endedConfigurations: String? {
+        isPositive("configurations") ? count("configurations", "staged or applied configuration") + " ended" : nil
+    }
 }
 
 /// Changes of apps and of their keys in lines for the operator, who has not agreed yet.
 enum Consequences {
     static func removal(_ fact: Fact) -> [String] {
         var lines = ["\(fact.text("app")) of \(fact.owner("uid")) is removed from this device:"]
-        let waiting = [("items", "item"), ("files", "file"), ("letters", "dead letter"), ("contexts", "context")]
-            .filter { fact.isPositive($0.0) }.map { fact.count($0.0, $0.1) }
-        if !waiting.isEmpty {
-            lines.append("  \(waiting.joined(separator: ", ")) dropped, and refused to their senders")
-        }
-        if fact.isPositive("configurations") {
-            lines.append("  \(fact.count("configurations", "configuration")) that is staged or applied ends")
-        }
+        if let waiting = fact.waiting { lines.append("  \(waiting) dropped, and refused to their senders") }
+        if let ended = fact.endedConfigurations { lines.append("  \(ended)") }
         if let versions = fact.refusedVersions { lines.append("  \(versions)") }
         if fact.body["keyid"] != nil {
             lines.append("  its configuration key \(fact.digest("keyid")) is trusted no longer")
@@ -150,20 +156,14 @@ enum Consequences {
         if fact.body["connected"]?.booleanValue == true { lines.append("  is disconnected as app-owned") }
         lines.append(
             "  loses the directory \(fact.text("directory")), with all that is in it; the new owner gets an empty one")
-        let waiting = [("items", "item"), ("files", "file"), ("letters", "dead letter"), ("contexts", "context")]
-            .filter { fact.isPositive($0.0) }.map { fact.count($0.0, $0.1) }
-        if !waiting.isEmpty { lines.append("  leaves \(waiting.joined(separator: ", ")) to the new one") }
+        if let waiting = fact.waiting { lines.append("  leaves \(waiting) to the new one") }
         if fact.isPositive("configurations") { lines.append("  leaves the configuration, which stays in force") }
         return lines
     }
 
     /// The end of a trusted key, after a line that names it.
     static func untrusting(_ fact: Fact) -> [String] {
-        var lines: [String] = []
-        if fact.isPositive("configurations") {
-            lines.append("  \(fact.count("configurations", "configuration")) that is staged or applied ends")
-        }
-        return lines + [fact.refusedVersions, fact.forgottenRevocations].compactMap { $0 }.map { "  \($0)" }
+        [fact.endedConfigurations, fact.refusedVersions, fact.forgottenRevocations].compactMap(\.self).map { "  \($0)" }
     }
 
     static func unpairing(_ fact: Fact) -> [String] {
@@ -172,13 +172,11 @@ enum Consequences {
             fact.body["endedThere"] == nil
             ? "\(name) still lists it until it is unpaired there, too" : "\(name) has ended it already"
         var lines = ["the pairing with \(name) ends; \(there). On this device:"]
-        let waiting = [("items", "item"), ("files", "file")].filter { fact.isPositive($0.0) }
-            .map { fact.count($0.0, $0.1) }
-        if !waiting.isEmpty { lines.append("  \(waiting.joined(separator: ", ")) dropped") }
+        if let waiting = fact.waiting { lines.append("  \(waiting) dropped") }
         if fact.isPositive("configurations") {
             lines.append(
                 fact.text("role") == "secondary"
-                    ? "  \(fact.count("configurations", "configuration")) ends here, and its versions stay refused"
+                    ? "  \(fact.count("configurations", "configuration")) ended here, whose versions stay refused"
                     : "  \(fact.count("configurations", "configuration")) on the way to it dropped")
         }
         if fact.isPositive("edits") {
