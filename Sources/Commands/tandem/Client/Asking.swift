@@ -44,8 +44,16 @@ extension Arguments {
     }
 
     /// The body of a request about the pairing that the first operand names, by its UUID or its device's name.
-    var pairingOrName: PropertyListDictionary {
-        UniqueIdentifier(text: operands[0]).map { ["pairing": .data($0.bytes)] } ?? ["who": .string(operands[0])]
+    var pairingOrName: PropertyListDictionary { Self.pairingOrName(operands[0]) }
+
+    /// The fields for a pairing that a text names in this way.
+    static func pairingOrName(_ text: String) -> PropertyListDictionary {
+        UniqueIdentifier(text: text).map { ["pairing": .data($0.bytes)] } ?? ["who": .string(text)]
+    }
+
+    /// The body of a request about the app that `--app` names, or about all.
+    func applicationIfNamed() throws -> PropertyListDictionary {
+        has("app") ? ["app": .string(try application().description)] : [:]
     }
 }
 

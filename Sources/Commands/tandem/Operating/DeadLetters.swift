@@ -13,7 +13,7 @@ extension Subcommand {
         notes: "What they carry is not shown. 'in' came from the other device and failed here; 'out' failed there.",
         examples: ["dead-letters list", "dead-letters list --app org.example.lamp --json"]
     ) { arguments, console in
-        let letters = Fact.list(try arguments.ask(.deadLetters, try DeadLetterChoice.app(arguments))["letters"])
+        let letters = Fact.list(try arguments.ask(.deadLetters, try arguments.applicationIfNamed())["letters"])
         if arguments.has("json") {
             for letter in letters { console.print(json: Fact.plain(.dictionary(letter.body))) }
             return
@@ -42,12 +42,8 @@ extension Subcommand {
 
 /// The dead letters that the arguments name.
 private enum DeadLetterChoice {
-    static func app(_ arguments: Arguments) throws -> PropertyListDictionary {
-        arguments.has("app") ? ["app": .string(try arguments.application().description)] : [:]
-    }
-
     static func body(_ arguments: Arguments) throws -> PropertyListDictionary {
-        var body = try app(arguments)
+        var body = try arguments.applicationIfNamed()
         switch (arguments.operands.first, arguments.has("all")) {
         case (let text?, false):
             let id = try UniqueIdentifier(argument: text, "is no UUID; 'tandem dead-letters list' shows them")

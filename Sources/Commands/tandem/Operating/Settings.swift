@@ -234,13 +234,7 @@ extension Arguments {
     func settings(_ more: PropertyListDictionary) throws -> PropertyListDictionary {
         var body = more
         body["app"] = .string(try application().description)
-        guard let secondary = value("secondary") else { return body }
-        if let pairing = UniqueIdentifier(text: secondary) {
-            body["pairing"] = .data(pairing.bytes)
-        } else {
-            body["who"] = .string(secondary)
-        }
-        return body
+        return body.merging(value("secondary").map(Self.pairingOrName) ?? [:])
     }
 }
 

@@ -15,9 +15,7 @@ extension Subcommand {
         notes: "'applied' counts the secondaries that reported it, of those that it is for.",
         examples: ["configuration list", "configuration list --app org.example.lamp --json"]
     ) { arguments, console in
-        let body: PropertyListDictionary =
-            arguments.has("app") ? ["app": .string(try arguments.application().description)] : [:]
-        let answer = try arguments.ask(.configurationList, body)
+        let answer = try arguments.ask(.configurationList, try arguments.applicationIfNamed())
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
         let facts = Fact(answer)
         let lines = DesiredReport.list(facts).lines
