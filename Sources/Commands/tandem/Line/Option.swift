@@ -26,16 +26,13 @@ struct Option: Sendable {
         Option(name: name, value: nil, summary: summary)
     }
 
-    var required: Option {
-        Option(name: name, value: value, summary: summary, isRequired: true, isDuplicate: isDuplicate)
-    }
-    var repeated: Option {
-        Option(name: name, value: value, summary: summary, isRequired: isRequired, isDuplicate: true)
-    }
+    var required: Option { with(\.isRequired) }
+    var repeated: Option { with(\.isDuplicate) }
+    var negatable: Option { with(\.isNegatable) }
 
-    var negatable: Option {
+    private func with(_ trait: WritableKeyPath<Option, Bool>) -> Option {
         var option = self
-        option.isNegatable = true
+        option[keyPath: trait] = true
         return option
     }
 
