@@ -116,9 +116,10 @@ package struct Console: ~Copyable {
             }
         case .apps:
             return .ask(AppsPage.questions) { replies in
-                Self.answer(cookie) { () throws(ControlError) in
-                    WebAnswer(200, ConsoleFrame.page("Apps", cookie: cookie, try AppsPage.content(replies)))
-                }
+                do throws(ControlError) {
+                    let content = try AppsPage.content(replies)
+                    return .answer(WebAnswer(200, ConsoleFrame.page("Apps", cookie: cookie, content)))
+                } catch { return .answer(Self.failure(error, cookie)) }
             }
         case .pair: return pairing(cookie).show()
         case .settings(let instance, let page):
@@ -321,12 +322,6 @@ package struct Console: ~Copyable {
         _ status: Int, _ instance: AppInstance, _ cookie: String, _ content: [Markup]
     ) -> WebAnswer {
         WebAnswer(status, ConsoleFrame.page(instance.app.description, cookie: cookie, content))
-    }
-
-    private static func answer(
-        _ cookie: String, _ make: () throws(ControlError) -> WebAnswer
-    ) -> ConsoleStep {
-        do throws(ControlError) { return .answer(try make()) } catch { return .answer(failure(error, cookie)) }
     }
 
     static func failure(_ status: Int, _ title: String, _ text: String, _ cookie: String) -> WebAnswer {
