@@ -316,18 +316,13 @@ extension RowSpace {
 }
 
 extension ConfigurationSlotKey {
-    /// The key of the slot's rows: its texts with NUL between them, because none of them can contain one.
-    var bytes: [UInt8] {
-        Array(application.description.utf8) + [0] + Array(role.rawValue.utf8) + [0] + Array(target.text.utf8)
-    }
+    /// The key of the slot's rows: that of its subject's, and behind another NUL the target, which has none, either.
+    var bytes: [UInt8] { subject.bytes + [0] + Array(target.text.utf8) }
 
     init?(bytes: [UInt8]) {
-        let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).map {
-            String(decoding: $0, as: UTF8.self)
-        }
-        guard parts.count == 3, let application = try? ApplicationIdentifier(parts[0]),
-            let role = DeviceRole(rawValue: parts[1]), let target = try? PairedIdentifier(text: parts[2])
+        guard let end = bytes.lastIndex(of: 0), let subject = KeySubject(bytes: Array(bytes[..<end])),
+            let target = try? PairedIdentifier(text: String(decoding: bytes[(end + 1)...], as: UTF8.self))
         else { return nil }
-        self.init(application: application, role: role, target: target)
+        self.init(application: subject.application, role: subject.role, target: target)
     }
 }
