@@ -9,7 +9,7 @@ struct ApplicationPresence: Sendable, Equatable {
     /// The time that the app has lived with the configuration on trial, counted from the first tick on.
     private var lived: Duration?
     /// The library's account, as it was read last.
-    private var library = LoadAttempts()
+    private(set) var library = LoadAttempts()
 
     var takesOffers: Bool { isConnected && !refusesOffers }
 
@@ -37,12 +37,4 @@ struct ApplicationPresence: Sendable, Equatable {
     func hasLived(with digest: [UInt8]) -> Bool {
         library.isHealthy(digest) || lived.map { $0 >= ConfigurationLimits.trial } == true
     }
-
-    // MARK: the library's account
-
-    func isHealthy(_ digest: [UInt8]) -> Bool { library.isHealthy(digest) }
-
-    func starts(of digest: [UInt8]) -> UInt64 { library.starts(of: digest) }
-
-    func elapsed(of digest: [UInt8]) -> Int64 { library.elapsed(of: digest) }
 }

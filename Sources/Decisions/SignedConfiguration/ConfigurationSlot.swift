@@ -96,9 +96,9 @@ package struct ConfigurationSlot: Sendable, Equatable {
         app.left()
         var transition = answerOverdue()
         guard let trial else { return transition }
-        if ending == .inOrder || app.isHealthy(trial.digest) {
+        if ending == .inOrder || app.library.isHealthy(trial.digest) {
             passTrial(&transition)
-        } else if ending == .lost, max(trial.attempts, app.starts(of: trial.digest)) >= Self.attempts {
+        } else if ending == .lost, max(trial.attempts, app.library.starts(of: trial.digest)) >= Self.attempts {
             rollBack(&transition)
         }
         return transition
@@ -112,7 +112,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         var transition = ApplyTransition()
         guard phase == .offered, var staged else { return transition }
         phase = .waitingForApplication
-        if isSeen, max(staged.attempts, app.starts(of: staged.record.digest)) >= Self.attempts {
+        if isSeen, max(staged.attempts, app.library.starts(of: staged.record.digest)) >= Self.attempts {
             failStaged(&transition)
             return transition
         }
@@ -243,7 +243,7 @@ extension ConfigurationSlot {
         guard var staged else { return }
         // It would show above the one on trial, and hide its faults.
         if staged.isWaived, trial != nil { return }
-        staged.count(starts: app.starts(of: staged.record.digest))
+        staged.count(starts: app.library.starts(of: staged.record.digest))
         guard staged.attempts <= Self.attempts else { return failStaged(&transition) }
         self.staged = staged
         phase = .offered
@@ -351,7 +351,7 @@ extension ConfigurationSlot {
         _ configuration: ActiveConfiguration?, running: Duration, now: WallTime
     ) -> ActiveConfiguration? {
         guard var counted = configuration, counted.record.payload.lifetime != nil else { return nil }
-        counted.advance(running: running, now: now, known: app.elapsed(of: counted.record.digest))
+        counted.advance(running: running, now: now, known: app.library.elapsed(of: counted.record.digest))
         return counted
     }
 
@@ -461,8 +461,8 @@ extension ConfigurationSlot {
     /// The app has registered again during the trial.
     private mutating func countStart(_ transition: inout ApplyTransition) {
         guard var trial else { return }
-        if app.isHealthy(trial.digest) { return passTrial(&transition) }
-        trial.count(starts: app.starts(of: trial.digest))
+        if app.library.isHealthy(trial.digest) { return passTrial(&transition) }
+        trial.count(starts: app.library.starts(of: trial.digest))
         guard trial.attempts <= Self.attempts else { return rollBack(&transition) }
         self.trial = trial
         transition.add(.trial(trial))
