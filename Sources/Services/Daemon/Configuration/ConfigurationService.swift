@@ -282,16 +282,14 @@ final class ConfigurationService {
             return await keys.follow(statement, envelope, app, wait)
         }
         let payload: ConfigurationPayload
+        let (side, goesOn): (DeviceRole, Bool)
         do throws(VerificationFailure) {
             payload = try claimed(envelope, app: app)
-            if payload.role != context.side(of: app) || isForSecondaries(payload) {
-                try keys.check(envelope, payload)
-            }
-        } catch {
-            return .failed(ControlFailure(name: error.rejection.rawValue, text: error.detail))
-        }
-        switch (context.side(of: app), payload.role) {
-        case _ where isForSecondaries(payload): return await forward(envelope, payload, wait, stage)
+            (side, goesOn) = (context.side(of: app), isForSecondaries(payload))
+            if payload.role != side || goesOn { try keys.check(envelope, payload) }
+        } catch { return .failed(ControlFailure(error)) }
+        switch (side, payload.role) {
+        case _ where goesOn: return await forward(envelope, payload, wait, stage)
         case (.primary, .primary), (.secondary, .secondary):
             guard stage == nil else {
                 return .failed(ControlFailure(.badRequest, "it is for this device's own app; there is no rollout"))
@@ -379,7 +377,7 @@ final class ConfigurationService {
         }
         let named: [ConfigurationPeer]
         do throws(VerificationFailure) { named = try receivers(of: payload) } catch {
-            return .failed(ControlFailure(name: error.rejection.rawValue, text: error.detail))
+            return .failed(ControlFailure(error))
         }
         let first: Set<UniqueIdentifier>?
         do throws(ControlFailure) { first = try stage?.first(of: forwarder.reachableFirst(named)) } catch {
