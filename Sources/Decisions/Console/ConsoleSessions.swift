@@ -82,7 +82,7 @@ package struct ConsoleSessions: ~Copyable {
     }
 
     private static func isEqual(_ text: String, _ bytes: [UInt8]) -> Bool {
-        isEqualInConstantTime(Array(text.utf8), Array(Hexadecimal.encode(bytes).utf8))
+        BrowserCode.isEqual(text, Hexadecimal.encode(bytes))
     }
 }
 

@@ -297,7 +297,7 @@ extension PageTree {
         let rows = pages.map { page -> PropertyListValue in
             keys.formUnion(page.specifiers.flatMap(\.texts))
             if let title = page.title { keys.insert(title) }
-            let isPane = (indices[page.name] ?? 0) < paneCount
+            let isPane = isPane(page)
             var row: PropertyListDictionary = ["name": .string(page.name)]
             if !isPane { row["ofItems"] = true }
             row["title"] = page.title.map { .string($0) }
@@ -319,6 +319,9 @@ extension PageTree {
         return layout
     }
 
+    /// Whether child panes lead to the page, not only lists.
+    private func isPane(_ page: Page) -> Bool { (indices[page.name] ?? 0) < paneCount }
+
     /// The pages as far as a paired device may know them: other entries with a key go, and child panes whose pages have
     /// no open entry left. Pages of the items of a list stay with the list.
     /// - Parameter isOpen: whether the app opens an entry to the paired device.
@@ -335,7 +338,7 @@ extension PageTree {
                 if specifier.key != nil, specifier.kind != .childPane { return isOpen(specifier) }
                 return specifier.page.map { useful.contains($0) } ?? true
             }
-            if (indices[page.name] ?? 0) < paneCount { kept.paneCount += 1 }
+            if isPane(page) { kept.paneCount += 1 }
             kept.append(
                 Page(name: page.name, title: page.title, stringsTable: page.stringsTable, specifiers: specifiers))
         }

@@ -90,12 +90,6 @@ package struct LayerReading: Sendable {
             restartNames: Set(loaded.filter(\.needsRestart).map(\.name)))
     }
 
-    /// Sets one value, as code does that reads a source itself.
-    package mutating func set(_ value: SettingValue, at index: Int) throws(SettingError) {
-        if let error = schema.problem(of: value, at: index) { throw error }
-        put(value, at: index)
-    }
-
     /// Sets one value that has been judged.
     package mutating func put(_ value: SettingValue, at index: Int) { values[index] = value }
 
@@ -109,11 +103,8 @@ package struct LayerReading: Sendable {
         guard let converted = conversion.value(value, as: type) else {
             return skip(key, .notConvertible(kind: value.kind, type))
         }
-        do throws(SettingError) {
-            try set(converted, at: index)
-        } catch {
-            skip(key, .invalid(error))
-        }
+        if let error = schema.problem(of: converted, at: index) { return skip(key, .invalid(error)) }
+        put(converted, at: index)
     }
 
     // MARK: files
