@@ -78,6 +78,11 @@ package struct QueueKey: Sendable, Hashable {
         self.app = app
         self.channel = channel
     }
+
+    /// The queue of an app's configurations, and of the reports on them.
+    package static func configuration(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> QueueKey {
+        QueueKey(pairing: pairing, app: app, channel: .configuration)
+    }
 }
 
 /// Why an item will not be delivered; the raw value is the word on the wire.

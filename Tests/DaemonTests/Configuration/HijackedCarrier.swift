@@ -25,7 +25,7 @@ final class HijackedCarrier {
         self.nodes = nodes
         let peers = nodes.secondary.pairings.all.map { ConfigurationPeer($0) }
         let queue = { (peer: ConfigurationPeer) in
-            QueueKey(pairing: peer.pairing, app: nodes.app, channel: .configuration)
+            QueueKey.configuration(of: nodes.app, at: peer.pairing)
         }
         above = queue(try #require(peers.first { $0.role == .secondary }))
         let peer = try #require(peers.first { $0.role == .primary })

@@ -19,7 +19,7 @@ final class HijackedPrimary {
     init(of nodes: TwoNodes) throws {
         self.nodes = nodes
         let peer = try #require(nodes.primary.pairings.all.last.map { ConfigurationPeer($0) })
-        queue = QueueKey(pairing: peer.pairing, app: nodes.app, channel: .configuration)
+        queue = .configuration(of: nodes.app, at: peer.pairing)
         reports = try DeviceReports(of: peer)
         // The open link goes on to send as it did.
         nodes.primary.delivery.connect(send: { _, _ in }, onEvent: { [weak self] in self?.take($0) })

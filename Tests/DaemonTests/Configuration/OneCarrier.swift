@@ -72,7 +72,7 @@ final class OneCarrier {
     func hasNoted(_ message: String) -> Bool { facts.notes.contains(message) }
 
     func queue(_ pairing: UniqueIdentifier, of other: ApplicationIdentifier? = nil) -> QueueKey {
-        QueueKey(pairing: pairing, app: other ?? app, channel: .configuration)
+        QueueKey.configuration(of: other ?? app, at: pairing)
     }
 
     /// An item arrives from one of the two.

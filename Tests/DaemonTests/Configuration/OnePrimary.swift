@@ -114,7 +114,7 @@ final class OnePrimary {
     }
 
     private var queue: QueueKey {
-        QueueKey(pairing: secondary.pairing, app: subject.application, channel: .configuration)
+        QueueKey.configuration(of: subject.application, at: secondary.pairing)
     }
 
     /// The items that wait for it.

@@ -179,7 +179,7 @@ import Testing
     @Test("PAR-13: removing a pairing removes its rows, also those under way, and nothing of another")
     func removal() throws {
         _ = try submit(1)
-        let other = QueueKey(pairing: .random(), app: key.app, channel: .configuration)
+        let other = QueueKey.configuration(of: key.app, at: .random())
         sender.delivery.setPairing(other.pairing, epoch: 1)
         var isAccepted = false
         sender.delivery.submissions.submit(payloadItem(2), to: other) { _ in isAccepted = true }

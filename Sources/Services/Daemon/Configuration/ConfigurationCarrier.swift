@@ -150,7 +150,7 @@ final class ConfigurationCarrier {
             way.upstream == item.queue.pairing, way.application == item.queue.app
         else { return true }
         let isStored = Expectation<Bool>(on: context.scheduler)
-        let queue = QueueKey(pairing: way.downstream, app: way.application, channel: .configuration)
+        let queue = QueueKey.configuration(of: way.application, at: way.downstream)
         submissions.cancel(cancellation.item, in: queue) { isStored.fulfil($0 != .notStored) }
         guard await isStored.value(within: .seconds(60)) ?? false else { return false }
         guard way.downstream != way.to else { return true }
@@ -271,7 +271,7 @@ final class ConfigurationCarrier {
         // A pairing that has ended takes nothing, and is no reason to try again.
         guard context.device.peer(pairing) != nil else { return true }
         let accepted = Expectation<Bool>(on: context.scheduler)
-        let queue = QueueKey(pairing: pairing, app: app, channel: .configuration)
+        let queue = QueueKey.configuration(of: app, at: pairing)
         submissions.submit(item, to: queue) { [context] result in
             if case .failure(let error) = result {
                 context.log(
@@ -292,7 +292,7 @@ final class ConfigurationCarrier {
         guard reads, context.device.peer(pairing)?.role == .secondary else { return }
         readers.insert(pairing)
         forgetAnnouncements(to: pairing) { [submissions] announcement, app in
-            let queue = QueueKey(pairing: pairing, app: app, channel: .configuration)
+            let queue = QueueKey.configuration(of: app, at: pairing)
             return !submissions.hasAccepted(announcement.item, in: queue)
         }
     }
@@ -314,7 +314,7 @@ final class ConfigurationCarrier {
 
     /// After a while only: a device below may say of each item that it is lost.
     private func announceAgain(_ app: ApplicationIdentifier, to upstream: UniqueIdentifier) {
-        let queue = QueueKey(pairing: upstream, app: app, channel: .configuration)
+        let queue = QueueKey.configuration(of: app, at: upstream)
         guard repetitions.insert(queue).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
             guard let self, repetitions.remove(queue) != nil else { return }

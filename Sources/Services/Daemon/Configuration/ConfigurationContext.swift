@@ -132,7 +132,7 @@ final class ConfigurationContext {
 
     /// The queue that leads to a secondary: its own, or that of the one that carries for it.
     func queue(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> QueueKey {
-        QueueKey(pairing: peer(pairing)?.link ?? pairing, app: app, channel: .configuration)
+        QueueKey.configuration(of: app, at: peer(pairing)?.link ?? pairing)
     }
 
     /// Queues the exact bytes of an envelope for a secondary.

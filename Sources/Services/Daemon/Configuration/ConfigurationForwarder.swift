@@ -113,7 +113,7 @@ final class ConfigurationForwarder {
     }
 
     private static func key(of application: ApplicationIdentifier, at pairing: UniqueIdentifier) -> QueueKey {
-        QueueKey(pairing: pairing, app: application, channel: .configuration)
+        QueueKey.configuration(of: application, at: pairing)
     }
 
     /// The keys that a secondary lacks are on their way to it: what has waited for them follows.

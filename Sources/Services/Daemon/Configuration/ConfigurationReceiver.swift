@@ -533,7 +533,7 @@ final class ConfigurationReceiver {
 
     private func submit(_ report: OwedReport, then completion: @escaping (Bool) -> Void) {
         guard device.peer(report.pairing) != nil else { return completion(true) }
-        let queue = QueueKey(pairing: report.pairing, app: report.application, channel: .configuration)
+        let queue = QueueKey.configuration(of: report.application, at: report.pairing)
         context.delivery.submissions.submit(
             OutboundItem(id: report.id, payload: report.envelope), to: queue
         ) { [context] result in
