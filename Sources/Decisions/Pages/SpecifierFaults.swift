@@ -7,9 +7,10 @@ extension Specifier {
     /// The keys that a type cannot be without.
     private var needed: [SpecifierKey] {
         switch kind {
-        case .toggle, .slider, .textField, .textView, .titleValue, .multiValue, .radioGroup, .datePicker, .listGroup,
-            .custom, .button:
-            kind == .listGroup ? [.key, .item] : [.key]
+        case .toggle, .slider, .textField, .textView, .titleValue, .multiValue, .radioGroup, .datePicker, .custom,
+            .button:
+            [.key]
+        case .listGroup: [.key, .item]
         case .openURL: [.file]
         case .childPane: isOutside ? [] : [.file]
         case .group, .mailCompose, nil: []

@@ -45,16 +45,12 @@ extension Subcommand {
             deadLettersList, deadLettersRetry, deadLettersDrop, appsList, appsRemove, appsAssign,
             send, receive, contextSet, contextShow, transfersList, transfersCancel,
             pair, pairCancel, join, switchDevice, trustDevice, trustedDevicesList, trustedDevicesRemove, address,
-            unpair,
-            allowVersion,
-            keysNew, keysShow, keySetInit, keySetRotate, keySetRevoke, keySetShow, keySetExport, cosign, sign, verify,
+            unpair, allowVersion, keysNew, keysShow, keySetInit, keySetRotate, keySetRevoke, keySetShow, keySetExport,
+            cosign, sign, verify,
             trustAdd, trustList, trustRemove, trustReplace, apply, configurationList, configurationShow,
             configurationWithdraw, identifierAccept, identifierClear,
             settingsPages, settingsEdit, settingsList, settingsGet, settingsSet, settingsReset, settingsPress,
-            settingsWatch,
-            settingsExport,
-            settingsImport,
-            settingsSchema,
+            settingsWatch, settingsExport, settingsImport, settingsSchema,
         ]
     }
 }

@@ -164,10 +164,7 @@ extension Subcommand {
 
     static let settingsSchema = Subcommand(
         path: ["settings", "schema"], summary: "write the schema of an app's properties to a file",
-        options: [
-            .device, .secondary, .application.required,
-            .out.required,
-        ],
+        options: [.device, .secondary, .application.required, .out.required],
         notes: "'tandem sign --check FILE' refuses to sign values that the schema refuses.",
         examples: ["settings schema --app org.example.lamp --out lamp.schema"]
     ) { arguments, console in

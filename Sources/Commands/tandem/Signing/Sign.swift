@@ -15,10 +15,8 @@ extension Subcommand {
         path: ["sign"], summary: "sign a configuration for an app into a file",
         options: [
             Option.valued("key", "FILE", "private key of mode 0600, or a pkcs11: URI; as many as the threshold")
-                .required
-                .repeated,
-            .passphraseDescriptor, .passphraseFile, .application.required,
-            .side.required,
+                .required.repeated,
+            .passphraseDescriptor, .passphraseFile, .application.required, .side.required,
             .valued("target", "vendor:UUID|custom:TEXT", "paired identifier of the devices it is for").required,
             .valued("version", "N", "from 1, higher than every one before").required,
             .out.required,

@@ -12,8 +12,7 @@ extension Subcommand {
     static let trustAdd = Subcommand(
         path: ["trust", "add"], summary: "tell a daemon the public key that signs an app's configuration",
         options: [
-            .device, .application.required,
-            .side.required,
+            .device, .application.required, .side.required,
             .valued("key", "FILE", "public key (PEM) or key set").required,
         ],
         notes: """
@@ -46,10 +45,7 @@ extension Subcommand {
 
     static let trustRemove = Subcommand(
         path: ["trust", "remove"], summary: "stop trusting an app's configuration key",
-        options: [
-            .device, .application.required,
-            .side.required, .yes, .json,
-        ],
+        options: [.device, .application.required, .side.required, .yes, .json],
         notes: """
             Lists the configurations that depend on the key, which end with it, and asks for confirmation. Versions that
             were applied stay refused. Revocations that followed the key are forgotten. The app's own key is trusted again
