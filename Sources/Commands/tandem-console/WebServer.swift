@@ -396,7 +396,7 @@ private func webNotify(
         let socket = tandem_web_socket(connection)
         let opened = WebConnection(
             socket: socket, isForeign: !PeerUser.isAllowed(atOtherEndOf: socket, user: server.user))
-        // Before it has sent anything: others' connections take no seats.
+        // At once, before it has sent anything: connections of other users take no seats.
         if opened.isForeign { Linux.hangUp(socket) }
         place.pointee = Unmanaged.passRetained(opened).toOpaque()
         server.opened(opened)

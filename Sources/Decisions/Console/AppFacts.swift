@@ -4,8 +4,8 @@ import TandemBase
 import TandemOperations
 import TandemPropertyList
 
-/// Name and version of an app, the key of its configuration, and
-/// whether the signature of the one that is applied is good.
+/// Name and version of an app, the key of its configuration, and whether the signature of the one that is applied is
+/// good.
 struct AppFacts {
     private let app: Fact
     private let configurations: [Fact]

@@ -6,7 +6,7 @@ package enum ConfigurationLimits {
     package static let envelope = 65_536
     /// Signatures of an envelope: far above any threshold in use; those of unknown keys cost nothing.
     package static let signatures = 64
-    /// Entries of `only`, `crit` and `optional`.
+    /// Entries of `only`, `crit` and `optional`; keys, roles and minimum versions of a key set; accounts of loads.
     package static let list = 64
     /// Seconds that `iat` and `nbf` may lie ahead: clocks of signers and devices differ by minutes, not hours.
     package static let clockSkew: UInt64 = 300

@@ -293,7 +293,8 @@ struct ConfigurationRowError: Error, Sendable, CustomStringConvertible {
     init(_ space: RowSpace, _ detail: String) { description = "configuration row (\(space.rawValue)): \(detail)" }
 }
 
-/// The key spaces of the service's rows in the store, 33 to 48.
+/// Key spaces of the service's rows in the store. Others are beside what they hold: 43 with key chains, 46 to 48 with
+/// the desired state, 56 to 59 with carriers.
 extension RowSpace {
     static let mark = RowSpace(rawValue: 33)
     static let staged = RowSpace(rawValue: 34)
