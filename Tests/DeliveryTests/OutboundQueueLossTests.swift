@@ -30,6 +30,31 @@ import Testing
         #expect(queue.timeAdvanced(at: reading(31)).sent.isEmpty)
     }
 
+    @Test("DEL-9, LIM-16: what is sent or taken back meanwhile does not put off the repetition of what is older")
+    func newItemsDoNotPutOffTheRepetition() throws {
+        var queue = try sentQueue(1)
+        for second in 1...29 {
+            #expect(try queue.enqueue(item(UInt8(second + 1)), at: reading(Int64(second))).sent.count == 1)
+            _ = queue.cancel(identifier(UInt8(second + 1)), at: reading(Int64(second)))
+        }
+        #expect(queue.nextDeadline == reading(30).monotonic)
+        let again = queue.timeAdvanced(at: reading(30))
+        #expect(again.sent == [1] && again.gaps == Array(2...30))
+    }
+
+    @Test("DEL-9, LIM-16: the silence begins with the first frame that the peer owes an answer for")
+    func beginningOfSilence() throws {
+        var queue = try sentQueue(1)
+        _ = queue.stored(through: 1, at: reading(1))
+        #expect(queue.nextDeadline.map { $0 > reading(1000).monotonic } == true, "only the item's life ends")
+        // The item waits for its handler, and is taken back.
+        _ = queue.cancel(identifier(1), at: reading(100))
+        #expect(queue.nextDeadline == reading(130).monotonic)
+        _ = queue.ended(1, .withdrawn(.cancelled), at: reading(101))
+        _ = try queue.enqueue(item(2), at: reading(200))
+        #expect(queue.nextDeadline == reading(230).monotonic)
+    }
+
     @Test("DEL-8, LIM-16: an item that names no time to live expires after 30 days, and not before")
     func standardLife() throws {
         var queue = try outbound()

@@ -345,7 +345,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             transition.mayWait = false
             let atHand = record.id == id ? payload : nil
             transition.effects.append(record.sending(sequence, at: now(reading), payload: atHand))
-            link.sent(at: reading.monotonic)
         }
     }
 
@@ -420,8 +419,10 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     }
 
     private var resendTime: MonotonicTime? {
-        link.resendTime(isAwaitingPeer: lastStored < lastSent || records.withdrawing > 0, limits: limits)
+        link.resendTime(isAwaitingPeer: isAwaitingPeer, limits: limits)
     }
+
+    private var isAwaitingPeer: Bool { lastStored < lastSent || records.withdrawing > 0 }
 
     /// The clock may have been set: expiry continues from the queue's time and not from the wall clock's.
     package mutating func noteClock(at reading: ClockReading) -> OutboundTransition {
@@ -565,7 +566,9 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         at reading: ClockReading, _ event: (inout Self, inout OutboundTransition) -> Void
     ) -> OutboundTransition {
         var transition = OutboundTransition()
+        let wasAwaitingPeer = isAwaitingPeer
         event(&self, &transition)
+        if !wasAwaitingPeer, isAwaitingPeer { link.awaitsPeer(from: reading.monotonic) }
         records.prune()
         journal.complete(&transition.changes, of: key, at: reading)
         return transition

@@ -50,8 +50,9 @@ enum RetryPause {
 /// The state of a queue's link.
 struct PeerLink: Sendable {
     private struct Open: Sendable {
-        /// When the peer last acknowledged something, or everything was last sent again.
-        var lastProgress: MonotonicTime
+        /// When the peer last acknowledged something, everything was last sent again, or the peer began to owe an
+        /// answer. Later frames do not count: a queue in use would never repeat what the peer lacks.
+        var silentSince: MonotonicTime
         /// The peer refused the head: nothing is sent before this.
         var pausedUntil: MonotonicTime?
     }
@@ -66,19 +67,18 @@ struct PeerLink: Sendable {
     /// Whether the link is open and no pause lasts.
     var maySend: Bool { open.map { $0.pausedUntil == nil } ?? false }
 
-    mutating func opened(at time: MonotonicTime) { open = Open(lastProgress: time) }
+    mutating func opened(at time: MonotonicTime) { open = Open(silentSince: time) }
 
     mutating func closed() { open = nil }
 
     /// The peer has stored something that it had not.
     mutating func progressed(at time: MonotonicTime) {
-        open?.lastProgress = time
+        open?.silentSince = time
         open?.pausedUntil = nil
     }
 
-    mutating func sent(at time: MonotonicTime) {
-        if let before = open?.lastProgress { open?.lastProgress = max(before, time) }
-    }
+    /// The peer owes an answer, and owed none before.
+    mutating func awaitsPeer(from time: MonotonicTime) { open?.silentSince = time }
 
     mutating func pause(until time: MonotonicTime) { open?.pausedUntil = time }
 
@@ -93,6 +93,6 @@ struct PeerLink: Sendable {
     /// - Parameter isAwaitingPeer: whether the peer still has to answer something that was sent.
     func resendTime(isAwaitingPeer: Bool, limits: DeliveryLimits) -> MonotonicTime? {
         guard let open else { return nil }
-        return open.pausedUntil ?? (isAwaitingPeer ? open.lastProgress + limits.resendAfter : nil)
+        return open.pausedUntil ?? (isAwaitingPeer ? open.silentSince + limits.resendAfter : nil)
     }
 }

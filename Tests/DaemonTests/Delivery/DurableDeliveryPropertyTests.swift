@@ -75,6 +75,40 @@ import Testing
         }
     }
 
+    @Test(
+        "DEL-6: items that are cancelled in any order while more come hold up nothing, and each ends once",
+        arguments: 0..<12)
+    func cancelledItems(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let directory = TemporaryDirectory()
+        let pair = try DeliveryPair(in: directory)
+        let key = pair.sender.key(.userInfo)
+        pair.sender.link()
+        var (kept, cancelled, open): ([UniqueIdentifier], [UniqueIdentifier], [UniqueIdentifier]) = ([], [], [])
+        for number in 0..<400 {
+            let item = payloadItem(number)
+            pair.sender.delivery.submissions.submit(item, to: key) { _ in }
+            if Int.random(in: 0..<4, using: &generator) == 0 { kept.append(item.id) } else { open.append(item.id) }
+            while open.count > Int.random(in: 0..<40, using: &generator) {
+                let id = open.remove(at: Int.random(in: open.indices, using: &generator))
+                pair.sender.delivery.submissions.cancel(id, in: key) { _ in }
+                cancelled.append(id)
+            }
+            if Int.random(in: 0..<3, using: &generator) == 0 { pair.scheduler.run() }
+        }
+        for id in open { pair.sender.delivery.submissions.cancel(id, in: key) { _ in } }
+        // No repetition is due so soon (LIM-16).
+        for _ in 0..<100 {
+            pair.sender.run()
+            pair.scheduler.advance(by: .milliseconds(50))
+        }
+        #expect(pair.sender.delivery.submissions.outstanding(in: key).isEmpty)
+        #expect(kept.allSatisfy { pair.sender.endings[$0] == [.handled] })
+        #expect((cancelled + open).allSatisfy { pair.sender.endings[$0]?.count == 1 })
+        let numbers = pair.receiver.received.map(\.number)
+        #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count)
+    }
+
     @Test("DEL-22: an item that waits for one that nobody knows, or that has ended, does not wait")
     func barrierOfNothing() throws {
         let pair = try DeliveryPair()

@@ -153,4 +153,57 @@ struct WaitingFramesTests {
         device.run()
         #expect(sequences == [1])
     }
+
+    // MARK: withdrawn items
+
+    /// The sequences of items and gaps in the order in which they left for the first time.
+    private var firstSent: [UInt64] {
+        device.sent.filter { $0.kind == .item || $0.kind == .gap }.compactMap(\.sequence)
+            .reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// Twenty items of which the first is being read while the others are behind it.
+    private func twentyBehindOne() throws -> [UniqueIdentifier] {
+        device.delivery.linkClosed(device.queue.pairing)
+        let items = (0..<20).map { _ in UniqueIdentifier.random() }
+        // Each in a row of its own.
+        for item in items {
+            try device.submit(item, from: app)
+            device.run()
+        }
+        device.store.hold(fetches: true)
+        device.delivery.linkOpened(device.queue.pairing, received: [])
+        device.run()
+        return items
+    }
+
+    private func cancel(_ item: UniqueIdentifier) {
+        device.delivery.submissions.cancel(item, in: device.queue) { _ in }
+        device.run()
+    }
+
+    @Test func `DEL-6: an item that is withdrawn before its frame leaves has its gap in its place`() throws {
+        let items = try twentyBehindOne()
+        for index in [6, 2, 3, 0] { cancel(items[index]) }
+        device.store.goOn()
+        device.run()
+        #expect(firstSent == Array(1...20))
+        #expect(Set(sequences).isDisjoint(with: [3, 4, 7]))
+    }
+
+    @Test func `DEL-6: a gap in the place of an item waits until the withdrawal is durable`() throws {
+        let items = try twentyBehindOne()
+        device.store.hold(commits: true)
+        cancel(items[1])
+        // Written and not synced: it reads as gone.
+        device.store.memory.commit([.deleteAll(RowRange(space: DeliveryTable.outboundItem.space))], room: .ordinary) {
+            _ in
+        }
+        device.store.doOne()
+        device.run()
+        #expect(!device.sent.contains { $0.kind == .gap })
+        device.store.goOn()
+        device.run()
+        #expect(device.sent.first { $0.kind == .gap }?.sequence == 2)
+    }
 }

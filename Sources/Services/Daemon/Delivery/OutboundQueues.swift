@@ -196,14 +196,32 @@ final class OutboundQueues {
                 switch body {
                 case .success(let body?):
                     link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)
-                // Without its row the item was withdrawn meanwhile: its gap follows.
-                case .success(nil): link.giveBack(size)
+                case .success(nil):
+                    link.giveBack(size)
+                    guard let self else { return done() }
+                    return sendGap(inPlaceOf: dispatch, of: key, over: link, done)
                 case .failure(let error):
                     link.giveBack(size)
                     self?.bodyIsUnreadable(dispatch.id, error, in: key)
                 }
                 done()
             }
+        }
+    }
+
+    /// Without its body the item was withdrawn meanwhile, or the peer has stored it. The gap of a withdrawn one leaves
+    /// in its place: the peer drops what comes ahead of it, and the gap of the withdrawal itself is behind the items
+    /// that were sent since (DEL-6).
+    private func sendGap(
+        inPlaceOf dispatch: OutboundDispatch, of key: QueueKey, over link: DeliveryLink, _ done: @escaping () -> Void
+    ) {
+        guard let queue = table[key], let record = queue.machine.record(of: dispatch.id),
+            record.phase == .sent(sequence: dispatch.sequence), let reason = record.withdrawal
+        else { return done() }
+        // The item that superseded it may be in the commit that takes it back.
+        queue.whenDurable { result in
+            guard case .success = result else { return done() }
+            link.send(GapFrame(key, sequence: dispatch.sequence, reason).envelope, then: done)
         }
     }
 
