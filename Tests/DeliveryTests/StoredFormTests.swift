@@ -122,6 +122,25 @@ import Testing
         #expect(refused > 0)
     }
 
+    @Test("PAR-3, LIM-133: records with an epoch out of range do not read, and the last epoch does")
+    func epochs() throws {
+        let start = reading(0)
+        let context = ContextVersion(epoch: Limits.lastEpoch, revision: 1)
+        let values: [(DeliveryTable, DeliveryValue)] = [
+            (.outboundHeader, .outboundHeader(OutboundHeader(epoch: Limits.lastEpoch, at: start))),
+            (.inboundHeader, .inboundHeader(InboundHeader(epoch: Limits.lastEpoch, at: start))),
+            (.receivedContext, .receivedContext(context, body: [])),
+        ]
+        for (table, value) in values {
+            let key = DeliveryRowKey(table, try queueKey())
+            var bytes = value.bytes
+            #expect(try DeliveryValue(key, bytes: bytes).bytes == bytes)
+            // Form, field, and the highest bytes of its number: the epoch becomes 2^33 - 1.
+            bytes[5] = 1
+            #expect(error(key, bytes) == .invalid(table, field: "epoch"))
+        }
+    }
+
     private func recordRows() throws -> [(DeliveryRowKey, [UInt8])] {
         try writtenRows().filter { $0.0.table != .inboundPayload && $0.0.table != .outboundPayload }
     }

@@ -98,6 +98,46 @@ struct RegistryTests {
         #expect(record.epoch == 2)
     }
 
+    @Test("PAR-14, LIM-133: the last epoch of a pairing goes on, and no store can be restored in it")
+    func lastEpoch() throws {
+        var fixture = try JoinFixture()
+        let pairing = try activated(&fixture)
+        let last = Limits.lastEpoch
+        guard
+            case .accepted(let record, _, _, true, _) = fixture.registry.hello(
+                try fixture.hello(pairing, epoch: last), now: fixture.start),
+            case .accepted(_, let changes, _, false, _) = fixture.registry.hello(
+                try fixture.hello(pairing, epoch: last, hasNoSequences: false), now: fixture.start)
+        else { throw JoinFixture.NotJoined() }
+        #expect(record.epoch == last && changes.isEmpty)
+        #expect(try PairingRecord(row: record.row) == record)
+        for phase in [.opening(ownHasNoSequences: true), .answer] as [PairingRegistry.PeerHello.Phase] {
+            let hello = PairingRegistry.PeerHello(
+                pairing: pairing, peer: fixture.secondary.pin, role: .secondary, epoch: last, hasNoSequences: false,
+                version: .first, device: try #require(fixture.secondary.pin.derivedIdentifier), name: "panel",
+                contradictsQueues: true, phase: phase)
+            guard case .refused(.epoch, .epochRefused) = fixture.registry.hello(hello, now: fixture.start) else {
+                throw JoinFixture.NotJoined()
+            }
+        }
+        #expect(fixture.registry.beginEpoch(pairing).isEmpty)
+        #expect(fixture.registry[pairing] == record)
+    }
+
+    @Test("PAR-9, LIM-133: an answer or a record with an epoch out of range does not read")
+    func epochsOutOfRange() throws {
+        var fixture = try JoinFixture()
+        let answer = try fixture.joinWell()
+        let record = try #require(fixture.registry[answer.pairing])
+        for epoch in [0, 4_294_967_296, Int64.max] {
+            var (body, row) = (answer.body, record.row)
+            body["epoch"] = .integer(epoch)
+            row["epoch"] = .integer(epoch)
+            #expect(throws: WireError.self) { try JoinAnswer(body: body) }
+            #expect(throws: WireError.self) { try PairingRecord(row: row) }
+        }
+    }
+
     @Test("PAR-13: unpairing removes record, choice, manual trust and claims")
     func unpair() throws {
         var fixture = try JoinFixture()

@@ -172,7 +172,7 @@ package struct ContextVersion: Sendable, Equatable {
 
     func stored(_ body: [UInt8]) -> [UInt8] {
         var record = RecordWriter(capacity: 64 + body.count)
-        record.add(.epoch, epoch)
+        record.add(epoch: epoch)
         record.add(.revision, revision)
         record.add(.body, body)
         return record.bytes
@@ -181,7 +181,7 @@ package struct ContextVersion: Sendable, Equatable {
     static func read(_ stored: [UInt8]) throws(DeliveryRecordError) -> DeliveryValue {
         var fields = try RecordReader(stored, of: .receivedContext)
         let context = ContextVersion(
-            epoch: try fields.number(.epoch, from: 1), revision: try fields.number(.revision, from: 1))
+            epoch: try fields.epoch(), revision: try fields.number(.revision, from: 1))
         let body = try fields.body()
         try fields.finish()
         return .receivedContext(context, body: body)

@@ -194,22 +194,22 @@ extension HeaderJournal {
 extension OutboundHeader {
     var stored: [UInt8] {
         var record = RecordWriter()
-        record.add(.epoch, epoch)
+        record.add(epoch: epoch)
         record.add(.nextOrdinal, nextOrdinal)
         record.add(.nextSequence, nextSequence)
         record.add(.storedThrough, storedThrough)
-        record.add(.contextEpoch, contextEpoch)
+        record.add(epoch: contextEpoch, as: .contextEpoch)
         record.add(clock)
         return record.bytes
     }
 
     init(stored: [UInt8]) throws(DeliveryRecordError) {
         var fields = try RecordReader(stored, of: .outboundHeader)
-        epoch = try fields.number(.epoch, from: 1)
+        epoch = try fields.epoch()
         nextOrdinal = try fields.number(.nextOrdinal, from: 1)
         nextSequence = try fields.number(.nextSequence, from: 1)
         storedThrough = try fields.number(.storedThrough, from: 0)
-        contextEpoch = try fields.optionalNumber(.contextEpoch)
+        contextEpoch = try fields.optionalEpoch(.contextEpoch)
         clock = try fields.clock()
         guard storedThrough < nextSequence else { throw .invalid(.outboundHeader, .storedThrough) }
         try fields.finish()
@@ -219,7 +219,7 @@ extension OutboundHeader {
 extension InboundHeader {
     var stored: [UInt8] {
         var record = RecordWriter()
-        record.add(.epoch, epoch)
+        record.add(epoch: epoch)
         record.add(.nextOrdinal, nextOrdinal)
         record.add(.watermark, watermark)
         record.add(clock)
@@ -228,7 +228,7 @@ extension InboundHeader {
 
     init(stored: [UInt8]) throws(DeliveryRecordError) {
         var fields = try RecordReader(stored, of: .inboundHeader)
-        epoch = try fields.number(.epoch, from: 1)
+        epoch = try fields.epoch()
         nextOrdinal = try fields.number(.nextOrdinal, from: 1)
         watermark = try fields.number(.watermark, from: 0)
         clock = try fields.clock()

@@ -54,11 +54,21 @@ struct RecordWriter {
     }
 
     mutating func add(_ field: RecordField, _ number: UInt64) {
-        begin(field, .number)
-        bytes.append(bigEndian: number)
+        precondition(number <= UInt64(Int64.max), "a number that no reader takes")
+        add(field, Int64(bitPattern: number))
     }
 
-    mutating func add(_ field: RecordField, _ number: Int64) { add(field, UInt64(bitPattern: number)) }
+    mutating func add(_ field: RecordField, _ number: Int64) {
+        begin(field, .number)
+        bytes.append(bigEndian: UInt64(bitPattern: number))
+    }
+
+    /// Adds a pairing's epoch.
+    mutating func add(epoch: UInt64?, as field: RecordField = .epoch) {
+        guard let epoch else { return }
+        precondition(Limits.epochs.contains(epoch), "an epoch that no reader takes")
+        add(field, epoch)
+    }
 
     /// Omits the usual number.
     mutating func add(_ field: RecordField, _ count: Int, unless usual: Int) {
@@ -149,6 +159,18 @@ struct RecordReader {
         guard let number = try word(field) else { return nil }
         guard number >= least, number <= UInt64(Int64.max) else { throw .invalid(table, field) }
         return number
+    }
+
+    /// A pairing's epoch (LIM-133).
+    mutating func epoch() throws(DeliveryRecordError) -> UInt64 {
+        guard let epoch = try optionalEpoch(.epoch) else { throw .missing(table, .epoch) }
+        return epoch
+    }
+
+    mutating func optionalEpoch(_ field: RecordField) throws(DeliveryRecordError) -> UInt64? {
+        guard let epoch = try optionalNumber(field) else { return nil }
+        guard Limits.epochs.contains(epoch) else { throw .invalid(table, field) }
+        return epoch
     }
 
     /// A count; absent means the usual one, if there is one.

@@ -74,7 +74,7 @@ package struct JoinAnswer: Sendable, Equatable {
 
     package var body: PropertyListDictionary {
         var body: PropertyListDictionary = [
-            "pairing": .data(pairing.bytes), "epoch": .integer(Int64(clamping: epoch)), "name": .string(claim.name),
+            "pairing": .data(pairing.bytes), "epoch": PropertyListValue(epoch), "name": .string(claim.name),
             "reportKey": .data(claim.reportKey),
         ]
         if let proof { body["proof"] = .data(proof) }
@@ -120,13 +120,6 @@ extension BodyFields {
     func version(_ key: String) throws(WireError) -> ProtocolVersion {
         try required(key, "a version") { value in
             value.unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { ProtocolVersion($0) }
-        }
-    }
-
-    /// A pairing's epoch: from 1.
-    func epoch(_ key: String) throws(WireError) -> UInt64 {
-        try required(key, "an integer from 1") { value in
-            value.integerValue.flatMap { $0 > 0 ? UInt64($0) : nil }
         }
     }
 

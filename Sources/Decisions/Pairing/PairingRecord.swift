@@ -65,9 +65,10 @@ package struct PairingRecord: Sendable, Equatable {
 
 extension PairingRecord {
     package var row: PropertyListDictionary {
+        precondition(Limits.epochs.contains(epoch), "a row that no start would read")
         var row: PropertyListDictionary = [
             "pairing": .data(pairing.bytes), "role": .string(role.rawValue), "peer": .data(peer.bytes),
-            "name": .string(name), "epoch": .integer(Int64(clamping: epoch)), "reportKey": .data(reportKey),
+            "name": .string(name), "epoch": PropertyListValue(epoch), "reportKey": .data(reportKey),
             "active": .boolean(state == .active), "created": .integer(created.milliseconds),
         ]
         if let highestVersion { row["version"] = .integer(Int64(highestVersion.number)) }

@@ -295,7 +295,8 @@ extension PairingRegistry {
         }
         guard let epoch = Self.epoch(after: hello, own: record.epoch) else {
             let own = record.epoch
-            guard hello.epoch == own else {
+            // No epoch follows the last one: a store that was restored then needs a new pairing.
+            guard hello.epoch == own, own < Limits.lastEpoch else {
                 return .refused(.epoch, event: .epochRefused(record.pairing, own: own, peer: hello.epoch))
             }
             let changes = beginEpoch(record.pairing)
@@ -320,14 +321,15 @@ extension PairingRegistry {
     }
 
     /// The epoch in which both sides continue; nil if there is none (PAR-14). The side that answers the client's hello
-    /// can always choose one: the higher epoch if that side announced no sequences, else the next one above both.
+    /// can choose one: the higher epoch if that side announced no sequences, else the next one above both, if there is
+    /// one.
     private static func epoch(after hello: PeerHello, own: UInt64) -> UInt64? {
         if hello.epoch == own, !hello.contradictsQueues { return own }
         let higher = max(hello.epoch, own)
         if hello.epoch > own, hello.hasNoSequences { return higher }
         guard case .opening(let ownHasNoSequences) = hello.phase else { return nil }
         if own > hello.epoch, ownHasNoSequences { return higher }
-        return higher < UInt64(Int64.max) ? higher + 1 : nil
+        return higher < Limits.lastEpoch ? higher + 1 : nil
     }
 
     /// A device has one pairing in a role: the new one, if its peer did not know the old one. Choice and claims move.
@@ -404,7 +406,7 @@ extension PairingRegistry {
 
     /// Starts a new epoch: this device's store is older than what the peer has seen.
     package mutating func beginEpoch(_ pairing: UniqueIdentifier) -> [PairingChange] {
-        guard var record = records[pairing], record.epoch < UInt64(Int64.max) else { return [] }
+        guard var record = records[pairing], record.epoch < Limits.lastEpoch else { return [] }
         record.epoch += 1
         records[pairing] = record
         return [.putPairing(record)]

@@ -245,7 +245,7 @@ extension CarriedDeliveries.Announcement {
         try fields.firstVersion()
         item = try fields.required("item", "16 bytes of data") { $0.identifierValue }
         // Earlier versions wrote rows without an epoch.
-        epoch = try fields.optional("epoch", "an integer from 1") { $0.positiveValue } ?? 1
+        epoch = try fields.optional("epoch", "an integer from 1 to 4,294,967,295") { $0.epochValue } ?? 1
         contents = try fields.required("contents", "data") { $0.dataValue }
         try fields.refuseUnknownFields()
     }

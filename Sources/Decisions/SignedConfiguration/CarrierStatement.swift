@@ -205,9 +205,7 @@ extension CarrierStatement.Secondary {
         reportKey = try fields.required("reportKey", "a public key") { value in
             value.dataValue.flatMap { (try? PublicKey(subjectPublicKeyInfo: $0)) == nil ? nil : $0 }
         }
-        epoch = try fields.required("epoch", "an integer from 1 to 4,294,967,295") { value in
-            value.positiveValue.flatMap { $0 <= UInt64(UInt32.max) ? $0 : nil }
-        }
+        epoch = try fields.required("epoch", "an integer from 1 to 4,294,967,295") { $0.epochValue }
         target = try fields.required("target", "a paired identifier") { $0.targetValue }
         installed = try fields.required("installed", "a boolean") { $0.booleanValue }
         try fields.refuseUnknownFields()

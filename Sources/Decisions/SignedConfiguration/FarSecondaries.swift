@@ -286,7 +286,7 @@ extension AcceptedStatement {
             let isRenewed = try fields.required("renewed", "a boolean") { $0.booleanValue }
             epoch = isRenewed ? 0 : 1
         } else {
-            epoch = try fields.required("epoch", "an integer from 1") { $0.positiveValue }
+            epoch = try fields.required("epoch", "an integer from 1 to 4,294,967,295") { $0.epochValue }
         }
         try fields.refuseUnknownFields()
         guard let statement = CarrierStatement(claimedIn: bytes) else {

@@ -4,6 +4,7 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemWire
 
 /// A field that is missing, of another type or value than it must be, or not known.
 package struct FieldError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -68,6 +69,9 @@ extension PropertyListValue {
 
     /// Milliseconds that have passed.
     var elapsedValue: Int64? { integerValue.flatMap { $0 >= 0 ? $0 : nil } }
+
+    /// A pairing's epoch (LIM-133).
+    var epochValue: UInt64? { unsignedValue.flatMap { Limits.epochs.contains($0) ? $0 : nil } }
 
     var applicationValue: ApplicationIdentifier? { stringValue.flatMap { try? ApplicationIdentifier($0) } }
 

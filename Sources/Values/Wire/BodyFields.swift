@@ -45,6 +45,13 @@ package struct BodyFields: Sendable {
         try required(key, "an integer from 0", \.unsignedValue)
     }
 
+    /// A pairing's epoch (LIM-133).
+    package func epoch(_ key: String) throws(WireError) -> UInt64 {
+        try required(key, "an integer from 1 to 4,294,967,295") { value in
+            value.unsignedValue.flatMap { Limits.epochs.contains($0) ? $0 : nil }
+        }
+    }
+
     package func optionalInteger(_ key: String) throws(WireError) -> Int64? {
         try optional(key, "an integer", \.integerValue)
     }

@@ -176,7 +176,7 @@ extension LinkHello {
         name = try fields.required("name", "a name of 1-64 bytes") { value in
             value.stringValue.flatMap { (1...64).contains($0.utf8.count) ? $0 : nil }
         }
-        epoch = try fields.unsigned("epoch")
+        epoch = try fields.epoch("epoch")
         received = try Self.marks(fields, "received")
         sent = try Self.marks(fields, "sent")
         clock = try fields.optionalInteger("clock").map { WallTime(milliseconds: $0) }

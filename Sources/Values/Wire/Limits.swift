@@ -124,4 +124,9 @@ package enum Limits {
     package static let linkMark = 64 * 1024
     /// Attempts at delivering a durable item before it is a dead letter (LIM-15).
     package static let deliveryAttempts = 5
+    /// The last epoch of a pairing (LIM-133): one for each store that is restored, and far below what a store, a
+    /// statement of a carrier or another language can hold.
+    package static let lastEpoch: UInt64 = 4_294_967_295
+    /// The epochs of a pairing.
+    package static let epochs = 1...lastEpoch
 }

@@ -41,6 +41,25 @@ import Testing
         #expect(primary.ready.isEmpty)
     }
 
+    @Test(arguments: [0, 4_294_967_296, 1 << 63, UInt64.max])
+    func `SES-2, LIM-133: a hello with an epoch out of range is refused and changes nothing`(epoch: UInt64) throws {
+        let (primary, peer, mine, _) = try misuse()
+        try peer.greet(mine, epoch: epoch)
+        network.scheduler.run()
+        #expect(peer.refusals == ["envelope"])
+        #expect(primary.ready.isEmpty && primary.registry[mine]?.epoch == 1)
+    }
+
+    @Test func `PAR-14, LIM-133: a hello with the last epoch makes a link in it`() throws {
+        let (primary, peer, mine, _) = try misuse()
+        try peer.greet(mine, epoch: 4_294_967_295)
+        network.scheduler.run()
+        #expect(peer.refusals.isEmpty && primary.ready.count == 1)
+        let record = try #require(primary.registry[mine])
+        #expect(record.epoch == 4_294_967_295)
+        #expect(try PairingRecord(row: record.row) == record)
+    }
+
     @Test func aHelloInTheWrongRoleIsRefused() throws {
         let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine, role: .primary)
@@ -138,8 +157,8 @@ import Testing
 
 extension RawPeer {
     /// Says hello for a pairing as a secondary would.
-    func greet(_ pairing: UniqueIdentifier, role: DeviceRole = .secondary) throws {
-        let link = LinkHello(name: "panel", epoch: 1, instance: .random(), received: [], sent: [])
+    func greet(_ pairing: UniqueIdentifier, role: DeviceRole = .secondary, epoch: UInt64 = 1) throws {
+        let link = LinkHello(name: "panel", epoch: epoch, instance: .random(), received: [], sent: [])
         let hello = Hello(
             .offered(ProtocolVersion.supported), software: "raw/1", role: role, device: device, link: link)
         try send(Envelope(.hello, pairing: pairing).with(body: hello.body))

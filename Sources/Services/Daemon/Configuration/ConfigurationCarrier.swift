@@ -65,7 +65,7 @@ final class ConfigurationCarrier {
             // The epoch of the carrier's pairing is the high half: a restored carrier begins a new epoch with us, and
             // may state a lower one for the far pairing.
             reportKey: far.facts.reportKey,
-            epoch: min(carrier.epoch, UInt64(UInt32.max)) << 32 | state.far.epoch(of: pairing),
+            epoch: carrier.epoch << 32 | state.far.epoch(of: pairing),
             carrier: carrier.pairing, via: carrier.name)
     }
 

@@ -29,7 +29,6 @@ package struct PeerGreeting: Sendable, Equatable {
         guard let role = hello.role else { throw .invalidValue(key: "role", expected: "the sender's part") }
         guard let device = hello.device else { throw .invalidValue(key: "device", expected: "a vendor identifier") }
         guard let link = hello.link else { throw .invalidValue(key: "instance", expected: "16 bytes") }
-        guard link.epoch > 0 else { throw .invalidValue(key: "epoch", expected: "an integer from 1") }
         versions = hello.versions
         capabilities = Set(hello.capabilities)
         software = hello.software
