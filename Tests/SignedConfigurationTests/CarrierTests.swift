@@ -5,6 +5,7 @@ import TandemBase
 import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration
+import TandemWire
 import Testing
 
 @Suite struct CarrierTests {
@@ -30,6 +31,19 @@ import Testing
         let up = try #require(CarriedReport(CarriedReport(from: chain.lower, report: report).bytes))
         #expect(try chain.take(report: up.report).verdict == "applied")
         #expect(try chain.standing()?.staleSince == nil)
+    }
+
+    @Test("CFG-102, LIM-133: a secondary that does not read is passed over by its name, and the others count")
+    func faultySecondary() throws {
+        var chain = try Chain()
+        let bad = chain.secondary(.random(), .init(), epoch: Limits.lastEpoch + 1)
+        let transition = try chain.learn([bad, chain.secondary(epoch: 2)])
+        #expect(transition.passedOver.map(\.name) == ["payload-malformed"])
+        #expect(chain.known.pairings == [chain.lower] && chain.known.epoch(of: chain.lower) == 2)
+        let stored = try #require(chain.known.statement(of: chain.upper, about: chain.app))
+        var restored = FarSecondaries()
+        restored.restore(try AcceptedStatement(stored.dictionary), about: chain.app, of: chain.upper)
+        #expect(restored.pairings == [chain.lower])
     }
 
     // MARK: attacks on what goes down

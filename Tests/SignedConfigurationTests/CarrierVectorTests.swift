@@ -59,6 +59,7 @@ private struct CarrierFile: Decodable {
         #expect(Set(file.cases.map(\.outcome)) == names)
         let parts: Set = [
             "wrong-device", "wrong-app", "wrong-target", "key-changed", "replayed", "too-many", "threshold",
+            "payload-malformed",
         ]
         #expect(Set(file.cases.flatMap { $0.passedOver ?? [] }) == parts)
         for vector in file.cases {

@@ -139,12 +139,20 @@ def malformed_statements(add, makers):
              for name in ("pairing", "device", "name", "reportKey", "epoch", "target", "installed")}
     parts |= {
         "a secondary with an unknown field": {"colour": "red"}, "an empty name": {"name": ""},
-        "65 bytes of name": {"name": "x" * 65}, "epoch 0": {"epoch": 0}, "a report key that is none": {"reportKey": b"key"},
+        "65 bytes of name": {"name": "x" * 65}, "epoch 0": {"epoch": 0}, "an epoch of 2^32": {"epoch": 1 << 32},
+        "an epoch of 2^63": {"epoch": 1 << 63}, "a report key that is none": {"reportKey": b"key"},
         "installed as a number": {"installed": 1}, "a target without its kind": {"target": "house-7"},
     }
     for name, changes in parts.items():
-        add(name, "payload-malformed", makers.statement([makers.secondary(**changes)]))
-    add("one pairing twice", "payload-malformed", makers.statement([makers.secondary(), makers.secondary()]))
+        add(name, "accepted", makers.statement([makers.secondary(**changes), makers.beside()]), [BESIDE],
+            passed=["payload-malformed"])
+    add("a secondary that is a number", "accepted", makers.statement([7, makers.secondary()]), [LOWER],
+        passed=["payload-malformed"])
+    add("one pairing twice", "accepted", makers.statement([makers.secondary(), makers.secondary(), makers.beside()]),
+        [LOWER, BESIDE], passed=["payload-malformed"])
+    add("below: a secondary that does not read", "accepted",
+        makers.statement([makers.secondary()], [makers.below([makers.secondary(epoch=1 << 32), makers.next()])]),
+        [LOWER, NEXT], passed=["payload-malformed"])
     add("129 secondaries", "payload-malformed", makers.statement(
         [makers.secondary(pairing=bytes([number] * 16), device=bytes([number] * 16)) for number in range(30, 159)]))
 

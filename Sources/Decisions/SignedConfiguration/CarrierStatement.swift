@@ -56,6 +56,9 @@ package struct CarrierStatement: Sendable, Equatable {
     /// From 1, higher with each statement of the carrier.
     package let counter: UInt64
     package let secondaries: [Secondary]
+    /// The places in the list of those that do not read, or name the pairing of one before them. None costs another one
+    /// anything: each device below puts its own word into the list.
+    let faulty: [Int]
     /// The exact bytes of the statements of those secondaries that carry.
     package let below: [[UInt8]]
 
@@ -135,7 +138,7 @@ extension CarrierStatement {
         counter: UInt64, secondaries: [Secondary], below: [[UInt8]] = []
     ) {
         (self.device, self.pairing, self.application, self.counter) = (device, pairing, application, counter)
-        (self.secondaries, self.below) = (secondaries, below)
+        (self.secondaries, faulty, self.below) = (secondaries, [], below)
     }
 
     /// Verifies a statement under its maker's report key.
@@ -170,19 +173,25 @@ extension CarrierStatement {
         pairing = try fields.required("pairing", "16 bytes of data") { $0.identifierValue }
         application = try fields.required("app", "an application identifier") { $0.applicationValue }
         counter = try fields.required("counter", "an integer from 1") { $0.positiveValue }
-        secondaries = try fields.required("secondaries", "a list of secondaries", Self.secondaries)
+        (secondaries, faulty) = try fields.required("secondaries", "a list of secondaries", Self.secondaries)
         below = try fields.required("below", "a list of statements") { value in
             value.list(atMost: ConfigurationLimits.carriedStatements) { $0.dataValue }
         }
         try fields.refuseUnknownFields()
     }
 
-    private static func secondaries(_ value: PropertyListValue) -> [Secondary]? {
-        let secondaries = value.list(atMost: ConfigurationLimits.carriedSecondaries) { element in
-            element.dictionaryValue.flatMap { try? Secondary($0) }
+    private static func secondaries(_ value: PropertyListValue) -> (read: [Secondary], faulty: [Int])? {
+        guard let values = value.arrayValue, values.count <= ConfigurationLimits.carriedSecondaries else { return nil }
+        var (read, faulty, pairings) = ([Secondary](), [Int](), Set<UniqueIdentifier>())
+        for (index, value) in values.enumerated() {
+            let secondary = value.dictionaryValue.flatMap { try? Secondary($0) }
+            if let secondary, pairings.insert(secondary.pairing).inserted {
+                read.append(secondary)
+            } else {
+                faulty.append(index)
+            }
         }
-        guard let secondaries, Set(secondaries.map(\.pairing)).count == secondaries.count else { return nil }
-        return secondaries
+        return (read, faulty)
     }
 }
 

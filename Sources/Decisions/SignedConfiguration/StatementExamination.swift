@@ -44,6 +44,11 @@ struct StatementTree: Sendable, Equatable {
         SHA256.digest(path.flatMap(\.bytes) + [UInt8(clamping: index)])
     }
 
+    /// The index of one of the secondaries that do not read.
+    fileprivate static func mark(ofFaulty index: Int, through path: [UniqueIdentifier]) -> [UInt8] {
+        SHA256.digest(path.flatMap(\.bytes) + [UInt8(clamping: index), 0])
+    }
+
     fileprivate func secondary(_ pairing: UniqueIdentifier) -> CarrierStatement.Secondary? {
         own.first { $0.pairing == pairing }
     }
@@ -88,6 +93,9 @@ struct StatementExamination {
     ) throws(CarrierFailure) -> StatementTree {
         guard statement.application == application else { throw .wrongApplication }
         guard path.count <= ConfigurationLimits.chainLength else { throw .tooMany }
+        passedOver += statement.faulty.map {
+            (StatementTree.mark(ofFaulty: $0, through: path), .unverified(.payloadMalformed))
+        }
         var tree = StatementTree(
             statement, through: path, own: certified(statement.secondaries, through: path, makers))
         for (index, bytes) in statement.below.enumerated() {
