@@ -391,14 +391,15 @@ import Testing
         #expect(carried.way(of: nonces[1], from: downstream, about: .random()) == nil, "about another device")
         #expect(carried.way(of: .random(), from: downstream, about: downstream) == nil)
         for case .way(let way) in changes { #expect(try CarriedDeliveries.Way(way.dictionary) == way) }
-        for _ in 0...ConfigurationLimits.openDeliveries {
+        for _ in 0...ConfigurationLimits.stepsUnderWay {
             let step = CarriedDeliveries.Way(
                 nonce: .random(), application: app, upstream: upstream, downstream: downstream, to: downstream,
                 isKeyStatement: true)
             changes += carried.carry(step)
         }
         #expect(carried.way(of: nonces[1]) != nil, "steps of a key chain take no configuration's room")
-        #expect(carried.unpaired(upstream).count == 2 * ConfigurationLimits.openDeliveries)
+        let kept = ConfigurationLimits.openDeliveries + ConfigurationLimits.stepsUnderWay
+        #expect(carried.unpaired(upstream).count == kept)
         #expect(carried.way(of: nonces[1], from: downstream, about: downstream) == nil)
     }
 

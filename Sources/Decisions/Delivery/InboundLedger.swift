@@ -246,6 +246,19 @@ package struct InboundLedger: ~Copyable, Sendable {
         }
     }
 
+    /// The handler has no room now for what follows from the item: that is no attempt, and only its time to live ends
+    /// it.
+    package mutating func blockedOnSpace(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
+        guard turn.current == ordinal, var record = records[ordinal] else { return InboundTransition() }
+        turn.end(ordinal)
+        turn.pause(withoutSpaceFor: ordinal, at: reading.monotonic)
+        return transition(at: reading) { ledger, transition in
+            record.attempts -= 1
+            record.phase = .waiting
+            ledger.put(record, &transition)
+        }
+    }
+
     /// Delivers the head to the handler, if there is one and it is free. An attempt is durable before the handler sees
     /// the item, so that a handler that takes its process down is counted too; an item that failed too often before a
     /// restart is not delivered again. The end of its predecessor need not be durable by then: if that is lost, both
@@ -457,6 +470,8 @@ private struct HandlerTurn: Sendable {
     private(set) var current: UInt64?
     /// The head failed: it is not delivered again before this.
     private(set) var pausedUntil: MonotonicTime?
+    /// The item for which the handler has no room, and how often it said so.
+    private var blockedOnSpace: (ordinal: UInt64, times: Int)?
     /// Waiting items whose next attempt is counted, and whether their count is durable.
     private var counted: [UInt64: Bool] = [:]
     private var bodies: [UInt64: [UInt8]] = [:]
@@ -478,6 +493,13 @@ private struct HandlerTurn: Sendable {
     mutating func end(_ ordinal: UInt64) { if current == ordinal { current = nil } }
 
     mutating func pause(until time: MonotonicTime) { pausedUntil = time }
+
+    /// Each further time for the same item makes the pause longer.
+    mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime) {
+        let times = (blockedOnSpace?.ordinal == ordinal ? blockedOnSpace?.times ?? 0 : 0) + 1
+        blockedOnSpace = (ordinal, times)
+        pause(until: time + RetryPause.forSpace(afterRefusals: times))
+    }
 
     mutating func timeAdvanced(to time: MonotonicTime) { if let end = pausedUntil, end <= time { pausedUntil = nil } }
 

@@ -89,20 +89,25 @@ package struct CarriedDeliveries: Sendable {
 
     // MARK: the ways
 
-    /// A configuration passes. The oldest way of the same route is forgotten beyond LIM-85.
+    /// A configuration passes. The oldest ways of the same route are forgotten (``displaced(by:)``).
     package mutating func carry(_ new: Way) -> [CarriedChange] {
         guard ways[new.nonce] == nil else { return [] }
+        let displaced = displaced(by: new)
+        for way in displaced { ways[way.nonce] = nil }
+        routes[new.route]?.removeFirst(displaced.count)
         var way = new
         way.ordinal = lastOrdinal + 1
         restore(way)
-        let route = way.route
-        let surplus = routes[route]?.prefix(max(0, (routes[route]?.count ?? 0) - ConfigurationLimits.openDeliveries))
-        routes[route]?.removeFirst(surplus?.count ?? 0)
-        return [.way(way)]
-            + (surplus ?? []).map { nonce in
-                ways[nonce] = nil
-                return .forgotten(nonce)
-            }
+        return [.way(way)] + displaced.map { .forgotten($0.nonce) }
+    }
+
+    /// The oldest ways of the same route, beyond the last eight configurations (LIM-85) or as many steps as a primary
+    /// has on their way (LIM-111). No more items than these may wait here: their primary chooses the slots, and would
+    /// fill a queue that others share.
+    package func displaced(by new: Way) -> [Way] {
+        guard ways[new.nonce] == nil, let nonces = routes[new.route] else { return [] }
+        let room = new.isKeyStatement ? ConfigurationLimits.stepsUnderWay : ConfigurationLimits.openDeliveries
+        return nonces.prefix(max(0, nonces.count + 1 - room)).compactMap { ways[$0] }
     }
 
     package func way(of nonce: UniqueIdentifier) -> Way? { ways[nonce] }

@@ -92,6 +92,39 @@ import Testing
         #expect(carrier.hasNoted("report refused"))
     }
 
+    @Test("CFG-104, LIM-85: of a flood of configurations in ever new slots as many wait as have a way back")
+    func slotFlood() {
+        carrier.install()
+        var last: [UniqueIdentifier] = []
+        for number in 0..<100 {
+            let id = carrier.receive(frame("envelope \(number)", slot: UInt8(number)), from: carrier.above)
+            last = (last + [id]).suffix(ConfigurationLimits.openDeliveries)
+        }
+        #expect(carrier.waiting(for: carrier.below) == last)
+    }
+
+    @Test("CFG-103, DEL-12: an item for which the queue below has no room is no dead letter, and leaves when there is")
+    func noRoomBelow() throws {
+        let carrier = try OneCarrier { channel in
+            var limits = DeliveryLimits.standard(channel)
+            limits.items = 5
+            return limits
+        }
+        carrier.install()
+        let others = (0..<5).map { _ in OutboundItem(id: .random(), payload: [1]) }
+        let queue = carrier.queue(carrier.below)
+        for item in others { carrier.delivery.submissions.submit(item, to: queue) { _ in } }
+        carrier.pass()
+        let envelope = CarriedConfiguration(
+            to: carrier.below, slot: [UInt8](repeating: 0, count: 32), envelope: Array("envelope".utf8))
+        let item = carrier.arrive(envelope.bytes, as: 1, from: carrier.above)
+        for _ in 0..<600 { carrier.pass(.seconds(1)) }
+        #expect(carrier.hasNoted("not passed on") && !carrier.waiting(for: carrier.below).contains(item))
+        carrier.delivery.submissions.cancel(others[0].id, in: queue) { _ in }
+        carrier.pass(.seconds(60))
+        #expect(carrier.waiting(for: carrier.below).last == item)
+    }
+
     @Test("CFG-103: what is for no device below, or for an app that it does not have, goes no further")
     func foreign() throws {
         carrier.install()

@@ -34,7 +34,7 @@ final class OneCarrier {
         var notes: [String] = []
     }
 
-    init() throws {
+    init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
         app = try ApplicationIdentifier("org.example.alarm")
         let (scheduler, facts, device) = (scheduler, Facts(), UniqueIdentifier.random())
         self.facts = facts
@@ -46,8 +46,7 @@ final class OneCarrier {
         }
         let primary = peer(above, .secondary, .generate())
         secondary = peer(below, .primary, key)
-        delivery = DurableDelivery(store: rows, scheduler: scheduler)
-        delivery.connect(send: { _, _ in }, queuedBytes: { _ in 0 }, onEvent: { _ in })
+        delivery = DurableDelivery(store: rows, scheduler: scheduler, limits: limits)
         for peer in [primary, secondary] { delivery.setPairing(peer.pairing, epoch: 1) }
         host = LoneHost(.vendor(device), peers: [primary, secondary], isCarrier: true)
         service = try ConfigurationService(
@@ -57,6 +56,11 @@ final class OneCarrier {
             in: host, delivery: delivery, store: rows,
             applications: try OwnedDirectory(path: directory.path("apps"), mode: 0o700), scheduler: scheduler,
             rows: { _ in [] }, log: { facts.notes.append("\($0.message)") })
+        delivery.connect(
+            send: { _, _ in }, queuedBytes: { _ in 0 },
+            onEvent: { [unowned service] event in
+                if case .received(let item) = event { service.received(item) }
+            })
         service.start()
         service.linked(above, readsTrials: true, carries: true)
     }
@@ -83,6 +87,16 @@ final class OneCarrier {
         ordinal += 1
         let id = UniqueIdentifier.random()
         service.received(ReceivedItem(queue: queue(pairing, of: other), id: id, ordinal: ordinal, payload: payload))
+        pass()
+        return id
+    }
+
+    /// The same by a frame: the item waits here until the service has taken it.
+    func arrive(_ payload: [UInt8], as sequence: UInt64, from pairing: UniqueIdentifier) -> UniqueIdentifier {
+        let id = UniqueIdentifier.random()
+        let item = Envelope(
+            .item, app: app, pairing: pairing, id: id, channel: .configuration, sequence: sequence, body: payload)
+        _ = delivery.receive(item)
         pass()
         return id
     }

@@ -14,6 +14,15 @@ import TandemWire
 
 /// Carries configurations and reports, and keeps what carriers state; confined to its loop.
 final class ConfigurationCarrier {
+    /// How far an item has come here.
+    enum Passage {
+        /// It is done with: what follows from it is durable.
+        case done
+        case failed
+        /// The queue or the disk has no room for what follows from it now.
+        case noRoom
+    }
+
     /// The changes of far secondaries, for those that deliver to them.
     struct Outlets {
         /// A carrier has stated them for an app.
@@ -110,9 +119,8 @@ final class ConfigurationCarrier {
 
     // MARK: downwards
 
-    /// Passes on an item of a primary that is for a far secondary; nil if it is for this device itself. Returns whether
-    /// it is done with.
-    func carry(_ item: ReceivedItem) async -> Bool? {
+    /// Passes on an item of a primary that is for a far secondary; nil if it is for this device itself.
+    func carry(_ item: ReceivedItem) async -> Passage? {
         if let cancellation = CarriedCancellation(item.payload) { return await cancel(cancellation, item) }
         guard let carried = CarriedConfiguration(item.payload) else { return nil }
         guard let downstream = nextHop(to: carried.to, item.queue.app) else {
@@ -120,12 +128,14 @@ final class ConfigurationCarrier {
                 LogEvent(
                     .warning, "configuration for a device that is not below this one",
                     .text("pairing", "\(item.queue.pairing)"), .text("app", "\(item.queue.app)")))
-            return true
+            return .done
         }
         let way = CarriedDeliveries.Way(
             nonce: item.id, application: item.queue.app, upstream: item.queue.pairing, downstream: downstream,
             to: carried.to, isKeyStatement: carried.isKeyStatement)
-        guard await commit({ $0.carried.carry(way).flatMap(\.rows) }) else { return false }
+        // First: an item whose way is forgotten would wait for ever, and nobody hears its report.
+        for old in state.carried.displaced(by: way) where await !takeBack(old) { return .failed }
+        guard await commit({ $0.carried.carry(way).flatMap(\.rows) }) else { return .failed }
         let slot = SHA256.digest(item.queue.pairing.bytes + carried.to.bytes + carried.slot)
         return await submit(
             OutboundItem(
@@ -143,26 +153,31 @@ final class ConfigurationCarrier {
     }
 
     /// Takes back what a primary has taken back, as far as it has not left this device.
-    private func cancel(_ cancellation: CarriedCancellation, _ item: ReceivedItem) async -> Bool {
+    private func cancel(_ cancellation: CarriedCancellation, _ item: ReceivedItem) async -> Passage {
         // Behind the commit of the item that it is about.
-        guard await commit({ _ in [] }) else { return false }
+        guard await commit({ _ in [] }) else { return .failed }
         guard let way = state.carried.way(of: cancellation.item), way.to == cancellation.to,
             way.upstream == item.queue.pairing, way.application == item.queue.app
-        else { return true }
+        else { return .done }
+        guard await takeBack(way) else { return .failed }
+        guard way.downstream != way.to else { return .done }
+        return await submit(OutboundItem(id: item.id, payload: item.payload), way.application, to: way.downstream)
+    }
+
+    /// Takes back what waits here for the next device of a way; false if that could not be stored.
+    private func takeBack(_ way: CarriedDeliveries.Way) async -> Bool {
         let isStored = Expectation<Bool>(on: context.scheduler)
         let queue = QueueKey.configuration(of: way.application, at: way.downstream)
-        submissions.cancel(cancellation.item, in: queue) { isStored.fulfil($0 != .notStored) }
-        guard await isStored.value(within: .seconds(60)) ?? false else { return false }
-        guard way.downstream != way.to else { return true }
-        return await submit(OutboundItem(id: item.id, payload: item.payload), way.application, to: way.downstream)
+        submissions.cancel(way.nonce, in: queue) { isStored.fulfil($0 != .notStored) }
+        return await isStored.value(within: .seconds(60)) ?? false
     }
 
     // MARK: upwards
 
     /// The purpose of an item of a secondary.
     enum Arrival {
-        /// It is passed on, or a statement has been taken: whether it is done with.
-        case taken(Bool)
+        /// It is passed on, or a statement has been taken.
+        case taken(Passage)
         /// A report for this device about the peer of a pairing, near or far.
         case report([UInt8], from: ConfigurationPeer)
     }
@@ -182,7 +197,7 @@ final class ConfigurationCarrier {
         if carried.from == peer.pairing { return .report(carried.report, from: peer) }
         guard let far = self.peer(carried.from), far.carrier == peer.pairing else {
             refused([.wrongDevice], "report", peer)
-            return .taken(true)
+            return .taken(.done)
         }
         return .report(carried.report, from: far)
     }
@@ -196,11 +211,11 @@ final class ConfigurationCarrier {
         }
     }
 
-    /// Takes a carrier's statement; returns whether it is done with.
+    /// Takes a carrier's statement.
     private func learn(
         _ statement: [UInt8], about app: ApplicationIdentifier, from peer: ConfigurationPeer
-    ) async -> Bool {
-        guard let carrier = carrier(peer) else { return true }
+    ) async -> Passage {
+        guard let carrier = carrier(peer) else { return .done }
         let (own, now) = (context.options.device, context.scheduler.wallNow)
         let isDurable = try? await committed.commit { [self] next in
             do throws(CarrierFailure) {
@@ -224,7 +239,7 @@ final class ConfigurationCarrier {
                 )
             }
         }
-        return isDurable ?? false
+        return isDurable == true ? .done : .failed
     }
 
     private func follow(_ transition: FarTransition, about app: ApplicationIdentifier, from peer: ConfigurationPeer) {
@@ -267,10 +282,10 @@ final class ConfigurationCarrier {
 
     private func submit(
         _ item: OutboundItem, _ app: ApplicationIdentifier, to pairing: UniqueIdentifier
-    ) async -> Bool {
+    ) async -> Passage {
         // A pairing that has ended takes nothing, and is no reason to try again.
-        guard context.device.peer(pairing) != nil else { return true }
-        let accepted = Expectation<Bool>(on: context.scheduler)
+        guard context.device.peer(pairing) != nil else { return .done }
+        let accepted = Expectation<Passage>(on: context.scheduler)
         let queue = QueueKey.configuration(of: app, at: pairing)
         submissions.submit(item, to: queue) { [context] result in
             if case .failure(let error) = result {
@@ -278,11 +293,11 @@ final class ConfigurationCarrier {
                     LogEvent(
                         .error, "not passed on", .text("pairing", "\(pairing)"), .text("app", "\(app)"),
                         .text("error", error.description)))
-                return accepted.fulfil(false)
+                return accepted.fulfil(error.isLackOfRoom ? .noRoom : .failed)
             }
-            accepted.fulfil(true)
+            accepted.fulfil(.done)
         }
-        return await accepted.value(within: .seconds(60)) ?? false
+        return await accepted.value(within: .seconds(60)) ?? .failed
     }
 
     // MARK: announcements
@@ -438,7 +453,7 @@ final class ConfigurationCarrier {
             id: id, payload: statement.signed(with: context.options.signer),
             supersedeKey: SHA256.digest(Array("carrier".utf8)))
         context.scheduler.start { [self] in
-            guard await !submit(item, app, to: upstream) else { return }
+            guard await submit(item, app, to: upstream) != .done else { return }
             forgetAnnouncements(to: upstream) { announcement, _ in announcement.item == id }
         }
     }

@@ -138,23 +138,26 @@ final class ConfigurationService {
     func received(_ item: ReceivedItem) { scheduler.start { [self] in await take(item) } }
 
     private func take(_ item: ReceivedItem) async {
-        let isDurable =
+        let passage =
             switch device.peer(item.queue.pairing) {
-            case nil: true
+            case nil: ConfigurationCarrier.Passage.done
             case let peer? where peer.role == .primary: await take(item, from: peer)
             default: await takeFromPrimary(item)
             }
-        if isDurable {
-            context.delivery.arrivals.handled(item.ordinal, in: item.queue)
-        } else {
-            context.delivery.arrivals.failed(item.ordinal, in: item.queue)
+        switch passage {
+        case .done: context.delivery.arrivals.handled(item.ordinal, in: item.queue)
+        case .failed: context.delivery.arrivals.failed(item.ordinal, in: item.queue)
+        case .noRoom: context.delivery.arrivals.blockedOnSpace(item.ordinal, in: item.queue)
         }
     }
 
-    private func take(_ item: ReceivedItem, from secondary: ConfigurationPeer) async -> Bool {
+    private func take(
+        _ item: ReceivedItem, from secondary: ConfigurationPeer
+    ) async -> ConfigurationCarrier.Passage {
         switch await carrier.received(item, from: secondary) {
-        case .taken(let isDone): isDone
-        case .report(let bytes, let peer): await report(bytes, of: item.queue.app, from: peer)
+        case .taken(let passage): passage
+        case .report(let bytes, let peer):
+            await report(bytes, of: item.queue.app, from: peer) ? .done : .failed
         }
     }
 
@@ -171,9 +174,9 @@ final class ConfigurationService {
         return await forwarder.received(bytes, from: peer)
     }
 
-    private func takeFromPrimary(_ item: ReceivedItem) async -> Bool {
-        if let isDone = await carrier.carry(item) { return isDone }
-        return await receiver.received(item)
+    private func takeFromPrimary(_ item: ReceivedItem) async -> ConfigurationCarrier.Passage {
+        if let passage = await carrier.carry(item) { return passage }
+        return await receiver.received(item) ? .done : .failed
     }
 
     /// Key sets and revocations first, and then configurations (CFG-92).

@@ -104,6 +104,12 @@ package final class Arrivals {
         table[key]?.perform { $0.failed(ordinal, at: reading) }
     }
 
+    /// The handler has no room for what follows from a received item: it comes again after a pause.
+    func blockedOnSpace(_ ordinal: UInt64, in key: QueueKey) {
+        let reading = reading
+        table[key]?.perform { $0.blockedOnSpace(ordinal, at: reading) }
+    }
+
     // MARK: frames
 
     /// An item has come over the link.

@@ -55,6 +55,16 @@ package enum DeliveryFailure: Error, Sendable, Equatable {
     case unpaired
 }
 
+extension DeliveryFailure {
+    /// Whether there is no room now, and may be later.
+    var isLackOfRoom: Bool {
+        switch self {
+        case .full, .store(.full): true
+        case .store, .lost, .unpaired: false
+        }
+    }
+}
+
 extension DeliveryFailure: CustomStringConvertible {
     package var description: String {
         switch self {
