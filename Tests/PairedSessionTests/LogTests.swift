@@ -4,7 +4,9 @@
 import Glibc
 import PairedConfiguration
 import PairedSession
+import PairedSessionFoundation
 import Synchronization
+import TandemBase
 import TandemTestSupport
 import Testing
 
@@ -45,6 +47,15 @@ private final class MistakenConfiguration: Configuration, @unchecked Sendable {
         let end = ContinuousClock.now + .seconds(10)
         while isExpected, events.isEmpty, ContinuousClock.now < end { sched_yield() }
         return events
+    }
+
+    @Test func `SES-33: options that come after activate() are an error in the log, and not silently nothing`() throws {
+        let events = Collector<LogEvent>()
+        PairedLog.send(from: .error) { events.add($0) }
+        defer { PairedLog.send(from: .error, to: nil) }
+        let session = WCSession(over: try SessionFixture().session)
+        session.setOptions(PairedSessionOptions(application: "com.example.late"))
+        #expect(events.all.contains { $0.message.description.contains("setOptions before the first activate()") })
     }
 
     @Test func `SET-82: the manifest turns the log on before the app's own code runs`() {

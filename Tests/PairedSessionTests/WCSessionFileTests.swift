@@ -119,6 +119,23 @@ struct WCSessionFileTests {
     }
 
     @Test(
+        "FIL-10: a file's progress stays finished, also an empty one's, whatever comes behind its storage",
+        arguments: [[], [1, 2, 3]])
+    func lateStep(_ bytes: [UInt8]) throws {
+        let transfer = session.transferFile(makeFile(bytes), metadata: nil)
+        settle()
+        let envelope = try #require(submitted.last)
+        try say(.progress, of: envelope, "taking", offset: 0)
+        try say(.accepted, of: envelope)
+        try say(.progress, of: envelope, "stored")
+        #expect(transfer.progress.isFinished)
+        try say(.progress, of: envelope, "transferred", offset: 0)
+        #expect(transfer.progress.isFinished)
+        try say(.finished, of: envelope, "handled")
+        #expect(transfer.progress.isFinished && transfer.progress.fractionCompleted == 1)
+    }
+
+    @Test(
         "a file that ends before it is stored finishes with its error, once",
         arguments: [("expired", 7017), ("cancelled", 7014)])
     func failed(_ name: String, _ code: Int) throws {

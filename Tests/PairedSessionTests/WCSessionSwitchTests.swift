@@ -148,6 +148,56 @@ struct WCSessionSwitchTests {
         #expect(calls.last == "message 1 activated new")
     }
 
+    @Test("SES-31: sessionDidDeactivate comes once for a switch, also if the daemon is lost before activate()")
+    func deactivatedOnce() throws {
+        switchToNew()
+        settle()
+        for _ in 0..<2 {
+            fixture.daemon.cut()
+            settle()
+            fixture.scheduler.advance(by: .seconds(5))
+            settle()
+        }
+        #expect(calls == ["inactive inactive -", "deactivated notActivated -"])
+        session.activate()
+        settle()
+        #expect(calls.dropFirst(2) == ["completed activated -"] && session.activationState == .activated)
+    }
+
+    @Test("SES-31: a further switch before activate() is not told, and the session activates for the newest device")
+    func furtherSwitch() throws {
+        switchToNew()
+        settle()
+        try message(1, from: new, reply: true)
+        fixture.daemon.situation.active = old
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(calls == ["inactive inactive -", "deactivated notActivated -"])
+        try message(2, from: old)
+        session.activate()
+        settle()
+        #expect(calls.dropFirst(2) == ["completed activated -", "message 2 activated old"])
+        let refusals = fixture.daemon.received.filter { $0.kind == .failure }.map(\.name)
+        #expect(refusals == ["not-active"], "the one that is not the active one any more learns so")
+    }
+
+    @Test("SES-31: a daemon that is lost while the session is inactive ends the switch once, and activate() goes on")
+    func lostWhileInactive() {
+        session.callbacks.suspend()
+        switchToNew()
+        fixture.scheduler.run()
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        session.callbacks.resume()
+        settle()
+        fixture.scheduler.advance(by: .seconds(5))
+        settle()
+        #expect(calls.map { $0.split(separator: " ").first } == ["inactive", "deactivated"])
+        session.activate()
+        settle()
+        #expect(calls.dropFirst(2) == ["completed activated -"] && session.activationState == .activated)
+    }
+
     @Test("SES-33: activate() may be called at any time and any number of times: one connection, one registration")
     func idempotent() {
         for _ in 0..<5 { session.activate() }

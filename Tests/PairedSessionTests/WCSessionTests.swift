@@ -65,11 +65,11 @@ struct WCSessionTests {
         settle()
     }
 
-    @Test("Activation ends in its callback with the state; reachability and pairing are told once")
+    @Test("SES-35: the reachability within the first completed activation is the first known one, and no change")
     func activation() {
         #expect(session.activationState == .notActivated && !session.isReachable)
         activate()
-        #expect(calls.contains("activation activated 0") && calls.count == 3)
+        #expect(calls == ["watch true", "activation activated 0"])
         #expect(session.isReachable && session.isPaired && session.isWatchAppInstalled)
     }
 
@@ -80,22 +80,56 @@ struct WCSessionTests {
         fixture.daemon.situation.active = fixture.daemon.situation.pairings.last?.pairing
         fixture.daemon.tellSituation()
         settle()
-        #expect(calls.suffix(2) == ["inactive", "deactivated"])
+        #expect(calls.suffix(3) == ["inactive", "reachable false", "deactivated"])
         #expect(session.activationState == .notActivated)
         session.activate()
         settle()
-        #expect(calls.last == "activation activated 0" && session.activationState == .activated)
+        #expect(calls.suffix(2) == ["activation activated 0", "reachable true"])
+        #expect(session.activationState == .activated)
     }
 
-    @Test("SES-23: after a lost daemon the delegate hears that it is unreachable and activated again")
+    @Test("SES-23, SES-35: a lost daemon is one change to false, and its return one to true behind the activation")
     func lostDaemon() {
         activate()
-        fixture.daemon.cut()
+        for _ in 0..<2 {
+            delegate.calls.withLock { $0 = [] }
+            fixture.daemon.cut()
+            settle()
+            #expect(calls == ["reachable false"] && session.activationState == .notActivated)
+            fixture.scheduler.advance(by: .seconds(1))
+            settle()
+            #expect(calls.dropFirst() == ["activation activated 0", "reachable true"])
+            #expect(session.activationState == .activated)
+        }
+    }
+
+    @Test("SES-35: each change of the reachability is one callback, and a state that changes nothing of it none")
+    func reachabilityChanges() {
+        activate()
+        delegate.calls.withLock { $0 = [] }
+        for level in [ReachabilityLevel.unreachable, .unreachable, .background, .immediate, .immediate, .background] {
+            fixture.daemon.situation.pairings[0].level = level
+            fixture.daemon.situation.pairings[0].reason = level == .immediate ? .none : .noLink
+            fixture.daemon.tellSituation()
+            settle()
+        }
+        #expect(calls == ["reachable false", "reachable true", "reachable false"])
+    }
+
+    @Test("SES-35: a flap that is over before the callback could come has none")
+    func flap() {
+        activate()
+        delegate.calls.withLock { $0 = [] }
+        session.callbacks.suspend()
+        for level in [ReachabilityLevel.unreachable, .immediate] {
+            fixture.daemon.situation.pairings[0].level = level
+            fixture.daemon.situation.pairings[0].reason = level == .immediate ? .none : .noLink
+            fixture.daemon.tellSituation()
+            fixture.scheduler.run()
+        }
+        session.callbacks.resume()
         settle()
-        #expect(calls.contains("reachable false") && session.activationState == .notActivated)
-        fixture.scheduler.advance(by: .seconds(1))
-        settle()
-        #expect(calls.contains { $0 == "activation activated 0" } && session.activationState == .activated)
+        #expect(calls.isEmpty && session.isReachable)
     }
 
     @Test("Before activation a message is 7004, without a delegate 7003, and nothing is sent")

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemSession
+import TandemWire
 import Testing
 
 struct SendCheckTests {
@@ -12,6 +13,8 @@ struct SendCheckTests {
         let apply: @Sendable (inout SendCheck) -> Void
     }
 
+    private static let nul = UnsupportedContent(.message, holds: "a key with a NUL", keyPath: "a.b[2]")
+
     static let faults = [
         Fault(testDescription: "not activated", answer: .notActivated) { $0.activation = .notActivated },
         Fault(testDescription: "inactive", answer: .inactive) { $0.activation = .inactive },
@@ -21,9 +24,7 @@ struct SendCheckTests {
             $0.counterpart?.reason = .notInstalled
         },
         Fault(testDescription: "bad argument", answer: .badArgument(.timeout)) { $0.badArgument = .timeout },
-        Fault(testDescription: "unsupported type", answer: .unsupportedType(keyPath: "a.b[2]")) {
-            $0.unsupportedKeyPath = "a.b[2]"
-        },
+        Fault(testDescription: "unsupported type", answer: .unsupported(nul)) { $0.unsupported = nul },
         Fault(testDescription: "too large", answer: .tooLarge(actual: 65_537, limit: 65_536)) { $0.bodySize = 65_537 },
         Fault(testDescription: "unreachable", answer: .notReachable(.noLink)) {
             $0.counterpart?.level = .unreachable
@@ -56,6 +57,17 @@ struct SendCheckTests {
         Self.faults[second].apply(&check)
         Self.faults[first].apply(&check)
         #expect(check.refusal == Self.faults[first].answer)
+    }
+
+    @Test("SES-37: 7005 tells a pairing that does not exist from a device that has none")
+    func noSuchPairing() {
+        var check = good
+        (check.counterpart, check.namedPairing) = (nil, .random())
+        #expect(check.refusal == .noSuchPairing)
+        let named = SessionError(.noSuchPairing, messageID: nil)
+        #expect(named.code == .deviceNotPaired && named.name == "not-paired")
+        #expect(named.reason.contains("no such pairing") && !named.reason.contains("tandem switch"))
+        #expect(SessionError(.notPaired, messageID: nil).reason.contains("tandem switch"))
     }
 
     @Test("SES-13: on a secondary the missing app is the primary's")

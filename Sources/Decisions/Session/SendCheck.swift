@@ -21,14 +21,51 @@ package enum SendRefusal: Sendable, Equatable {
     case notSupported
     case notActivated
     case inactive
+    /// The default session has no pairing to talk through (7005).
     case notPaired
+    /// The pairing that the caller names does not exist (7005).
+    case noSuchPairing
     /// On a primary the secondary's app is missing (7006), on a secondary the primary's (7018).
     case notInstalled(on: DeviceRole)
     case badArgument(BadArgument)
-    /// A value of a type that no property list has, at this key path (7010).
-    case unsupportedType(keyPath: String)
+    /// Something that no property list can hold (7010).
+    case unsupported(UnsupportedContent)
     case tooLarge(actual: Int, limit: Int)
     case notReachable(ReachabilityReason)
+}
+
+extension SendRefusal {
+    /// There is no pairing to send through; nil: the caller names none.
+    package static func withoutPairing(_ named: UniqueIdentifier?) -> SendRefusal {
+        named == nil ? .notPaired : .noSuchPairing
+    }
+}
+
+/// The kinds of content in the words of an error.
+package enum ContentKind: String, Sendable {
+    case message = "message"
+    case context = "context"
+    case userInfo = "user info"
+    case metadata = "metadata"
+    case settings = "settings"
+    case reply = "reply"
+}
+
+/// Something in a content that no property list can hold: what, and where (7010).
+package struct UnsupportedContent: Sendable, Equatable {
+    package var kind: ContentKind
+    /// The thing that is there, to follow "the message holds".
+    private let fault: String
+    /// Where; nil: the content's own dictionary.
+    package var keyPath: String?
+
+    package init(_ kind: ContentKind, holds fault: String, keyPath: String?) {
+        self.kind = kind
+        self.fault = fault
+        self.keyPath = keyPath
+    }
+
+    fileprivate var reason: String { "the \(kind.rawValue) \(kind == .settings ? "hold" : "holds") \(fault)" }
 }
 
 /// A fault in an argument of a send (7008).
@@ -56,9 +93,10 @@ package struct SendCheck: Sendable, Equatable {
     package var activation: ActivationState
     /// nil: there is no pairing, or none by that identifier.
     package var counterpart: Counterpart?
+    /// The pairing that the caller names; nil: the active one is meant.
+    package var namedPairing: UniqueIdentifier?
     package var badArgument: BadArgument?
-    /// The key path of a value that no property list can contain.
-    package var unsupportedKeyPath: String?
+    package var unsupported: UnsupportedContent?
     package var bodySize: Int
     package let bodyLimit: Int
     /// False for what may wait until the counterpart can be reached.
@@ -80,14 +118,15 @@ package struct SendCheck: Sendable, Equatable {
 
     package init(
         isSupported: Bool = true, activation: ActivationState, counterpart: Counterpart?,
-        badArgument: BadArgument? = nil, unsupportedKeyPath: String? = nil, bodySize: Int, bodyLimit: Int,
-        needsReachability: Bool = true
+        namedPairing: UniqueIdentifier? = nil, badArgument: BadArgument? = nil,
+        unsupported: UnsupportedContent? = nil, bodySize: Int, bodyLimit: Int, needsReachability: Bool = true
     ) {
         self.isSupported = isSupported
         self.activation = activation
         self.counterpart = counterpart
+        self.namedPairing = namedPairing
         self.badArgument = badArgument
-        self.unsupportedKeyPath = unsupportedKeyPath
+        self.unsupported = unsupported
         self.bodySize = bodySize
         self.bodyLimit = bodyLimit
         self.needsReachability = needsReachability
@@ -101,11 +140,11 @@ package struct SendCheck: Sendable, Equatable {
         case .inactive: return .inactive
         case .activated: break
         }
-        guard let counterpart else { return .notPaired }
+        guard let counterpart else { return .withoutPairing(namedPairing) }
         // Without a link the installed apps are unknown: then `notReachable` is the reason.
         if counterpart.reason == .notInstalled { return .notInstalled(on: counterpart.role.counterpart) }
         if let badArgument { return .badArgument(badArgument) }
-        if let unsupportedKeyPath { return .unsupportedType(keyPath: unsupportedKeyPath) }
+        if let unsupported { return .unsupported(unsupported) }
         if bodySize > bodyLimit { return .tooLarge(actual: bodySize, limit: bodyLimit) }
         return counterpart.level == .immediate || !needsReachability ? nil : .notReachable(counterpart.reason)
     }
@@ -124,15 +163,17 @@ extension SessionError {
             self.init(
                 .deviceNotPaired, .notPaired,
                 reason: "no paired device is chosen: pair one, or choose one of several with 'tandem switch'")
+        case .noSuchPairing:
+            self.init(
+                .deviceNotPaired, .notPaired,
+                reason: "this device has no such pairing: it was removed, or the identifier is of another device's")
         case .notInstalled(let device):
             self.init(
                 device == .secondary ? .watchAppNotInstalled : .companionAppNotInstalled, .notInstalled,
                 reason: Self.notInstalled(on: device))
         case .badArgument(let argument): self.init(argument)
-        case .unsupportedType(let path):
-            self.init(
-                .payloadUnsupportedTypes, reason: "the message holds something that no property list can hold",
-                keyPath: path)
+        case .unsupported(let content):
+            self.init(.payloadUnsupportedTypes, reason: content.reason, keyPath: content.keyPath)
         case .tooLarge(let actual, let limit):
             self.init(
                 .payloadTooLarge, .tooLarge, reason: "the content is too large", actual: actual, limit: limit)

@@ -23,12 +23,12 @@ struct SendAdmission {
         var content = content
         if !Limits.deadline.contains(timeout) { content.badArgument = .timeout }
         let refusal = content.refusal(
-            connection.machine.activation(of: pairing), connection.machine.counterpart(of: pairing),
+            connection.machine.activation(of: pairing), connection.machine.counterpart(of: pairing), of: pairing,
             isSupported: connection.machine.isSupported)
         if let refusal { throw SessionError(refusal, messageID: id) }
         try checkTopic(of: content, id)
         guard let target = connection.machine.state?.pairing(pairing)?.pairing else {
-            throw SessionError(.notPaired, messageID: id)
+            throw SessionError(.withoutPairing(pairing), messageID: id)
         }
         do throws(WireError) {
             let frame = try MessageFrame(
@@ -48,7 +48,7 @@ struct SendAdmission {
             connection.machine.counterpart(of: submission.pairing), isSupported: connection.machine.isSupported)
         let entry = connection.machine.state?.pairing(submission.pairing)
         if let entry, refusal == nil { return entry }
-        let error = SessionError(refusal ?? .notPaired, messageID: submission.id)
+        let error = SessionError(refusal ?? .withoutPairing(submission.pairing), messageID: submission.id)
         throw error.about(message: nil, peer: entry?.peer)
     }
 

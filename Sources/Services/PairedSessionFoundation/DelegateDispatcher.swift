@@ -14,14 +14,18 @@ import TandemWire
 
 /// A delegate's knowledge, and the arrivals that wait for it; confined to the session's scheduler.
 final class DelegateDispatcher {
-    /// The facts whose changes have callbacks.
-    private struct Seen: Equatable {
-        var isReachable = false
-        var watch = WatchState()
-    }
-
     private enum Knowledge { case unknown, asked, known }
 
+    /// Where a switch stands for the delegate.
+    private enum Switch {
+        case none
+        /// It has heard that the session became inactive.
+        case inactive
+        /// It has heard that the session was deactivated, and has not activated it again.
+        case deactivated
+    }
+
+    /// The facts whose changes are a change of the watch state.
     private struct WatchState: Equatable {
         var isPaired = false
         var isInstalled = false
@@ -32,9 +36,10 @@ final class DelegateDispatcher {
     private weak var session: WCSession?
     /// Owns this dispatcher by its closures.
     private unowned let core: SessionActor
-    private var seen = Seen()
-    /// From `inactive` until the app has activated again.
-    private var isSwitching = false
+    private var watch = WatchState()
+    /// The session's property after the last event.
+    private var isReachable = false
+    private var stage = Switch.none
     private var wasLost = false
     /// The daemon's knowledge about the app on this connection.
     private var knowledge = Knowledge.unknown
@@ -55,34 +60,49 @@ final class DelegateDispatcher {
         case .activation(let state): passed(through: state)
         case .asked(let result): answered(result)
         case .learned(let round): learned(in: round)
-        case .refused(let error):
-            guard wasLost else { return }  // else a caller of activate() is told
-            session?.tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
+        case .refused(let error): refused(error)
         case .state: stateChanged()
         }
+        followReachability()
     }
 
     private func passed(through state: ActivationState) {
         switch state {
         case .inactive:
-            isSwitching = true
             forget()
+            // An app that has not activated the session since the last switch hears of the newest device when it does.
+            guard stage == .none else { return }
+            stage = .inactive
             session?.setActivation(.inactive)
             session?.tell { $1.sessionDidBecomeInactive($0) }
-        case .notActivated where isSwitching && completions == 0:
-            session?.setActivation(.notActivated)
-            session?.tell { $1.sessionDidDeactivate($0) }
         case .notActivated:
-            wasLost = true
-            forget()
-            let former = parked.count
-            parked.removeAll { $0.wantsReply }
-            session?.changePending(by: parked.count - former)
+            if !core.assumeIsolated({ $0.isRegistered }) { lost() }
             session?.setActivation(.notActivated)
+            guard stage == .inactive else { return }
+            stage = .deactivated
+            session?.tell { $1.sessionDidDeactivate($0) }
         case .activated:
             // After a switch the app activates; a connection that was lost in between completes that activation.
-            guard wasLost, !isSwitching || completions > 0 else { return }
+            guard completions > 0 || wasLost && stage == .none else { return }
             complete(atLeast: 1)
+        }
+    }
+
+    private func lost() {
+        wasLost = true
+        forget()
+        let former = parked.count
+        parked.removeAll { $0.wantsReply }
+        session?.changePending(by: parked.count - former)
+    }
+
+    /// Of activations that this ends: those that wait for the daemon's knowledge, or the one that nobody asked for. A
+    /// caller of `activate()` that waits for the daemon is told by itself.
+    private func refused(_ error: SessionError) {
+        let count = max(completions, wasLost && stage == .none ? 1 : 0)
+        completions = 0
+        for _ in 0..<count {
+            session?.tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
         }
     }
 
@@ -129,34 +149,38 @@ final class DelegateDispatcher {
 
     private func completeNow() {
         guard let session else { return }
-        (isSwitching, wasLost) = (false, false)
+        (stage, wasLost) = (.none, false)
         session.setActivation(.activated, directory: activeDirectory)
-        for _ in 0..<completions { session.tell { $1.session($0, activationDidCompleteWith: .activated, error: nil) } }
+        session.tellActivated(completions)
         completions = 0
         release()
     }
 
     /// Arrivals wait: the session is not activated for the delegate yet, or no longer.
-    private var isParking: Bool { isSwitching || knowledge == .asked }
+    private var isParking: Bool { stage != .none || knowledge == .asked }
 
     private func stateChanged() {
         guard let session, let paired = session.pairedSession else { return }
-        let device = paired.pairedDevice
-        let new = Seen(
-            isReachable: paired.reachability.isImmediate,
-            watch: WatchState(
-                isPaired: device != nil, isInstalled: device?.isInstalled ?? false,
-                hasComplication: device?.hasComplication ?? false, directory: device?.directory))
-        let old = seen
-        seen = new
-        if !isSwitching { session.follow(directory: activeDirectory) }
-        if new.isReachable != old.isReachable { session.tell { $1.sessionReachabilityDidChange($0) } }
-        guard new.watch != old.watch else { return }
-        if paired.role == .secondary {
-            session.tell { $1.sessionCompanionAppInstalledDidChange($0) }
-        } else {
+        let (device, isPrimary) = (paired.pairedDevice, paired.role != .secondary)
+        let old = watch
+        watch = WatchState(
+            isPaired: device != nil, isInstalled: device?.isInstalled ?? false,
+            hasComplication: isPrimary && device?.hasComplication == true,
+            directory: isPrimary ? device?.directory : nil)
+        if stage == .none { session.follow(directory: activeDirectory) }
+        guard watch != old else { return }
+        if isPrimary {
             session.tell { $1.sessionWatchStateDidChange($0) }
+        } else {
+            session.tell { $1.sessionCompanionAppInstalledDidChange($0) }
         }
+    }
+
+    /// The property depends on the activation, too: so after each event, whatever it was.
+    private func followReachability() {
+        guard let session, session.isReachable != isReachable else { return }
+        isReachable.toggle()
+        session.tellReachability()
     }
 
     private var activePairing: UniqueIdentifier? { core.assumeIsolated { $0.activePairing } }
@@ -235,6 +259,22 @@ extension WCSession {
         callbacks.async { [self] in
             guard let delegate else { return }
             callback(self, delegate)
+        }
+    }
+
+    /// Completes activations. From the first on the delegate knows whether the counterpart can be reached: what it
+    /// reads in that callback is no change.
+    func tellActivated(_ count: Int) {
+        callbacks.async { [self] in
+            beginReachability()
+            for _ in 0..<count { delegate?.session(self, activationDidCompleteWith: .activated, error: nil) }
+        }
+    }
+
+    /// Tells the delegate of the reachability that it would read now, if that is not what it knows (SES-35).
+    func tellReachability() {
+        callbacks.async { [self] in
+            if learnReachability() { delegate?.sessionReachabilityDidChange(self) }
         }
     }
 

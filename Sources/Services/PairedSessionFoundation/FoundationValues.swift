@@ -1,6 +1,10 @@
 // Property-list values from and to Foundation's types. On Linux a native Int is no Double and an NSNumber is
 // everything: so what arrives is always NSNumber, and what is sent is judged by its own type first. An unsupported
 // value is named by its key path before anything leaves.
+//
+// Linux's Foundation makes Swift values of an NSArray or NSDictionary with all that is in it, at one cast or access to
+// an element. For one that contains itself that never ends. So they are read by way of their mirrors, which show the
+// objects as they are stored.
 
 import Foundation
 import PairedSession
@@ -8,18 +12,22 @@ import TandemPropertyList
 
 /// A value that no property list can hold.
 struct FoundationValueError: Error, Equatable {
-    let keyPath: String
-    let typeName: String
+    /// nil: the root itself.
+    let keyPath: String?
+    /// The thing that is there, to follow "the message holds".
+    let fault: String
+
+    /// The error in the words of a kind of content.
+    func content(_ kind: ContentKind) -> UnsupportedContent {
+        UnsupportedContent(kind, holds: fault, keyPath: keyPath)
+    }
 }
 
 extension PropertyListDictionary {
     /// - Throws: the key path of the first value, in the order of keys, that cannot be sent.
-    init(foundation values: [String: Any], path: String = "", depth: Int = 1) throws(FoundationValueError) {
-        self.init()
-        for (key, value) in values.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-            self[key] = try PropertyListValue(
-                foundation: value, path: path.isEmpty ? key : "\(path).\(key)", depth: depth + 1)
-        }
+    init(foundation values: [String: Any]) throws(FoundationValueError) {
+        var tree = FoundationTree()
+        self = try tree.dictionary(values.map { ($0.key, $0.value) }, path: "", depth: 1)
     }
 
     /// Dictionaries whose keys only differ in spelling (Unicode composition) keep the first in byte order.
@@ -29,59 +37,6 @@ extension PropertyListDictionary {
 }
 
 extension PropertyListValue {
-    /// A bound for values that contain themselves by way of classes; the writer's own limit is 64.
-    private static var deepest: Int { 70 }
-
-    fileprivate init(foundation value: Any, path: String, depth: Int) throws(FoundationValueError) {
-        guard depth < Self.deepest else { throw FoundationValueError(keyPath: path, typeName: "value nested too deep") }
-        if let scalar = Self.scalar(value) {
-            self = scalar
-        } else if let values = value as? [Any] {
-            var elements: [PropertyListValue] = []
-            for (index, element) in values.enumerated() {
-                elements.append(try Self(foundation: element, path: "\(path)[\(index)]", depth: depth + 1))
-            }
-            self = .array(elements)
-        } else if let values = value as? [String: Any] {
-            self = .dictionary(try PropertyListDictionary(foundation: values, path: path, depth: depth))
-        } else {
-            throw FoundationValueError(keyPath: path, typeName: String(describing: type(of: value)))
-        }
-    }
-
-    private static func scalar(_ value: Any) -> PropertyListValue? {
-        if type(of: value) is NSNumber.Type, let number = value as? NSNumber { return boxed(number) }
-        switch value {
-        case let value as Bool: return .boolean(value)
-        case let value as any FixedWidthInteger: return native(value)
-        case let value as Double: return .real(value)
-        case let value as Float: return .real(Double(value))
-        case let value as String: return .string(value)
-        case let value as Data: return .data(Array(value))
-        case let value as Date: return date(value)
-        default: return nil
-        }
-    }
-
-    private static func boxed(_ number: NSNumber) -> PropertyListValue {
-        switch String(cString: number.objCType) {
-        case "d", "f": .real(number.doubleValue)
-        case "c" where number.int8Value == 0 || number.int8Value == 1, "B": .boolean(number.boolValue)
-        case "Q" where number.uint64Value > UInt64(Int64.max): .unsigned(number.uint64Value)
-        default: .integer(number.int64Value)
-        }
-    }
-
-    /// nil for a number beyond 64 bits.
-    private static func native(_ value: some FixedWidthInteger) -> PropertyListValue? {
-        if let signed = Int64(exactly: value) { return .integer(signed) }
-        return UInt64(exactly: value).map { .unsigned($0) }
-    }
-
-    private static func date(_ value: Date) -> PropertyListValue? {
-        PropertyListDate(secondsSinceReferenceDate: value.timeIntervalSinceReferenceDate).map { .date($0) }
-    }
-
     fileprivate var foundationValue: Any {
         switch self {
         case .boolean(let value): NSNumber(value: value)
@@ -95,4 +50,160 @@ extension PropertyListValue {
         case .dictionary(let values): values.foundationValue
         }
     }
+}
+
+/// One reading of a tree of Foundation's values, within the writer's own limits: containers that are classes may
+/// contain themselves, or each other so often that no memory holds them all.
+private struct FoundationTree {
+    private let limits = PropertyListLimits.standard
+    private var count = 0
+
+    /// - Parameter pairs: in any order.
+    mutating func dictionary(
+        _ pairs: [(key: String, value: Any)], path: String, depth: Int
+    ) throws(FoundationValueError) -> PropertyListDictionary {
+        var values = PropertyListDictionary()
+        for (key, value) in pairs.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+            values[key] = try self.value(value, path: path.isEmpty ? key : "\(path).\(key)", depth: depth + 1)
+        }
+        return values
+    }
+
+    private mutating func value(_ value: Any, path: String, depth: Int) throws(FoundationValueError)
+        -> PropertyListValue
+    {
+        count += 1
+        if depth > limits.depth { throw fault(.tooDeep(limit: limits.depth), path) }
+        if count > limits.values { throw fault(.tooManyValues(limit: limits.values), path) }
+        let value = FoundationLeaf.unwrapped(value)
+        if type(of: value) is AnyClass {
+            if let array = value as? NSArray { return try self.array(array.storedElements, path, depth) }
+            if let dictionary = value as? NSDictionary { return try self.dictionary(dictionary, path, depth) }
+        } else if let values = value as? [Any] {
+            return try array(values, path, depth)
+        } else if let values = value as? [String: Any] {
+            return .dictionary(try dictionary(values.map { ($0.key, $0.value) }, path: path, depth: depth))
+        }
+        if let scalar = FoundationLeaf.scalar(value) { return scalar }
+        if let content = FoundationLeaf.unboxed(value) { return try self.value(content, path: path, depth: depth) }
+        throw FoundationValueError(keyPath: path, fault: FoundationLeaf.fault(of: value))
+    }
+
+    private mutating func array(
+        _ values: some Sequence<Any>, _ path: String, _ depth: Int
+    ) throws(FoundationValueError) -> PropertyListValue {
+        var elements: [PropertyListValue] = []
+        for (index, element) in values.enumerated() {
+            elements.append(try value(element, path: "\(path)[\(index)]", depth: depth + 1))
+        }
+        return .array(elements)
+    }
+
+    private mutating func dictionary(
+        _ values: NSDictionary, _ path: String, _ depth: Int
+    ) throws(FoundationValueError) -> PropertyListValue {
+        var pairs: [(key: String, value: Any)] = []
+        for (key, value) in values.storedPairs {
+            guard let key = key as? String else { throw fault(.keyNotString, path) }
+            pairs.append((key, value))
+        }
+        return .dictionary(try dictionary(pairs, path: path, depth: depth))
+    }
+
+    private func fault(_ reason: PropertyListError.Reason, _ path: String) -> FoundationValueError {
+        FoundationValueError(keyPath: path, fault: reason.inContent)
+    }
+}
+
+extension NSArray {
+    /// The elements without a copy of what is in them. An array of another class answers for itself.
+    fileprivate var storedElements: any Sequence<Any> {
+        let stored = Mirror(reflecting: self).children
+        if stored.count == count { return stored.lazy.map(\.value) }
+        return (0..<count).lazy.map { self.object(at: $0) }
+    }
+}
+
+extension NSDictionary {
+    /// The pairs without a copy of what is in them. A dictionary of another class answers for itself.
+    fileprivate var storedPairs: [(key: Any, value: Any)] {
+        let stored = Mirror(reflecting: self).children.compactMap { $0.value as? (key: NSObject, value: AnyObject) }
+        if stored.count == count { return stored.map { ($0.key, $0.value) } }
+        return allKeys.map { ($0, object(forKey: $0) ?? NSNull()) }
+    }
+}
+
+/// Values that hold no others.
+private enum FoundationLeaf {
+    /// The content of an `Optional` or an `AnyHashable`.
+    static func unwrapped(_ value: Any) -> Any {
+        guard let wrapper = value as? any ValueWrapper, let content = wrapper.content else { return value }
+        return unwrapped(content)
+    }
+
+    /// The content of the box in which Foundation keeps a Swift value that has no class; nil for anything else.
+    static func unboxed(_ value: Any) -> Any? {
+        String(describing: type(of: value)) == "__SwiftValue" ? NSArray(object: value).firstObject : nil
+    }
+
+    static func scalar(_ value: Any) -> PropertyListValue? {
+        if type(of: value) is NSNumber.Type, let number = value as? NSNumber { return boxed(number) }
+        switch value {
+        case let value as Bool: return .boolean(value)
+        case let value as any FixedWidthInteger: return native(value)
+        case let value as Double: return .real(value)
+        case let value as Float: return .real(Double(value))
+        case let value as CGFloat: return .real(Double(value))
+        case let value as Decimal: return .real(nearest(value))
+        case let value as String: return .string(value)
+        case let value as Data: return .data(Array(value))
+        case let value as Date: return date(value)
+        default: return nil
+        }
+    }
+
+    /// A value that is no scalar, in words.
+    static func fault(of value: Any) -> String {
+        switch value {
+        case is Date: PropertyListError.Reason.dateOutOfRange.inContent
+        case is any FixedWidthInteger: PropertyListError.Reason.integerOutOfRange.inContent
+        default: "a value of the type \(type(of: value)), which no property list can hold"
+        }
+    }
+
+    private static func boxed(_ number: NSNumber) -> PropertyListValue {
+        if let number = number as? NSDecimalNumber { return .real(nearest(number.decimalValue)) }
+        switch String(cString: number.objCType) {
+        case "d", "f": return .real(number.doubleValue)
+        case "c" where number.int8Value == 0 || number.int8Value == 1, "B": return .boolean(number.boolValue)
+        case "Q" where number.uint64Value > UInt64(Int64.max): return .unsigned(number.uint64Value)
+        default: return .integer(number.int64Value)
+        }
+    }
+
+    /// Foundation's own conversion rounds at each digit on Linux.
+    private static func nearest(_ value: Decimal) -> Double { Double(value.description) ?? .nan }
+
+    /// nil for a number beyond 64 bits.
+    private static func native(_ value: some FixedWidthInteger) -> PropertyListValue? {
+        if let signed = Int64(exactly: value) { return .integer(signed) }
+        return UInt64(exactly: value).map { .unsigned($0) }
+    }
+
+    private static func date(_ value: Date) -> PropertyListValue? {
+        PropertyListDate(secondsSinceReferenceDate: value.timeIntervalSinceReferenceDate).map { .date($0) }
+    }
+}
+
+/// A value that may hold another one.
+private protocol ValueWrapper {
+    var content: Any? { get }
+}
+
+extension Optional: ValueWrapper {
+    fileprivate var content: Any? { map { $0 as Any } }
+}
+
+extension AnyHashable: ValueWrapper {
+    fileprivate var content: Any? { base }
 }

@@ -23,6 +23,8 @@ public final class WCSession: NSObject, Sendable {
         var options = PairedSessionOptions()
         /// Waits for the next `activate()`.
         var configuration: Configuration?
+        /// The delegate knows this of `isReachable`; nil before the first activation has completed.
+        var knownReachability: Bool?
     }
 
     /// The process's session.
@@ -54,8 +56,17 @@ public final class WCSession: NSObject, Sendable {
     public static func isSupported() -> Bool { true }
 
     /// Sets how the default session finds its daemon and what it registers; before the first `activate()`. Without it
-    /// the environment decides (`TANDEM_APPLICATION`, `TANDEM_SOCKET`).
-    public func setOptions(_ options: PairedSessionOptions) { state.withLock { $0.options = options } }
+    /// the environment decides (`TANDEM_APPLICATION`, `TANDEM_SOCKET`). Once `activate()` has opened the session it
+    /// changes nothing, and an error in the log says so (``/PairedSession/PairedLog``, standard error unless the app
+    /// takes it); options that `activate()` has failed with may be replaced.
+    public func setOptions(_ options: PairedSessionOptions) {
+        let isTaken = state.withLock { state in
+            if state.session == nil { state.options = options }
+            return state.session == nil
+        }
+        if isTaken { return }
+        PairedLog.write(LogEvent(.error, "options are ignored: call setOptions before the first activate()"))
+    }
 
     /// Receives the callbacks; not retained. Set it before `activate()`. Items that arrive and transfers that end while
     /// there is none wait for the next one.
@@ -71,7 +82,12 @@ public final class WCSession: NSObject, Sendable {
     /// Where the session stands; valid at any time.
     public var activationState: WCSessionActivationState { state.withLock { $0.activation } }
 
-    /// A message would reach the counterpart now.
+    /// A message would reach the counterpart now; false unless the session is activated. Each change is told by
+    /// `sessionReachabilityDidChange`.
+    ///
+    /// Of a primary with several devices this device learns only that the app runs there, not which device it has
+    /// chosen: on a secondary that is not its active one this is true, and each message to a delegate there fails with
+    /// 7016 `not-active`.
     public var isReachable: Bool {
         activationState == .activated && (pairedSession?.reachability.isImmediate ?? false)
     }
@@ -150,6 +166,22 @@ public final class WCSession: NSObject, Sendable {
 
     func setActivation(_ activation: WCSessionActivationState, directory: String?) {
         state.withLock { ($0.activation, $0.watchDirectory) = (activation, directory) }
+    }
+
+    /// The delegate is about to read the reachability for the first time.
+    func beginReachability() {
+        let current = isReachable
+        state.withLock { $0.knownReachability = $0.knownReachability ?? current }
+    }
+
+    /// Takes what the delegate would read now as known to it; true if that is a change.
+    func learnReachability() -> Bool {
+        let current = isReachable
+        return state.withLock { state in
+            guard let known = state.knownReachability, known != current else { return false }
+            state.knownReachability = current
+            return true
+        }
     }
 
     /// The active pairing's directory may have changed.

@@ -12,14 +12,19 @@ public protocol WCSessionDelegate: AnyObject {
 
     /// On a primary: another secondary becomes the active one; nothing new may be sent.
     func sessionDidBecomeInactive(_ session: WCSession)
-    /// On a primary: the former secondary is left; call `activate()` for the new one.
+    /// On a primary: the former secondary is left; call `activate()` for the new one. Once for each
+    /// `sessionDidBecomeInactive`; a further switch before `activate()` is not told.
     func sessionDidDeactivate(_ session: WCSession)
 
-    /// On a primary: `isPaired` or `isWatchAppInstalled` has changed.
+    /// On a primary: `isPaired`, `isWatchAppInstalled`, `isComplicationEnabled` or the active pairing's directory
+    /// (`watchDirectoryURL`) has changed.
     func sessionWatchStateDidChange(_ session: WCSession)
     /// On a secondary: `isPaired` or `isCompanionAppInstalled` has changed.
     func sessionCompanionAppInstalledDidChange(_ session: WCSession)
-    /// `isReachable` has changed.
+    /// `isReachable` is another than the delegate knew. The first that it knows is the one within the first
+    /// `session(_:activationDidCompleteWith:error:)`. The session's end by a switch or a lost daemon is a change to
+    /// false, and a further activation one to true, told behind its completion. A change that is over again before the
+    /// callback could come has none.
     func sessionReachabilityDidChange(_ session: WCSession)
 
     /// A dictionary whose sender waits for no reply.

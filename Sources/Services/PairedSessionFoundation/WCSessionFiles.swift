@@ -6,6 +6,7 @@ import PairedSession
 import Synchronization
 import TandemBase
 import TandemPropertyList
+import TandemSession
 import TandemWire
 
 extension WCSession {
@@ -39,10 +40,9 @@ extension WCSession {
         do throws(FoundationValueError) {
             return try PropertyListDictionary(foundation: metadata)
         } catch {
-            throw WCError(
-                SessionError(
-                    .payloadUnsupportedTypes, reason: "no property list holds a \(error.typeName)",
-                    keyPath: "metadata." + error.keyPath))
+            var content = error.content(.metadata)
+            content.keyPath = "metadata" + (content.keyPath.map { "." + $0 } ?? "")
+            throw WCError(SessionError(.unsupported(content), messageID: nil))
         }
     }
 
@@ -131,7 +131,9 @@ public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked S
     /// Takes the file back if no handler on the other device has it; `session(_:didFinish:error:)` tells how it ended.
     public func cancel() { if isTransferring { takeBack() } }
 
+    /// Nothing after the end: the last steps of a file may come behind what ended it.
     func show(_ step: FileTransferProgress) {
+        guard isTransferring else { return }
         let isKnown = step.total > 0 || step.handedOver == step.total
         fileProgress.show(total: isKnown ? max(1, step.total) : nil, completed: step.transferred)
     }

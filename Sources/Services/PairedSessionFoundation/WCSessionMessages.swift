@@ -4,6 +4,7 @@ public import Foundation
 import PairedSession
 import TandemBase
 import TandemPropertyList
+import TandemSession
 import TandemWire
 
 extension WCSession {
@@ -100,16 +101,7 @@ extension WCSession {
 
     private static func answer(_ message: ReceivedMessage, _ reply: [String: Any]) {
         report(message) { () throws(SessionError) in
-            do {
-                try message.reply(PropertyListDictionary(foundation: reply))
-            } catch let error as FoundationValueError {
-                throw SessionError(
-                    .payloadUnsupportedTypes, reason: "the reply holds a \(error.typeName)", keyPath: error.keyPath)
-            } catch let error as SessionError {
-                throw error
-            } catch {
-                throw SessionError(.genericError, reason: "\(error)")
-            }
+            try message.reply(PropertyListDictionary(foundation: reply, of: .reply))
         }
     }
 
@@ -126,12 +118,19 @@ extension WCSession {
     }
 }
 
+extension PropertyListDictionary {
+    /// - Throws: 7010 for a value that cannot be sent.
+    init(foundation values: [String: Any], of kind: ContentKind) throws(SessionError) {
+        do throws(FoundationValueError) { try self.init(foundation: values) } catch {
+            throw SessionError(.unsupported(error.content(kind)), messageID: nil)
+        }
+    }
+}
+
 extension OutgoingContent {
     init(foundation message: [String: Any]) {
-        do {
-            self.init(try PropertyListDictionary(foundation: message))
-        } catch {
-            self.init(unsupportedAt: error.keyPath)
+        do throws(FoundationValueError) { self.init(try PropertyListDictionary(foundation: message)) } catch {
+            self.init(error.content(.message))
         }
     }
 }

@@ -77,7 +77,7 @@ package struct OutgoingContent: Sendable {
     /// Which handler is meant.
     package let topic: String?
     var badArgument: BadArgument?
-    var unsupportedKeyPath: String?
+    var unsupported: UnsupportedContent?
 
     /// A dictionary message.
     package init(_ message: PropertyListDictionary, topic: String? = nil) {
@@ -88,7 +88,7 @@ package struct OutgoingContent: Sendable {
             body = try PropertyListWriter.write(message)
         } catch {
             body = []
-            unsupportedKeyPath = error.keyPath
+            unsupported = UnsupportedContent(.message, error)
         }
     }
 
@@ -100,22 +100,23 @@ package struct OutgoingContent: Sendable {
         badArgument = Self.fault(of: topic)
     }
 
-    /// Content that cannot be sent: it has a value of a foreign type at this key path.
-    package init(unsupportedAt keyPath: String) {
+    /// Content that cannot be sent.
+    package init(_ unsupported: UnsupportedContent) {
         kind = .message
         body = []
         topic = nil
-        unsupportedKeyPath = keyPath
+        self.unsupported = unsupported
     }
 
     /// The first reason against sending (SES-13); nil if there is none.
+    /// - Parameter pairing: the one that the caller names; nil: the active one is meant.
     func refusal(
-        _ activation: ActivationState, _ counterpart: SendCheck.Counterpart?, isSupported: Bool,
-        bodyLimit: Int = Limits.messageBody, needsReachability: Bool = true
+        _ activation: ActivationState, _ counterpart: SendCheck.Counterpart?, of pairing: UniqueIdentifier? = nil,
+        isSupported: Bool, bodyLimit: Int = Limits.messageBody, needsReachability: Bool = true
     ) -> SendRefusal? {
         SendCheck(
-            isSupported: isSupported, activation: activation, counterpart: counterpart, badArgument: badArgument,
-            unsupportedKeyPath: unsupportedKeyPath, bodySize: body.count, bodyLimit: bodyLimit,
+            isSupported: isSupported, activation: activation, counterpart: counterpart, namedPairing: pairing,
+            badArgument: badArgument, unsupported: unsupported, bodySize: body.count, bodyLimit: bodyLimit,
             needsReachability: needsReachability
         ).refusal
     }
@@ -127,11 +128,34 @@ package struct OutgoingContent: Sendable {
         _ dictionary: PropertyListDictionary, id: UniqueIdentifier
     ) throws(SessionError) -> [UInt8] {
         do { return try PropertyListWriter.write(dictionary) } catch {
-            throw SessionError(.unsupportedType(keyPath: error.keyPath), messageID: id)
+            throw SessionError(.unsupported(UnsupportedContent(.reply, error)), messageID: id)
         }
     }
 }
 
-extension PropertyListError {
-    fileprivate var keyPath: String { if case .path(let path) = location { path } else { "" } }
+extension UnsupportedContent {
+    init(_ kind: ContentKind, _ error: PropertyListError) {
+        var keyPath: String?
+        if case .path(let path) = error.location, !path.isEmpty { keyPath = path }
+        self.init(kind, holds: error.reason.inContent, keyPath: keyPath)
+    }
+}
+
+extension PropertyListError.Reason {
+    /// The fault, to follow "the message holds".
+    package var inContent: String {
+        switch self {
+        case .notFinite: "a real that is not finite"
+        case .dateOutOfRange: "a date outside the years 1 to 9999"
+        case .integerOutOfRange: "an integer that does not fit 64 bits"
+        case .keyNotString: "a dictionary with a key that is not a string"
+        case .invalidKeyLength(let length):
+            "a dictionary with a key of \(length) bytes; a key has 1 to \(PropertyListLimits.maximumKeyLength)"
+        case .keyContainsNull: "a dictionary with a key that contains a NUL"
+        case .tooDeep, .tooManyValues, .tooManyRepeatedBytes: description
+        case .tooManyObjects(_, let limit): "more than \(limit) different values and keys"
+        // Faults of bytes that were read: the writer finds none of them.
+        default: "something that no property list can hold: \(description)"
+        }
+    }
 }
