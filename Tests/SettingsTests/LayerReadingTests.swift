@@ -191,7 +191,7 @@ import Testing
         #expect(
             reading.report.skipped == [
                 Self.skipped("--verbose", .noProperty), Self.skipped("--pin", .missingValue),
-                Self.skipped("--tags", .missingValue), Self.skipped("--no-logging=yes", .noProperty),
+                Self.skipped("--tags", .missingValue), Self.skipped("--no-logging=yes", .unexpectedValue),
                 Self.skipped("--no-volume", .noProperty), Self.skipped("--volume", .hidden(by: "--volume")),
                 Self.skipped("--volume", .hidden(by: "--volume")),
                 Self.skipped("--baseURL", .notConvertible(kind: "a string", .url)),
@@ -205,6 +205,17 @@ import Testing
                     "--volume",
                     .invalid(
                         SettingError(property: "volume", value: "-5", rule: .minimum("0")))))
+    }
+
+    @Test("SET-18: the word behind a boolean's option is not its value, and is reported")
+    func booleanOperand() throws {
+        var reading = Self.reading([("logging", .boolean)])
+        try reading.read(arguments: ["--logging", "false", "serve"])
+        #expect(reading.payload.values == [.boolean(true)])
+        #expect(reading.report.skipped == [Self.skipped("false", .unexpectedValue)])
+        var other = Self.reading([("logging", .boolean)])
+        try other.read(arguments: ["--logging=false", "serve"])
+        #expect(other.payload.values == [.boolean(false)] && other.report.skipped.isEmpty)
     }
 
     // MARK: layers

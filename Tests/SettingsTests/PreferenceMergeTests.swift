@@ -28,7 +28,7 @@ private struct Side {
 
     mutating func set(_ value: SettingValue?, at index: Int = 0, isDefault: Bool = false) {
         values[index] = value
-        merge.changed(at: index, isDefault: isDefault)
+        merge.changed(at: index, to: value, isDefault: isDefault)
     }
 
     /// One synchronisation; the store has the result.

@@ -53,7 +53,7 @@ private struct Schedule {
         let value: SettingValue? = number == 11 ? nil : number == 10 ? .nothing : .integer(number)
         guard values[index] != value else { return }
         values[index] = value
-        merge.changed(at: index)
+        merge.changed(at: index, to: value)
         pending.insert(index)
     }
 

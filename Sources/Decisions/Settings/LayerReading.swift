@@ -33,6 +33,8 @@ public struct LoadReport: Sendable, Equatable {
         case hidden(by: String)
         /// An option without its value.
         case missingValue
+        /// A value where none is taken: after `--no-` and the name, or as the argument behind a boolean's option.
+        case unexpectedValue
     }
 
     /// The names of the properties that have a value now, in the order of declaration.
@@ -60,6 +62,7 @@ extension LoadReport.Skipped: CustomStringConvertible {
             case .invalid(let error): error.description
             case .hidden(let other): "\(OutsideText.quoted(other)) takes precedence"
             case .missingValue: "its value is missing"
+            case .unexpectedValue: "no value is taken here; write --NAME, --no-NAME or --NAME=VALUE"
             }
         return "\(OutsideText.quoted(key)) is skipped: \(reason)"
     }
@@ -167,8 +170,8 @@ package struct LayerReading: Sendable {
     // MARK: command line
 
     /// Takes the options of all properties, up to `--`: `--base-url VALUE` and `--base-url=VALUE` for `baseURL`, or
-    /// with the name itself; `--logging` and `--no-logging` for a boolean. The last of several of one property
-    /// counts, and all of them for a list. Other arguments are left to the app.
+    /// with the name itself; `--logging`, `--logging=no` and `--no-logging` for a boolean. The last of several of one
+    /// property counts, and all of them for a list. Other arguments are left to the app.
     package mutating func read(arguments: [String]) throws(SettingNameCollision) {
         let names = try optionNames()
         var texts: [Int: [(option: String, text: String)]] = [:]
@@ -184,12 +187,14 @@ package struct LayerReading: Sendable {
             let isBoolean = schema.declarations[index].type == .boolean
             if parts.count > 1 {
                 guard !isBoolean || !isNegation(option, at: index) else {
-                    skip(argument, .noProperty)
+                    skip(argument, .unexpectedValue)
                     continue
                 }
                 texts[index, default: []].append((option, String(parts[1])))
             } else if isBoolean {
                 texts[index, default: []].append((option, isNegation(option, at: index) ? "no" : "yes"))
+                // Left to the app, as every operand is, but a word like this is meant for the option.
+                if let next = rest.first, ToggleValues().isOn(.string(next)) != nil { skip(next, .unexpectedValue) }
             } else if let next = rest.first, !next.hasPrefix("--") {
                 texts[index, default: []].append((option, next))
                 rest = rest.dropFirst()

@@ -140,11 +140,14 @@ package struct PreferenceEntries: Sendable {
 
     fileprivate let entries: [Entry]
     fileprivate let shadows: PropertyListDictionary
+    /// All entries of the store.
+    fileprivate let stored: PropertyListDictionary
 
     /// - Parameter stored: all entries of the store.
     package init(_ stored: PropertyListDictionary, _ schema: SettingsSchema) {
         let shadows = stored[Self.shadowKey]?.dictionaryValue ?? [:]
         self.shadows = shadows
+        self.stored = stored
         entries = schema.declarations.indices.map { index in
             let name = schema.declarations[index].name
             return Self.entry(stored[name], shadows[name].map { PreferenceShadow($0) }, at: index, schema)
@@ -225,6 +228,8 @@ package struct PreferenceMerge: Sendable {
         var isDefault = false
         /// Counts the app's changes: a write that ends later knows whether it wrote the last one.
         var version = 0
+        /// The most bytes of the entry and its shadow in the store.
+        var weight = 0
 
         /// Whether an editor has changed the entry since then.
         func isEdited(_ entry: PreferenceEntries.Entry) -> Bool {
@@ -245,6 +250,10 @@ package struct PreferenceMerge: Sendable {
 
     private let declarations: [SettingDeclaration]
     private var records: [Record]
+    /// All entries when the store was last read or written.
+    private var stored: PropertyListDictionary = [:]
+    /// The most bytes of the entries that are no property's.
+    private var foreignWeight = 0
 
     package init(_ schema: SettingsSchema) {
         declarations = schema.declarations
@@ -254,10 +263,18 @@ package struct PreferenceMerge: Sendable {
     /// Whether the store lacks a change of the app's.
     package var isPending: Bool { records.contains(where: \.isPending) }
 
+    /// The names of the properties whose change the store lacks.
+    package var pendingNames: [String] {
+        records.indices.filter { records[$0].isPending }.map { declarations[$0].name }
+    }
+
     /// The app has changed a value, or removed it.
-    /// - Parameter isDefault: the value is a default, set because the store had none.
-    package mutating func changed(at index: Int, isDefault: Bool = false) {
+    /// - Parameters:
+    ///   - value: the new one; nil for none.
+    ///   - isDefault: the value is a default, set because the store had none.
+    package mutating func changed(at index: Int, to value: SettingValue?, isDefault: Bool = false) {
         records[index].version += 1
+        records[index].weight = weight(of: value, at: index)
         records[index].isPending = true
         records[index].isDefault = isDefault
     }
@@ -267,16 +284,20 @@ package struct PreferenceMerge: Sendable {
     ///   - entries: nil if the store cannot be read: then all values are written, once the app has changed one.
     ///   - values: the stored preferences, one or nil for each declaration.
     ///   - isFollowing: whether shadows follow edits; without it the edit has the app's own changes only.
+    ///   - only: the one property whose change is written; the others stay pending. nil for all.
     package mutating func merge(
-        _ entries: PreferenceEntries?, _ values: [SettingValue?], isFollowing: Bool = true
+        _ entries: PreferenceEntries?, _ values: [SettingValue?], isFollowing: Bool = true, only: String? = nil
     ) -> PreferenceOutcome {
         var outcome = PreferenceOutcome(values: values)
-        var writing = StoreWriting(declarations, entries)
+        var writing = StoreWriting(declarations, entries?.shadows ?? [:])
         guard entries != nil || records.contains(where: { $0.isPending && !$0.isDefault }) else { return outcome }
+        defer { weigh(entries, outcome.edit) }
         for index in records.indices {
             if let entry = entries?.entries[index] { take(entry, at: index, &outcome) }
+            if only != nil, entries == nil, outcome.values[index] != nil { records[index].isPending = true }
             let record = records[index]
             if record.isPending || (entries == nil && outcome.values[index] != nil) {
+                guard only == nil || only == declarations[index].name else { continue }
                 outcome.written.append(writing.write(outcome.values[index], version: record.version, at: index))
             } else if isFollowing, let entry = entries?.entries[index] {
                 writing.follow(entry, outcome.values[index], at: index)
@@ -284,6 +305,69 @@ package struct PreferenceMerge: Sendable {
         }
         outcome.edit = writing.edit
         return outcome
+    }
+
+    // MARK: room
+
+    /// The entries that the store will have when the app has set the value and all its changes are written; nil if
+    /// they have no more bytes than the limit for sure.
+    package func entries(
+        setting value: SettingValue, at index: Int, _ values: [SettingValue?], beyond limit: Int
+    ) -> PropertyListDictionary? {
+        let others = records.indices.reduce(foreignWeight) { $0 + ($1 == index ? 0 : records[$1].weight) }
+        guard others + weight(of: value, at: index) > limit else { return nil }
+        return entries { $0 == index ? .some(value) : records[$0].isPending ? .some(values[$0]) : nil }
+    }
+
+    /// The entries that the store will have when all changes so far are written.
+    package func entries(_ values: [SettingValue?]) -> PropertyListDictionary {
+        entries { records[$0].isPending ? .some(values[$0]) : nil }
+    }
+
+    /// Whether the value makes the store no larger than the present one does.
+    package func isNoLarger(_ value: SettingValue, at index: Int) -> Bool {
+        weight(of: value, at: index) <= records[index].weight
+    }
+
+    /// - Parameter change: the value that is written, or nothing in the place of one that is removed; nil for none.
+    private func entries(_ change: (Int) -> SettingValue??) -> PropertyListDictionary {
+        var writing = StoreWriting(declarations, stored[PreferenceEntries.shadowKey]?.dictionaryValue ?? [:])
+        for index in records.indices {
+            guard let value = change(index) else { continue }
+            _ = writing.write(value, version: 0, at: index)
+        }
+        return writing.edit.applied(to: stored)
+    }
+
+    private func weight(of value: SettingValue?, at index: Int) -> Int {
+        guard let value else { return 0 }
+        let form = declarations[index].stored(value)
+        return weight(form, PreferenceShadow(of: form)?.stored, at: index)
+    }
+
+    private func weight(_ form: PropertyListValue?, _ shadow: PropertyListValue?, at index: Int) -> Int {
+        let name = declarations[index].name
+        return (form?.weight(ofKey: name, indent: 1) ?? 0) + (shadow?.weight(ofKey: name, indent: 2) ?? 0)
+    }
+
+    /// Remembers what the store has.
+    private mutating func weigh(_ entries: PreferenceEntries?, _ edit: PreferenceEdit) {
+        stored = entries?.stored ?? [:]
+        let shadows = stored[PreferenceEntries.shadowKey]?.dictionaryValue ?? [:]
+        // The head of a file, and the lines around the shadows.
+        foreignWeight = 512
+        var names: Set<String> = [PreferenceEntries.shadowKey]
+        for index in records.indices {
+            let name = declarations[index].name
+            names.insert(name)
+            if !records[index].isPending { records[index].weight = weight(stored[name], shadows[name], at: index) }
+        }
+        for (key, value) in stored where !names.contains(key) {
+            foreignWeight += value.weight(ofKey: key, indent: 1)
+        }
+        for (key, value) in shadows where !names.contains(key) {
+            foreignWeight += value.weight(ofKey: key, indent: 2)
+        }
     }
 
     private mutating func take(_ entry: PreferenceEntries.Entry, at index: Int, _ outcome: inout PreferenceOutcome) {
@@ -319,6 +403,7 @@ package struct PreferenceMerge: Sendable {
 
     /// The store has the changes of an outcome. Later changes of the app's are still to be written.
     package mutating func wrote(_ outcome: PreferenceOutcome) {
+        stored = outcome.edit.applied(to: stored)
         for written in outcome.written {
             records[written.index].wrote(written)
             records[written.index].attempted = nil
@@ -341,10 +426,10 @@ private struct StoreWriting {
     private let stored: PropertyListDictionary
     private var shadows: PropertyListDictionary
 
-    init(_ declarations: [SettingDeclaration], _ entries: PreferenceEntries?) {
+    init(_ declarations: [SettingDeclaration], _ shadows: PropertyListDictionary) {
         self.declarations = declarations
-        stored = entries?.shadows ?? [:]
-        shadows = stored
+        stored = shadows
+        self.shadows = shadows
     }
 
     /// Entry and shadow become the value; nil removes both.

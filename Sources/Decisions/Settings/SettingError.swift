@@ -24,7 +24,7 @@ public struct SettingError: Error, Sendable, Equatable {
         case patternTooCostly(String)
         /// None of the choices.
         case choice
-        /// No property list can hold the value, for this reason: a preference could not be stored.
+        /// No property list can hold the value, or the store of preferences has no room for it, for this reason.
         case notStorable(String)
         /// The property's Swift type cannot read the value: damaged bytes, or no case of an enumeration.
         case unreadable

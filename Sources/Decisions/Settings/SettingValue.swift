@@ -82,7 +82,8 @@ public enum SettingValue: Sendable, Equatable {
 }
 
 extension SettingValue: CustomStringConvertible {
-    /// The text that a regular expression is searched in; numbers in their shortest decimal form, lists as JSON.
+    /// The text that a regular expression is searched in; numbers in their shortest decimal form, lists as JSON,
+    /// nil as `nil`: the empty text is an empty string's.
     public var text: String {
         switch self {
         case .boolean(let value): value ? "true" : "false"
@@ -92,7 +93,7 @@ extension SettingValue: CustomStringConvertible {
         case .string(let value): value
         case .url(let value): value.text
         case .strings, .data, .date, .array, .dictionary, .coded: propertyListValue?.description ?? ""
-        case .nothing: ""
+        case .nothing: "nil"
         }
     }
 

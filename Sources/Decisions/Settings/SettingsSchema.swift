@@ -63,10 +63,13 @@ package struct SettingsSchema: Sendable {
 
     /// As ``problem(of:at:)``, of one of the values that are judged as a set.
     func problem(of value: SettingValue, at index: Int, within steps: inout PatternSteps) -> SettingError? {
-        let declaration = declarations[index]
-        let rule = declaration.brokenRule(by: value, pattern: patterns[index], within: &steps)
-        guard let rule else { return nil }
-        return SettingError(property: declaration.name, value: declaration.shown(value), rule: rule)
+        declarations[index].brokenRule(by: value, pattern: patterns[index], within: &steps)
+            .map { error(of: value, at: index, rule: $0) }
+    }
+
+    /// The error of a value that breaks the rule.
+    package func error(of value: SettingValue, at index: Int, rule: SettingError.Rule) -> SettingError {
+        SettingError(property: declarations[index].name, value: declarations[index].shown(value), rule: rule)
     }
 
     /// The problem of each of a set of defaults, judged together: one or nil for each declaration, in its order.

@@ -199,8 +199,10 @@ extension Configuration {
         store.notices.deliver()
     }
 
-    /// Calls the observer once for each batch of changes, in their order, without a lock held, on the thread that
-    /// caused it. Keep the result: observing ends when it is released.
+    /// Calls the observer as long as the result is kept: observing ends when that is released, or by
+    /// ``ConfigurationObservation/cancel()``. In contrast, the observers of a session go on until its end.
+    ///
+    /// There is one call for each batch of changes, in their order, without a lock held, on the thread that caused it.
     public func observe(_ observer: @escaping @Sendable (SettingChanges) -> Void) -> ConfigurationObservation {
         store.notices.observeChanges(observer)
     }
@@ -209,8 +211,8 @@ extension Configuration {
     /// ``ConfigurationUpdates/bufferLimit`` are kept.
     public var updates: ConfigurationUpdates { ConfigurationUpdates(store.notices) }
 
-    /// As ``observe(_:)``, for what belongs into a log. The observer receives the mistakes in the declaration, and what
-    /// was wrong with the stored preferences at start, at once.
+    /// As ``observe(_:)``, as long as the result is kept, for what belongs into a log. The observer receives the
+    /// mistakes in the declaration, and what was wrong with the stored preferences at start, at once.
     public func observeEvents(
         _ observer: @escaping @Sendable (ConfigurationEvent) -> Void
     ) -> ConfigurationObservation {
@@ -311,8 +313,10 @@ extension Configuration {
     }
 
     /// Takes the options of all properties, up to `--`: that of `baseURL` is `--base-url VALUE` or `--base-url=VALUE`,
-    /// or spelled `--baseURL`; `--logging` and `--no-logging` set a boolean. The last option of a property counts; a
-    /// list takes all of them. Everything else is left to the app: other options are reported as skipped.
+    /// or spelled `--baseURL`. A boolean is `--logging` or `--no-logging`, or `--logging=` with `true`, `false` or
+    /// another word of ``load(environment:prefix:)``; its value is never the next argument. The last option of a
+    /// property counts; a list takes all of them. Everything else is left to the app. Reported as skipped are other
+    /// options, a value after `--no-logging=`, and a word such as `false` behind `--logging`.
     /// - Parameter arguments: without the name of the program.
     /// - Throws: two properties have the same option; nothing is taken then.
     @discardableResult

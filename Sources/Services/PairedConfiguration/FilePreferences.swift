@@ -9,8 +9,9 @@ import TandemPropertyListXML
 import TandemReactor
 public import TandemSettings
 
-/// Preferences in a file.
-public final class FilePreferences: PreferenceStore {
+/// Preferences in a file of at most 512 KiB (524,288 bytes, SET-3), in which bytes take four thirds of their number. A
+/// value without room in it is refused where it is set (``SettingError/Rule-swift.enum/notStorable(_:)``).
+public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     private let directory: String
     private let name: String
     private let form: PreferenceForm
@@ -150,18 +151,25 @@ public final class FilePreferences: PreferenceStore {
     }
 
     private func formed(_ entries: PropertyListDictionary) throws(PreferenceStoreError) -> [UInt8] {
-        let bytes: [UInt8]
         do throws(PreferenceFault) {
-            bytes = try form.write(entries)
+            let bytes = try form.write(entries)
+            // More would be damage to the next reader.
+            try form.check(bytes.count)
+            return bytes
         } catch {
             throw PreferenceStoreError(error.reason, store: path, detail: error.detail)
         }
-        // More would be damage to the next reader.
-        guard bytes.count <= form.limit else {
-            let text = "all values together have \(bytes.count) bytes, of at most \(form.limit)"
-            throw PreferenceStoreError(.notStorable, store: path, detail: text)
+    }
+
+    package var byteLimit: Int { form.limit - form.margin }
+
+    package func fault(of entries: PropertyListDictionary) -> String? {
+        do throws(PreferenceFault) {
+            try form.check(form.content(entries).count + form.margin)
+            return nil
+        } catch {
+            return error.detail
         }
-        return bytes
     }
 
     private func trying<Result>(_ body: () throws(FileError) -> Result) throws(PreferenceStoreError) -> Result {
@@ -191,8 +199,18 @@ struct PreferenceFault: Error {
 struct PreferenceForm: Sendable {
     /// The largest file in bytes.
     let limit: Int
+    /// The most bytes of a file beside its content.
+    var margin = 0
     let read: @Sendable ([UInt8]) throws(PreferenceFault) -> PropertyListDictionary
+    /// The bytes of the entries, which are a file's content.
+    let content: @Sendable (PropertyListDictionary) throws(PreferenceFault) -> [UInt8]
     let write: @Sendable (PropertyListDictionary) throws(PreferenceFault) -> [UInt8]
+
+    func check(_ count: Int) throws(PreferenceFault) {
+        guard count > limit else { return }
+        throw PreferenceFault(
+            reason: .notStorable, detail: "all values together have \(count) bytes, of at most \(limit)")
+    }
 
     /// A property list: XML, but binary as long as it holds a text with characters that XML has not.
     static let propertyList = PreferenceForm(
@@ -204,20 +222,28 @@ struct PreferenceForm: Sendable {
                 throw PreferenceFault(reason: .damaged, detail: "\(error)")
             }
         },
-        write: { entries throws(PreferenceFault) in
-            do {
-                return try bytes(of: entries)
-            } catch {
-                throw PreferenceFault(reason: .notStorable, detail: "\(error)")
-            }
-        })
+        content: bytes, write: bytes)
 
-    private static func bytes(of entries: PropertyListDictionary) throws -> [UInt8] {
+    private static func bytes(of entries: PropertyListDictionary) throws(PreferenceFault) -> [UInt8] {
         do throws(PropertyListXMLError) {
             return try PropertyListXMLWriter.write(.dictionary(entries))
         } catch {
-            guard case .character = error.reason else { throw error }
+            switch error.reason {
+            case .character: return try binary(entries)
+            case .tooLarge(let count, let limit):
+                throw PreferenceFault(
+                    reason: .notStorable, detail: "all values together have \(count) bytes, of at most \(limit)")
+            default: throw PreferenceFault(reason: .notStorable, detail: "\(error)")
+            }
+        }
+    }
+
+    /// The bytes of a binary property list.
+    static func binary(_ entries: PropertyListDictionary) throws(PreferenceFault) -> [UInt8] {
+        do {
             return try PropertyListWriter.write(entries)
+        } catch {
+            throw PreferenceFault(reason: .notStorable, detail: "\(error)")
         }
     }
 }

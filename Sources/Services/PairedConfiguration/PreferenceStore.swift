@@ -22,7 +22,9 @@ public protocol PreferenceStore: Sendable {
     /// for: all or none, durable when this returns.
     /// - Parameter change: receives nil if what is stored cannot be read. Changes then begin a new store, and what was
     ///   there is kept aside.
-    /// - Throws: nothing was changed; or ``PreferenceStoreError/Reason/damaged`` with what was kept aside.
+    /// - Throws: nothing was changed; or ``PreferenceStoreError/Reason/damaged`` with what was kept aside. After
+    ///   ``PreferenceStoreError/Reason/notStorable`` the changes are asked for once more, one by one, so that one that
+    ///   cannot be stored keeps no other from the store.
     func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError)
 
     /// Calls the action when others may have changed the store, as long as the result lives. nil, the default, for
@@ -32,6 +34,15 @@ public protocol PreferenceStore: Sendable {
 
 extension PreferenceStore {
     public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? { nil }
+}
+
+/// A store that knows before it writes whether it has room: a value without it is refused where it is set (SET-43).
+package protocol BoundedPreferenceStore: PreferenceStore {
+    /// The bytes of a property list, XML or binary, that it can hold for sure.
+    var byteLimit: Int { get }
+
+    /// Why it cannot hold these entries together; nil if it can.
+    func fault(of entries: PropertyListDictionary) -> String?
 }
 
 /// A store of preferences that could not be used.

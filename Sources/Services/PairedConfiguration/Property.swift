@@ -66,11 +66,17 @@ public final class Property<Value: Sendable>: Sendable {
     public var choices: [SettingChoice] { declaration.choices + (home.map { $0.store.added(at: $0.index) } ?? []) }
 
     /// Sets the stored preference; a signed override continues to hide it.
-    /// - Throws: the rule that the value breaks; nothing is changed then.
-    public func set(_ value: Value) throws(SettingError) {
+    /// - Throws: the rule that the value breaks; nothing is changed then. It is
+    ///   ``SettingError/Rule-swift.enum/notStorable(_:)`` also for a value for which the store has no room, alone or
+    ///   beside the others: ``FilePreferences`` and ``ProtectedPreferences`` hold 512 KiB, the SQLite store 4 MiB. A
+    ///   plain assignment of such a value, and any of one that a store of the app's own refuses when it is written, is
+    ///   in force and not stored, which is an event; the other values are stored without it.
+    public func set(_ value: Value) throws(SettingError) { try set(value, needsRoom: true) }
+
+    private func set(_ value: Value, needsRoom: Bool) throws(SettingError) {
         let setting = try setting(value)
         if let home {
-            try home.store.set(setting, at: home.index)
+            try home.store.set(setting, at: home.index, needsRoom: needsRoom)
         } else {
             state.withLock { $0.declaration.initialValue = setting }
         }
@@ -91,11 +97,12 @@ public final class Property<Value: Sendable>: Sendable {
     }
 
     /// The effect of `name = value`: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it
-    /// traps in a debug build, and is ignored and reported as an event in a release build. A value from a file that
-    /// is being read is no mistake of the programmer's: it is skipped, and the load reports it.
+    /// traps in a debug build, and is ignored and reported as an event in a release build. A value from a file that is
+    /// being read is no mistake of the programmer's: it is skipped, and the load reports it. Nor is a value for which
+    /// the store has no room now, since others fill it too: it is in force, and stored when there is room (SET-22).
     func assign(_ value: Value) {
         do {
-            try set(value)
+            try set(value, needsRoom: false)
         } catch {
             if home?.store.ignored(error) == true { return }
             assertionFailure("invalid assignment: \(error)")

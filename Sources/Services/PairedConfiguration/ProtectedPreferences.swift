@@ -29,11 +29,11 @@ extension ProtectedAccessibility {
     }
 }
 
-/// Preferences in an encrypted file (AES-256-GCM).
+/// Preferences in an encrypted file (AES-256-GCM) with a binary property list of at most 512 KiB (524,288 bytes).
 ///
 /// Until the key is there each use throws ``PreferenceStoreError/Reason/locked``. The app has its defaults then, and
 /// the values that it sets are stored after ``unlock(passphrase:)``.
-public final class ProtectedPreferences: PreferenceStore {
+public final class ProtectedPreferences: PreferenceStore, BoundedPreferenceStore {
     /// A passphrase that is only being tried must seal nothing.
     private let turn = Mutex(())
     private let file: FilePreferences
@@ -98,6 +98,10 @@ public final class ProtectedPreferences: PreferenceStore {
             return PreferenceEdit(values: [first.key: first.value])
         }
     }
+
+    package var byteLimit: Int { file.byteLimit }
+
+    package func fault(of entries: PropertyListDictionary) -> String? { file.fault(of: entries) }
 
     /// The weaker class in which the store was found, once.
     func takeWeakerClass() -> ProtectedAccessibility? { keys.takeWeakerClass() }
@@ -270,7 +274,7 @@ extension PreferenceForm {
     /// A property list of exactly these keys: `protected` (2), `accessibility`, `salt`, `check`, `sealed`.
     fileprivate static func sealed(_ keys: ProtectionKeys) -> PreferenceForm {
         PreferenceForm(
-            limit: propertyList.limit + 1024,
+            limit: propertyList.limit + 1024, margin: 1024,
             read: { bytes throws(PreferenceFault) in
                 guard let file = SealedFile(bytes) else {
                     throw PreferenceFault(reason: .damaged, detail: "it is no protected store of version 2")
@@ -286,14 +290,15 @@ extension PreferenceForm {
                 keys.read(file.accessibility)
                 return entries
             },
+            content: binary,
             write: { entries throws(PreferenceFault) in
+                let content = try binary(entries)
                 let salt = keys.salt
                 let made = try keys.keys(of: keys.accessibility, salt: salt, making: true)
                 do {
                     return try PropertyListWriter.write(
                         SealedFile(
-                            try PropertyListWriter.write(entries), accessibility: keys.accessibility, salt: salt,
-                            keys: made
+                            content, accessibility: keys.accessibility, salt: salt, keys: made
                         ).dictionary)
                 } catch {
                     throw PreferenceFault(reason: .notStorable, detail: "\(error)")

@@ -20,8 +20,21 @@ final class SettingsStore: Sendable {
         var merge = PreferenceMerge(SettingsSchema([]))
         /// Whether the hook for defaults runs.
         var isDefaulting = false
+        /// The limit of the store of preferences; nil for one that tells none.
+        var room: (any BoundedPreferenceStore)?
         /// Called when the app has changed a preference.
         var pended: [@Sendable () -> Void] = []
+
+        /// Why the store has no room for the value; nil if it has. One that takes no more room than the present value
+        /// is never refused by a store that is too full already.
+        func roomFault(setting value: SettingValue, at index: Int) -> String? {
+            guard let room else { return nil }
+            let values = layers.values(in: .storedPreference)
+            guard let entries = merge.entries(setting: value, at: index, values, beyond: room.byteLimit),
+                let fault = room.fault(of: entries)
+            else { return nil }
+            return merge.isNoLarger(value, at: index) && room.fault(of: merge.entries(values)) != nil ? nil : fault
+        }
     }
 
     private let state = Mutex(State())
@@ -90,10 +103,11 @@ final class SettingsStore: Sendable {
     func layer(at index: Int) -> SettingLayer { state.withLock { $0.layers.layer(at: index) } }
 
     /// Sets the stored preference; the default while `reset()` runs, and a source's value while this thread reads it.
-    func set(_ value: SettingValue, at index: Int) throws(SettingError) {
+    /// - Parameter needsRoom: a value for which the store has no room is refused.
+    func set(_ value: SettingValue, at index: Int, needsRoom: Bool) throws(SettingError) {
         let (schema, isResetting) = state.withLock { ($0.layers.schema, $0.resetting != nil) }
         if !isResetting, let error = schema.problem(of: value, at: index) { throw error }
-        let pended = state.withLock { state -> [@Sendable () -> Void] in
+        let pended = try state.withLock { state throws(SettingError) -> [@Sendable () -> Void] in
             if state.resetting != nil {
                 state.resetting?[index] = value
                 return []
@@ -104,8 +118,11 @@ final class SettingsStore: Sendable {
             }
             let old = state.layers.values(in: .storedPreference)[index]
             guard old != value, !state.isDefaulting || old == nil else { return [] }
+            if needsRoom, let fault = state.roomFault(setting: value, at: index) {
+                throw schema.error(of: value, at: index, rule: .notStorable(fault))
+            }
             notices.add(.changes(state.layers.put(value, at: index, in: .storedPreference)))
-            state.merge.changed(at: index, isDefault: state.isDefaulting)
+            state.merge.changed(at: index, to: value, isDefault: state.isDefaulting)
             return state.isDefaulting ? [] : state.pended
         }
         for action in pended { action() }
@@ -116,7 +133,7 @@ final class SettingsStore: Sendable {
         let pended = state.withLock { state -> [@Sendable () -> Void] in
             guard state.layers.values(in: .storedPreference)[index] != nil else { return [] }
             notices.add(.changes(state.layers.remove(at: index, from: .storedPreference)))
-            state.merge.changed(at: index)
+            state.merge.changed(at: index, to: nil)
             return state.pended
         }
         for action in pended { action() }
@@ -124,6 +141,12 @@ final class SettingsStore: Sendable {
     }
 
     // MARK: the store of preferences
+
+    /// Refuses from now on what the store has no room for (SET-43).
+    func limit(to room: (any BoundedPreferenceStore)?) { state.withLock { $0.room = room } }
+
+    /// The names of the properties whose change the store lacks.
+    var pendingNames: [String] { state.withLock(\.merge.pendingNames) }
 
     /// Whether the store lacks a change.
     var isPending: Bool { state.withLock { $0.merge.isPending } }
@@ -140,13 +163,15 @@ final class SettingsStore: Sendable {
 
     /// Takes what others have changed in the store; nil for a store that cannot be read. The caller delivers the
     /// notices when it holds no lock.
-    /// - Parameter isFollowing: whether shadows follow edits.
-    func merge(_ stored: PropertyListDictionary?, isFollowing: Bool) -> PreferenceOutcome {
+    /// - Parameters:
+    ///   - isFollowing: whether shadows follow edits.
+    ///   - only: the one property whose change is written; nil for all.
+    func merge(_ stored: PropertyListDictionary?, isFollowing: Bool, only: String?) -> PreferenceOutcome {
         let schema = schema
         let entries = stored.map { PreferenceEntries($0, schema) }
         return state.withLock { state in
             let outcome = state.merge.merge(
-                entries, state.layers.values(in: .storedPreference), isFollowing: isFollowing)
+                entries, state.layers.values(in: .storedPreference), isFollowing: isFollowing, only: only)
             notices.add(.changes(state.layers.take(outcome)))
             return outcome
         }
@@ -172,7 +197,7 @@ final class SettingsStore: Sendable {
             let taken = changes.filter { now[$0.index]?.synced == $0.old }
             let values = taken.map { (index: $0.index, value: $0.new) }
             notices.add(.changes(state.layers.put(values, in: .storedPreference, origin: .counterpart)))
-            for change in taken { state.merge.changed(at: change.index) }
+            for change in taken { state.merge.changed(at: change.index, to: change.new) }
             return taken.map(\.name)
         }
     }

@@ -34,6 +34,7 @@ final class StoredPreferences: Sendable {
         self.store = store
         settingsKeys = pages.names(in: values.schema)
         state = Mutex(State(startEvents: pages.problems.map { .pages($0) }))
+        values.limit(to: store as? any BoundedPreferenceStore)
     }
 
     /// Reads the store, lets the app set what has no stored value, and follows the store from then on.
@@ -82,40 +83,51 @@ final class StoredPreferences: Sendable {
     func synchronise(writing: Bool = true) throws(PreferenceStoreError) {
         defer { values.notices.deliver() }
         try turn.withLock { _ throws(PreferenceStoreError) in
-            var outcome: PreferenceOutcome?
-            do throws(PreferenceStoreError) {
-                do throws(PreferenceStoreError) {
-                    try update(writing: writing, isFollowing: true, &outcome)
-                } catch {
-                    guard error.reason == .notStorable else { throw error }
-                    // Shadows of edits, which nobody asked for, must not keep a change of the app's from the store.
-                    try update(writing: writing, isFollowing: false, &outcome)
-                }
-                ended(outcome, writing: writing, nil)
-            } catch {
-                ended(outcome, writing: writing, error)
-                throw error
+            let fault = write(writing)
+            ended(fault)
+            if let fault { throw fault }
+        }
+    }
+
+    /// - Returns: the fault, also if a part was written.
+    private func write(_ writing: Bool) -> PreferenceStoreError? {
+        let first = update(writing: writing, isFollowing: true)
+        guard first?.reason == .notStorable else { return first }
+        // Shadows of edits, which nobody asked for, must not keep a change of the app's from the store, and no change
+        // must keep another from it.
+        let second = update(writing: writing, isFollowing: false)
+        guard second?.reason == .notStorable else { return second }
+        var last: PreferenceStoreError?
+        for name in values.pendingNames {
+            guard let fault = update(writing: writing, isFollowing: false, only: name) else { continue }
+            last =
+                fault.reason == .notStorable
+                ? PreferenceStoreError(.notStorable, store: fault.store, detail: "\(name): \(fault.detail)") : fault
+        }
+        return last
+    }
+
+    private func update(writing: Bool, isFollowing: Bool, only: String? = nil) -> PreferenceStoreError? {
+        var outcome: PreferenceOutcome?
+        do throws(PreferenceStoreError) {
+            try store.update { entries in
+                let merged = values.merge(entries, isFollowing: isFollowing, only: only)
+                outcome = merged
+                for conflict in merged.conflicts { add(.conflict(conflict)) }
+                for skipped in merged.skipped { add(.skipped(skipped)) }
+                return writing ? merged.edit : PreferenceEdit()
             }
-        }
-    }
-
-    private func update(
-        writing: Bool, isFollowing: Bool, _ outcome: inout PreferenceOutcome?
-    ) throws(PreferenceStoreError) {
-        try store.update { entries in
-            let merged = values.merge(entries, isFollowing: isFollowing)
-            outcome = merged
-            for conflict in merged.conflicts { add(.conflict(conflict)) }
-            for skipped in merged.skipped { add(.skipped(skipped)) }
-            return writing ? merged.edit : PreferenceEdit()
-        }
-    }
-
-    private func ended(_ outcome: PreferenceOutcome?, writing: Bool, _ fault: PreferenceStoreError?) {
-        if writing, let outcome {
+            if writing, let outcome { values.wrote(outcome) }
+            return nil
+        } catch {
+            guard writing, let outcome else { return error }
             // Damaged content is kept aside, and the new content is stored.
-            if fault == nil || fault?.aside != nil { values.wrote(outcome) } else { values.attempted(outcome) }
+            if error.aside != nil { values.wrote(outcome) } else { values.attempted(outcome) }
+            return error
         }
+    }
+
+    private func ended(_ fault: PreferenceStoreError?) {
         let isNews = state.withLock { state in
             defer { state.fault = fault }
             return state.fault != fault

@@ -8,8 +8,9 @@ import TandemFiles
 import TandemReactor
 import TandemStore
 
-/// Preferences in a SQLite file, which other processes may read and change, too.
-public final class SQLitePreferences: PreferenceStore {
+/// Preferences in a SQLite file, which other processes may read and change, too: their keys and values have at most
+/// 4 MiB together (LIM-114). A value without room is refused where it is set.
+public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
     private let directory: String
     private let name: String
     private let patience: Duration
@@ -227,6 +228,18 @@ extension SQLitePreferences {
             throw PreferenceStoreError(.notStorable, store: store, detail: text)
         }
         return changes
+    }
+
+    // The shadows are one row, which is a property list of its own with the budgets of one.
+    package var byteLimit: Int { 512 << 10 }
+
+    package func fault(of entries: PropertyListDictionary) -> String? {
+        do throws(PreferenceStoreError) {
+            _ = try Self.changes(PreferenceEdit(values: entries), of: [], store: path)
+            return nil
+        } catch {
+            return error.detail
+        }
     }
 
     /// The bytes of a new file.

@@ -37,7 +37,8 @@ struct OptionMistake: Sendable, Equatable {
 
     var line: String {
         let place = key.isEmpty ? text : "\(Printable.text(key, limit: 128)): \(text)"
-        if case .file(let path) = source { return "\(path): \(place)" }
+        // A mistake of the file as such names it.
+        if case .file(let path) = source, !(key.isEmpty && text.hasPrefix(path)) { return "\(path): \(place)" }
         return place
     }
 }
@@ -203,6 +204,7 @@ struct DaemonSettings: Sendable {
             case .hidden(let other):
                 ("given-twice", "\(OutsideText.quoted(other)) is the same option; remove one of them")
             case .missingValue: ("missing-value", "the value is missing; \(remedy)")
+            case .unexpectedValue: ("unexpected-value", "no value is taken here; \(remedy)")
             }
         return OptionMistake(source: source, key: key, name: name, text: text)
     }

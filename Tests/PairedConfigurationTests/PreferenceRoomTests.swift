@@ -1,0 +1,137 @@
+// SET-43: a preference without room in the store is refused where it is set, and keeps no other from the store.
+
+import PairedConfiguration
+import PairedConfigurationSQLite
+import Synchronization
+import TandemTestSupport
+import Testing
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class Preferences: Configuration, @unchecked Sendable {
+    @Preference var pdata: [UInt8] = []
+    @Preference var other: [UInt8] = []
+    @Preference var text = ""
+    @Preference var si = 0
+}
+
+/// A store of an app's own, which refuses what has more than so many bytes only when it is written.
+private final class SmallStore: PreferenceStore {
+    private let memory = MemoryPreferences()
+
+    var entries: PropertyListDictionary { memory.entries }
+
+    func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
+        let edit = change(memory.entries)
+        let after = edit.applied(to: memory.entries)
+        let bytes = after.reduce(0) { $0 + ($1.value.dataValue?.count ?? 0) }
+        guard bytes <= 1000 else { throw PreferenceStoreError(.notStorable, store: "small", detail: "too large") }
+        try memory.update { _ in edit }
+    }
+}
+
+@Suite struct PreferenceRoomTests {
+    private let place = TemporaryDirectory()
+
+    private var file: FilePreferences { FilePreferences(place.path("app/preferences.plist")) }
+    private var protected: ProtectedPreferences {
+        ProtectedPreferences(
+            place.path("app/protected.plist"), accessibility: .always, machine: place.path("machine-id"))
+    }
+
+    private func isRefused(_ body: () throws(SettingError) -> Void) -> Bool {
+        do throws(SettingError) {
+            try body()
+            return false
+        } catch {
+            if case .notStorable(let reason) = error.rule { return reason.contains("bytes") }
+            return false
+        }
+    }
+
+    private func check(scale: Int = 1, _ make: () -> any PreferenceStore) throws {
+        let app = Preferences(preferences: make())
+        #expect(
+            isRefused { () throws(SettingError) in try app.$pdata.set([UInt8](repeating: 7, count: 600_000 * scale)) })
+        #expect(app.pdata.isEmpty && app.$pdata.layer == .declaredDefault, "nothing is changed")
+        app.si = 9
+        try app.$pdata.set([UInt8](repeating: 7, count: 200_000 * scale))
+        #expect(
+            isRefused { () throws(SettingError) in try app.$other.set([UInt8](repeating: 8, count: 400_000 * scale)) })
+        #expect(
+            isRefused { () throws(SettingError) in try app.$text.set(String(repeating: "&", count: 400_000 * scale)) })
+        try app.writePreferences()
+        let next = Preferences(preferences: make())
+        #expect(next.si == 9 && next.pdata.count == 200_000 * scale && next.other.isEmpty && next.text.isEmpty)
+        // Values in the file count from its reading on, and removed ones count no longer.
+        #expect(
+            isRefused { () throws(SettingError) in try next.$other.set([UInt8](repeating: 8, count: 400_000 * scale)) })
+        next.$pdata.remove()
+        try next.$other.set([UInt8](repeating: 8, count: 300_000 * scale))
+        try next.writePreferences()
+        #expect(!next.isDirty)
+    }
+
+    @Test("SET-43: a file refuses a preference without room where it is set, alone and beside the others")
+    func ofFiles() throws { try check { file } }
+
+    @Test("SET-43: a protected file refuses a preference without room where it is set")
+    func ofProtectedFiles() throws {
+        place.write(Array("0123456789abcdef0123456789abcdef\n".utf8), to: "machine-id")
+        try check { protected }
+    }
+
+    @Test("SET-43, LIM-114: a SQLite file refuses a preference without room where it is set")
+    func ofSQLite() throws { try check(scale: 8) { SQLitePreferences(place.path("app/preferences.sqlite")) } }
+
+    @Test("SET-43: all that is accepted is stored, to the last byte of the file")
+    func exact() throws {
+        let app = Preferences(preferences: file)
+        var count = 380_000
+        for step in [10_000, 1000, 100, 10, 1] {
+            while !isRefused({ () throws(SettingError) in
+                try app.$pdata.set([UInt8](repeating: 7, count: count + step))
+            }) {
+                count += step
+            }
+        }
+        try app.writePreferences()
+        #expect(app.pdata.count == count && Preferences(preferences: file).pdata.count == count)
+        #expect(!app.isDirty)
+    }
+
+    @Test("SET-22, SET-43: a plain assignment without room is in force and told, and keeps no other from the file")
+    func assigned() throws {
+        let app = Preferences(preferences: file)
+        app.pdata = [UInt8](repeating: 7, count: 600_000)
+        app.si = 9
+        let error = #expect(throws: PreferenceStoreError.self) { try app.writePreferences() }
+        #expect(error?.reason == .notStorable && error?.detail.hasPrefix("pdata: ") == true && app.isDirty)
+        let next = Preferences(preferences: file)
+        #expect(app.pdata.count == 600_000 && next.si == 9 && next.pdata.isEmpty)
+        app.pdata = [1]
+        try app.writePreferences()
+        #expect(Preferences(preferences: file).pdata == [1] && !app.isDirty)
+    }
+
+    @Test("SET-43: a value that a store refuses only when it is written keeps no other from it")
+    func lateRefusal() throws {
+        let store = SmallStore()
+        let app = Preferences(preferences: store)
+        let events = Mutex<[String]>([])
+        let observation = app.observeEvents { event in events.withLock { $0.append("\(event)") } }
+        defer { observation.cancel() }
+        try app.$pdata.set([UInt8](repeating: 7, count: 2000))
+        app.si = 9
+        let error = #expect(throws: PreferenceStoreError.self) { try app.writePreferences() }
+        #expect(error?.detail == "pdata: too large")
+        #expect(store.entries["si"] == 9 && store.entries["pdata"] == nil && app.isDirty)
+        app.si = 10
+        app.text = "new"
+        #expect(throws: PreferenceStoreError.self) { try app.writePreferences() }
+        #expect(store.entries["si"] == 10 && store.entries["text"] == "new")
+        #expect(events.withLock(\.self).filter { $0.contains("too large") }.count == 1)
+        try app.$pdata.set([1])
+        try app.writePreferences()
+        #expect(store.entries["pdata"] == .data([1]) && !app.isDirty)
+    }
+}
