@@ -91,10 +91,9 @@ struct TopicTests {
 
     @Test("LIM-33: what nobody takes waits for a second after the first receiver, then it is unhandled by name")
     func startingTime() throws {
-        let id = try deliver(1, topic: "nobody's")
         fixture.scheduler.advance(by: .seconds(20))
-        #expect(failures.isEmpty, "no receiver yet: it waits")
         fixture.receive(topic: "a")
+        let id = try deliver(1, topic: "nobody's")
         fixture.scheduler.advance(by: .milliseconds(999))
         #expect(failures.isEmpty)
         fixture.scheduler.advance(by: .milliseconds(1))
@@ -105,14 +104,31 @@ struct TopicTests {
         #expect(failures.count == 2, "an app that has started is known to have no handler")
     }
 
-    @Test("SES-34: without any receiver a message waits no longer than its sender")
+    @Test("SES-34: a message waits no longer than its sender, also while the app is starting")
     func senderDeadline() throws {
-        try deliver(1, deadline: .seconds(3))
-        fixture.scheduler.advance(by: .milliseconds(2999))
+        try deliver(1, deadline: .milliseconds(300))
+        fixture.scheduler.advance(by: .milliseconds(299))
         #expect(failures.isEmpty)
         fixture.scheduler.advance(by: .milliseconds(1))
         #expect(failures.map(\.name) == ["unhandled"])
         #expect(fixture.receive().all.isEmpty)
+    }
+
+    @Test("SES-34, LIM-33: an activated app without any handler of messages has started after a second")
+    func noHandler() throws {
+        try deliver(1)
+        fixture.scheduler.advance(by: .milliseconds(999))
+        #expect(failures.isEmpty, "its handlers may still come")
+        fixture.scheduler.advance(by: .milliseconds(1))
+        #expect(failures.map(\.name) == ["unhandled"], "no sender waits out its own time")
+        fixture.session.handleUserInfo { _ in }
+        fixture.scheduler.run()
+        try deliver(2)
+        #expect(failures.count == 1, "an app that registers its first handler may go on with one of messages")
+        fixture.scheduler.advance(by: .seconds(1))
+        #expect(failures.map(\.name) == ["unhandled", "unhandled"])
+        try deliver(3)
+        #expect(failures.count == 3)
     }
 
     @Test("SES-34: at most 256 messages wait, for all topics together; the next is inbox-full")
@@ -134,6 +150,7 @@ struct TopicTests {
         subscription.cancel()
         fixture.scheduler.run()
         try deliver(1)
+        fixture.scheduler.advance(by: .milliseconds(999))
         #expect(failures.isEmpty)
         #expect(numbers(fixture.receive()) == [1])
     }

@@ -52,11 +52,15 @@ public final class PairedSession: Sendable {
 
     /// Connects and registers; returns when the session is activated, at once if it is. May be called at any time and
     /// by several callers. Without a daemon it keeps trying for as long as the caller waits, and goes on afterwards.
-    /// - Parameter timeout: how long this caller waits; nil: as long as its task is not cancelled.
-    /// - Throws: 7004 `no-daemon` after the timeout; 7002 `version` if app and daemon speak no common version; 7001
-    ///   `app-owned`, `app-other-side`, `app-removed`, `already-receiving`, `not-allowed`, `too-many-applications` if
-    ///   the daemon refuses the application; 7001 `cancelled`; 7004 `ended`.
+    /// - Parameter timeout: how long this caller waits, 1 ms to 600 s (LIM-8); nil: as long as its task is not
+    ///   cancelled.
+    /// - Throws: 7008 `timeout` for one out of its range; 7004 `no-daemon` after the timeout; 7002 `version` if app and
+    ///   daemon speak no common version; 7001 `app-owned`, `app-other-side`, `app-removed`, `already-receiving`,
+    ///   `not-allowed`, `too-many-applications` if the daemon refuses the application; 7001 `cancelled`; 7004 `ended`.
     public func activate(timeout: Duration? = nil) async throws(SessionError) {
+        if let timeout, !Limits.deadline.contains(timeout) {
+            throw SessionError(.badArgument(.timeout), messageID: nil)
+        }
         let number = UInt64.random(in: .min ... .max)
         try await core.result(cancel: { $0.stopWaiting(number, .cancelled(nil)) }) { core, completion in
             core.activate(waiter: number, completion)

@@ -34,10 +34,14 @@ package actor SessionActor {
     private var activating: [UInt64: Completion<Void>] = [:]
     /// The connection whose daemon knows which items this process waits for.
     private var followedOn: UInt64 = 0
+    private var wasActivated = false
     /// Ended by the app, or released: no call begins any longer.
     private var isEnded = false
     private var onEvent: ((SessionEvent) -> Void)?
     private var deliverArrivals: ((_ done: @escaping @Sendable () -> Void) -> Void)?
+
+    /// Whether the app has ended the session; usable from any thread.
+    nonisolated var hasEnded: Bool { states.isFinished }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { scheduler.asUnownedSerialExecutor() }
 
@@ -64,27 +68,6 @@ package actor SessionActor {
     /// callbacks, deinitialisers and Apple's names.
     package nonisolated func run(_ action: @escaping @Sendable (isolated SessionActor) -> Void) {
         scheduler.submit { self.assumeIsolated { action($0) } }
-    }
-
-    /// Suspends the caller until the completion is called, which the part that keeps it does exactly once.
-    /// - Parameters:
-    ///   - id: the message that the call is about.
-    ///   - cancel: run when the caller's task is cancelled meanwhile; nil for calls that cannot be cancelled.
-    ///   - begin: not called for a caller that was cancelled before.
-    func result<Value: Sendable>(
-        _ id: UniqueIdentifier? = nil,
-        cancel: (@Sendable (isolated SessionActor) -> Void)? = nil,
-        of begin: @Sendable (isolated SessionActor, @escaping Completion<Value>) -> Void
-    ) async throws(SessionError) -> Value {
-        if cancel != nil, Task.isCancelled { throw .cancelled(id) }
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, SessionError>, Never>) in
-                begin(self) { continuation.resume(returning: $0) }
-            }
-        } onCancel: {
-            if let cancel { run(cancel) }
-        }
-        return try result.get()
     }
 
     // MARK: activation
@@ -185,6 +168,8 @@ package actor SessionActor {
 
     private func activated() {
         onEvent?(.activation(.activated))
+        if !wasActivated { messages.starts() }
+        wasActivated = true
         // A switch activates on the same connection, whose daemon knows all of it.
         if followedOn != daemon.number { transfers.connected() }
         followedOn = daemon.number
@@ -332,6 +317,7 @@ package actor SessionActor {
     ) {
         let peer = state?.pairing(pairing)?.peer
         let reply: Completion<[UInt8]> = { reply($0.mapError { $0.about(message: id, peer: peer) }) }
+        guard !isEnded else { return reply(.failure(SessionError(.ended, messageID: id))) }
         do throws(SessionError) {
             let (frame, target) = try admission.message(
                 content, to: pairing, id: id, timeout: timeout, wantsReply: true)
@@ -352,6 +338,7 @@ package actor SessionActor {
     ) {
         let (id, peer) = (UniqueIdentifier.random(), state?.pairing(pairing)?.peer)
         let given: Completion<[UInt8]> = { given($0.mapError { $0.about(message: id, peer: peer) }) }
+        guard !isEnded else { return given(.failure(SessionError(.ended, messageID: id))) }
         do throws(SessionError) {
             let (frame, target) = try admission.message(
                 content, to: pairing, id: id, timeout: Limits.standardDeadline, wantsReply: false)
@@ -373,6 +360,7 @@ package actor SessionActor {
         laterFailure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil,
         completion: @escaping Completion<[BroadcastOutcome]>
     ) {
+        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: id))) }
         do throws(SessionError) {
             let pairings = try admission.broadcast(content, id: id)
             broadcasts.send(
@@ -403,6 +391,7 @@ package actor SessionActor {
     ) -> UInt64? {
         guard !isEnded else { return nil }
         defer { publishPending() }
+        if items.hasNoHandler { messages.starts() }
         let interest = ItemInbox.Interest(channels: channels, pairing: pairing, topic: topic)
         return items.add(interest, take: take, ended: ended)
     }
@@ -412,6 +401,7 @@ package actor SessionActor {
     /// Submits an item.
     /// - Parameter accepted: called once, when the item is durable here or never will be.
     package func submit(_ submission: Submission, accepted: @escaping Completion<Acceptance>) {
+        guard !isEnded else { return accepted(.failure(SessionError(.ended, messageID: submission.id))) }
         do throws(SessionError) {
             transfers.submit(submission, to: try admission.item(submission), accepted: accepted)
         } catch {
@@ -421,6 +411,7 @@ package actor SessionActor {
 
     /// Submits an item, and follows it once it is durable here.
     package func transfer(_ submission: Submission, accepted: @escaping Completion<Transfer>) {
+        guard !isEnded else { return accepted(.failure(SessionError(.ended, messageID: submission.id))) }
         do throws(SessionError) {
             let target = try admission.item(submission)
             transfers.transfer(submission, to: target, session: WeakSession(self), accepted: accepted)
@@ -435,6 +426,7 @@ package actor SessionActor {
         _ submission: Submission, to receivers: BroadcastReceivers, until level: AcknowledgementLevel,
         within limit: Duration, completion: @escaping Completion<[DeviceReceipt]>
     ) {
+        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: submission.id))) }
         let entries: [PairingState]
         do throws(SessionError) {
             entries = try admission.broadcast(submission).sorted { $0.pairing < $1.pairing }
@@ -480,6 +472,7 @@ package actor SessionActor {
     }
 
     private func submit(_ transfer: FileTransfer, _ parts: FileParts, _ submission: Submission) {
+        guard !isEnded else { return transfer.refused(SessionError(.ended, messageID: transfer.id)) }
         do throws(SessionError) {
             let target = try admission.item(submission)
             // Before the daemon can answer.
@@ -507,7 +500,10 @@ package actor SessionActor {
     package func ask(
         _ question: QueryFrame.Question, pairing: UniqueIdentifier?, channel: Channel,
         then completion: @escaping Completion<AnswerFrame>
-    ) { queries.ask(question, of: state?.pairing(pairing)?.pairing, on: channel, then: completion) }
+    ) {
+        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
+        queries.ask(question, of: state?.pairing(pairing)?.pairing, named: pairing, on: channel, then: completion)
+    }
 
     /// Takes an item back, in any phase; its end says what is not known when the completion is called, once.
     /// - Parameter pairing: of an item that a former process submitted.
@@ -519,34 +515,27 @@ package actor SessionActor {
         if files.stopOpening(id) { return completion(.success(.cancelled)) }
         // The item's own pairing, also while the daemon of another device answers.
         guard let target = transfers.pairing(of: id) ?? state?.pairing(pairing)?.pairing else {
-            return completion(.failure(SessionError(.notPaired, messageID: id)))
+            return completion(.failure(SessionError(.withoutPairing(pairing), messageID: id)))
         }
         files.ended(id)
         let queue = QueueKey(pairing: target, app: settings.application, channel: channel)
         transfers.takeBack(ItemKey(queue, id), then: completion)
     }
 
-    /// The same for callers that wait.
-    nonisolated func takeBack(
-        _ id: UniqueIdentifier, _ kind: Transfer.Kind, in pairing: UniqueIdentifier
-    ) async throws(SessionError) -> TransferCancellation {
-        try await result { core, completion in core.takeBack(id, on: kind.channel, in: pairing, then: completion) }
-    }
-
-    nonisolated func takeBack(_ file: FileTransfer) async throws(SessionError) -> TransferCancellation {
-        try await result { core, completion in
-            if let refusal = file.refusal {
-                return completion(refusal.isNamed(.cancelled) ? .success(.cancelled) : .failure(refusal))
-            }
-            core.takeBack(file.id, on: .file, in: file.transfer?.pairing, then: completion)
-        }
-    }
-
     /// The items of a kind that have not ended.
     package func outstanding(
         _ kind: Transfer.Kind, to pairing: UniqueIdentifier?,
         then completion: @escaping Completion<[OutstandingTransfer]>
-    ) { queries.outstanding(kind, of: state?.pairing(pairing)?.pairing, then: completion) }
+    ) {
+        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
+        queries.outstanding(kind, of: state?.pairing(pairing)?.pairing, named: pairing, then: completion)
+    }
+
+    /// The rest of the budget of urgent items.
+    func urgentBudget(of pairing: UniqueIdentifier?, then completion: @escaping Completion<AnswerFrame>) {
+        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
+        queries.budget(of: state?.pairing(pairing)?.pairing, named: pairing, then: completion)
+    }
 
     // MARK: for layers above
 
@@ -590,6 +579,11 @@ package actor SessionActor {
     package func draw(_ random: @escaping () -> UInt64) { connection.draw(random) }
 
     nonisolated var statistics: SessionStatistics { counts.statistics }
+
+    /// Whether this device is linked to the other one of a pairing, as far as it is known.
+    func isLinked(_ pairing: UniqueIdentifier) -> Bool {
+        daemon.isRegistered && connection.machine.counterpart(of: pairing).map { $0.level != .unreachable } ?? false
+    }
 
     private var state: SessionState? { connection.machine.state }
 }

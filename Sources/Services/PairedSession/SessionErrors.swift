@@ -83,9 +83,10 @@ extension SessionError {
             .sessionNotActivated, .noDaemon, reason: "no daemon answered in time; is it running?\(cause)")
     }
 
-    /// An activation state that stands against sending.
-    init?(beforeSending state: ActivationState, _ id: UniqueIdentifier) {
+    /// The reason against sending that the session's own state has, if it has one.
+    init?(beforeSending core: SessionActor, _ state: ActivationState, _ id: UniqueIdentifier) {
         switch state {
+        case _ where core.hasEnded: self.init(.ended, messageID: id)
         case .notActivated: self.init(.notActivated, messageID: id)
         case .inactive: self.init(.inactive, messageID: id)
         case .activated: return nil

@@ -40,6 +40,9 @@ final class SessionStatePublisher: Sendable {
 
     var snapshot: SessionSnapshot { contents.withLock { $0.snapshot } }
 
+    /// Whether the session is over.
+    var isFinished: Bool { contents.withLock { $0.isFinished } }
+
     /// Replaces the state and wakes the watchers if it differs.
     /// - Parameter passing: the activation state that a switch passes through.
     func publish(

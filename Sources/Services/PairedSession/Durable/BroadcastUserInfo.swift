@@ -30,7 +30,8 @@ extension PairedSession {
     ///   - limit: or when this time is over: a device that is away gets the item later.
     /// - Returns: a receipt for each device, in the order of their pairings' identifiers.
     /// - Throws: what stands against it for all: the first that applies of 7004, 7016, 7005 (no pairing), 7008, 7010,
-    ///   7009 (over 65,536 bytes).
+    ///   7009 (over 65,536 bytes); 7001 `cancelled` if the caller's task is cancelled: nothing is queued if it was
+    ///   before the call, otherwise the items may still arrive.
     public func broadcastUserInfo(
         _ userInfo: PropertyListDictionary, options: TransferOptions = TransferOptions(),
         to receivers: BroadcastReceivers = .all, until level: AcknowledgementLevel = .accepted,

@@ -26,14 +26,15 @@ extension PairedSession {
     /// be reached; of several that wait only the newest.
     /// WCSession's call of that name (SES-48, SES-52).
     /// - Throws: the first that applies of 7004, 7016, 7005, 7006 or 7018, 7008, 7010, 7009 (over 262,144 bytes); 7015
-    ///   (this device's disk is full).
+    ///   (this device's disk is full); 7001 `cancelled` if the caller's task is cancelled: nothing is queued if it was
+    ///   before the call, otherwise the context may still become the last one.
     @discardableResult
     public func updateApplicationContext(
         _ context: PropertyListDictionary, policy: ContextPolicy = .ifChanged
     ) async throws(SessionError) -> ContextUpdate {
         var submission = Submission(.context, to: pairing, OutgoingContent(context))
         if policy == .always { submission.name = SubmitFrame.Word.always.rawValue }
-        let acceptance = try await core.result { [submission] core, accepted in
+        let acceptance = try await core.result(submission.id) { [submission] core, accepted in
             core.submit(submission, accepted: accepted)
         }
         return ContextUpdate(revision: acceptance.revision ?? 0, isNew: acceptance.note != .unchanged)

@@ -72,8 +72,8 @@ extension PairedSession {
     }
 
     private func target(for id: UniqueIdentifier) throws(SessionError) -> UniqueIdentifier {
-        if let refusal = SessionError(beforeSending: activationState, id) { throw refusal }
-        guard let device = pairedDevice else { throw SessionError(.notPaired, messageID: id) }
+        if let refusal = SessionError(beforeSending: core, activationState, id) { throw refusal }
+        guard let device = pairedDevice else { throw SessionError(.withoutPairing(pairing), messageID: id) }
         return device.pairing
     }
 

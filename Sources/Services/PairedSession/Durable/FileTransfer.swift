@@ -85,7 +85,7 @@ public final class FileTransfer: Sendable {
 
     /// Waits until the file has reached a level.
     /// - Throws: why it never will; 7001 `cancelled` if the caller's task is cancelled, which changes nothing for the
-    ///   file.
+    ///   file. ``SessionError/messageID`` is ``id``.
     public func reached(_ level: AcknowledgementLevel) async throws(SessionError) {
         try await accepted().reached(level)
     }
@@ -95,12 +95,14 @@ public final class FileTransfer: Sendable {
     public func outcome() async throws(SessionError) -> TransferOutcome { try await accepted().outcome() }
 
     /// Takes the file back, in any phase, if no handler has it; what was copied of it is removed on both devices. Waits
-    /// for the daemon as ``Transfer/cancel()`` does. ``outcome()`` of a file that was never accepted throws 7001
+    /// for the answers as ``Transfer/cancel()`` does. ``outcome()`` of a file that was never accepted throws 7001
     /// `cancelled` then.
     /// - Throws: as ``Transfer/cancel()``; the reason if the file was refused before.
     public func cancel() async throws(SessionError) -> TransferCancellation {
         guard let session = session.value else { throw SessionError(.ended, messageID: id) }
-        return try await session.takeBack(self)
+        let answer = try await session.takeBack(self)
+        guard let transfer else { return answer }
+        return try await transfer.ending(session, answer)
     }
 
     private func accepted() async throws(SessionError) -> Transfer {

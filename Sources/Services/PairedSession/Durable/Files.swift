@@ -10,17 +10,22 @@ extension PairedSession {
     /// Gives a file to the counterpart, now or when it can be reached. WCSession's call of that name (FIL-2 to FIL-16).
     /// - Parameters:
     ///   - path: a regular file that this process can read; no symbolic link.
-    ///   - metadata: arrives with the file; with the name at most 65,000 bytes.
+    ///   - metadata: arrives with the file, with any keys. Its name, size and metadata are one property list of at most
+    ///     65,536 bytes, which is what `actual` of 7009 counts: some 100 bytes more than name and metadata have alone.
     ///   - options: topic, supersede key, time to live, barrier.
     ///   - level: returns when the file has got this far.
-    /// - Throws: as ``transferUserInfo(_:options:until:)``; 7013 `source-changed` if the file changed while it was
+    /// - Throws: as ``transferUserInfo(_:options:until:)``, where a cancelled task, or the end of the session, does not
+    ///   end the transfer of a file that is being handed over or was accepted, and ``SessionError/messageID`` is its
+    ///   ``FileTransfer/id``; 7013 `source-changed` if the file changed while it was
     ///   read, 7013 if it cannot be read, 7015 if the daemon's disk has no room for it.
     @discardableResult
     public func transferFile(
         _ path: String, metadata: PropertyListDictionary? = nil, options: TransferOptions = TransferOptions(),
         until level: AcknowledgementLevel = .accepted
     ) async throws(SessionError) -> FileTransfer {
-        let transfer = beginFileTransfer(path, metadata: metadata, options: options)
+        let id = UniqueIdentifier.random()
+        if Task.isCancelled { throw .cancelled(id) }
+        let transfer = beginFileTransfer(path, metadata: metadata, options: options, id: id)
         try await transfer.reached(level)
         return transfer
     }
@@ -66,8 +71,8 @@ extension PairedSession {
         }
     }
 
-    /// Calls back while files arrive for this app, up to ten times a second for each. The session keeps the observer
-    /// until ``end()``, so one that uses the session should capture it weakly.
+    /// Calls back until ``end()`` while files arrive for this app, up to ten times a second for each. There is no
+    /// token, and the session keeps the observer so long, so one that uses the session should capture it weakly.
     public func observeIncomingFiles(_ observer: @escaping @Sendable (IncomingFileProgress) -> Void) {
         core.run { $0.observeIncomingFiles(observer) }
     }

@@ -35,6 +35,9 @@ final class ItemInbox {
     /// Something of the app's waits for its first handler: `hasContentPending` of WCSession.
     var hasWaiting: Bool { waiting.contains { $0.item.channel != .settings } }
 
+    /// The app has registered no handler yet, or has taken back all of them.
+    var hasNoHandler: Bool { handlers.isEmpty }
+
     /// A `delivery` arrived.
     /// - Parameter give: called once with the verdict of the handlers.
     /// - Returns: the verdict that is known at once.

@@ -12,6 +12,8 @@ final class QueryTable {
     private let daemon: DaemonChannel
     private let scheduler: any Scheduler
     private let timer: DeadlineTimer
+    private let lists = SharedQuestions<ListKey, [OutstandingTransfer]>(atOnce: 4)
+    private let budgets = SharedQuestions<UniqueIdentifier?, AnswerFrame>(atOnce: 4)
     private var open = PendingRequests<Completion<AnswerFrame>>(capacity: Limits.openRequests)
 
     init(app: ApplicationIdentifier, daemon: DaemonChannel, scheduler: any Scheduler) {
@@ -25,14 +27,16 @@ final class QueryTable {
     /// Asks the daemon.
     /// - Parameters:
     ///   - pairing: nil: there is none.
+    ///   - named: the one that the caller names, which may be none; nil: the active one is meant.
     ///   - completion: called once.
     func ask(
-        _ question: QueryFrame.Question, of pairing: UniqueIdentifier?, on channel: Channel,
+        _ question: QueryFrame.Question, of pairing: UniqueIdentifier?, named: UniqueIdentifier? = nil,
+        on channel: Channel,
         then completion: @escaping Completion<AnswerFrame>
     ) {
         let id = UniqueIdentifier.random()
         guard daemon.isRegistered, let pairing else {
-            let refusal: SendRefusal = daemon.isRegistered ? .notPaired : .notActivated
+            let refusal: SendRefusal = daemon.isRegistered ? .withoutPairing(named) : .notActivated
             return completion(.failure(SessionError(refusal, messageID: id)))
         }
         let deadline = scheduler.now + Limits.standardDeadline
@@ -43,19 +47,44 @@ final class QueryTable {
         daemon.send(QueryFrame(question, id: id, app: app, pairing: pairing, channel: channel))
     }
 
-    /// The items of a kind that have not ended, page by page.
+    /// A list that calls share.
+    private struct ListKey: Hashable {
+        let kind: Transfer.Kind
+        let pairing: UniqueIdentifier?
+    }
+
+    /// The items of a kind that have not ended; calls share questions.
     func outstanding(
-        _ kind: Transfer.Kind, of pairing: UniqueIdentifier?, after: UInt64 = 0, _ found: [OutstandingTransfer] = [],
+        _ kind: Transfer.Kind, of pairing: UniqueIdentifier?, named: UniqueIdentifier?,
         then completion: @escaping Completion<[OutstandingTransfer]>
     ) {
-        ask(.outstanding(after: after), of: pairing, on: kind.channel) { [weak self] result in
+        lists.ask(ListKey(kind: kind, pairing: named ?? pairing), then: completion) { [weak self] ended in
+            self?.pages(kind, of: pairing, named: named, then: ended)
+        }
+    }
+
+    /// The rest of the budget of urgent items; calls share questions.
+    func budget(
+        of pairing: UniqueIdentifier?, named: UniqueIdentifier?, then completion: @escaping Completion<AnswerFrame>
+    ) {
+        budgets.ask(named ?? pairing, then: completion) { [weak self] ended in
+            self?.ask(.budget, of: pairing, named: named, on: .urgent, then: ended)
+        }
+    }
+
+    /// The items of a kind that have not ended, page by page.
+    private func pages(
+        _ kind: Transfer.Kind, of pairing: UniqueIdentifier?, named: UniqueIdentifier?, after: UInt64 = 0,
+        _ found: [OutstandingTransfer] = [], then completion: @escaping Completion<[OutstandingTransfer]>
+    ) {
+        ask(.outstanding(after: after), of: pairing, named: named, on: kind.channel) { [weak self] result in
             guard let self, let pairing, case .success(let answer) = result else {
                 return completion(result.map { _ in found })
             }
             let page = OutstandingPage(answer.body)
             let all = found + page.items.map { OutstandingTransfer($0, pairing, kind) }
             guard let more = page.more, more > after else { return completion(.success(all)) }
-            outstanding(kind, of: pairing, after: more, all, then: completion)
+            pages(kind, of: pairing, named: named, after: more, all, then: completion)
         }
     }
 

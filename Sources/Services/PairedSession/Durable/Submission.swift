@@ -51,6 +51,7 @@ package struct Submission: Sendable {
         self.channel = channel
         self.pairing = pairing
         self.content = content
+        self.content.unsupported?.kind = ContentKind(channel)
         if channel == .context, content.kind != .message { self.content.badArgument = .kind }
     }
 
@@ -95,13 +96,27 @@ extension Submission {
         var content = content
         content.badArgument = badArgument
         return content.refusal(
-            activation, counterpart, isSupported: isSupported, bodyLimit: bodyLimit, needsReachability: false)
+            activation, counterpart, of: pairing, isSupported: isSupported, bodyLimit: bodyLimit,
+            needsReachability: false)
+    }
+}
+
+extension ContentKind {
+    fileprivate init(_ channel: Channel) {
+        switch channel.content {
+        case .context: self = .context
+        case .userInfo: self = .userInfo
+        case .file: self = .metadata
+        case .settings: self = .settings
+        case nil: self = .message
+        }
     }
 }
 
 extension PairedSession {
     /// The first reason against submitting, as far as it is known at this moment on any thread; nil if there is none.
     package func obstacle(to submission: Submission) -> SessionError? {
+        if core.hasEnded { return SessionError(.ended, messageID: submission.id) }
         let snapshot = core.states.snapshot
         let device = pairedDevice
         let counterpart = device.map {

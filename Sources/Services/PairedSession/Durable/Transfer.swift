@@ -86,13 +86,14 @@ public final class Transfer: Sendable {
 
     /// Waits until the item has reached a level.
     /// - Throws: why it never will: the error of its outcome; 7001 `cancelled` if the caller's task is cancelled, which
-    ///   changes nothing for the item; 7004 if the session ends first.
+    ///   changes nothing for the item; 7004 if the session ends first. ``SessionError/messageID`` is ``id``.
     public func reached(_ level: AcknowledgementLevel) async throws(SessionError) {
         await wait(for: level)
         let (state, wasStored) = contents.withLock { ($0.state, $0.wasStored) }
         switch state {
         case .finished(let outcome):
-            if let error = outcome.error, level == .handled || !wasStored && level == .stored { throw error }
+            guard let error = outcome.error else { return }
+            if level == .handled || !wasStored && level == .stored { throw error.about(message: id, peer: nil) }
         case .accepted, .stored: if !Self.has(state, wasStored, level) { throw silence }
         }
     }
@@ -106,13 +107,33 @@ public final class Transfer: Sendable {
         return outcome
     }
 
-    /// Takes the item back, if no handler has it; returns what came of that. Without a daemon, or if it does not answer
-    /// for 30 s (LIM-8), that is ``TransferCancellation/unknown``: the library goes on taking the item back until the
-    /// daemon has answered, as long as the session lasts (SES-84).
-    /// - Throws: 7004 if the session was ended, 7005 if the pairing was.
+    /// Takes the item back, if no handler has it; returns what came of that. An item that was sent on is the other
+    /// device's: as long as the two are linked this waits up to 30 s (LIM-8) for its answer, which it gives at once if
+    /// no handler has the item, and when the handler returns if one has.
+    ///
+    /// The result is ``TransferCancellation/unknown`` without a daemon, if it does not answer for 30 s, without a link
+    /// to the other device, and after the 30 s above. The item is taken back all the same, if that is still possible
+    /// (the library asks until the daemon has answered, as long as the session lasts, SES-84), and ``outcome()`` waits
+    /// for the end: ``TransferOutcome/cancelled``, or how it was too late.
+    /// - Throws: 7004 if the session was ended, 7005 if the pairing was; 7001 `cancelled` if the caller's task is
+    ///   cancelled, which does not end the withdrawal.
     public func cancel() async throws(SessionError) -> TransferCancellation {
         guard let session = session.value else { throw SessionError(.ended, messageID: id) }
-        return try await session.takeBack(id, kind, in: pairing)
+        return try await ending(session, try await session.takeBack(id, kind, in: pairing))
+    }
+
+    /// Waits for the end of an item that is being taken back, if the other device will tell it.
+    /// - Parameter answer: the daemon's.
+    func ending(
+        _ session: SessionActor, _ answer: TransferCancellation
+    ) async throws(SessionError) -> TransferCancellation {
+        guard answer == .unknown, await session.isLinked(pairing) else { return answer }
+        await wait(for: .handled) { ends in
+            session.run { $0.schedule(after: Limits.standardDeadline) { _ in ends() } }
+        }
+        if case .finished(let outcome) = state { return outcome == .cancelled ? .cancelled : .tooLate(outcome) }
+        if Task.isCancelled { throw .cancelled(id) }
+        return .unknown
     }
 
     private var silence: SessionError { contents.withLock { $0.silence } ?? .cancelled(id) }
@@ -159,9 +180,13 @@ public final class Transfer: Sendable {
         return level == .accepted || level == .stored && wasStored
     }
 
-    private func wait(for level: AcknowledgementLevel) async {
+    /// - Parameter limit: receives what ends the wait early.
+    private func wait(
+        for level: AcknowledgementLevel, limit: (@escaping @Sendable () -> Void) -> Void = { _ in }
+    ) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         guard let number = whenReached(level, { continuation.finish() }) else { return }
+        limit { continuation.finish() }
         // Ends with the level, or with the caller's task.
         for await _ in stream {}
         contents.withLock { $0.waiting[number] = nil }

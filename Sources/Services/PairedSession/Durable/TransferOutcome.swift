@@ -50,7 +50,9 @@ public enum TransferCancellation: Sendable, Equatable {
     case cancelled
     /// It had ended before.
     case tooLate(TransferOutcome)
-    /// Not known yet: the other device's answer is not here, or this device's daemon's; the outcome tells.
+    /// Not known yet: the other device's answer is not here, or this device's daemon's. The item is taken back if that
+    /// is still possible; ``Transfer/outcome()``, or of a former process's item
+    /// ``PairedSession/observeTransfers(_:)``, tells the end.
     case unknown
 }
 

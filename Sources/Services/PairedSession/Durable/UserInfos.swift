@@ -13,8 +13,12 @@ extension PairedSession {
     ///   - options: topic, supersede key, time to live, barrier.
     ///   - level: returns when the item has got this far.
     /// - Throws: the first that applies of 7004, 7016, 7005, 7006 or 7018, 7008, 7010, 7009 (over 65,536 bytes); 7001
-    ///   `queue-full` (10,000 items or 64 MiB wait), 7015 (this device's disk is full); and for a level above
-    ///   `accepted` the error of an item that ends before it.
+    ///   `queue-full` (10,000 items or 64 MiB wait), 7015 (this device's disk is full); for a level above `accepted`
+    ///   the error of an item that ends before it, and 7004 `ended` if the session does; 7001 `cancelled` if the
+    ///   caller's task is cancelled. If it was before the call, nothing is queued. Otherwise a cancelled wait, and one
+    ///   that the session's end ends, change nothing for the item: it may still be accepted, and an accepted one goes
+    ///   on and arrives. Its identifier is the error's ``SessionError/messageID``, by which
+    ///   ``outstandingTransfers(_:)`` has it for ``cancelTransfer(_:)``, and ``observeTransfers(_:)`` reports its end.
     @discardableResult
     public func transferUserInfo(
         _ userInfo: PropertyListDictionary, options: TransferOptions = TransferOptions(),
@@ -47,11 +51,13 @@ extension PairedSession {
         return try await transfer(submission, until: level)
     }
 
-    /// Calls back for each step of each item of this app, also of items that a former process submitted: it first
-    /// reports, once, the items that ended while no process of the app ran. Without any observer the daemon keeps the
-    /// ends. An end counts as reported when the observer returns: if the process ends before, its successor gets it,
-    /// perhaps again. WCSession's `didFinish` callbacks (SES-50, SES-85). The session keeps the observer until
-    /// ``end()``, so one that uses the session should capture it weakly.
+    /// Calls back for each step of each item of this app until ``end()``: there is no token, and the session keeps the
+    /// observer so long, so one that uses the session should capture it weakly.
+    ///
+    /// Items that a former process submitted are reported, too: first, once, those that ended while no process of the
+    /// app ran. Without any observer the daemon keeps the ends. An end counts as reported when the observer returns: if
+    /// the process ends before, its successor gets it, perhaps again. WCSession's `didFinish` callbacks (SES-50,
+    /// SES-85).
     public func observeTransfers(_ observer: @escaping @Sendable (TransferUpdate) -> Void) {
         core.run { core in
             core.observeTransfers { event in
@@ -63,7 +69,9 @@ extension PairedSession {
     func transfer(
         _ submission: Submission, until level: AcknowledgementLevel = .accepted
     ) async throws(SessionError) -> Transfer {
-        let transfer = try await core.result { core, accepted in core.transfer(submission, accepted: accepted) }
+        let transfer = try await core.result(submission.id) { core, accepted in
+            core.transfer(submission, accepted: accepted)
+        }
         try await transfer.reached(level)
         return transfer
     }
@@ -71,25 +79,30 @@ extension PairedSession {
     // MARK: questions about items
 
     /// The items of this app for the counterpart that have not ended, in their order, those of former processes too.
-    /// WCSession's `outstandingUserInfoTransfers` (SES-54).
-    /// - Throws: 7004, 7005, 7014 `daemon-lost`.
+    /// WCSession's `outstandingUserInfoTransfers` (SES-54). Calls that are open at once share questions to the daemon:
+    /// one that comes while a question is under way shares the next one, so that it sees what was submitted before it.
+    /// - Throws: 7004, 7005, 7012 (the daemon does not answer for 30 s), 7014 `daemon-lost`; 7001 `too-many-requests`
+    ///   beyond 1,024 open calls of this session, `cancelled`.
     public func outstandingTransfers(_ kind: Transfer.Kind = .userInfo) async throws(SessionError)
         -> [OutstandingTransfer]
     {
         try await core.result { [pairing] core, completion in core.outstanding(kind, to: pairing, then: completion) }
     }
 
-    /// Takes an item back that a former process submitted; otherwise as ``Transfer/cancel()``.
+    /// Takes an item back that a former process submitted. As ``Transfer/cancel()``, but it does not wait for the other
+    /// device's answer: the result is ``TransferCancellation/unknown`` then, and ``observeTransfers(_:)`` reports the
+    /// end.
     public func cancelTransfer(_ transfer: OutstandingTransfer) async throws(SessionError) -> TransferCancellation {
         try await core.takeBack(transfer.id, transfer.kind, in: transfer.pairing)
     }
 
     /// The rest of the budget of urgent items for the counterpart. WCSession's
-    /// `remainingComplicationUserInfoTransfers` (SES-54).
-    /// - Throws: 7004, 7005, 7014 `daemon-lost`.
+    /// `remainingComplicationUserInfoTransfers` (SES-54). Calls share questions as those of
+    /// ``outstandingTransfers(_:)``.
+    /// - Throws: as ``outstandingTransfers(_:)``.
     public func urgentBudget() async throws(SessionError) -> UrgentBudgetStatus {
         let answer = try await core.result { [pairing] core, completion in
-            core.ask(.budget, pairing: pairing, channel: .urgent, then: completion)
+            core.urgentBudget(of: pairing, then: completion)
         }
         let budget = BudgetAnswer(answer.body)
         return UrgentBudgetStatus(remaining: budget.remaining, limit: budget.limit, resetsIn: budget.resets)

@@ -10,7 +10,10 @@ public import TandemWire
 public struct BroadcastOutcome: Sendable, Equatable {
     /// The pairing with that device.
     public let pairing: UniqueIdentifier
-    /// Why it did not leave for that device; nil if it did. Whether a handler took it is not known by that.
+    /// Why it did not leave for that device; nil if it did. Whether a handler took it is not known by that. 7005 (the
+    /// pairing was removed meanwhile), 7006 or 7018 (the app is not installed there), 7007 (its name is the reason), or
+    /// 7014 `slow-consumer` (the way there is full); 7014 `unsupported-kind` if a daemon is too old for the topic, and
+    /// any other code if the counterpart has answered already, for example 7014 `unhandled`.
     public let failure: SessionError?
 }
 

@@ -22,7 +22,8 @@ extension PairedSession {
     /// Hands the exact bytes of a signed configuration for this app to this device's daemon (CFG-60): what
     /// `Configuration.handleOpen(url:submit:)` has found in a link. The daemon verifies it, and it comes back through
     /// the app's own message handler before this returns; so do not call it from that handler.
-    /// - Throws: 7004, 7005, 7007, 7014 `daemon-lost`; 7008 `unknown-command` if the daemon takes none.
+    /// - Throws: 7004, 7005, 7007, 7014 `daemon-lost`; 7008 `unknown-command` if the daemon takes none; 7001
+    ///   `cancelled` if the caller's task is cancelled, after which the configuration may still be applied.
     public func submitConfiguration(_ envelope: [UInt8]) async throws(SessionError) -> ConfigurationVerdict {
         let answer = try await core.result { [pairing] core, completion in
             core.ask(.apply(envelope: envelope), pairing: pairing, channel: .configuration, then: completion)

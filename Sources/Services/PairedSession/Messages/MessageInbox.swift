@@ -40,7 +40,7 @@ final class MessageInbox {
         func expiry(_ startedAt: MonotonicTime?) -> MonotonicTime { startedAt.map { min($0, deadline) } ?? deadline }
     }
 
-    /// From the first receiver until the app has registered all of them (LIM-33).
+    /// From the activation, or from the first receiver, until the app has registered all of them (LIM-33).
     static var startingTime: Duration { Limits.startingTime }
 
     private let scheduler: any Scheduler
@@ -48,7 +48,7 @@ final class MessageInbox {
     private var receivers: [Receiver] = []
     private var waiting: [Waiting] = []
     private var nextNumber: UInt64 = 0
-    /// When the app counts as started; nil while it has no receiver.
+    /// When the app counts as started; nil before its activation and its first receiver or handler.
     private var startedAt: MonotonicTime?
 
     init(scheduler: any Scheduler) {
@@ -73,8 +73,8 @@ final class MessageInbox {
     ) -> UInt64 {
         let now = scheduler.now
         nextNumber += 1
+        if receivers.isEmpty { starts() }
         receivers.append(Receiver(number: nextNumber, interest: interest, take: take, ended: ended))
-        startedAt = startedAt ?? now + Self.startingTime
         let before = waiting
         waiting = []
         for waiting in before {
@@ -90,10 +90,17 @@ final class MessageInbox {
         return nextNumber
     }
 
+    /// The app is at its start: it has activated, or registers its first receiver or handler of anything. It registers
+    /// all of them within the starting time, also one that has none for messages.
+    func starts() {
+        startedAt = scheduler.now + Self.startingTime
+        watch()
+    }
+
     /// Without any receiver the app is at its start again.
     func remove(_ number: UInt64) {
         receivers.removeAll { $0.number == number }
-        if receivers.isEmpty { startedAt = nil }
+        if receivers.isEmpty { starts() }
     }
 
     /// Drops everything, which answers the messages that wait.

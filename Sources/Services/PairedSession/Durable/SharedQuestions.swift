@@ -1,0 +1,58 @@
+// Questions to the daemon that several calls share: it answers few lists of one connection at once (LIM-24). A call
+// that comes while its question is under way waits for the next one, which is asked after all that was sent before the
+// call, so that nobody misses what it has submitted.
+
+import TandemWire
+
+/// The open calls for answers by key; confined to the session's scheduler.
+final class SharedQuestions<Key: Hashable, Answer> {
+    private typealias Ask = (@escaping Completion<Answer>) -> Void
+
+    private let atOnce: Int
+    /// The calls whose question is under way, by its key.
+    private var underWay: [Key: [Completion<Answer>]] = [:]
+    /// Those that wait for their question, which the last of them asks.
+    private var waiting: [Key: (calls: [Completion<Answer>], ask: Ask)] = [:]
+    /// The keys that wait, in their order.
+    private var order: [Key] = []
+    private var count = 0
+
+    /// - Parameter atOnce: questions under way, at most.
+    init(atOnce: Int) { self.atOnce = atOnce }
+
+    /// Asks, or waits for the turn; 7001 `too-many-requests` beyond 1,024 open calls (LIM-7).
+    /// - Parameters:
+    ///   - completion: called once.
+    ///   - ask: asks the daemon, and calls back once.
+    func ask(
+        _ key: Key, then completion: @escaping Completion<Answer>,
+        by ask: @escaping (_ ended: @escaping Completion<Answer>) -> Void
+    ) {
+        guard count < Limits.openRequests else { return completion(.failure(.tooManyRequests(.random()))) }
+        count += 1
+        if waiting[key] == nil { order.append(key) }
+        waiting[key] = ((waiting[key]?.calls ?? []) + [completion], ask)
+        begin()
+    }
+
+    private func begin() {
+        while underWay.count < atOnce, let index = order.firstIndex(where: { underWay[$0] == nil }) {
+            let key = order.remove(at: index)
+            guard let (calls, ask) = waiting.removeValue(forKey: key) else { continue }
+            underWay[key] = calls
+            ask { [weak self] in self?.ended(key, $0) }
+        }
+    }
+
+    private func ended(_ key: Key, _ result: Result<Answer, SessionError>) {
+        var calls = underWay.removeValue(forKey: key) ?? []
+        // A daemon that does not answer is not asked again for those that have waited for it meanwhile.
+        if case .failure = result, let behind = waiting.removeValue(forKey: key) {
+            order.removeAll { $0 == key }
+            calls += behind.calls
+        }
+        count -= calls.count
+        for call in calls { call(result) }
+        begin()
+    }
+}

@@ -1,0 +1,199 @@
+// Calls that wait for the daemon: their cancellation, the turns that they share, and what an ended session says.
+
+import PairedSession
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+struct CancelledCallTests {
+    private let fixture: SendingApp
+
+    init() throws {
+        fixture = try SendingApp()
+        // This daemon answers when it is told to.
+        fixture.daemon.stored = nil
+    }
+
+    private typealias Call = @Sendable (PairedSession) async throws(SessionError) -> Void
+
+    private static let calls: [(String, Call)] = [
+        ("user info", { session throws(SessionError) in _ = try await session.transferUserInfo(["n": 1]) }),
+        ("urgent", { session throws(SessionError) in _ = try await session.transferUrgentUserInfo(["n": 1]) }),
+        ("context", { session throws(SessionError) in _ = try await session.updateApplicationContext(["n": 1]) }),
+        ("several", { session throws(SessionError) in _ = try await session.broadcastUserInfo(["n": 1]) }),
+        ("outstanding", { session throws(SessionError) in _ = try await session.outstandingTransfers() }),
+        ("budget", { session throws(SessionError) in _ = try await session.urgentBudget() }),
+        ("configuration", { session throws(SessionError) in _ = try await session.submitConfiguration([1]) }),
+    ]
+
+    /// Starts the call in a task of its own, and returns what it throws.
+    private func start(_ call: @escaping Call, after isReady: @escaping @Sendable () async -> Void = {}) -> Task<
+        SessionError?, Never
+    > {
+        let session = fixture.session
+        return Task {
+            await isReady()
+            do throws(SessionError) {
+                try await call(session)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    private func result(of task: Task<SessionError?, Never>) async -> SessionError? {
+        let ended = Collector<SessionError?>()
+        Task { ended.add(await task.value) }
+        await turn { !ended.all.isEmpty }
+        return ended.all.first ?? nil
+    }
+
+    private func turn(until isDone: () -> Bool) async {
+        for _ in 0..<100_000 where !isDone() {
+            fixture.scheduler.run()
+            await Task.yield()
+        }
+    }
+
+    @Test("SES-9: each call that waits for a silent daemon ends when its task is cancelled", arguments: calls.indices)
+    func cancelled(index: Int) async throws {
+        let (name, call) = Self.calls[index]
+        let before = fixture.daemon.received.count
+        let task = start(call)
+        await turn { fixture.daemon.received.count > before }
+        task.cancel()
+        let error = try #require(await result(of: task))
+        #expect(error.code == .genericError && error.name == "cancelled")
+        let sent = try #require(fixture.daemon.received.last)
+        if ["user info", "urgent", "context"].contains(name) { #expect(error.messageID == sent.id) }
+    }
+
+    @Test("SES-9: a call of a task that was cancelled before sends nothing", arguments: calls.indices)
+    func cancelledBefore(index: Int) async throws {
+        let before = fixture.daemon.received.count
+        let task = start(Self.calls[index].1) { withUnsafeCurrentTask { $0?.cancel() } }
+        let error = await result(of: task)
+        #expect(error?.name == "cancelled" && fixture.daemon.received.count == before)
+    }
+
+    @Test(
+        "SES-50: an error of the wait for a level has the item's identifier, and the item goes on",
+        arguments: [0, 1, 2])
+    func lostWait(ending: Int) async throws {
+        let before = fixture.daemon.received.count
+        let task = start { session throws(SessionError) in
+            _ = try await session.transferUserInfo(["n": 1], until: .handled)
+        }
+        await turn { fixture.daemon.received.count > before }
+        let id = try #require(fixture.daemon.received.last?.id)
+        fixture.say(.accepted, id)
+        switch ending {
+        case 0: task.cancel()
+        case 1: fixture.say(.finished, id, "expired")
+        default: fixture.session.end {}
+        }
+        let error = try #require(await result(of: task))
+        #expect(error.messageID == id)
+        #expect(error.name == ["cancelled", "expired", "ended"][ending])
+        if ending == 0 { #expect(!fixture.daemon.received.contains { $0.command == "cancel" }) }
+    }
+
+    @Test("SES-84: taking back an item that was sent on waits for the other device's answer as long as it is linked")
+    func withdrawalOfSentItem() async throws {
+        for (isLinked, end) in [(true, "cancelled"), (true, "handled"), (true, nil), (false, nil)] as [(Bool, String?)]
+        {
+            let app = try SendingApp()
+            app.daemon.stored = nil
+            if isLinked {
+                app.daemon.situation.pairings = []
+                app.daemon.situation.pairings.append(
+                    PairingState(
+                        pairing: app.pairing, peer: .random(), name: "panel", role: .primary,
+                        target: .vendor(.random()), isInstalled: true, level: .background, reason: .counterpartAbsent,
+                        since: app.scheduler.now))
+                app.daemon.tellSituation()
+                app.scheduler.run()
+            }
+            let (id, results) = app.submit()
+            app.say(.accepted, id)
+            let transfer = try #require(try results.all.first?.get())
+            let answers = Collector<TransferCancellation?>()
+            Task { answers.add(try? await transfer.cancel()) }
+            for _ in 0..<100_000 where !app.daemon.received.contains(where: { $0.command == "cancel" }) {
+                app.scheduler.run()
+                await Task.yield()
+            }
+            try app.daemon.answerCancel("asked")
+            for _ in 0..<1_000 {
+                app.scheduler.run()
+                await Task.yield()
+            }
+            #expect(answers.all.isEmpty == isLinked)
+            if let end { app.say(.finished, id, end) } else { app.scheduler.advance(by: .seconds(30)) }
+            for _ in 0..<100_000 where answers.all.isEmpty {
+                app.scheduler.run()
+                await Task.yield()
+            }
+            let expected: TransferCancellation =
+                end == "cancelled" ? .cancelled : end == "handled" ? .tooLate(.handled) : .unknown
+            #expect(answers.all == [expected])
+        }
+    }
+
+    private func answer(_ question: Envelope?) throws {
+        let question = try #require(question)
+        fixture.daemon.send(
+            try fixture.daemon.answer(to: question, nil, OutstandingPage(items: [], more: nil).body))
+    }
+
+    @Test("LIM-24: many calls at once share few questions, and each is asked after it was called")
+    func shared() throws {
+        let results = Collector<Result<[OutstandingTransfer], SessionError>>()
+        func ask(_ count: Int) {
+            fixture.core.run { core in
+                for _ in 0..<count { core.outstanding(.userInfo, to: nil) { results.add($0) } }
+            }
+            fixture.scheduler.run()
+        }
+        func questions() -> [Envelope] { fixture.daemon.received.filter { $0.command == "outstanding" } }
+        let before = questions().count
+        ask(1)
+        ask(499)
+        #expect(questions().count == before + 1, "the others wait for the next one")
+        #expect(results.all.count == 0)
+        try answer(questions().last)
+        fixture.scheduler.run()
+        #expect(results.all.count == 1)
+        #expect(questions().count == before + 2)
+        try answer(questions().last)
+        fixture.scheduler.run()
+        #expect(results.all.count == 500 && results.all.allSatisfy { $0.error == nil })
+        ask(1_025)
+        let refused = results.all.dropFirst(500).map(\.error)
+        #expect(refused.map { $0?.name } == ["too-many-requests"] && refused.first??.limit == 1_024)
+    }
+
+    @Test("SES-9: an ended session says so for every call", arguments: calls.indices)
+    func ended(index: Int) async throws {
+        fixture.session.end {}
+        fixture.scheduler.run()
+        let task = start(Self.calls[index].1)
+        let error = await result(of: task)
+        #expect(error?.name == "ended" && error?.code == .sessionNotActivated)
+        #expect(
+            fixture.session.obstacle(to: Submission(.userInfo, to: nil, OutgoingContent(["a": 1])))?.name == "ended")
+    }
+
+    @Test("LIM-8: an activation with a timeout out of range is refused", arguments: [-1_000, 0, 600_001])
+    func activationTimeout(milliseconds: Int) async {
+        let error = await #expect(throws: SessionError.self) {
+            try await fixture.session.activate(timeout: .milliseconds(milliseconds))
+        }
+        #expect(error?.code == .invalidParameter && error?.name == "timeout")
+    }
+}
