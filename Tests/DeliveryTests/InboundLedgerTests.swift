@@ -98,8 +98,9 @@ import Testing
         }
         let last = ledger.failed(1, at: reading(time))
         #expect(last.reported == [.withdrawn(.dead)] && last.handed.map(\.ordinal) == [2])
-        #expect(last.effects.contains(.deadLetter(ordinal: 1)))
         #expect(ledger.deadLetters.map(\.ordinal) == [1])
+        let letter = try #require(ledger.deadLetters.first?.id)
+        #expect(last.effects.contains(.deadLetter(id: letter)), "by the name that commands know")
     }
 
     @Test func aDeadLetterIsRetriedOrDroppedOnceSettled() throws {

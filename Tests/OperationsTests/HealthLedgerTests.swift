@@ -39,6 +39,24 @@ struct HealthLedgerTests {
         #expect(ledger.standing(at: time(19_000)).isEmpty)
     }
 
+    @Test func `LIM-34: a problem that was over and comes back is a new one, also if nobody looked meanwhile`() {
+        var ledger = HealthLedger()
+        ledger.observe([link], at: time(0))
+        ledger.observe([], at: time(10_000))
+        ledger.observe([link], at: time(20_000))
+        #expect(ledger.standing(at: time(27_000)).map(\.since) == [time(20_000)])
+    }
+
+    @Test func `CTL-12: the problems of a pairing that is gone are gone`() {
+        var ledger = HealthLedger()
+        let pairing = UniqueIdentifier(high: 1, low: 2)
+        ledger.observe([link, HealthProblem(.draining)], at: time(0))
+        ledger.keepOnly([pairing])
+        #expect(ledger.standing(at: time(6000)).map(\.problem.word) == [.draining, .unlinked])
+        ledger.keepOnly([])
+        #expect(ledger.standing(at: time(6000)).map(\.problem.word) == [.draining])
+    }
+
     @Test func `a link that blinks for ever counts when it is away more than it is there`() {
         var mostlyAway = HealthLedger()
         var mostlyThere = HealthLedger()

@@ -30,6 +30,15 @@ import Testing
         #expect(!StatusReport(Fact([:])).lines.contains("join links"))
     }
 
+    @Test("CTL-23: what has outlived its lifetime is marked in the table of what is desired")
+    func lifetimes() {
+        for (isOver, text) in [(true, "applied, lifetime over"), (false, "applied")] {
+            var row: PropertyListDictionary = ["name": "kiosk", "verdict": "applied"]
+            if isOver { row["over"] = true }
+            #expect(DesiredReport.state(of: Fact(row)) == text)
+        }
+    }
+
     @Test("the table of pairings says how to switch to a device that is linked while the active one is away")
     func switches() throws {
         func pairing(_ number: UInt8, _ level: String, role: String = "primary", isActive: Bool = false)

@@ -140,7 +140,7 @@ struct JoinAttackTests {
         #expect(throws: JoinAnswerError.wrongPin) {
             try fixture.attempt().request(peer: fixture.stranger.pin, now: fixture.start)
         }
-        #expect(throws: JoinAnswerError.expired(at: fixture.link.expires)) {
+        #expect(throws: JoinAnswerError.expired(at: fixture.link.expires, now: fixture.link.expires)) {
             try fixture.attempt().request(peer: fixture.primary.pin, now: fixture.link.expires)
         }
     }

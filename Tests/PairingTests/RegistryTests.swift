@@ -77,7 +77,23 @@ struct RegistryTests {
         _ = fixture.registry.hello(try fixture.hello(pairing, version: second), now: fixture.start)
         guard case .refused(.versionLowered, _) = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start)
         else { throw JoinFixture.NotJoined() }
-        _ = fixture.registry.allowVersion(.first, for: pairing)
+        _ = try fixture.registry.allowVersion(.first, for: pairing)
+        guard case .accepted = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start) else {
+            throw JoinFixture.NotJoined()
+        }
+    }
+
+    @Test("SES-4: no version is allowed that a device has not spoken, so that it is not locked out")
+    func versionNeverSeen() throws {
+        var fixture = try JoinFixture()
+        let pairing = try fixture.joinWell().pairing
+        let ninth = try #require(ProtocolVersion(9))
+        let early = #expect(throws: VersionNeverSeen.self) { try fixture.registry.allowVersion(.first, for: pairing) }
+        #expect(early?.highest == nil)
+        _ = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start)
+        let error = #expect(throws: VersionNeverSeen.self) { try fixture.registry.allowVersion(ninth, for: pairing) }
+        #expect(error?.highest == .first && error?.description.contains("is above 1") == true)
+        #expect(try fixture.registry.allowVersion(ninth, for: .random()) == nil)
         guard case .accepted = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start) else {
             throw JoinFixture.NotJoined()
         }

@@ -314,6 +314,7 @@ import Testing
         #expect(try fleet.report(0, item, .applied) == nil)
         fleet.now = Fixture.now + .seconds(59)
         #expect(try fleet.accept(envelope).isEmpty)
+        #expect(fleet.standing(0)?.lifetimeEnd == Fixture.now + .seconds(60), "CTL-23")
         fleet.now = Fixture.now + .seconds(60)
         #expect(fleet.link(0) == nil)
         #expect(try fleet.accept(envelope).count == 1)

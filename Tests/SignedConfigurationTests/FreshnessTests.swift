@@ -14,6 +14,33 @@ import Testing
         try Fixture.expectRejected(try Fixture.envelope(version: 1), .rollback)
     }
 
+    @Test("CFG-30: what is below a floor is told the floor, and no version that was never signed")
+    func aVersionBelowTheFloorIsToldTheFloor() throws {
+        var context = try Fixture.context(.staging)
+        context.mark = VersionMark(version: 20, digest: nil, floor: 25, keySetVersion: 1)
+        for (version, text) in [(21, "version 21 is below 25, the floor"), (24, "below 25"), (20, "below 25")] {
+            let bytes = try Fixture.envelope(version: UInt64(version))
+            let failure = #expect(throws: VerificationFailure.self) {
+                try ApplicableConfiguration(verifying: bytes, in: context)
+            }
+            #expect(failure?.rejection == .rollback && failure?.detail.contains(text) == true, "\(failure as Any)")
+        }
+        context.mark = VersionMark(version: 24, digest: nil, floor: 25, keySetVersion: 1)
+        let bytes = try Fixture.envelope(version: 21)
+        let failure = #expect(throws: VerificationFailure.self) {
+            try ApplicableConfiguration(verifying: bytes, in: context)
+        }
+        #expect(failure?.detail.contains("is below 25") == true)
+    }
+
+    @Test("CFG-10, CFG-98: an optional key without a value is not signed, and passed over where it was")
+    func optionalKeys() throws {
+        var payload = try Fixture.payload(version: 7)
+        payload.optional = ["foo"]
+        #expect(throws: SigningError.self) { try ConfigurationSigner.sign(payload, with: [Fixture.key]) }
+        #expect(try ConfigurationPayload(payload.dictionary).optional == ["foo"])
+    }
+
     @Test("CFG-30: an exact replay is answered as applied and changes nothing")
     func anExactReplayIsAnsweredAsAppliedAndChangesNothing() throws {
         var slot = try Fixture.usedSlot()

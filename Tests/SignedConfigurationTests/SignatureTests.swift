@@ -121,9 +121,10 @@ import Testing
         let revoked = TrustedKeySet(
             [Fixture.key.publicKey], threshold: 1, revoked: [Fixture.key.publicKey.identifier])
         let bytes = try Fixture.envelope()
-        #expect(throws: VerificationFailure(.threshold, "")) {
+        let failure = #expect(throws: VerificationFailure.self) {
             try ApplicableConfiguration(verifying: bytes, in: try Self.context(revoked))
         }
+        #expect(failure?.rejection == .threshold && failure?.detail.contains("signed by a revoked key") == true)
         var loading = try Self.context(revoked)
         loading.profile = .load
         #expect(try ApplicableConfiguration(verifying: bytes, in: loading).verified.isSignerRevoked)

@@ -83,6 +83,26 @@ import Testing
         store.close()
     }
 
+    @Test("DEL-31: a full disk is told when commits begin to fail and when there is room again, once each")
+    func aFullDiskIsToldOnce() {
+        var told: [String] = []
+        var changes: [Bool] = []
+        bound.whenFullOrRoomy = { told.append($0 == nil ? "room" : "full") }
+        bound.whenFailingOrNot = { [bound] in changes.append(bound.isFailing) }
+        var ended = 0
+        faults.fill(true)
+        for number in 1...3 { bound.commit(put(number)) { _ in ended += 1 } }
+        loop.run(until: { ended == 3 })
+        #expect(told == ["full"] && changes == [true] && bound.failure == .full(path: store.path))
+        faults.fill(false)
+        loop.run(until: { bound.fullDisk == nil })
+        bound.commit(put(4)) { _ in ended += 1 }
+        loop.run(until: { ended == 4 })
+        #expect(told == ["full", "room"] && bound.failure == nil)
+        #expect(changes.last == false && !bound.isFailing)
+        store.close()
+    }
+
     @Test func aPoisonedStoreIsToldBeforeTheCommitsOwner() {
         var events: [String] = []
         bound.whenPoisoned = { _ in events.append("poisoned") }

@@ -67,6 +67,42 @@ import Testing
         }
     }
 
+    @Test("CFG-10, CFG-20: verify shows each restriction, and judges no device that it is not told")
+    func restrictions() async throws {
+        try await tandem("keys", "new", "--out", "k", in: workspace)
+        let device = "00010203-0405-0607-0809-0A0B0C0D0E0F"
+        try await sign(
+            "one", "--version", "3", "--set", "volume=60", "--only", device, "--optional", "volume", "--floor", "2",
+            "--lifetime", "1h")
+        let base = ["verify", "--key", "k.pub", "--app", "org.example.lamp"]
+        let shown = try await tandem(base + ["--target", "custom:t", "--device", device, "one"], in: workspace)
+        #expect(shown.status == 0, "\(shown)")
+        for line in ["only     \(device)", "lifetime 3600 s", "floor    2", "optional volume"] {
+            #expect(shown.output.contains(line + "\n"), "\(shown)")
+        }
+        let unjudged = try await tandem(base + ["--target", "custom:t", "one"], in: workspace)
+        #expect(unjudged.status == 2 && unjudged.errors.contains("--device is needed"), "\(unjudged)")
+        let untargeted = try await tandem(base + ["--device", device, "one"], in: workspace)
+        #expect(untargeted.status == 2 && untargeted.errors.contains("--device needs --target"), "\(untargeted)")
+    }
+
+    @Test("CFG-10: an optional key is one of the values, and a floor above the version is warned of")
+    func optionalAndFloor() async throws {
+        try await tandem("keys", "new", "--out", "k", in: workspace)
+        let call = [
+            "sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t",
+            "--version", "3", "--set", "volume=60",
+        ]
+        let refused = try await tandem(call + ["--optional", "foo", "--out", "one"], in: workspace)
+        #expect(
+            refused.status == 1 && refused.errors.contains("'optional' names 'foo', which is not among the values"),
+            "\(refused)")
+        let warned = try await tandem(call + ["--floor", "9", "--out", "two"], in: workspace)
+        #expect(warned.status == 0 && warned.errors.contains("--floor 9 is above --version 3"), "\(warned)")
+        let silent = try await tandem(call + ["--floor", "3", "--out", "three"], in: workspace)
+        #expect(silent.status == 0 && silent.errors.isEmpty, "\(silent)")
+    }
+
     @Test func aKeyOnATokenNeedsItsProviderAndNoPINInAnArgument() async throws {
         func signing(_ key: String) async throws -> Program.Ending {
             try await tandem(

@@ -32,6 +32,10 @@ import Testing
         ("send --app a hello", #"it must be one JSON object such as {"on":true}; JSON, byte 1"#),
         ("keys nwe", "Try: tandem keys --help"), ("--hlep", "did you mean '--help'?"),
         ("statsu", "did you mean 'status'?"), ("status --jsno", "did you mean '--json'?"),
+        ("pair --life 400d", "--life '400d' is not a time from 1s to 24h"),
+        ("status --json --prometheus", "do not go together"),
+        ("send --app a --file k --metadata [1]", "--metadata must be one JSON object"),
+        ("receive --app a --reply x", "--reply must be one JSON object"),
         ("sign --key k --app a --role both --target custom:x --version 1 --out o", "neither primary nor secondary"),
     ])
     func wrongCallsEndWithTwo(line: String, message: String) async throws {
@@ -56,6 +60,8 @@ import Testing
         ("sign --key k --app .. --role secondary --target custom:x --version 1 --out o", "application identifier"),
         ("sign --key k --app a --role secondary --target custom:x --version 1 --values rubbish.pem --out o", "JSON"),
         ("sign --key k.pub --app a --role secondary --target custom:x --version 1 --out o", "k.pub is a public key"),
+        ("status --device ./k", "./k is no socket but a file"),
+        ("status --device ./", "./ is no socket but a directory"),
         ("keys new --out k", "exists already"), ("keys new --out missing/k", "No such file"),
     ])
     func refusalsEndWithOneAndTheirReason(line: String, message: String) async throws {

@@ -206,7 +206,7 @@ package enum InboundEffect: DeliveryEffect {
     /// The item's file is no longer needed, unless another item has its identifier (FIL-14).
     case released(UniqueIdentifier)
     /// The item failed too often and waits for an operator.
-    case deadLetter(ordinal: UInt64)
+    case deadLetter(id: UniqueIdentifier?)
     /// The attempts that were counted ahead for these are durable; the ledger has to be notified. They are named one by
     /// one: an item is counted ahead once, so that this is true even of a ledger that was restored meanwhile.
     case counted(ordinals: [UInt64])

@@ -380,7 +380,7 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     private mutating func keep(_ letter: InboundRecord, _ transition: inout InboundTransition) {
         put(letter, &transition)
-        transition.effects.append(.deadLetter(ordinal: letter.ordinal))
+        transition.effects.append(.deadLetter(id: letter.id))
         while let oldest = records.excessLetter(over: limits) { drop(oldest, &transition) }
     }
 

@@ -60,15 +60,23 @@ package struct HealthLedger: ~Copyable, Sendable {
 
     package init() {}
 
-    /// Records the problems that exist now; all others are absent.
+    /// Records the problems that exist now; all others are absent. One that was over before it came back is a new one.
     package mutating func observe(_ present: Set<HealthProblem>, at now: MonotonicTime) {
         for problem in Array(observations.keys) {
             observations[problem]?.advance(to: now)
+            if observations[problem]?.isOver(problem) == true { observations[problem] = nil }
             observations[problem]?.isPresent = present.contains(problem)
             if observations[problem]?.isOver(problem) == true { observations[problem] = nil }
         }
         for problem in present where observations[problem] == nil {
             observations[problem] = Observation(counts: !problem.mustLast, since: now, lookedAt: now)
+        }
+    }
+
+    /// All other pairings are gone, and their problems with them.
+    package mutating func keepOnly(_ pairings: Set<UniqueIdentifier>) {
+        for problem in Array(observations.keys) where problem.pairing.map(pairings.contains) == false {
+            observations[problem] = nil
         }
     }
 

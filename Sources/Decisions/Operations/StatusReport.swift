@@ -227,7 +227,8 @@ package enum DesiredReport {
 
     /// The verdict, or how the delivery ended without one.
     package static func state(of row: Fact) -> String {
-        for key in ["verdict", "ending"] where !row.text(key).isEmpty { return row.text(key) }
+        let over = row.body["over"]?.booleanValue == true ? ", lifetime over" : ""
+        for key in ["verdict", "ending"] where !row.text(key).isEmpty { return row.text(key) + over }
         return "queued"
     }
 

@@ -136,7 +136,8 @@ package enum JoinAnswerError: Error, Sendable, Equatable, CustomStringConvertibl
     case ownDevice
     /// The TLS peer's key is not the link's.
     case wrongPin
-    case expired(at: WallTime)
+    /// By this device's clock, which may be wrong.
+    case expired(at: WallTime, now: WallTime)
     /// The primary did not prove that it knows the secret.
     case wrongProof
     /// It answered with the identifier of another pairing of this device.
@@ -146,7 +147,9 @@ package enum JoinAnswerError: Error, Sendable, Equatable, CustomStringConvertibl
         switch self {
         case .ownDevice: "a device cannot join itself: run 'tandem join' on the other device"
         case .wrongPin: "the device at this address is not the one that printed the link; check the address"
-        case .expired(let time): "the join link expired at \(time); run 'tandem pair' again on the primary"
+        case .expired(let time, let now):
+            "the join link expired at \(time), and this device's clock shows \(now); set the clock if that is wrong, else "
+                + "run 'tandem pair' again on the primary"
         case .wrongProof: "the device that answered does not know the link's secret; do not trust this address"
         case .pairingTaken: "the primary answered with a pairing that belongs to another device; nothing was stored"
         }
@@ -199,7 +202,7 @@ package struct JoinAttempt: Sendable {
     package func request(peer: KeyIdentifier, now: WallTime) throws(JoinAnswerError) -> JoinRequest {
         guard peer == credential.pin else { throw .wrongPin }
         guard case .link(let link) = credential else { return request(.trust) }
-        guard now < link.expires else { throw .expired(at: link.expires) }
+        guard now < link.expires else { throw .expired(at: link.expires, now: now) }
         let message = transcript(link).secondaryMessage(own.claim)
         return request(.token(link.token, proof: HMACSHA256.code(for: message, key: link.secret)))
     }

@@ -28,8 +28,8 @@ package enum PairingEvent: Sendable, Equatable {
             Self.event(.warning, "hello for a pairing that this device's key does not have", pairing, peer)
         case .versionLowered(let pairing, let from, let to):
             LogEvent(
-                .error, "alarm: protocol version lowered", .text("pairing", pairing.description),
-                .integer("seen", from.number), .integer("offered", to.number))
+                .error, "alarm: protocol version lowered; if that is meant, 'tandem allow-version' lets it",
+                .text("pairing", pairing.description), .integer("seen", from.number), .integer("offered", to.number))
         case .epochRefused(let pairing, let own, let peer):
             LogEvent(
                 .warning, "hello with another epoch", .text("pairing", pairing.description), .integer("own", own),

@@ -350,6 +350,19 @@ extension PairingRegistry {
     }
 }
 
+/// A version that an operator allows a device, which has not spoken so new a one (SES-4).
+package struct VersionNeverSeen: Error, Sendable, Equatable, CustomStringConvertible {
+    package let version: ProtocolVersion
+    /// nil: none has been seen yet, and so none is refused.
+    package let highest: ProtocolVersion?
+
+    package var description: String {
+        guard let highest else { return "the device has spoken no version yet, so that none is refused" }
+        return "version \(version.number) is above \(highest.number), the highest that the device has spoken; "
+            + "only versions up to that one can be allowed"
+    }
+}
+
 /// The end of pairings, and the operator's changes (PAR-10, PAR-13, PAR-15).
 extension PairingRegistry {
     /// Removes a pairing at once, and the manual trust in its peer, which would otherwise let the peer join again. The
@@ -378,9 +391,15 @@ extension PairingRegistry {
         return [.putChoice(record.role, pairing)]
     }
 
-    /// Allows a version below the highest one seen; nil if there is no such pairing.
-    package mutating func allowVersion(_ version: ProtocolVersion, for pairing: UniqueIdentifier) -> [PairingChange]? {
+    /// Allows a version below the highest one seen; nil if there is no such pairing. A version that was never seen
+    /// would refuse the ones that the device does speak.
+    package mutating func allowVersion(
+        _ version: ProtocolVersion, for pairing: UniqueIdentifier
+    ) throws(VersionNeverSeen) -> [PairingChange]? {
         guard var record = records[pairing] else { return nil }
+        guard let highest = record.highestVersion, version <= highest else {
+            throw VersionNeverSeen(version: version, highest: record.highestVersion)
+        }
         record.highestVersion = version
         records[pairing] = record
         return [.putPairing(record)]

@@ -48,7 +48,9 @@ private struct ApplicabilityCheck {
         let version = try context.anchor.history().current.version
         guard payload.keySetVersion == version else {
             throw failure(
-                .oldKeySet, "it was signed under key set \(payload.keySetVersion); version \(version) is in force")
+                .oldKeySet,
+                "it was signed under key set \(payload.keySetVersion); version \(version) is in force: sign it again with "
+                    + "'tandem sign --keyset'")
         }
     }
 
@@ -64,6 +66,11 @@ private struct ApplicabilityCheck {
         case .newer: return false
         case .alreadyActive: return true
         case .rollback:
+            guard mark.floor <= mark.version || mark.floor <= payload.version else {
+                throw failure(
+                    .rollback,
+                    "version \(payload.version) is below \(mark.floor), the floor that an applied one has set")
+            }
             let reason = mark.isBurnt ? ", which failed on this device" : ""
             throw failure(.rollback, "version \(payload.version) is not above \(mark.highestRefused)\(reason)")
         case .equivocation:

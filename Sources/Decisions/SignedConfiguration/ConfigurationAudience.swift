@@ -21,7 +21,10 @@ package struct ConfigurationAudience {
     /// Why it is not for this device, which has the identifier for the app; nil if it is.
     func mismatch(_ identifier: PairedIdentifier?, _ device: UniqueIdentifier?) -> String? {
         guard isFor(identifier) else { return "it is for '\(target.text)', not for this device's paired identifier" }
-        return admits(device) ? nil : "it is for other secondaries of this target only"
+        if admits(device) { return nil }
+        return device == nil
+            ? "it is for some secondaries of this target only, and it is not known which one this is"
+            : "it is for other secondaries of this target only"
     }
 
     /// The secondaries that it is for.

@@ -197,6 +197,10 @@ package enum ConfigurationSigner {
         guard !keys.isEmpty else { throw .noKeys }
         let fields = payload.dictionary
         do { _ = try ConfigurationPayload(fields) } catch { throw .payload(error) }
+        // Verifiers pass over such a key, because they take what was ever signed (CFG-98).
+        if let key = payload.optional?.first(where: { payload.values[$0] == nil }) {
+            throw .payload(FieldError(field: "optional", problem: "names '\(key)', which is not among the values"))
+        }
         let bytes = try SignedEnvelope.signed(fields, type: .configuration, with: keys.map(\.key))
         guard bytes.count <= ConfigurationLimits.envelope else { throw .oversize(bytes.count) }
         return bytes

@@ -546,8 +546,7 @@ package struct DesiredConfigurations: Sendable {
         switch cause {
         case .applied(wanted.digest):
             // One whose lifetime has run out since is no longer applied, and no report says so.
-            guard hasIt, let lifetime = wanted.payload.lifetime, let applied = state.history.last else { return !hasIt }
-            return now >= applied.reported + .seconds(Int64(clamping: lifetime))
+            return !hasIt || state.lifetimeEnd(of: wanted).map { now >= $0 } ?? false
         case .applied, .reachable: return !hasIt
         // The envelope that it has just answered is not sent again.
         case .reported(let digest): return !hasIt && digest != wanted.digest

@@ -93,6 +93,9 @@ package struct SecondaryStanding: Sendable, Equatable {
     package let staleSince: WallTime?
     /// It had applied the desired envelope, and reports something else as active since.
     package let isDrift: Bool
+    /// From then on what it has applied has outlived its lifetime, as far as this device can tell (CFG-34): no report
+    /// says so.
+    package let lifetimeEnd: WallTime?
 
     init(_ desired: DesiredConfiguration, _ state: SecondaryState?) {
         self.desired = desired
@@ -108,5 +111,16 @@ package struct SecondaryStanding: Sendable, Equatable {
         let since = state?.awaited == desired.digest ? state?.awaitedSince : nil
         staleSince = isApplied ? nil : since ?? desired.accepted
         isDrift = !isApplied && state?.applied == desired.digest
+        lifetimeEnd = state?.lifetimeEnd(of: desired)
+    }
+}
+
+extension SecondaryState {
+    /// When the lifetime of this configuration is over, if it is the one that is applied and has a lifetime.
+    func lifetimeEnd(of desired: DesiredConfiguration) -> WallTime? {
+        guard good?.digest == desired.digest, let lifetime = desired.payload.lifetime, let applied = history.last else {
+            return nil
+        }
+        return applied.reported + .seconds(Int64(clamping: lifetime))
     }
 }

@@ -40,9 +40,13 @@ struct SignatureCount {
         }
         needsRevoked = signers.count >= role.threshold && signers.subtracting(revoked).count < role.threshold
         if signers.count < role.threshold {
+            let namesRevoked = envelope.signatures.contains { signature in
+                KeyIdentifier(bytes: signature.keyIdentifier).map(revoked.contains) ?? false
+            }
+            let hint = namesRevoked && !countsRevoked ? "; it is signed by a revoked key, which does not count" : ""
             failure = VerificationFailure(
                 .threshold,
-                "good signatures by \(signers.count) of \(role.threshold) trusted keys that are needed "
+                "good signatures by \(signers.count) of \(role.threshold) trusted keys that are needed\(hint) "
                     + "('tandem trust list' shows a device's keys)")
         }
     }

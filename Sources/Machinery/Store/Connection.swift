@@ -247,7 +247,10 @@ extension Connection {
         let isChecked = size <= Self.wholeCheckLimit
         if isChecked {
             let verdict = try Self.translating(path) { () throws(ResultCode) in try text("PRAGMA quick_check(1)") }
-            guard verdict == "ok" else { throw .corrupt(path: path, detail: verdict) }
+            guard verdict == "ok" else {
+                // Its verdict has several lines, and this is one.
+                throw .corrupt(path: path, detail: verdict.split(whereSeparator: \.isNewline).joined(separator: "; "))
+            }
         }
         let log = LogEnd.ofLog(of: path, behind: fileNeedsLog ? mark : nil, pageSize: pageSize)
         if case .damaged(let offset) = log.end {

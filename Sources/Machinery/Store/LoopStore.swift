@@ -13,9 +13,14 @@ package final class LoopStore {
     /// Called when a commit has failed for good: the store can no longer make anything durable. On the scheduler's
     /// thread.
     package var whenPoisoned: ((StoreError) -> Void)?
+    /// Called when the disk is full and when it has room again, once each; on the scheduler's thread.
+    package var whenFullOrRoomy: ((StoreError?) -> Void)?
+    /// Called when commits begin to fail and when they succeed again; on the scheduler's thread.
+    package var whenFailingOrNot: (() -> Void)?
     /// Whether the last commit that has ended failed, or the disk is full.
-    package var isFailing: Bool { hasFailed || fullDisk != nil }
-    private var hasFailed = false
+    package var isFailing: Bool { failure != nil || fullDisk != nil }
+    /// Why the last commit that has ended failed; nil if it did not.
+    package private(set) var failure: StoreError?
     /// The disk was full and has had no room since: what keeps something new is refused without a commit, so that it
     /// cannot fail together with what makes room. Unchecked, because it is only loaded and stored.
     @exclusivity(unchecked) package private(set) var fullDisk: StoreError?
@@ -58,14 +63,27 @@ package final class LoopStore {
 
     private func note(_ result: Result<Void, StoreError>) {
         guard case .failure(let error) = result else {
-            hasFailed = false
+            if failure != nil {
+                failure = nil
+                whenFailingOrNot?()
+            }
             return
         }
-        hasFailed = true
+        let isFirst = failure == nil
+        failure = error
         if case .poisoned = error { whenPoisoned?(error) }
-        guard case .full = error, fullDisk == nil else { return }
-        fullDisk = error
-        lookForRoom()
+        if case .full = error, fullDisk == nil {
+            fullDisk = error
+            whenFullOrRoomy?(error)
+            lookForRoom()
+        }
+        if isFirst { whenFailingOrNot?() }
+    }
+
+    private func hasRoom() {
+        fullDisk = nil
+        whenFullOrRoomy?(nil)
+        whenFailingOrNot?()
     }
 
     private func lookForRoom() {
@@ -73,7 +91,7 @@ package final class LoopStore {
             guard let self else { return }
             let own = LoopBound(self, to: scheduler)
             store.findRoom { [scheduler] isThere in
-                scheduler.submit { if isThere { own.value.fullDisk = nil } else { own.value.lookForRoom() } }
+                scheduler.submit { if isThere { own.value.hasRoom() } else { own.value.lookForRoom() } }
             }
         }
     }

@@ -1,6 +1,8 @@
 // One request to a running daemon on a loop of the caller's: connect, hello, request, result. It calls back once, at
 // the latest at its deadline.
 
+// Glibc: the error number of a refused connection.
+import Glibc
 import TandemBase
 package import TandemOperations
 package import TandemPropertyList
@@ -60,9 +62,25 @@ package final class ControlExchange {
             connector = nil
             switch outcome {
             case .success(let stream): begin(FrameChannel(stream: stream))
-            case .failure(let error): finish(.failure(.unanswered("no daemon answers: \(error)")))
+            case .failure(let error): finish(.failure(Self.failure(error, at: path)))
             }
         }
+    }
+
+    /// Starting a daemon helps only where none listens.
+    private static func failure(_ error: ConnectError, at path: String) -> ControlError {
+        let entry = (try? Linux.lookAt(path: path)) ?? nil
+        if case .failed(_, let cause) = error, cause.errno == EACCES {
+            let owner = entry.map { Linux.userName(of: $0.owner) ?? "\($0.owner)" }
+            return .failed(
+                "\(path): no permission: the socket belongs to \(owner ?? "another user"); run this as that user, or start "
+                    + "the daemon with --local-group GROUP, a group of yours")
+        }
+        if let entry, entry.isRegular || entry.isDirectory {
+            return .failed(
+                "\(path) is no socket but a \(entry.isDirectory ? "directory" : "file"); name a daemon's socket")
+        }
+        return .unanswered("no daemon answers: \(error)")
     }
 
     private func begin(_ channel: FrameChannel) {

@@ -50,7 +50,7 @@ import Testing
                 DesiredStatus.Secondary(
                     name: "\(device)",
                     ConfigurationAddressee(pairing: .random(), device: device, target: { _ in target }))
-            })
+            }, now: nodes.clock.wallNow)
         let listed = status.list(nil)
         #expect(listed.rows.count == 256 && listed.more == 44)
         #expect(listed.rows.first?["version"] == 300)

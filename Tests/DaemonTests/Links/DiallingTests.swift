@@ -119,7 +119,7 @@ import Testing
         #expect(primary.failures.first?.reason.name == "version-lowered")
         #expect(secondary.failures.first?.reason == .refusedByPeer(.versionLowered))
         #expect(primary.pairingEvents.contains { if case .versionLowered = $0 { true } else { false } })
-        _ = primary.registry.allowVersion(.first, for: pairing)
+        _ = try primary.registry.allowVersion(.first, for: pairing)
         network.scheduler.advance(by: .seconds(1))
         #expect(dialer.status == .linked)
     }

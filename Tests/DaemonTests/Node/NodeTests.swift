@@ -215,6 +215,57 @@ import Testing
         #expect(nodes.hasNoted("the other device has ended the pairing"))
     }
 
+    @Test func `SES-4, CTL-12: health names the command that lets an older version in, and it dials at once`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let pairing = try nodes.pairing(of: nodes.secondary)
+        nodes.stop(.secondary)
+        // The primary has spoken a newer version once, as far as this device's store says.
+        let space = RowSpace(rawValue: 1)
+        let store = try Store(path: nodes.directory.path("secondary-state/tandem.sqlite"))
+        let bound = LoopStore(store, on: nodes.clock)
+        var isStored = false
+        for row in try store.read(RowRange(space: space)) {
+            guard var record = try? PropertyListReader.readDictionary(row.value), record["epoch"] != nil else {
+                continue
+            }
+            record["version"] = 2
+            bound.commit([.put(space, key: row.key, value: try PropertyListWriter.write(record))]) { _ in
+                isStored = true
+            }
+        }
+        nodes.run(until: {
+            _ = try? store.read(RowRange(space: space, limit: 1))
+            return isStored
+        })
+        store.close()
+        try nodes.start(.secondary)
+        nodes.clock.advance(by: .seconds(60))
+        #expect(nodes.notes.contains { "\($0.message)".contains("tandem allow-version") })
+        let problem = nodes.ask(nodes.secondary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
+        let name = try #require(pairing.dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+        let text = problem?["text"]?.stringValue ?? ""
+        #expect(text.contains("tandem allow-version \(name) 1"), "\(text)")
+        #expect(nodes.ask(nodes.secondary, "allow-version", ["pairing": pairing, "version": 9]).name == "bad-request")
+        #expect(nodes.ask(nodes.secondary, "allow-version", ["pairing": pairing, "version": 1]).code == 0)
+        nodes.clock.advance(by: .milliseconds(100))
+        nodes.waitForLink()
+        let since = try self.pairing(of: nodes.secondary)?["since"]?.integerValue ?? 0
+        #expect(since < 1000, "\(since)")
+    }
+
+    @Test func `CTL-12: a pairing that is ended here ends its problems`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        nodes.network.isDown = true
+        nodes.network.cut()
+        nodes.clock.advance(by: .seconds(10))
+        #expect(nodes.ask(nodes.primary, "health").body["state"] == "degraded")
+        try nodes.unpair(nodes.primary)
+        let health = nodes.ask(nodes.primary, "health").body
+        #expect(health["state"] == "healthy", "\(health)")
+    }
+
     @Test(arguments: [TwoNodes.Place.primary, .secondary])
     func `CTL-10: a pairing that the other device has ended says so, and how to end it here`(place: TwoNodes.Place)
         throws

@@ -43,7 +43,9 @@ import Testing
         #expect(try pairings(of: nodes.secondary).isEmpty)
     }
 
-    @Test func `DEL-31: a pairing ends on a full disk with the reserve, and makes room`() throws {
+    @Test func `DEL-31, CTL-12: a full disk is named in health and the log; a pairing ends on it, and makes room`()
+        throws
+    {
         guard let disk = SmallDisk(), disk.resize("8m") else { return }
         defer { nodes.stop() }
         nodes.stop(.secondary)
@@ -65,6 +67,13 @@ import Testing
         disk.fill()
         while app.received(.failure).isEmpty { try submit() }
         #expect(app.received(.failure).map(\.code) == [7015])
+        nodes.clock.advance(by: .seconds(6))
+        // The first look: the ledger has seen it when it happened.
+        let problems =
+            nodes.ask(nodes.other, "health").body["problems"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        let full = problems.first { $0["name"] == "store" }?["text"]?.stringValue ?? ""
+        #expect(full.hasPrefix("the disk is full") && full.contains(disk.path), "\(problems)")
+        #expect(nodes.notes.count { "\($0.message)".hasPrefix("the disk is full") && $0.level == .error } == 1)
         let answer = nodes.ask(nodes.other, "unpair", ["pairing": try nodes.pairing(of: nodes.other), "yes": true])
         #expect(answer.code == 0, "\(answer)")
         #expect(try pairings(of: nodes.other).isEmpty)
@@ -128,7 +137,10 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(4)) == "applied")
     }
 
-    @Test func `PAR-15: unpairing the chosen one of several names those of which one has to be chosen`() throws {
+    @Test
+    func `PAR-15, CTL-3: unpairing the chosen one of several names the others, by their UUIDs if they share a name`()
+        throws
+    {
         defer { nodes.stop() }
         try nodes.pair()
         for number in 0..<2 {
@@ -146,7 +158,11 @@ import Testing
         }
         let caller = try nodes.connect(to: .primary)
         let ended = nodes.ask(nodes.primary, "unpair", ["who": "the secondary", "yes": true])
-        #expect(ended.body["unchosen"] == ["the other", "the other"], "\(ended)")
+        let left = try pairings(of: nodes.primary).compactMap {
+            $0["pairing"]?.dataValue.flatMap(UniqueIdentifier.init)
+        }
+        let unchosen = ended.body["unchosen"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        #expect(left.count == 2 && Set(unchosen) == Set(left.map(\.description)), "\(ended)")
         let last = try nodes.pairing(of: nodes.primary)
         #expect(nodes.ask(nodes.primary, "switch", ["pairing": last]).body["changed"] == true)
         nodes.run(until: {

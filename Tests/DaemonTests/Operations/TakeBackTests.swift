@@ -303,6 +303,9 @@ import Testing
         #expect(try nodes.held()?["state"] == "applied")
         #expect(ask(nodes.secondary, "trust-remove", role).body["done"] == true)
         #expect(try nodes.held()?["state"] == "none")
+        let line = nodes.notes.last { "\($0.message)" == "trusted configuration key replaced or removed" }
+        #expect(line?.fields.suffix(2).first == .text("former", nodes.signer.publicKey.key.identifier.hexadecimal))
+        #expect(line?.fields.last == .text("key", "none"), "CTL-33")
         nodes.run(until: { client.reloads == 1 })
         #expect(!exists(directory(.secondary) + "/configuration.plist"))
         #expect(nodes.ask(nodes.secondary, "trust-list").body["anchors"] == .array([]))
@@ -334,6 +337,8 @@ import Testing
         #expect(ask(nodes.secondary, "trust-replace", body(next), yes: false).body["configurations"] == 1)
         let done = ask(nodes.secondary, "trust-replace", body(next))
         #expect(done.body["done"] == true && done.body["keyid"] == .data(next.publicKey.key.identifier.bytes))
+        let line = nodes.notes.last { "\($0.message)" == "trusted configuration key replaced or removed" }
+        #expect(line?.fields.last == .text("key", next.publicKey.key.identifier.hexadecimal))
         try nodes.restart(.secondary)
         nodes.waitForLink()
         let anchors = nodes.ask(nodes.secondary, "trust-list").body["anchors"]?.arrayValue ?? []

@@ -14,6 +14,9 @@ extension Subcommand {
         notes: "Times under 'since' say how long the state has lasted. Only the daemon's user and root see everything.",
         examples: ["status", "status --device secondary --json", "status --prometheus"]
     ) { arguments, console in
+        guard !(arguments.has("json") && arguments.has("prometheus")) else {
+            throw CommandFailure.usage("--json and --prometheus do not go together")
+        }
         let answer = try arguments.ask(.status)
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
         if arguments.has("prometheus") {

@@ -124,7 +124,7 @@ struct SendFile {
         level = try QueuedSend.level(arguments, absent: "stored")
         options = try QueuedSend.options(arguments)
         metadata = try arguments.value("metadata").map { (text) throws(CommandFailure) in
-            try MessageText.dictionary(text)
+            try MessageText.dictionary(text, of: "--metadata")
         }
     }
 

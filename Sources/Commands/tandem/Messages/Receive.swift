@@ -25,7 +25,7 @@ extension Subcommand {
             "receive --app org.example.lamp --count 1 --reply '{\"ok\":true}'",
         ]
     ) { arguments, console in
-        let reply = try arguments.value("reply").map(MessageText.dictionary) ?? [:]
+        let reply = try arguments.value("reply").map { try MessageText.dictionary($0, of: "--reply") } ?? [:]
         let verdict = try ItemVerdict(arguments)
         let places = Places(try arguments.integer("count", in: 1...Int.max) ?? .max)
         if let directory = arguments.value("files") {

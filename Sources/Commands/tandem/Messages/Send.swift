@@ -74,8 +74,9 @@ enum MessageText {
         return try dictionary(text)
     }
 
-    static func dictionary(_ text: String) throws(CommandFailure) -> PropertyListDictionary {
-        let form = #"it must be one JSON object such as {"on":true}"#
+    /// - Parameter place: the option whose value it is.
+    static func dictionary(_ text: String, of place: String = "it") throws(CommandFailure) -> PropertyListDictionary {
+        let form = place + #" must be one JSON object such as {"on":true}"#
         let value: PropertyListValue
         do { value = try JSONReader.read(text) } catch { throw .usage("\(form); \(error)") }
         guard let dictionary = value.dictionaryValue else { throw .usage(form) }

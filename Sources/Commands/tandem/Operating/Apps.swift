@@ -114,7 +114,7 @@ extension Arguments {
 extension Fact {
     /// A user's name and number.
     fileprivate func owner(_ key: String) -> String {
-        guard let number = body[key]?.integerValue, let user = UInt32(exactly: number) else { return "nobody" }
+        guard let number = body[key]?.integerValue, let user = UInt32(exactly: number) else { return "no owner" }
         return Linux.userName(of: user).map { "\($0) (\(user))" } ?? "\(user)"
     }
 
@@ -134,7 +134,8 @@ extension Fact {
 /// Changes of apps and of their keys in lines for the operator, who has not agreed yet.
 enum Consequences {
     static func removal(_ fact: Fact) -> [String] {
-        var lines = ["\(fact.text("app")) of \(fact.owner("uid")) is removed from this device:"]
+        let owner = fact.body["uid"] == nil ? ", which has no owner," : " of \(fact.owner("uid"))"
+        var lines = ["\(fact.text("app"))\(owner) is removed from this device:"]
         if let waiting = fact.waiting { lines.append("  \(waiting) dropped, and refused to their senders") }
         if let ended = fact.endedConfigurations { lines.append("  \(ended)") }
         if let versions = fact.refusedVersions { lines.append("  \(versions)") }

@@ -21,10 +21,12 @@ extension Subcommand {
         request.values = try arguments.pageValues()
         let running = try arguments.runningState()
         request.take(running, document.schema)
-        let names = tree.opened.map(\.name).filter { name in
-            arguments.value("page").map { $0 == name } ?? true
+        let pages = tree.opened.map(\.name)
+        let names = pages.filter { name in arguments.value("page").map { $0 == name } ?? true }
+        guard !names.isEmpty else {
+            let known = pages.isEmpty ? "" : "; its pages are \(Printable.text(pages.joined(separator: ", ")))"
+            throw CommandFailure.refused("the app has no page '\(arguments.value("page") ?? "")'\(known)")
         }
-        guard !names.isEmpty else { throw CommandFailure.refused("the app has no such page") }
         if let note = running.note { console.print(note) }
         for view in names.compactMap({ PageView.make(tree, document.schema, page: $0, request) }) {
             console.print(Printable.text(view.title ?? view.name))

@@ -6,6 +6,7 @@ import TandemBase
 import TandemControl
 import TandemCrypto
 import TandemOperations
+import TandemPairing
 import TandemPropertyList
 import TandemQRCode
 import TandemTransport
@@ -15,7 +16,7 @@ extension Subcommand {
     static let pair = Subcommand(
         path: ["pair"], summary: "make a one-time join link on a running primary, with its QR code",
         options: [
-            .device, .valued("life", "TIME", "how long the link may be used (default 15m)"),
+            .device, .valued("life", "TIME", "how long the link may be used (default 15m, at most 24h)"),
             .flag("link-only", "print the link alone, for a pipe"), .json,
         ],
         notes: """
@@ -26,7 +27,9 @@ extension Subcommand {
     ) { arguments, console in
         let life = try arguments.duration("life")
         let seconds = life.map { $0.saturatingMilliseconds / 1000 }
-        if let seconds, seconds < 1 { throw CommandFailure.usage("--life must be at least 1s") }
+        if let seconds, JoinPolicy.life(seconds: seconds) == nil {
+            throw CommandFailure.usage("--life '\(arguments.value("life") ?? "")' is not a time from 1s to 24h")
+        }
         let answer = Fact(try arguments.ask(.pair, seconds.map { ["seconds": .integer($0)] } ?? [:], of: .primary))
         guard let link = answer.body["link"]?.stringValue else {
             throw CommandFailure.refused("the daemon answered without a link")
@@ -175,7 +178,11 @@ extension Subcommand {
     static let allowVersion = Subcommand(
         path: ["allow-version"], summary: "let a paired device use an older protocol version than it did before",
         operands: [.required("PAIRING"), .required("VERSION")], options: [.device],
-        notes: "Without this a device that suddenly speaks an older version is refused: it may be a downgrade attack.",
+        notes: """
+            Without this a device that suddenly speaks an older version is refused: it may be a downgrade attack. VERSION is
+            at most the highest one that it has spoken; 'tandem health' names the one that it speaks now. Both devices
+            remember the version, so run it on both. A secondary dials at once then.
+            """,
         examples: ["allow-version 0123ABCD-0000-4000-8000-0123456789AB 1"]
     ) { arguments, console in
         let pairing = try arguments.pairing()

@@ -56,6 +56,7 @@ extension Subcommand {
         }
         let file = LocalFile(path: try arguments.required("out"))
         try KeyFile.create(bytes, as: file)
+        request.warning(of: payload).map(console.warn)
         console.print("signed   \(file.path), \(bytes.count) bytes")
         console.print("version  \(payload.version) for \(payload.target.text)")
         console.print("txid     \(payload.transaction)")
@@ -86,6 +87,14 @@ private struct SignRequest {
         if let history = try keySet() { payload.keySetVersion = history.current.version }
         try checkSchema(payload)
         return payload
+    }
+
+    /// For what is allowed and seldom meant.
+    func warning(of payload: ConfigurationPayload) -> String? {
+        guard let floor = payload.floor, floor > payload.version else { return nil }
+        return
+            "warning: --floor \(floor) is above --version \(payload.version): once this is applied, only version \(floor) "
+            + "and higher ones are"
     }
 
     /// The app would refuse the configuration as a whole, by the name `schema` and with this text.

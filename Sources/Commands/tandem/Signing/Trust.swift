@@ -32,13 +32,18 @@ extension Subcommand {
 
     static let trustList = Subcommand(
         path: ["trust", "list"], summary: "list the configuration keys that a daemon trusts",
-        options: [.device, .json], examples: ["trust list", "trust list --json"]
+        options: [.device, .json],
+        notes: """
+            'version' is that of the key set in force, 'revoked' how many keys of the app never count again. A key set with
+            several configuration keys shows no key id here.
+            """,
+        examples: ["trust list", "trust list --json"]
     ) { arguments, console in
         let anchors = try arguments.ask(.trustList)["anchors"] ?? .array([])
         if arguments.has("json") { return console.print(json: Fact.plain(anchors)) }
-        var table = Table("trusted keys", ["app", "role", "source", "key id"])
+        var table = Table("trusted keys", ["app", "role", "source", "version", "revoked", "key id"])
         for anchor in Fact.list(anchors) {
-            table.add(anchor.text("app"), anchor.text("role"), anchor.text("source"), anchor.text("keyid"))
+            table.add(["app", "role", "source", "version", "revoked", "keyid"].map { anchor.text($0) })
         }
         for line in table.listing { console.print(line) }
     }

@@ -28,7 +28,8 @@ extension Subcommand {
         notes: """
             FILE holds the configuration or a text with its link; '-' is standard input. Exit code 0: valid. Otherwise the
             rejection is printed by name, as a device would report it. The app's schema is not known here and not checked,
-            and the device's version mark only with --applied. --applied and --loaded need --target.
+            and the device's version mark only with --applied. --device, --applied and --loaded need --target. --device is
+            needed for what is for some secondaries only.
             With --loaded the exit code is 0 also for what only keys revoked since have signed: see signer-revoked.
             """,
         examples: [
@@ -41,6 +42,11 @@ extension Subcommand {
         let context = try VerifyRequest(arguments: arguments).context(now: Linux.wallTime)
         let verdict = Result { () throws(VerificationFailure) in
             try ApplicableConfiguration(verifying: bytes, in: context)
+        }
+        if context.device == nil, case .failure(let failure) = verdict, let only = failure.onlyThatCounts(in: context) {
+            let devices = only.map(\.description).joined(separator: ", ")
+            throw CommandFailure.usage(
+                "--device is needed: it is for some secondaries of this target only (\(devices))")
         }
         let report = VerifyReport(digest: SHA256.digest(bytes), verdict: verdict)
         if arguments.has("json") {
@@ -62,8 +68,9 @@ private struct VerifyRequest {
         let target = try arguments.value("target").map { text throws(IdentifierError) in
             try PairedIdentifier(text: text)
         }
-        guard target != nil || !(arguments.has("applied") || arguments.has("loaded")) else {
-            throw CommandFailure.usage("--applied and --loaded need --target")
+        // Without a target step 13 is not run, and so no device is looked at.
+        if target == nil, let option = ["device", "applied", "loaded"].first(where: arguments.has) {
+            throw CommandFailure.usage("--\(option) needs --target")
         }
         let time: UInt64? = try arguments.integer("at", in: 0...UInt64(Int64.max / 1000))
         var context = VerificationContext(
@@ -95,6 +102,13 @@ private struct VerifyRequest {
     }
 }
 
+extension VerificationFailure {
+    /// The secondaries that it is for, if nothing but the device that is asked about is in doubt; else nil.
+    fileprivate func onlyThatCounts(in context: VerificationContext) -> [UniqueIdentifier]? {
+        rejection == .wrongTarget && payload?.target == context.target ? payload?.only : nil
+    }
+}
+
 /// The output of `verify`.
 private struct VerifyReport {
     let digest: [UInt8]
@@ -121,11 +135,25 @@ private struct VerifyReport {
         lines.append("version  \(payload.version) for \(payload.role.rawValue), \(Printable.text(payload.target.text))")
         lines.append("txid     \(payload.transaction)")
         lines.append("issued   \(WallTime(seconds: payload.issued))")
-        if let expires = payload.expires { lines.append("expires  \(WallTime(seconds: expires))") }
+        lines += restrictions(in: payload)
         for (key, value) in payload.values {
             lines.append("value    \(Printable.text(key)) = \(PropertyListJSON.text(value))")
         }
         return lines
+    }
+
+    /// The fields that restrict where, when and how long it holds; the absent ones have no line.
+    private func restrictions(in payload: ConfigurationPayload) -> [String] {
+        let names: ([String]) -> String = { $0.map { Printable.text($0) }.joined(separator: ", ") }
+        return [
+            payload.only.map { "only     \(names($0.map(\.description)))" },
+            payload.notBefore.map { "from     \(WallTime(seconds: $0))" },
+            payload.expires.map { "expires  \(WallTime(seconds: $0))" },
+            payload.lifetime.map { "lifetime \($0) s" },
+            payload.floor.map { "floor    \($0)" },
+            payload.critical.map { "crit     \(names($0))" },
+            payload.optional.map { "optional \(names($0))" },
+        ].compactMap { $0 }
     }
 
     var json: PropertyListValue {

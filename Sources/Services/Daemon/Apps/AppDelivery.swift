@@ -185,7 +185,7 @@ package final class AppDelivery {
                 return SendCheck.Counterpart(
                     role: role, level: seen.level, reason: isForNobody ? .notInstalled : seen.reason)
             },
-            badArgument: Self.badArgument(frame), bodySize: frame.body.count,
+            namedPairing: queue.pairing, badArgument: Self.badArgument(frame), bodySize: frame.body.count,
             bodyLimit: queue.channel.properties.bodyLimit ?? 0,
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }

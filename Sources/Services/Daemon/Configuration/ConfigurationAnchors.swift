@@ -214,6 +214,18 @@ extension ConfigurationAnchors {
     }
 }
 
+extension LogEvent {
+    /// An operator has replaced or removed a trusted key, with which a configuration may have ended (CTL-33).
+    static func trustChanged(of key: KeySubject, from former: KnownAnchor?, to next: KnownAnchor?) -> LogEvent {
+        let names: (KnownAnchor?) -> String = { anchor in
+            anchor.map { $0.identifiers.map(\.hexadecimal).joined(separator: " ") } ?? "none"
+        }
+        return LogEvent(
+            .info, "trusted configuration key replaced or removed", .text("app", key.application.description),
+            .text("role", key.role.rawValue), .text("former", names(former)), .text("key", names(next)))
+    }
+}
+
 /// The result of trusting a key.
 enum TrustOutcome: Sendable {
     case trusted

@@ -247,12 +247,14 @@ final class ConfigurationService {
     /// Replaces the trusted key of an app's configuration, or removes it if there is no other one (CTL-33), and ends
     /// what was verified with it.
     func replaceKey(_ key: KeySubject, with pem: String?) async throws(StoreError) {
+        let former = receiver.state.anchors[key]
         try await receiver.end(key) { next in
             let forgotten = next.untrust(key)
             // The new anchor's row takes the place of the former one's.
             return forgotten + (pem.map { next.learn($0, for: key, from: .operator).changes } ?? [])
         }
         device.keyTrusted(for: key, pem != nil)
+        context.log(.trustChanged(of: key, from: former, to: receiver.state.anchors[key]))
     }
 
     /// Ends everything of an app of this device, which is removed: its configurations and its trusted key, in one
@@ -460,7 +462,7 @@ final class ConfigurationService {
             state: forwarder.state,
             secondaries: context.receivers.map {
                 DesiredStatus.Secondary(name: $0.name, via: $0.via, forwarder.addressee($0))
-            })
+            }, now: context.scheduler.wallNow)
     }
 
     /// The far secondaries that carriers state, for `status`.

@@ -25,6 +25,7 @@ struct DesiredStatus {
 
     let state: DesiredConfigurations
     let secondaries: [Secondary]
+    let now: WallTime
 
     /// The slots that are desired or have been, of an application or of all.
     func keys(
@@ -69,6 +70,7 @@ struct DesiredStatus {
         body["ending"] = standing.ending.map { .string($0.rawValue) }
         body["rollout"] = standing.desired.rollout.map { .string(Self.words(of: $0)) }
         body["stale"] = standing.staleSince.map { .integer($0.milliseconds) }
+        if let end = standing.lifetimeEnd, now >= end { body["over"] = true }
         return body
     }
 

@@ -183,8 +183,9 @@ package final class Arrivals {
             log(
                 isNews ? .warning : .debug, "no room for an item, it comes again", key,
                 .text("channel", key.channel.rawValue))
-        case .deadLetter(let ordinal):
-            log(.error, "item failed too often, kept as a dead letter", key, .integer("ordinal", ordinal))
+        case .deadLetter(let id):
+            let text = id.map { "\($0)" } ?? "-"
+            log(.error, "item failed too often, kept as a dead letter", key, .text("id", text))
         case .released(let id): environment.report(.fileReleased(id, key, .inbound))
         case .contextReceived(let revision, let body):
             guard key.isContext else { break }

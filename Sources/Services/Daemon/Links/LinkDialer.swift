@@ -69,6 +69,14 @@ package final class LinkDialer {
         connect()
     }
 
+    /// Dials now if it waits for the next attempt.
+    package func hurry() {
+        guard case .waiting = status else { return }
+        if let timer { context.scheduler.cancel(timer) }
+        backoff.reset()
+        connect()
+    }
+
     /// Ends dialling. A ready link is not ended by this.
     package func stop() {
         if let timer { context.scheduler.cancel(timer) }

@@ -107,6 +107,8 @@ extension LinkCloseReason: CustomStringConvertible {
         case .refused(let name, let text): "\(name.rawValue): \(text)"
         case .notSecured(let error): "\(error.name): \(error)"
         case .stream(let reason): "\(reason)"
+        case .refusedByPeer(.versionLowered):
+            "\(name): it knows this device with a newer version; 'tandem allow-version' there lets this one"
         default: name
         }
     }

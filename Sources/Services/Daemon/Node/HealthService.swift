@@ -38,8 +38,12 @@ final class HealthService {
     /// The daemon is not ready from now on.
     func stop() { isStopping = true }
 
-    /// Reports the present problems to the ledger; also when a link comes or goes, so that the ledger sees every blink.
-    func observe() { ledger.observe(problems, at: scheduler.now) }
+    /// Reports the present problems to the ledger; also when a link comes or goes or commits begin or cease to fail, so
+    /// that the ledger sees every blink.
+    func observe() {
+        ledger.keepOnly(Set(pairings.all.map(\.pairing)))
+        ledger.observe(problems, at: scheduler.now)
+    }
 
     private var problems: Set<HealthProblem> {
         var problems: Set<HealthProblem> = []
@@ -95,6 +99,12 @@ final class HealthService {
         return body
     }
 
+    private var storeText: String {
+        if let full = store.fullDisk { return "the disk is full: \(full)" }
+        guard let failure = store.failure else { return "changes could not be stored; they can be again" }
+        return "the last change could not be stored: \(failure)"
+    }
+
     private func text(of problem: HealthProblem) -> String {
         let record = problem.pairing.flatMap { pairings[$0] }
         let name = record?.name ?? "a device"
@@ -107,7 +117,7 @@ final class HealthService {
         case .backlog: return "a queue for \(name) is nearly full"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock: return "the clock of \(name) differs from ours by more than five minutes"
-        case .store: return "the last change could not be stored; see the log"
+        case .store: return storeText
         case .draining: return "new items are refused until 'tandem drain --end'"
         }
     }

@@ -35,6 +35,8 @@ final class LinkService {
     private var lastErrors: [UniqueIdentifier: String] = [:]
     /// When the other device last said that it has no such pairing; nothing once there is a link again.
     private var endedThere: [UniqueIdentifier: MonotonicTime] = [:]
+    /// The version of a device's last hello, where that was refused because it is older than before (SES-4).
+    private var lowered: [UniqueIdentifier: ProtocolVersion] = [:]
     private var isStopping = false
     /// Since the start.
     private(set) var hasBeenLinked = false
@@ -105,6 +107,10 @@ final class LinkService {
     /// Why the pairing has no link.
     func unreachableReason(_ record: PairingRecord) -> String {
         if record.state == .pending { return ReachabilityReason.pending.rawValue }
+        if let version = lowered[record.pairing] {
+            return "\(RefusalName.versionLowered.rawValue): it speaks version \(version.number), which is older than "
+                + "before; if that is meant, 'tandem allow-version \(record.pairing) \(version.number)' lets it"
+        }
         return dialers[record.pairing]?.dialer.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
     }
 
@@ -117,14 +123,18 @@ final class LinkService {
         peerRuns[pairing] = nil
         lastErrors[pairing] = nil
         endedThere[pairing] = nil
+        lowered[pairing] = nil
         context.links.end(pairing, .unpaired)
     }
 
     // MARK: dialling and joining
 
-    /// Dials a primary whose address may have changed. A link that there is stays until the new one replaces it.
+    /// Dials a primary at once: its address may have changed, or what it was refused for. A link that there is stays
+    /// until the new one replaces it.
     func dialAgain(_ pairing: UniqueIdentifier) {
-        if let record = pairings[pairing] { dial(record) }
+        guard let record = pairings[pairing] else { return }
+        dial(record)
+        dialers[pairing]?.dialer.hurry()
     }
 
     /// Dials the primary of a pairing in which this device is the secondary.
@@ -183,7 +193,15 @@ extension LinkService: LinkHost {
         return LinkPositions(epoch: record.epoch, received: known.received.map(mark), sent: known.sent.map(mark))
     }
 
-    package func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict { await pairings.judge(hello) }
+    package func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict {
+        let verdict = await pairings.judge(hello)
+        if case .refused(.versionLowered) = verdict {
+            lowered[hello.pairing] = hello.version
+        } else if pairings[hello.pairing]?.peer == hello.peer {
+            lowered[hello.pairing] = nil
+        }
+        return verdict
+    }
 
     package func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer? {
         let answer = await pairings.judge(join, peer: peer, exporter: exporter)

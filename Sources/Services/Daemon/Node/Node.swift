@@ -220,6 +220,8 @@ package final class Node {
 
     private func introduceParts() {
         store.whenPoisoned = { [weak self] error in self?.onFatal?(.store(error)) }
+        store.whenFailingOrNot = { [weak self] in self?.health.observe() }
+        store.whenFullOrRoomy = { [log, path = store.path] in log(.space($0, for: path)) }
         if device.store.statistics.beganCutOff {
             log(LogEvent(.info, "a commit that a crash cut off was dropped; nothing acknowledged was in it"))
         }
@@ -319,6 +321,8 @@ package final class Node {
         for path in socketPaths { try makeSocketDirectory(of: path) }
         try listen()
         links.start()
+        // A device that stays away from here on is one that no link will tell of.
+        health.observe()
         pairings.start()
         log(
             LogEvent(

@@ -105,6 +105,11 @@ final class PairingService {
         active(as: role) == nil ? all.filter { $0.role == role && $0.state == .active } : []
     }
 
+    /// The name of a pairing's device if it names the pairing, else the pairing's identifier.
+    func word(for record: PairingRecord) -> String {
+        all.contains { $0.name == record.name && $0.pairing != record.pairing } ? "\(record.pairing)" : record.name
+    }
+
     /// The other devices that are trusted by hand.
     func trusted(as role: DeviceRole) -> [TrustedDevice] { registry.state.trusted.devices(as: role) }
 
@@ -453,9 +458,20 @@ final class PairingService {
         }
     }
 
-    /// Allows a version below the highest one seen; returns whether the pairing exists.
-    func allow(_ version: ProtocolVersion, for pairing: UniqueIdentifier) async throws(StoreError) -> Bool {
-        try await commitIfKnown { next in next.allowVersion(version, for: pairing) }
+    /// Allows a version below the highest one seen; returns whether the pairing exists, or why it is not allowed.
+    func allow(
+        _ version: ProtocolVersion, for pairing: UniqueIdentifier
+    ) async throws(StoreError) -> Result<Bool, VersionNeverSeen> {
+        try await commit { next in
+            do throws(VersionNeverSeen) {
+                guard let changes = try next.allowVersion(version, for: pairing) else {
+                    return ([], { .success(false) })
+                }
+                return (changes.map(\.rowChange), { .success(true) })
+            } catch {
+                return ([], { .failure(error) })
+            }
+        }
     }
 }
 
@@ -464,6 +480,13 @@ extension LogEvent {
     /// daemon (``Node/onFatal``), and its next start reports the cause.
     static func notStored(_ error: StoreError) -> LogEvent {
         LogEvent(.error, "not stored", .text("error", error.description))
+    }
+
+    /// The disk is full, so that commits fail, or it has room again.
+    static func space(_ error: StoreError?, for path: String) -> LogEvent {
+        error == nil
+            ? LogEvent(.info, "the disk has room for the store again", .text("store", path))
+            : LogEvent(.error, "the disk is full, nothing new is stored; free some space", .text("store", path))
     }
 }
 

@@ -106,7 +106,7 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         var full = FileLimits()
         full.reserve = 1 << 60
         let refused = try FileDevices(senderLimits: full)
-        guard case .failure(.noSpace(let needed, let available))? = refused.handOver([1]) else {
+        guard case .failure(.noSpace(let needed, let available, _))? = refused.handOver([1]) else {
             Issue.record("a file was taken without room")
             return
         }
@@ -118,6 +118,10 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(devices.failures.map(\.code) == [7015])
         #expect(devices.failures.map(\.name) == ["insufficient-space"])
         #expect(devices.receiver.items.stored.isEmpty)
+        let refusal = FileRefusal.noSpace(needed: 73_400_320, available: 7_823_360, free: 64 << 20)
+        let text = refusal.body["text"]?.stringValue
+        #expect(text == "the file needs 6291456 bytes and 64 MiB that stay free, and the disk has less")
+        #expect(refusal.body["actual"] == 73_400_320 && refusal.body["limit"] == 7_823_360)
     }
 
     @Test("FIL-14: a file that is taken back while it comes leaves nothing")

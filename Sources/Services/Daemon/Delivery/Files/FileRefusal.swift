@@ -17,8 +17,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
     case overDescribed(actual: Int, limit: Int)
     /// Files of so many bytes are kept for the same user or the same peer.
     case overBudget(actual: Int64, limit: Int64)
-    /// The file system has less free space.
-    case noSpace(needed: Int64, available: Int64)
+    /// The file system has less free space; so many of the needed bytes stay free, or are for other files.
+    case noSpace(needed: Int64, available: Int64, free: Int64)
     /// The whole file system has less space, without what is kept for root.
     case neverFits(needed: Int64, capacity: Int64)
     /// Another item of this identifier, with another file, waits for its handler.
@@ -61,7 +61,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
     package var body: PropertyListDictionary {
         var body: PropertyListDictionary = [BodyKey.text: .string(text), BodyKey.retry: .boolean(isRetryable)]
         switch self {
-        case .noSpace(let actual, let limit), .neverFits(let actual, let limit), .overBudget(let actual, let limit):
+        case .noSpace(let actual, let limit, _), .neverFits(let actual, let limit), .overBudget(let actual, let limit):
             body[BodyKey.actual] = .integer(actual)
             body[BodyKey.limit] = .integer(limit)
         case .tooLarge(let actual, let limit), .queueFull(let actual, let limit), .overDescribed(let actual, let limit):
@@ -79,6 +79,10 @@ package enum FileRefusal: Error, Sendable, Equatable {
         }
     }
 
+    private static func size(_ bytes: Int64) -> String {
+        bytes > 0 && bytes & 0xF_FFFF == 0 ? "\(bytes >> 20) MiB" : "\(bytes) bytes"
+    }
+
     private var text: String {
         switch self {
         case .unreadable(let error): "the description of the file: \(error)"
@@ -87,9 +91,9 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .overDescribed(let actual, let limit):
             "the descriptions of this user's waiting files would take \(actual) bytes; the limit is \(limit)"
         case .overBudget(let actual, let limit): "files of \(actual) bytes wait already; the limit is \(limit)"
-        case .noSpace(let needed, let available): "the file needs \(needed) bytes, \(available) are free"
-        case .neverFits(let needed, let capacity):
-            "the file needs \(needed) bytes, the file system has \(capacity) in all"
+        case .noSpace(let needed, _, let free):
+            "the file needs \(needed - free) bytes and \(Self.size(free)) that stay free, and the disk has less"
+        case .neverFits: "the file, and what stays free, needs more bytes than the file system has in all"
         case .machine(.full): "no space is left for the file"
         case .duplicate: "another file of this identifier waits for its handler"
         case .digestMismatch: "the bytes that arrived are not those that were sent"

@@ -18,13 +18,16 @@ struct FileSpace: Sendable {
         self.reserve = reserve
     }
 
-    /// - Throws: ``FileRefusal/noSpace(needed:available:)`` if the bytes and the reserve do not fit.
+    /// - Throws: ``FileRefusal/noSpace(needed:available:free:)`` if the bytes and the reserve do not fit.
     func check(for bytes: Int64) throws(FileRefusal) { try check(for: bytes, leaving: reserve) }
 
     private func check(for bytes: Int64, leaving rest: Int64) throws(FileRefusal) {
         let available = try translating { () throws(FileError) in try spool.availableSpace() }
         let (needed, overflow) = bytes.addingReportingOverflow(rest)
-        guard !overflow, needed <= available else { throw .noSpace(needed: needed, available: available) }
+        guard !overflow, needed <= available else {
+            throw .noSpace(
+                needed: overflow ? .max : needed, available: available, free: overflow ? .max - bytes : rest)
+        }
     }
 
     /// As ``check(for:)`` for what is missing of a file.
