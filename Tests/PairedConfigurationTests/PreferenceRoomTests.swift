@@ -114,11 +114,11 @@ private final class SmallStore: PreferenceStore {
     }
 
     @Test("SET-43: a value that a store refuses only when it is written keeps no other from it")
-    func lateRefusal() throws {
+    func lateRefusal() async throws {
         let store = SmallStore()
         let app = Preferences(preferences: store)
-        let events = Mutex<[String]>([])
-        let observation = app.observeEvents { event in events.withLock { $0.append("\(event)") } }
+        let (events, continuation) = AsyncStream.makeStream(of: String.self)
+        let observation = app.observeEvents { continuation.yield("\($0)") }
         defer { observation.cancel() }
         try app.$pdata.set([UInt8](repeating: 7, count: 2000))
         app.si = 9
@@ -129,7 +129,8 @@ private final class SmallStore: PreferenceStore {
         app.text = "new"
         #expect(throws: PreferenceStoreError.self) { try app.writePreferences() }
         #expect(store.entries["si"] == 10 && store.entries["text"] == "new")
-        #expect(events.withLock(\.self).filter { $0.contains("too large") }.count == 1)
+        var told = events.makeAsyncIterator()
+        while let event = await told.next(), !event.contains("too large") {}
         try app.$pdata.set([1])
         try app.writePreferences()
         #expect(store.entries["pdata"] == .data([1]) && !app.isDirty)

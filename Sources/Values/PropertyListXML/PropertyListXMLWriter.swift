@@ -127,19 +127,20 @@ package enum PropertyListXMLWriter {
 
         /// A parser turns a carriage return into a newline unless it is written as a number.
         private func escaped(_ text: String, _ position: Position) throws(PropertyListXMLError) -> String {
-            var escaped = String.UnicodeScalarView()
+            // A string grows in place; its view of scalars is copied whenever several are appended.
+            var escaped = ""
             for scalar in text.unicodeScalars {
                 switch scalar {
-                case "&": escaped.append(contentsOf: "&amp;".unicodeScalars)
-                case "<": escaped.append(contentsOf: "&lt;".unicodeScalars)
-                case ">": escaped.append(contentsOf: "&gt;".unicodeScalars)
-                case "\r": escaped.append(contentsOf: "&#13;".unicodeScalars)
-                case "\t", "\n": escaped.append(scalar)
+                case "&": escaped += "&amp;"
+                case "<": escaped += "&lt;"
+                case ">": escaped += "&gt;"
+                case "\r": escaped += "&#13;"
+                case "\t", "\n": escaped.unicodeScalars.append(scalar)
                 case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": throw position.fault(.character(scalar.value))
-                default: escaped.append(scalar)
+                default: escaped.unicodeScalars.append(scalar)
                 }
             }
-            return String(escaped)
+            return escaped
         }
 
         private mutating func line(_ text: String, _ indent: Int) {
