@@ -64,10 +64,30 @@ private final class OddStore: PreferenceStore {
     }
 }
 
+/// A store that another process uses when it is first read.
+private final class BusyStore: PreferenceStore {
+    private let memory = MemoryPreferences()
+    private let isFirst = Mutex(true)
+
+    init(_ values: PropertyListDictionary) { try? memory.update { _ in PreferenceEdit(values: values) } }
+
+    func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
+        let isBusy = isFirst.withLock { isFirst in
+            defer { isFirst = false }
+            return isFirst
+        }
+        if isBusy { throw PreferenceStoreError(.inUse, store: "busy", detail: "another process has its turn") }
+        try memory.update(change)
+    }
+}
+
 @Suite struct PreferencesTests {
     private let place = TemporaryDirectory()
 
-    private var file: FilePreferences { FilePreferences(place.path("app/preferences.plist")) }
+    /// Two stores of a test share it, and a sanitizer makes its reading slow.
+    private var file: FilePreferences {
+        FilePreferences(place.path("app/preferences.plist"), patience: .seconds(60))
+    }
 
     private func edit(_ store: any PreferenceStore, _ values: PropertyListDictionary) throws {
         try store.update { _ in PreferenceEdit(values: values) }
@@ -216,23 +236,28 @@ private final class OddStore: PreferenceStore {
     // MARK: values
 
     @Test("SET-28: a value that was set and removed reads as absent, the default shows, and observers hear of it")
-    func removal() throws {
+    func removal() async throws {
         let store = OddStore()
         let app = Preferences(preferences: store)
-        let seen = Mutex<[SettingChanges]>([])
-        let observation = app.observe { changes in seen.withLock { $0.append(changes) } }
+        // The library's thread writes, too, and may be the one that delivers.
+        let (seen, continuation) = AsyncStream.makeStream(of: SettingChanges.self)
+        let observation = app.observe { continuation.yield($0) }
+        defer { observation.cancel() }
         app.sliderSetting = 0.75
         try app.writePreferences()
         app.$sliderSetting.remove()
         try app.writePreferences()
         #expect(app.sliderSetting == 0.5 && app.$sliderSetting.layer == .declaredDefault)
         #expect(store.entries.isEmpty)
+        var changes = seen.makeAsyncIterator()
         #expect(
-            seen.withLock { $0.map(\.changes) } == [
-                [SettingChange(name: "sliderSetting", old: .double(0.5), new: .double(0.75))],
-                [SettingChange(name: "sliderSetting", old: .double(0.75), new: .double(0.5))],
+            await changes.next()?.changes == [
+                SettingChange(name: "sliderSetting", old: .double(0.5), new: .double(0.75))
             ])
-        withExtendedLifetime(observation) {}
+        #expect(
+            await changes.next()?.changes == [
+                SettingChange(name: "sliderSetting", old: .double(0.75), new: .double(0.5))
+            ])
     }
 
     @Test("SET-26: a complex value of one release is equal in the next; damaged bytes are the default and an event")
@@ -291,6 +316,7 @@ private final class OddStore: PreferenceStore {
         let app = Preferences(preferences: store)
         app.sliderSetting = 0.25
         try app.writePreferences()
+        await ConfigurationThread.rest()
         let (changes, continuation) = AsyncStream.makeStream(of: SettingChanges.self)
         let observation = app.observe { continuation.yield($0) }
         var change = changes.makeAsyncIterator()
@@ -308,6 +334,13 @@ private final class OddStore: PreferenceStore {
         try edit(store, ["sliderSetting": 0.75])
         try app.readPreferences()
         #expect(app.sliderSetting == 0.75 && store.entries.keys == ["sliderSetting"])
+    }
+
+    @Test("SET-22: a store that another process uses at start is read once more, without any edit")
+    func inUseAtStart() async throws {
+        let app = Preferences(preferences: BusyStore(["sliderSetting": 0.75]))
+        await ConfigurationThread.rest()
+        #expect(app.sliderSetting == 0.75)
     }
 
     @Test("SET-25: an edit wins over a change that was not written, and the conflict is an event")

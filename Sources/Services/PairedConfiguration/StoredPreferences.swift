@@ -40,7 +40,8 @@ final class StoredPreferences: Sendable {
     /// Reads the store, lets the app set what has no stored value, and follows the store from then on.
     func open(defaults: () -> Void) {
         // A fault is an event; the app starts with its defaults.
-        try? synchronise()
+        var isInUse = false
+        do throws(PreferenceStoreError) { try synchronise() } catch { isInUse = error.reason == .inUse }
         state.withLock { $0.isOpen = true }
         values.fillDefaults(defaults)
         values.whenPending { [weak self] in self?.pended() }
@@ -50,6 +51,8 @@ final class StoredPreferences: Sendable {
         }
         state.withLock { $0.observation = observation }
         if values.isPending { pended() }
+        // The process that had it need not change it, so that no edit would be seen.
+        if isInUse { schedule() }
     }
 
     /// The faults found at start.
