@@ -25,14 +25,14 @@ import Testing
             try write(["volume": 80], in: directory)
             let app = fixture.app(in: directory.path)
             #expect(app.volume == 80 && app.$volume.layer == .userEdit)
-            app.volume = 60
-            #expect(app.volume == 80, "an edit hides the stored preference")
             let changes = Mutex<[SettingChanges]>([])
             let observation = app.observe { change in changes.withLock { $0.append(change) } }
             try write(["volume": 90, "logging": true], in: directory)
             #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == ["tandem.verdict": "applied"])
             #expect(app.volume == 90 && app.logging)
             #expect(changes.withLock { $0 }.map(\.origin) == [.user])
+            app.volume = 60
+            #expect(app.volume == 90, "an edit hides the stored preference")
             try directory.remove("edits.plist")
             app.reload()
             #expect(app.volume == 60 && !app.logging)

@@ -165,8 +165,6 @@ private final class Preferences: Configuration, @unchecked Sendable {
     @Test("SET-30: a damaged file is told and stays; the next change keeps it aside and stores all values")
     func damage() throws {
         let app = Preferences(preferences: store)
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
         app.volume = 60
         app.name = "Anna"
         try app.writePreferences()
@@ -183,7 +181,6 @@ private final class Preferences: Configuration, @unchecked Sendable {
         #expect(!app.isDirty)
         let next = Preferences(preferences: store)
         #expect(next.volume == 61 && next.name == "Anna")
-        withExtendedLifetime(observation) {}
     }
 
     @Test("SET-30: each damaged file is kept under a name of its own; one that is too large is one, too")

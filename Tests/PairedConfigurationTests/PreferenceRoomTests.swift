@@ -32,10 +32,14 @@ private final class SmallStore: PreferenceStore {
 @Suite struct PreferenceRoomTests {
     private let place = TemporaryDirectory()
 
-    private var file: FilePreferences { FilePreferences(place.path("app/preferences.plist")) }
+    /// Two stores of a test share a file, and a sanitizer makes its reading slow.
+    private var patience: Duration { .seconds(60) }
+
+    private var file: FilePreferences { FilePreferences(place.path("app/preferences.plist"), patience: patience) }
     private var protected: ProtectedPreferences {
         ProtectedPreferences(
-            place.path("app/protected.plist"), accessibility: .always, machine: place.path("machine-id"))
+            place.path("app/protected.plist"), accessibility: .always, machine: place.path("machine-id"),
+            patience: patience)
     }
 
     private func isRefused(_ body: () throws(SettingError) -> Void) -> Bool {
@@ -81,7 +85,9 @@ private final class SmallStore: PreferenceStore {
     }
 
     @Test("SET-43, LIM-114: a SQLite file refuses a preference without room where it is set")
-    func ofSQLite() throws { try check(scale: 8) { SQLitePreferences(place.path("app/preferences.sqlite")) } }
+    func ofSQLite() throws {
+        try check(scale: 8) { SQLitePreferences(place.path("app/preferences.sqlite"), patience: patience) }
+    }
 
     @Test("SET-43: all that is accepted is stored, to the last byte of the file")
     func exact() throws {

@@ -15,7 +15,9 @@ private final class Preferences: Configuration, @unchecked Sendable {
     private let place = TemporaryDirectory()
 
     private func store(_ accessibility: ProtectedAccessibility, keyring: String? = nil) -> ProtectedPreferences {
-        ProtectedPreferences(place.path("secret.plist"), accessibility: accessibility, keyring: keyring)
+        ProtectedPreferences(
+            place.path("secret.plist"), accessibility: accessibility, keyring: keyring, machine: "/etc/machine-id",
+            patience: .seconds(60))
     }
 
     private func fault(_ body: () throws -> Void) -> PreferenceStoreError.Reason? {
@@ -113,7 +115,8 @@ private final class Preferences: Configuration, @unchecked Sendable {
         place.write(Array("0123456789abcdef0123456789abcdef\n".utf8), to: "machine-id")
         func store(_ accessibility: ProtectedAccessibility) -> ProtectedPreferences {
             ProtectedPreferences(
-                place.path("secret.plist"), accessibility: accessibility, machine: place.path("machine-id"))
+                place.path("secret.plist"), accessibility: accessibility, machine: place.path("machine-id"),
+                patience: .seconds(60))
         }
         for step in steps {
             unlink(place.path("secret.plist"))
