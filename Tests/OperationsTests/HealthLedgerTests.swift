@@ -39,7 +39,7 @@ struct HealthLedgerTests {
         #expect(ledger.standing(at: time(19_000)).isEmpty)
     }
 
-    @Test func `LIM-34: a problem that was over and comes back is a new one, also if nobody looked meanwhile`() {
+    @Test func `LIM-34: a problem that was over and comes back is a new one, even if no report was made in between`() {
         var ledger = HealthLedger()
         ledger.observe([link], at: time(0))
         ledger.observe([], at: time(10_000))

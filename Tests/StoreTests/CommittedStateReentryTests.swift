@@ -87,8 +87,8 @@ import Testing
     func aFullDiskIsToldOnce() {
         var told: [String] = []
         var changes: [Bool] = []
-        bound.whenFullOrRoomy = { told.append($0 == nil ? "room" : "full") }
-        bound.whenFailingOrNot = { [bound] in changes.append(bound.isFailing) }
+        bound.onSpaceChange = { told.append($0 == nil ? "room" : "full") }
+        bound.onFailingChange = { [bound] in changes.append(bound.isFailing) }
         var ended = 0
         faults.fill(true)
         for number in 1...3 { bound.commit(put(number)) { _ in ended += 1 } }
@@ -99,7 +99,7 @@ import Testing
         bound.commit(put(4)) { _ in ended += 1 }
         loop.run(until: { ended == 4 })
         #expect(told == ["full", "room"] && bound.failure == nil)
-        #expect(changes.last == false && !bound.isFailing)
+        #expect(changes == [true, false] && !bound.isFailing)
         store.close()
     }
 

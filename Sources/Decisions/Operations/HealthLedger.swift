@@ -60,7 +60,8 @@ package struct HealthLedger: ~Copyable, Sendable {
 
     package init() {}
 
-    /// Records the problems that exist now; all others are absent. One that was over before it came back is a new one.
+    /// Records the problems that exist now; all others are absent. A problem that was over before it came back counts
+    /// from its return.
     package mutating func observe(_ present: Set<HealthProblem>, at now: MonotonicTime) {
         for problem in Array(observations.keys) {
             observations[problem]?.advance(to: now)
@@ -73,7 +74,7 @@ package struct HealthLedger: ~Copyable, Sendable {
         }
     }
 
-    /// All other pairings are gone, and their problems with them.
+    /// Drops the problems of all other pairings, which no longer exist.
     package mutating func keepOnly(_ pairings: Set<UniqueIdentifier>) {
         for problem in Array(observations.keys) where problem.pairing.map(pairings.contains) == false {
             observations[problem] = nil

@@ -28,7 +28,7 @@ package enum PairingEvent: Sendable, Equatable {
             Self.event(.warning, "hello for a pairing that this device's key does not have", pairing, peer)
         case .versionLowered(let pairing, let from, let to):
             LogEvent(
-                .error, "alarm: protocol version lowered; if that is meant, 'tandem allow-version' lets it",
+                .error, "alarm: protocol version lowered; if this is intended, run 'tandem allow-version'",
                 .text("pairing", pairing.description), .integer("seen", from.number), .integer("offered", to.number))
         case .epochRefused(let pairing, let own, let peer):
             LogEvent(

@@ -350,14 +350,14 @@ extension PairingRegistry {
     }
 }
 
-/// A version that an operator allows a device, which has not spoken so new a one (SES-4).
+/// An operator allows a version that the device has never spoken (SES-4).
 package struct VersionNeverSeen: Error, Sendable, Equatable, CustomStringConvertible {
     package let version: ProtocolVersion
     /// nil: none has been seen yet, and so none is refused.
     package let highest: ProtocolVersion?
 
     package var description: String {
-        guard let highest else { return "the device has spoken no version yet, so that none is refused" }
+        guard let highest else { return "the device has spoken no version yet, so none is refused" }
         return "version \(version.number) is above \(highest.number), the highest that the device has spoken; "
             + "only versions up to that one can be allowed"
     }

@@ -13,10 +13,10 @@ package final class LoopStore {
     /// Called when a commit has failed for good: the store can no longer make anything durable. On the scheduler's
     /// thread.
     package var whenPoisoned: ((StoreError) -> Void)?
-    /// Called when the disk is full and when it has room again, once each; on the scheduler's thread.
-    package var whenFullOrRoomy: ((StoreError?) -> Void)?
-    /// Called when commits begin to fail and when they succeed again; on the scheduler's thread.
-    package var whenFailingOrNot: (() -> Void)?
+    /// Called with the error when the disk is full, and with nil when it has room again; on the scheduler's thread.
+    package var onSpaceChange: ((StoreError?) -> Void)?
+    /// Called when ``isFailing`` has changed; on the scheduler's thread.
+    package var onFailingChange: (() -> Void)?
     /// Whether the last commit that has ended failed, or the disk is full.
     package var isFailing: Bool { failure != nil || fullDisk != nil }
     /// Why the last commit that has ended failed; nil if it did not.
@@ -63,27 +63,30 @@ package final class LoopStore {
 
     private func note(_ result: Result<Void, StoreError>) {
         guard case .failure(let error) = result else {
-            if failure != nil {
-                failure = nil
-                whenFailingOrNot?()
-            }
+            if failure != nil { change { failure = nil } }
             return
         }
-        let isFirst = failure == nil
-        failure = error
         if case .poisoned = error { whenPoisoned?(error) }
-        if case .full = error, fullDisk == nil {
+        change {
+            failure = error
+            guard case .full = error, fullDisk == nil else { return }
             fullDisk = error
-            whenFullOrRoomy?(error)
+            onSpaceChange?(error)
             lookForRoom()
         }
-        if isFirst { whenFailingOrNot?() }
     }
 
-    private func hasRoom() {
-        fullDisk = nil
-        whenFullOrRoomy?(nil)
-        whenFailingOrNot?()
+    private func foundRoom() {
+        change {
+            fullDisk = nil
+            onSpaceChange?(nil)
+        }
+    }
+
+    private func change(_ body: () -> Void) {
+        let wasFailing = isFailing
+        body()
+        if isFailing != wasFailing { onFailingChange?() }
     }
 
     private func lookForRoom() {
@@ -91,7 +94,7 @@ package final class LoopStore {
             guard let self else { return }
             let own = LoopBound(self, to: scheduler)
             store.findRoom { [scheduler] isThere in
-                scheduler.submit { if isThere { own.value.hasRoom() } else { own.value.lookForRoom() } }
+                scheduler.submit { if isThere { own.value.foundRoom() } else { own.value.lookForRoom() } }
             }
         }
     }

@@ -242,12 +242,15 @@ import Testing
         try nodes.start(.secondary)
         nodes.clock.advance(by: .seconds(60))
         #expect(nodes.notes.contains { "\($0.message)".contains("tandem allow-version") })
-        let problem = nodes.ask(nodes.secondary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
+        func text() -> String {
+            let problem = nodes.ask(nodes.secondary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
+            return problem?["text"]?.stringValue ?? ""
+        }
         let name = try #require(pairing.dataValue.flatMap { UniqueIdentifier(bytes: $0) })
-        let text = problem?["text"]?.stringValue ?? ""
-        #expect(text.contains("tandem allow-version \(name) 1"), "\(text)")
+        #expect(text().contains("tandem allow-version \(name) 1"), "\(text())")
         #expect(nodes.ask(nodes.secondary, "allow-version", ["pairing": pairing, "version": 9]).name == "bad-request")
         #expect(nodes.ask(nodes.secondary, "allow-version", ["pairing": pairing, "version": 1]).code == 0)
+        #expect(!text().contains("tandem allow-version \(name)"), "\(text())")
         nodes.clock.advance(by: .milliseconds(100))
         nodes.waitForLink()
         let since = try self.pairing(of: nodes.secondary)?["since"]?.integerValue ?? 0

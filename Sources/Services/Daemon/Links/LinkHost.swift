@@ -108,7 +108,7 @@ extension LinkCloseReason: CustomStringConvertible {
         case .notSecured(let error): "\(error.name): \(error)"
         case .stream(let reason): "\(reason)"
         case .refusedByPeer(.versionLowered):
-            "\(name): it knows this device with a newer version; 'tandem allow-version' there lets this one"
+            "\(name): it has seen a newer version of this device; to allow this one, run 'tandem allow-version' there"
         default: name
         }
     }

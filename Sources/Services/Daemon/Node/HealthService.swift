@@ -101,7 +101,9 @@ final class HealthService {
 
     private var storeText: String {
         if let full = store.fullDisk { return "the disk is full: \(full)" }
-        guard let failure = store.failure else { return "changes could not be stored; they can be again" }
+        guard let failure = store.failure else {
+            return "changes could not be stored for a while; they are stored again"
+        }
         return "the last change could not be stored: \(failure)"
     }
 

@@ -108,8 +108,8 @@ final class LinkService {
     func unreachableReason(_ record: PairingRecord) -> String {
         if record.state == .pending { return ReachabilityReason.pending.rawValue }
         if let version = lowered[record.pairing] {
-            return "\(RefusalName.versionLowered.rawValue): it speaks version \(version.number), which is older than "
-                + "before; if that is meant, 'tandem allow-version \(record.pairing) \(version.number)' lets it"
+            return "\(RefusalName.versionLowered.rawValue): it now speaks version \(version.number), older than "
+                + "before; if this is intended, run 'tandem allow-version \(record.pairing) \(version.number)'"
         }
         return dialers[record.pairing]?.dialer.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
     }
@@ -129,10 +129,11 @@ final class LinkService {
 
     // MARK: dialling and joining
 
-    /// Dials a primary at once: its address may have changed, or what it was refused for. A link that there is stays
-    /// until the new one replaces it.
+    /// Forgets why the last hello was refused, and dials a primary at once, because its address or that reason may have
+    /// changed. The present link stays until the new one replaces it.
     func dialAgain(_ pairing: UniqueIdentifier) {
         guard let record = pairings[pairing] else { return }
+        lowered[pairing] = nil
         dial(record)
         dialers[pairing]?.dialer.hurry()
     }

@@ -220,8 +220,8 @@ package final class Node {
 
     private func introduceParts() {
         store.whenPoisoned = { [weak self] error in self?.onFatal?(.store(error)) }
-        store.whenFailingOrNot = { [weak self] in self?.health.observe() }
-        store.whenFullOrRoomy = { [log, path = store.path] in log(.space($0, for: path)) }
+        store.onFailingChange = { [weak self] in self?.health.observe() }
+        store.onSpaceChange = { [log, path = store.path] in log(.space($0, for: path)) }
         if device.store.statistics.beganCutOff {
             log(LogEvent(.info, "a commit that a crash cut off was dropped; nothing acknowledged was in it"))
         }
@@ -321,7 +321,7 @@ package final class Node {
         for path in socketPaths { try makeSocketDirectory(of: path) }
         try listen()
         links.start()
-        // A device that stays away from here on is one that no link will tell of.
+        // Counts devices without a link from now on: no event reports a device that never connects.
         health.observe()
         pairings.start()
         log(

@@ -105,8 +105,8 @@ final class PairingService {
         active(as: role) == nil ? all.filter { $0.role == role && $0.state == .active } : []
     }
 
-    /// The name of a pairing's device if it names the pairing, else the pairing's identifier.
-    func word(for record: PairingRecord) -> String {
+    /// The name of the pairing's device, or the pairing's identifier if another device has the same name.
+    func label(of record: PairingRecord) -> String {
         all.contains { $0.name == record.name && $0.pairing != record.pairing } ? "\(record.pairing)" : record.name
     }
 
@@ -458,18 +458,23 @@ final class PairingService {
         }
     }
 
-    /// Allows a version below the highest one seen; returns whether the pairing exists, or why it is not allowed.
+    enum VersionAllowance {
+        case allowed, unknownPairing
+        case neverSeen(VersionNeverSeen)
+    }
+
+    /// Allows a version below the highest one seen.
     func allow(
         _ version: ProtocolVersion, for pairing: UniqueIdentifier
-    ) async throws(StoreError) -> Result<Bool, VersionNeverSeen> {
+    ) async throws(StoreError) -> VersionAllowance {
         try await commit { next in
             do throws(VersionNeverSeen) {
                 guard let changes = try next.allowVersion(version, for: pairing) else {
-                    return ([], { .success(false) })
+                    return ([], { .unknownPairing })
                 }
-                return (changes.map(\.rowChange), { .success(true) })
+                return (changes.map(\.rowChange), { .allowed })
             } catch {
-                return ([], { .failure(error) })
+                return ([], { .neverSeen(error) })
             }
         }
     }

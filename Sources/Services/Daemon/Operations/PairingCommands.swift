@@ -238,7 +238,7 @@ struct UnpairCommand: ControlCommand {
             "done": .boolean(isAgreed), "name": .string(record.name), "role": .string(record.role.rawValue),
             "items": .integer(Int64(contents.items)), "files": .integer(Int64(contents.files)),
             "configurations": .integer(Int64(contents.configurations)), "edits": .integer(Int64(edits)),
-            "unchosen": .array(unchosen.map { .string(node.pairings.word(for: $0)) }),
+            "unchosen": .array(unchosen.map { .string(node.pairings.label(of: $0)) }),
         ]
         answer["endedThere"] = endedThere.map { .integer($0.saturatingMilliseconds) }
         return answer
@@ -322,9 +322,9 @@ struct AllowVersionCommand: ControlCommand {
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         switch try await ControlFailure.storing(try await node.pairings.allow(version, for: pairing)) {
-        case .failure(let error): throw ControlFailure(.badRequest, "version: \(error)")
-        case .success(false): throw ControlFailure.unknownPairing
-        case .success(true): break
+        case .neverSeen(let error): throw ControlFailure(.badRequest, "version: \(error)")
+        case .unknownPairing: throw ControlFailure.unknownPairing
+        case .allowed: break
         }
         node.links.dialAgain(pairing)
         return [:]
