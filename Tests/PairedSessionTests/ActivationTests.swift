@@ -48,12 +48,27 @@ struct ActivationTests {
         #expect(fixture.session.activationState == .notActivated)
         #expect(fixture.session.reachability.reason == .noDaemon)
         fixture.daemon.isRunning = true
-        fixture.scheduler.advance(by: .seconds(31))
+        // In steps: this daemon answers no heartbeat, so that a connection which came early is lost again.
+        for _ in 0..<31 where results.all.isEmpty { fixture.scheduler.advance(by: .seconds(1)) }
         #expect(results.all.count == 1)
         #expect(fixture.session.activationState == .activated)
     }
 
-    @Test("SES-26: an app that waits at a wrong path is told the path and its error after a second, and not before")
+    @Test("SES-26: an app without a daemon is told after one second, and not before")
+    func missingDaemon() throws {
+        let told = Collector<String>()
+        var options = PairedSessionOptions(application: "com.example.app")
+        options.onMissingDaemon = { told.add($0) }
+        let fixture = try SessionFixture(options)
+        fixture.daemon.isRunning = false
+        fixture.activate()
+        fixture.scheduler.advance(by: .milliseconds(999))
+        #expect(told.all.isEmpty)
+        fixture.scheduler.advance(by: .milliseconds(1))
+        #expect(told.all.count == 1)
+    }
+
+    @Test("SES-26: an app that waits at a wrong path is told the path and its error")
     func wrongPath() async throws {
         let told = Collector<String>()
         var options = PairedSessionOptions(application: "com.example.app", socketPath: "/nonexistent/tandem.sock")

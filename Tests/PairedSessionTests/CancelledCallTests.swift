@@ -151,7 +151,7 @@ struct CancelledCallTests {
             try fixture.daemon.answer(to: question, nil, OutstandingPage(items: [], more: nil).body))
     }
 
-    @Test("LIM-24: many calls at once share few questions, and each is asked after it was called")
+    @Test("LIM-24: calls that are open at once share questions, and none shares one that was sent before it")
     func shared() throws {
         let results = Collector<Result<[OutstandingTransfer], SessionError>>()
         func ask(_ count: Int) {
@@ -176,6 +176,20 @@ struct CancelledCallTests {
         ask(1_025)
         let refused = results.all.dropFirst(500).map(\.error)
         #expect(refused.map { $0?.name } == ["too-many-requests"] && refused.first??.limit == 1_024)
+    }
+
+    @Test("LIM-24: a daemon that does not answer a question is not asked again for the calls that came meanwhile")
+    func sharedSilence() throws {
+        let results = Collector<Result<AnswerFrame, SessionError>>()
+        func questions() -> Int { fixture.daemon.received.count { $0.command == "budget" } }
+        let before = questions()
+        for _ in 0..<3 {
+            fixture.core.run { core in core.urgentBudget(of: nil) { results.add($0) } }
+            fixture.scheduler.run()
+        }
+        fixture.scheduler.advance(by: .seconds(30))
+        #expect(results.all.map { $0.error?.code } == [.deliveryFailed, .deliveryFailed, .deliveryFailed])
+        #expect(questions() == before + 1)
     }
 
     @Test("SES-9: an ended session says so for every call", arguments: calls.indices)

@@ -49,7 +49,7 @@ private final class MistakenConfiguration: Configuration, @unchecked Sendable {
         return events
     }
 
-    @Test func `SES-33: options that come after activate() are an error in the log, and not silently nothing`() throws {
+    @Test func `options that are set on an open session are ignored, and an error in the log says so`() throws {
         let events = Collector<LogEvent>()
         PairedLog.send(from: .error) { events.add($0) }
         defer { PairedLog.send(from: .error, to: nil) }

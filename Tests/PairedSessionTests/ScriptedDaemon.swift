@@ -19,6 +19,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     var role = DeviceRole.primary
     /// False: nobody answers the next dials.
     var isRunning = true
+    var failure: String? { isRunning ? nil : "no daemon" }
     /// The daemon's answer in place of `registered`.
     var refusal: Refusal?
     /// False: it accepts connections and says nothing.

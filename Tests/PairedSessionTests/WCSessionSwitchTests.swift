@@ -178,7 +178,7 @@ struct WCSessionSwitchTests {
         settle()
         #expect(calls.dropFirst(2) == ["completed activated -", "message 2 activated old"])
         let refusals = fixture.daemon.received.filter { $0.kind == .failure }.map(\.name)
-        #expect(refusals == ["not-active"], "the one that is not the active one any more learns so")
+        #expect(refusals == ["not-active"], "the device that is no longer the active one is told")
     }
 
     @Test("SES-31: a daemon that is lost while the session is inactive ends the switch once, and activate() goes on")

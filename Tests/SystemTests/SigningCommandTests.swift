@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("CFG-10, CFG-20: verify shows each restriction, and judges no device that it is not told")
+    @Test("CFG-10, CFG-20: verify shows the restrictions, and judges no device that it is not told")
     func restrictions() async throws {
         try await tandem("keys", "new", "--out", "k", in: workspace)
         let device = "00010203-0405-0607-0809-0A0B0C0D0E0F"

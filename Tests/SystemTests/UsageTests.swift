@@ -60,8 +60,8 @@ import Testing
         ("sign --key k --app .. --role secondary --target custom:x --version 1 --out o", "application identifier"),
         ("sign --key k --app a --role secondary --target custom:x --version 1 --values rubbish.pem --out o", "JSON"),
         ("sign --key k.pub --app a --role secondary --target custom:x --version 1 --out o", "k.pub is a public key"),
-        ("status --device ./k", "./k is no socket but a file"),
-        ("status --device ./", "./ is no socket but a directory"),
+        ("status --device ./k", "./k is a file, not a socket"),
+        ("status --device ./", "./ is a directory, not a socket"),
         ("keys new --out k", "exists already"), ("keys new --out missing/k", "No such file"),
     ])
     func refusalsEndWithOneAndTheirReason(line: String, message: String) async throws {

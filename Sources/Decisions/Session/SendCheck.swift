@@ -35,7 +35,7 @@ package enum SendRefusal: Sendable, Equatable {
 }
 
 extension SendRefusal {
-    /// There is no pairing to send through; nil: the caller names none.
+    /// No pairing to send through. `named` is the one that the caller names; nil if it means the active one.
     package static func withoutPairing(_ named: UniqueIdentifier?) -> SendRefusal {
         named == nil ? .notPaired : .noSuchPairing
     }
@@ -43,12 +43,7 @@ extension SendRefusal {
 
 /// The kinds of content in the words of an error.
 package enum ContentKind: String, Sendable {
-    case message = "message"
-    case context = "context"
-    case userInfo = "user info"
-    case metadata = "metadata"
-    case settings = "settings"
-    case reply = "reply"
+    case message, context, userInfo = "user info", metadata, settings, reply
 }
 
 /// Something in a content that no property list can hold: what, and where (7010).

@@ -291,7 +291,7 @@ package struct PreferenceMerge: Sendable {
         var outcome = PreferenceOutcome(values: values)
         var writing = StoreWriting(declarations, entries?.shadows ?? [:])
         guard entries != nil || records.contains(where: { $0.isPending && !$0.isDefault }) else { return outcome }
-        defer { weigh(entries, outcome.edit) }
+        defer { weigh(entries) }
         for index in records.indices {
             if let entry = entries?.entries[index] { take(entry, at: index, &outcome) }
             if only != nil, entries == nil, outcome.values[index] != nil { records[index].isPending = true }
@@ -310,18 +310,18 @@ package struct PreferenceMerge: Sendable {
     // MARK: room
 
     /// The entries that the store will have when the app has set the value and all its changes are written; nil if
-    /// they have no more bytes than the limit for sure.
-    package func entries(
-        setting value: SettingValue, at index: Int, _ values: [SettingValue?], beyond limit: Int
+    /// they certainly fit the limit.
+    package func entriesAfterSetting(
+        _ value: SettingValue, at index: Int, _ values: [SettingValue?], limit: Int
     ) -> PropertyListDictionary? {
         let others = records.indices.reduce(foreignWeight) { $0 + ($1 == index ? 0 : records[$1].weight) }
         guard others + weight(of: value, at: index) > limit else { return nil }
-        return entries { $0 == index ? .some(value) : records[$0].isPending ? .some(values[$0]) : nil }
+        return entries(changing: { $0 == index ? .some(value) : records[$0].isPending ? .some(values[$0]) : nil })
     }
 
     /// The entries that the store will have when all changes so far are written.
-    package func entries(_ values: [SettingValue?]) -> PropertyListDictionary {
-        entries { records[$0].isPending ? .some(values[$0]) : nil }
+    package func entriesAfterWriting(_ values: [SettingValue?]) -> PropertyListDictionary {
+        entries(changing: { records[$0].isPending ? .some(values[$0]) : nil })
     }
 
     /// Whether the value makes the store no larger than the present one does.
@@ -330,7 +330,7 @@ package struct PreferenceMerge: Sendable {
     }
 
     /// - Parameter change: the value that is written, or nothing in the place of one that is removed; nil for none.
-    private func entries(_ change: (Int) -> SettingValue??) -> PropertyListDictionary {
+    private func entries(changing change: (Int) -> SettingValue??) -> PropertyListDictionary {
         var writing = StoreWriting(declarations, stored[PreferenceEntries.shadowKey]?.dictionaryValue ?? [:])
         for index in records.indices {
             guard let value = change(index) else { continue }
@@ -351,7 +351,7 @@ package struct PreferenceMerge: Sendable {
     }
 
     /// Remembers what the store has.
-    private mutating func weigh(_ entries: PreferenceEntries?, _ edit: PreferenceEdit) {
+    private mutating func weigh(_ entries: PreferenceEntries?) {
         stored = entries?.stored ?? [:]
         let shadows = stored[PreferenceEntries.shadowKey]?.dictionaryValue ?? [:]
         // The head of a file, and the lines around the shadows.

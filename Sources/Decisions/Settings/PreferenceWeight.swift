@@ -1,5 +1,6 @@
-// Bytes of an entry in a store, never too few: a sum of them that fits needs no writing to be sure of it. It costs a
-// pass over the texts, where writing all entries for each value that is set would cost a pass over everything.
+// Upper bound of the bytes that an entry takes in a store. If the sum of the bounds fits, the store has room and
+// nothing is encoded to find out. The bound costs a pass over the value's texts; encoding would cost a pass over all
+// entries for each value that is set.
 
 import TandemPropertyList
 

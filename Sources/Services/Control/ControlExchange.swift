@@ -74,11 +74,11 @@ package final class ControlExchange {
             let owner = entry.map { Linux.userName(of: $0.owner) ?? "\($0.owner)" }
             return .failed(
                 "\(path): no permission: the socket belongs to \(owner ?? "another user"); run this as that user, or start "
-                    + "the daemon with --local-group GROUP, a group of yours")
+                    + "the daemon with --local-group and one of your groups")
         }
         if let entry, entry.isRegular || entry.isDirectory {
             return .failed(
-                "\(path) is no socket but a \(entry.isDirectory ? "directory" : "file"); name a daemon's socket")
+                "\(path) is a \(entry.isDirectory ? "directory" : "file"), not a socket; name a daemon's socket")
         }
         return .unanswered("no daemon answers: \(error)")
     }

@@ -202,7 +202,8 @@ extension Configuration {
     /// Calls the observer as long as the result is kept: observing ends when that is released, or by
     /// ``ConfigurationObservation/cancel()``. In contrast, the observers of a session go on until its end.
     ///
-    /// There is one call for each batch of changes, in their order, without a lock held, on the thread that caused it.
+    /// There is one call for each batch of changes, in their order, without a lock held. It comes on the thread that
+    /// made the change, or on another one, such as the library's own, that is delivering changes at that moment.
     public func observe(_ observer: @escaping @Sendable (SettingChanges) -> Void) -> ConfigurationObservation {
         store.notices.observeChanges(observer)
     }

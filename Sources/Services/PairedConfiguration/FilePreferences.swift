@@ -208,8 +208,7 @@ struct PreferenceForm: Sendable {
 
     func check(_ count: Int) throws(PreferenceFault) {
         guard count > limit else { return }
-        throw PreferenceFault(
-            reason: .notStorable, detail: "all values together have \(count) bytes, of at most \(limit)")
+        throw PreferenceFault(reason: .notStorable, detail: PreferenceStoreError.tooLarge(count, limit: limit))
     }
 
     /// A property list: XML, but binary as long as it holds a text with characters that XML has not.
@@ -231,8 +230,7 @@ struct PreferenceForm: Sendable {
             switch error.reason {
             case .character: return try binary(entries)
             case .tooLarge(let count, let limit):
-                throw PreferenceFault(
-                    reason: .notStorable, detail: "all values together have \(count) bytes, of at most \(limit)")
+                throw PreferenceFault(reason: .notStorable, detail: PreferenceStoreError.tooLarge(count, limit: limit))
             default: throw PreferenceFault(reason: .notStorable, detail: "\(error)")
             }
         }

@@ -23,8 +23,9 @@ public protocol PreferenceStore: Sendable {
     /// - Parameter change: receives nil if what is stored cannot be read. Changes then begin a new store, and what was
     ///   there is kept aside.
     /// - Throws: nothing was changed; or ``PreferenceStoreError/Reason/damaged`` with what was kept aside. After
-    ///   ``PreferenceStoreError/Reason/notStorable`` the changes are asked for once more, one by one, so that one that
-    ///   cannot be stored keeps no other from the store.
+    ///   ``PreferenceStoreError/Reason/notStorable`` this is called again: first for the app's own changes without the
+    ///   shadows of edits, and if that fails, too, once for each changed property, so that one value that cannot be
+    ///   stored keeps no other from the store.
     func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError)
 
     /// Calls the action when others may have changed the store, as long as the result lives. nil, the default, for
@@ -78,6 +79,11 @@ public struct PreferenceStoreError: Error, Sendable, Hashable {
         self.store = store
         self.detail = detail
         self.aside = aside
+    }
+
+    /// The detail of ``Reason/notStorable`` for entries that are too large.
+    package static func tooLarge(_ count: Int, limit: Int) -> String {
+        "all values together have \(count) bytes, of at most \(limit)"
     }
 }
 

@@ -20,7 +20,7 @@ final class SettingsStore: Sendable {
         var merge = PreferenceMerge(SettingsSchema([]))
         /// Whether the hook for defaults runs.
         var isDefaulting = false
-        /// The limit of the store of preferences; nil for one that tells none.
+        /// The store of preferences, if it knows its limit before it writes.
         var room: (any BoundedPreferenceStore)?
         /// Called when the app has changed a preference.
         var pended: [@Sendable () -> Void] = []
@@ -30,10 +30,11 @@ final class SettingsStore: Sendable {
         func roomFault(setting value: SettingValue, at index: Int) -> String? {
             guard let room else { return nil }
             let values = layers.values(in: .storedPreference)
-            guard let entries = merge.entries(setting: value, at: index, values, beyond: room.byteLimit),
+            guard let entries = merge.entriesAfterSetting(value, at: index, values, limit: room.byteLimit),
                 let fault = room.fault(of: entries)
             else { return nil }
-            return merge.isNoLarger(value, at: index) && room.fault(of: merge.entries(values)) != nil ? nil : fault
+            return merge.isNoLarger(value, at: index) && room.fault(of: merge.entriesAfterWriting(values)) != nil
+                ? nil : fault
         }
     }
 

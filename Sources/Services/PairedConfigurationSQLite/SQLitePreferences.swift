@@ -224,13 +224,14 @@ extension SQLitePreferences {
         let count = (stay + changes.values).reduce(0) { $0 + $1.key.utf8.count + $1.value.count }
         // More would be damage to the next reader.
         guard count <= EntryFile.byteLimit else {
-            let text = "all values together have \(count) bytes, of at most \(EntryFile.byteLimit)"
-            throw PreferenceStoreError(.notStorable, store: store, detail: text)
+            let detail = PreferenceStoreError.tooLarge(count, limit: EntryFile.byteLimit)
+            throw PreferenceStoreError(.notStorable, store: store, detail: detail)
         }
         return changes
     }
 
-    // The shadows are one row, which is a property list of its own with the budgets of one.
+    /// Below it no entry is encoded to be sure of its room. It is less than the file's limit, because the shadows are
+    /// one row: a property list of its own with the budgets of one.
     package var byteLimit: Int { 512 << 10 }
 
     package func fault(of entries: PropertyListDictionary) -> String? {

@@ -532,7 +532,7 @@ package actor SessionActor {
     }
 
     /// The rest of the budget of urgent items.
-    func urgentBudget(of pairing: UniqueIdentifier?, then completion: @escaping Completion<AnswerFrame>) {
+    package func urgentBudget(of pairing: UniqueIdentifier?, then completion: @escaping Completion<AnswerFrame>) {
         guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
         queries.budget(of: state?.pairing(pairing)?.pairing, named: pairing, then: completion)
     }

@@ -1,5 +1,5 @@
-// Calls of tasks that wait for the session. A task that is cancelled waits no longer, also while the daemon does not
-// answer; of what a call has begun its documentation says what becomes of it.
+// Calls of tasks that wait for the session. A cancelled task stops waiting, even while the daemon does not answer. The
+// documentation of each call says what happens to the work that it has begun.
 
 import Synchronization
 import TandemBase
@@ -30,7 +30,7 @@ extension SessionActor {
         return try result.get()
     }
 
-    /// The same for callers that wait.
+    /// As ``takeBack(_:on:in:then:)``, for a caller that waits.
     nonisolated func takeBack(
         _ id: UniqueIdentifier, _ kind: Transfer.Kind, in pairing: UniqueIdentifier
     ) async throws(SessionError) -> TransferCancellation {

@@ -83,7 +83,7 @@ extension SessionError {
             .sessionNotActivated, .noDaemon, reason: "no daemon answered in time; is it running?\(cause)")
     }
 
-    /// The reason against sending that the session's own state has, if it has one.
+    /// Why the session's own state stands against sending; nil if it does not.
     init?(beforeSending core: SessionActor, _ state: ActivationState, _ id: UniqueIdentifier) {
         switch state {
         case _ where core.hasEnded: self.init(.ended, messageID: id)

@@ -96,8 +96,8 @@ final class DelegateDispatcher {
         session?.changePending(by: parked.count - former)
     }
 
-    /// Of activations that this ends: those that wait for the daemon's knowledge, or the one that nobody asked for. A
-    /// caller of `activate()` that waits for the daemon is told by itself.
+    /// Completes with the error the activations that wait for the daemon's knowledge, or else the one that the session
+    /// began by itself after a lost daemon. A caller of `activate()` that waits for the daemon gets its own error.
     private func refused(_ error: SessionError) {
         let count = max(completions, wasLost && stage == .none ? 1 : 0)
         completions = 0
@@ -176,7 +176,7 @@ final class DelegateDispatcher {
         }
     }
 
-    /// The property depends on the activation, too: so after each event, whatever it was.
+    /// Runs after each event of any kind, because the property depends on the activation, too.
     private func followReachability() {
         guard let session, session.isReachable != isReachable else { return }
         isReachable.toggle()

@@ -2,9 +2,9 @@
 // everything: so what arrives is always NSNumber, and what is sent is judged by its own type first. An unsupported
 // value is named by its key path before anything leaves.
 //
-// Linux's Foundation makes Swift values of an NSArray or NSDictionary with all that is in it, at one cast or access to
-// an element. For one that contains itself that never ends. So they are read by way of their mirrors, which show the
-// objects as they are stored.
+// On Linux one cast, or one access to an element, converts an NSArray or NSDictionary with everything in it to Swift
+// values. For a container that contains itself that never ends. This reader therefore uses their mirrors, which show
+// the objects as they are stored.
 
 import Foundation
 import PairedSession

@@ -23,7 +23,7 @@ public final class WCSession: NSObject, Sendable {
         var options = PairedSessionOptions()
         /// Waits for the next `activate()`.
         var configuration: Configuration?
-        /// The delegate knows this of `isReachable`; nil before the first activation has completed.
+        /// The value of `isReachable` that the delegate last saw; nil before the first activation has completed.
         var knownReachability: Bool?
     }
 

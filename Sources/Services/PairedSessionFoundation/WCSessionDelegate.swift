@@ -21,10 +21,10 @@ public protocol WCSessionDelegate: AnyObject {
     func sessionWatchStateDidChange(_ session: WCSession)
     /// On a secondary: `isPaired` or `isCompanionAppInstalled` has changed.
     func sessionCompanionAppInstalledDidChange(_ session: WCSession)
-    /// `isReachable` is another than the delegate knew. The first that it knows is the one within the first
-    /// `session(_:activationDidCompleteWith:error:)`. The session's end by a switch or a lost daemon is a change to
-    /// false, and a further activation one to true, told behind its completion. A change that is over again before the
-    /// callback could come has none.
+    /// `isReachable` differs from the value that the delegate last saw, which is at first the one within the first
+    /// `session(_:activationDidCompleteWith:error:)`. A switch or a lost daemon changes it to false. A later activation
+    /// may change it to true; this call then follows the completion. A change that is reversed before the callback runs
+    /// has none.
     func sessionReachabilityDidChange(_ session: WCSession)
 
     /// A dictionary whose sender waits for no reply.

@@ -210,7 +210,7 @@ final class UrgentBudget: Sendable {
             state.question += 1
             return state.question
         }
-        core.ask(.budget, pairing: nil, channel: .urgent) { [weak self, weak core] result in
+        core.urgentBudget(of: nil) { [weak self, weak core] result in
             let answer = (try? result.get()).map { BudgetAnswer($0.body) }
             if let core { self?.answered(question, answer, from: core) }
             done()

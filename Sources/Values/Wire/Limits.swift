@@ -59,6 +59,9 @@ package enum Limits {
     /// Withdrawals of one session that are under way at once (LIM-132): a quarter of LIM-7, so that its other questions
     /// have room.
     package static let withdrawalsUnderWay = 256
+    /// Lists of outstanding items that one session asks for at once: half of what a daemon answers of one connection
+    /// (LIM-24), so that an app's own questions beside them find room.
+    package static let listsUnderWay = 4
     /// Requests that wait for replies in a daemon (LIM-53): a user, or a link, gets at most half.
     package static let openRequestsInAll = 131_072
     /// Unknown keys of one envelope that are kept (LIM-23).

@@ -36,9 +36,10 @@ struct OptionMistake: Sendable, Equatable {
     let text: String
 
     var line: String {
-        let place = key.isEmpty ? text : "\(Printable.text(key, limit: 128)): \(text)"
-        // A mistake of the file as such names it.
-        if case .file(let path) = source, !(key.isEmpty && text.hasPrefix(path)) { return "\(path): \(place)" }
+        // A mistake of the whole file names it.
+        guard !key.isEmpty else { return text }
+        let place = "\(Printable.text(key, limit: 128)): \(text)"
+        if case .file(let path) = source { return "\(path): \(place)" }
         return place
     }
 }
@@ -163,8 +164,9 @@ struct DaemonSettings: Sendable {
         } catch let mistakes as OptionMistakes {
             throw mistakes
         } catch {
+            let text = error is FileError ? "\(error)" : "\(path): \(error)"
             throw OptionMistakes(
-                source: source, list: [OptionMistake(source: source, key: "", name: "unreadable", text: "\(error)")])
+                source: source, list: [OptionMistake(source: source, key: "", name: "unreadable", text: text)])
         }
     }
 

@@ -24,8 +24,11 @@ extension Subcommand {
         let pages = tree.opened.map(\.name)
         let names = pages.filter { name in arguments.value("page").map { $0 == name } ?? true }
         guard !names.isEmpty else {
-            let known = pages.isEmpty ? "" : "; its pages are \(Printable.text(pages.joined(separator: ", ")))"
-            throw CommandFailure.refused("the app has no page '\(arguments.value("page") ?? "")'\(known)")
+            guard let page = arguments.value("page"), !pages.isEmpty else {
+                throw CommandFailure.refused("the app has no pages")
+            }
+            let known = Printable.text(pages.joined(separator: ", "))
+            throw CommandFailure.refused("the app has no page '\(page)'; its pages are \(known)")
         }
         if let note = running.note { console.print(note) }
         for view in names.compactMap({ PageView.make(tree, document.schema, page: $0, request) }) {

@@ -56,7 +56,7 @@ extension Subcommand {
         }
         let file = LocalFile(path: try arguments.required("out"))
         try KeyFile.create(bytes, as: file)
-        request.warning(of: payload).map(console.warn)
+        if let warning = request.warning(of: payload) { console.warn(warning) }
         console.print("signed   \(file.path), \(bytes.count) bytes")
         console.print("version  \(payload.version) for \(payload.target.text)")
         console.print("txid     \(payload.transaction)")
@@ -89,12 +89,12 @@ private struct SignRequest {
         return payload
     }
 
-    /// For what is allowed and seldom meant.
+    /// A warning about a floor above the version, which is allowed and seldom intended.
     func warning(of payload: ConfigurationPayload) -> String? {
         guard let floor = payload.floor, floor > payload.version else { return nil }
         return
-            "warning: --floor \(floor) is above --version \(payload.version): once this is applied, only version \(floor) "
-            + "and higher ones are"
+            "warning: --floor \(floor) is above --version \(payload.version): after this one, only version \(floor) and "
+            + "higher are applied"
     }
 
     /// The app would refuse the configuration as a whole, by the name `schema` and with this text.

@@ -34,7 +34,8 @@ extension Subcommand {
         path: ["trust", "list"], summary: "list the configuration keys that a daemon trusts",
         options: [.device, .json],
         notes: """
-            'version' is that of the key set in force, 'revoked' how many keys of the app never count again. A key set with
+            'version' is the version of the key set in force, and 'revoked' the number of the app's keys that never count
+            again. A key set with
             several configuration keys shows no key id here.
             """,
         examples: ["trust list", "trust list --json"]

@@ -14,10 +14,10 @@ extension PairedSession {
     ///     65,536 bytes, which is what `actual` of 7009 counts: some 100 bytes more than name and metadata have alone.
     ///   - options: topic, supersede key, time to live, barrier.
     ///   - level: returns when the file has got this far.
-    /// - Throws: as ``transferUserInfo(_:options:until:)``, where a cancelled task, or the end of the session, does not
-    ///   end the transfer of a file that is being handed over or was accepted, and ``SessionError/messageID`` is its
-    ///   ``FileTransfer/id``; 7013 `source-changed` if the file changed while it was
-    ///   read, 7013 if it cannot be read, 7015 if the daemon's disk has no room for it.
+    /// - Throws: as ``transferUserInfo(_:options:until:)``. A cancelled task does not stop a file that is being handed
+    ///   over or was accepted. The end of the session stops one that was not accepted yet. ``SessionError/messageID``
+    ///   is the file's ``FileTransfer/id``. 7013 `source-changed` if the file changed while it was read, 7013 if it
+    ///   cannot be read, 7015 if the daemon's disk has no room for it.
     @discardableResult
     public func transferFile(
         _ path: String, metadata: PropertyListDictionary? = nil, options: TransferOptions = TransferOptions(),

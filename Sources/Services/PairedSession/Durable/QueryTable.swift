@@ -12,8 +12,8 @@ final class QueryTable {
     private let daemon: DaemonChannel
     private let scheduler: any Scheduler
     private let timer: DeadlineTimer
-    private let lists = SharedQuestions<ListKey, [OutstandingTransfer]>(atOnce: 4)
-    private let budgets = SharedQuestions<UniqueIdentifier?, AnswerFrame>(atOnce: 4)
+    private let lists = SharedQuestions<ListKey, [OutstandingTransfer]>(atOnce: Limits.listsUnderWay)
+    private let budgets = SharedQuestions<UniqueIdentifier?, AnswerFrame>(atOnce: .max)
     private var open = PendingRequests<Completion<AnswerFrame>>(capacity: Limits.openRequests)
 
     init(app: ApplicationIdentifier, daemon: DaemonChannel, scheduler: any Scheduler) {

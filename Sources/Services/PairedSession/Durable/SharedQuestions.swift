@@ -1,6 +1,6 @@
-// Questions to the daemon that several calls share: it answers few lists of one connection at once (LIM-24). A call
-// that comes while its question is under way waits for the next one, which is asked after all that was sent before the
-// call, so that nobody misses what it has submitted.
+// Questions to the daemon that several calls share, because it answers few lists of one connection at once (LIM-24). A
+// call that comes while its question is under way shares the next one: that is asked after all that the caller has
+// submitted, so the answer includes it.
 
 import TandemWire
 
@@ -20,7 +20,7 @@ final class SharedQuestions<Key: Hashable, Answer> {
     /// - Parameter atOnce: questions under way, at most.
     init(atOnce: Int) { self.atOnce = atOnce }
 
-    /// Asks, or waits for the turn; 7001 `too-many-requests` beyond 1,024 open calls (LIM-7).
+    /// Asks, or waits for the turn; 7001 `too-many-requests` beyond 1,024 open calls.
     /// - Parameters:
     ///   - completion: called once.
     ///   - ask: asks the daemon, and calls back once.
@@ -31,7 +31,8 @@ final class SharedQuestions<Key: Hashable, Answer> {
         guard count < Limits.openRequests else { return completion(.failure(.tooManyRequests(.random()))) }
         count += 1
         if waiting[key] == nil { order.append(key) }
-        waiting[key] = ((waiting[key]?.calls ?? []) + [completion], ask)
+        waiting[key, default: ([], ask)].calls.append(completion)
+        waiting[key]?.ask = ask
         begin()
     }
 

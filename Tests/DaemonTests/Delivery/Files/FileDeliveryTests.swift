@@ -118,9 +118,9 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(devices.failures.map(\.code) == [7015])
         #expect(devices.failures.map(\.name) == ["insufficient-space"])
         #expect(devices.receiver.items.stored.isEmpty)
-        let refusal = FileRefusal.noSpace(needed: 73_400_320, available: 7_823_360, free: 64 << 20)
+        let refusal = FileRefusal.noSpace(needed: 73_400_320, available: 7_823_360, besides: 64 << 20)
         let text = refusal.body["text"]?.stringValue
-        #expect(text == "the file needs 6291456 bytes and 64 MiB that stay free, and the disk has less")
+        #expect(text == "6291456 bytes more, and 64 MiB for the reserve and other files, do not fit on the disk")
         #expect(refusal.body["actual"] == 73_400_320 && refusal.body["limit"] == 7_823_360)
     }
 

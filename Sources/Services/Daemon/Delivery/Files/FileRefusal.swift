@@ -17,8 +17,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
     case overDescribed(actual: Int, limit: Int)
     /// Files of so many bytes are kept for the same user or the same peer.
     case overBudget(actual: Int64, limit: Int64)
-    /// The file system has less free space; so many of the needed bytes stay free, or are for other files.
-    case noSpace(needed: Int64, available: Int64, free: Int64)
+    /// The file system has less free space than is needed; `besides` of those bytes are the reserve and other files'.
+    case noSpace(needed: Int64, available: Int64, besides: Int64)
     /// The whole file system has less space, without what is kept for root.
     case neverFits(needed: Int64, capacity: Int64)
     /// Another item of this identifier, with another file, waits for its handler.
@@ -91,9 +91,9 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .overDescribed(let actual, let limit):
             "the descriptions of this user's waiting files would take \(actual) bytes; the limit is \(limit)"
         case .overBudget(let actual, let limit): "files of \(actual) bytes wait already; the limit is \(limit)"
-        case .noSpace(let needed, _, let free):
-            "the file needs \(needed - free) bytes and \(Self.size(free)) that stay free, and the disk has less"
-        case .neverFits: "the file, and what stays free, needs more bytes than the file system has in all"
+        case .noSpace(let needed, _, let besides):
+            "\(needed - besides) bytes more, and \(Self.size(besides)) for the reserve and other files, do not fit on the disk"
+        case .neverFits: "the file and the reserve together need more bytes than the whole file system has"
         case .machine(.full): "no space is left for the file"
         case .duplicate: "another file of this identifier waits for its handler"
         case .digestMismatch: "the bytes that arrived are not those that were sent"

@@ -18,7 +18,7 @@ struct FileSpace: Sendable {
         self.reserve = reserve
     }
 
-    /// - Throws: ``FileRefusal/noSpace(needed:available:free:)`` if the bytes and the reserve do not fit.
+    /// - Throws: ``FileRefusal/noSpace(needed:available:besides:)`` if the bytes and the reserve do not fit.
     func check(for bytes: Int64) throws(FileRefusal) { try check(for: bytes, leaving: reserve) }
 
     private func check(for bytes: Int64, leaving rest: Int64) throws(FileRefusal) {
@@ -26,7 +26,7 @@ struct FileSpace: Sendable {
         let (needed, overflow) = bytes.addingReportingOverflow(rest)
         guard !overflow, needed <= available else {
             throw .noSpace(
-                needed: overflow ? .max : needed, available: available, free: overflow ? .max - bytes : rest)
+                needed: overflow ? .max : needed, available: available, besides: overflow ? .max - bytes : rest)
         }
     }
 
