@@ -4,6 +4,7 @@
 import TandemBase
 import TandemCrypto
 import TandemSignedConfiguration
+import TandemTestSupport
 import Testing
 
 @Suite struct CarriersBelowTests {
@@ -169,6 +170,38 @@ import Testing
         }
         let outermost = Array(repeating: nested, count: ConfigurationLimits.carriedStatements - 1)
         #expect(throws: CarrierFailure.tooMany) { try chain.learn(below: outermost) }
+    }
+
+    @Test("CFG-102: a secondary or a statement that a list names again is not read again, and no known key is parsed")
+    func readOnce() throws {
+        var chain = try Chain()
+        let inner = chain.below(
+            Array(repeating: chain.secondary(.random(), .init(), target: .vendor(chain.far.identifier)), count: 128),
+            counter: 2)
+        let own = Array(repeating: chain.secondary(), count: 128)
+        let below = Array(repeating: inner, count: ConfigurationLimits.carriedStatements - 1)
+        let begin = ThreadTime.now
+        let transition = try chain.learn(own, below: below)
+        let accepted = try #require(chain.known.statement(of: chain.upper, about: chain.app))
+        for _ in 0..<1_000 { #expect(accepted.extent?.statements == ConfigurationLimits.carriedStatements) }
+        // Read one by one, the 8,192 keys alone take longer, each time.
+        #expect(ThreadTime.now - begin < .milliseconds(500), "\(ThreadTime.now - begin)")
+        #expect(transition.present.count == 2)
+        #expect(transition.passedOver.count { $0 == .unverified(.payloadMalformed) } == 2 * 127)
+        #expect(transition.passedOver.count { $0 == .wrongDevice } == below.count - 1)
+    }
+
+    @Test("CFG-102: a key that is none is found when it is first named, and costs no other secondary anything")
+    func noKey() throws {
+        var chain = try Chain()
+        let pairing = UniqueIdentifier.random()
+        let named = chain.secondary(pairing, .init())
+        let broken = CarrierStatement.Secondary(
+            pairing: pairing, device: named.device, name: named.name, reportKey: [1, 2, 3], epoch: named.epoch,
+            target: named.target, installed: true)
+        let transition = try chain.learn([broken, chain.secondary()])
+        #expect(transition.passedOver == [.unverified(.payloadMalformed)] && transition.present == [chain.lower])
+        #expect(try chain.learn([named, chain.secondary()]).present.count == 2)
     }
 
     @Test("CFG-102: carriers in a row, statements, and the pairings that those far below name are bounded (LIM-94)")

@@ -15,7 +15,8 @@ package struct CarrierStatement: Sendable, Equatable {
         package let device: UniqueIdentifier
         /// For people: 1 to 64 bytes.
         package let name: String
-        /// SubjectPublicKeyInfo of its report key.
+        /// SubjectPublicKeyInfo of its report key, 1 to 2,048 bytes. The key's own validity is judged when it is first
+        /// certified: parsing one costs more than reading a whole list.
         package let reportKey: [UInt8]
         /// Of the pairing: a higher one says that one of the two stores was restored.
         package let epoch: UInt64
@@ -117,14 +118,15 @@ package struct CarrierStatement: Sendable, Equatable {
 
 extension CarrierStatement.Extent {
     /// Adds a statement, the so-many-th carrier in a row; false if there are too many. Those in it are counted before
-    /// any of them is read: a list can name the same few bytes many times, and so can each list in these.
+    /// any of them is read, and read once each: a list can name the same few bytes many times, and so can each list in
+    /// these.
     fileprivate mutating func add(_ statement: CarrierStatement, at length: Int) -> Bool {
         devices.formUnion(statement.secondaries.map(\.device))
         self.length = max(self.length, length)
         statements += statement.below.count
         guard statements <= ConfigurationLimits.carriedStatements else { return false }
         guard length <= ConfigurationLimits.chainLength else { return true }
-        for bytes in statement.below {
+        for bytes in Set(statement.below) {
             guard let inner = CarrierStatement(claimedIn: bytes) else { continue }
             guard add(inner, at: length + 1) else { return false }
         }
@@ -184,12 +186,14 @@ extension CarrierStatement {
         guard let values = value.arrayValue, values.count <= ConfigurationLimits.carriedSecondaries else { return nil }
         var (read, faulty, pairings) = ([Secondary](), [Int](), Set<UniqueIdentifier>())
         for (index, value) in values.enumerated() {
-            let secondary = value.dictionaryValue.flatMap { try? Secondary($0) }
-            if let secondary, pairings.insert(secondary.pairing).inserted {
-                read.append(secondary)
-            } else {
+            // One that is named again is not read again: a list can name the same few bytes many times.
+            guard let fields = value.dictionaryValue, let pairing = fields["pairing"]?.identifierValue,
+                pairings.insert(pairing).inserted, let secondary = try? Secondary(fields)
+            else {
                 faulty.append(index)
+                continue
             }
+            read.append(secondary)
         }
         return (read, faulty)
     }
@@ -211,8 +215,8 @@ extension CarrierStatement.Secondary {
         name = try fields.required("name", "1 to 64 bytes of text") { value in
             value.stringValue.flatMap { (1...64).contains($0.utf8.count) ? $0 : nil }
         }
-        reportKey = try fields.required("reportKey", "a public key") { value in
-            value.dataValue.flatMap { (try? PublicKey(subjectPublicKeyInfo: $0)) == nil ? nil : $0 }
+        reportKey = try fields.required("reportKey", "1 to 2,048 bytes of data") { value in
+            value.dataValue.flatMap { (1...2048).contains($0.count) ? $0 : nil }
         }
         epoch = try fields.required("epoch", "an integer from 1 to 4,294,967,295") { $0.epochValue }
         target = try fields.required("target", "a paired identifier") { $0.targetValue }

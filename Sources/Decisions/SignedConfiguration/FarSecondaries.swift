@@ -134,7 +134,7 @@ package struct FarSecondaries: Sendable {
         if let before, before.epoch == carrier.epoch, statement.counter <= before.tree.statement.counter {
             throw .replayed
         }
-        guard statement.extent != nil else { throw .tooMany }
+        guard let extent = statement.extent else { throw .tooMany }
         var examination = StatementExamination(app, at: own, knowing: branch.keys, isDirect: isDirect)
         let tree = try examination.accept(
             statement, through: [carrier.pairing], makers: [carrier.device], before: before?.tree)
@@ -147,8 +147,8 @@ package struct FarSecondaries: Sendable {
         branches[carrier.pairing] = branch
         let chosen = replace(app, behind: carrier.pairing, with: tree, at: now, &transition)
         let accepted = AcceptedStatement(
-            bytes: bytes, epoch: carrier.epoch, passedOver: Set(examination.passedOver.map(\.mark)), chosen: chosen,
-            tree: tree)
+            bytes: bytes, extent: extent, epoch: carrier.epoch, passedOver: Set(examination.passedOver.map(\.mark)),
+            chosen: chosen, tree: tree)
         branches[carrier.pairing]?.accepted[app] = accepted
         transition.changes.append(.statement(carrier.pairing, app, accepted))
         return transition
@@ -252,6 +252,8 @@ typealias CertifiedKeys = [[UniqueIdentifier]: [UniqueIdentifier: FarSecondaries
 package struct AcceptedStatement: Sendable, Equatable {
     /// The exact bytes, for a statement of this device.
     package let bytes: [UInt8]
+    /// All that is in it, whether it counts or not. Kept, because each statement of this device asks for it.
+    package let extent: CarrierStatement.Extent?
     /// The epoch of the carrier's pairing when the statement came.
     fileprivate let epoch: UInt64
     /// The marks of that in it which does not count.
@@ -259,9 +261,6 @@ package struct AcceptedStatement: Sendable, Equatable {
     /// The marks of the secondaries in it that a primary reaches.
     fileprivate let chosen: Set<[UInt8]>
     fileprivate let tree: StatementTree
-
-    /// All that is in it, whether it counts or not.
-    package var extent: CarrierStatement.Extent? { tree.statement.extent }
 }
 
 extension AcceptedStatement {
@@ -292,6 +291,7 @@ extension AcceptedStatement {
         guard let statement = CarrierStatement(claimedIn: bytes) else {
             throw FieldError(field: "statement", problem: "is no statement")
         }
+        extent = statement.extent
         tree = StatementTree(statement, through: [statement.pairing], without: passedOver)
     }
 }

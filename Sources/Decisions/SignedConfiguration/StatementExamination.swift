@@ -98,8 +98,10 @@ struct StatementExamination {
         }
         var tree = StatementTree(
             statement, through: path, own: certified(statement.secondaries, through: path, makers))
+        var read: Set<[UInt8]> = []
         for (index, bytes) in statement.below.enumerated() {
             do throws(CarrierFailure) {
+                guard read.insert(bytes).inserted else { throw .wrongDevice }
                 let inner = try acceptBelow(bytes, in: tree, through: path, makers, before)
                 tree.below[inner.statement.pairing] = inner
             } catch {
@@ -162,6 +164,10 @@ struct StatementExamination {
             before?.device ?? secondary.device == secondary.device
         else { throw .wrongDevice }
         if case .vendor(let vendor) = secondary.target, vendor != makers.last { throw .wrongTarget }
-        guard key ?? secondary.reportKey == secondary.reportKey else { throw .keyChanged }
+        if let key {
+            guard key == secondary.reportKey else { throw .keyChanged }
+        } else if (try? PublicKey(subjectPublicKeyInfo: secondary.reportKey)) == nil {
+            throw .unverified(.payloadMalformed)
+        }
     }
 }
