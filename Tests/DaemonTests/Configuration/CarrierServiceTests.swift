@@ -119,10 +119,53 @@ import Testing
             to: carrier.below, slot: [UInt8](repeating: 0, count: 32), envelope: Array("envelope".utf8))
         let item = carrier.arrive(envelope.bytes, as: 1, from: carrier.above)
         for _ in 0..<600 { carrier.pass(.seconds(1)) }
-        #expect(carrier.hasNoted("not passed on") && !carrier.waiting(for: carrier.below).contains(item))
-        carrier.delivery.submissions.cancel(others[0].id, in: queue) { _ in }
+        #expect(carrier.hasNoted("no room below for more of a primary's items") && !carrier.waiting(for: carrier.below).contains(item))
+        for item in others.prefix(3) { carrier.delivery.submissions.cancel(item.id, in: queue) { _ in } }
         carrier.pass(.seconds(60))
         #expect(carrier.waiting(for: carrier.below).last == item)
+    }
+
+    @Test("CFG-103, LIM-47: a primary gets its part of the queue below, and the next one finds room")
+    func part() throws {
+        let carrier = try OneCarrier { channel in
+            var limits = DeliveryLimits.standard(channel)
+            limits.items = 8
+            return limits
+        }
+        carrier.install()
+        let flood = (1...6).map { number in
+            let envelope = CarriedConfiguration(
+                to: carrier.below, slot: [UInt8](repeating: UInt8(number), count: 32), envelope: [UInt8(number)])
+            return carrier.arrive(envelope.bytes, as: UInt64(number), from: carrier.above)
+        }
+        carrier.pass(.seconds(60))
+        let queue = carrier.queue(carrier.below)
+        #expect(carrier.waiting(for: carrier.below) == Array(flood.prefix(4)))
+        carrier.delivery.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: queue) { _ in }
+        carrier.pass()
+        #expect(carrier.waiting(for: carrier.below).count == 5)
+        for item in flood.prefix(4) { carrier.delivery.submissions.cancel(item, in: queue) { _ in } }
+        carrier.pass(.seconds(60))
+        #expect(carrier.waiting(for: carrier.below).suffix(2) == flood.suffix(2), "nothing is lost")
+    }
+
+    @Test("DEL-12: a carried item is no dead letter while the disk is full, and leaves when there is room")
+    func fullDisk() {
+        carrier.install()
+        carrier.pass(.seconds(3))
+        carrier.disk.hold(commits: true)
+        let item = carrier.arrive(frame(), as: 1, from: carrier.above)
+        carrier.disk.doOne()
+        carrier.pass()
+        #expect(carrier.disk.heldCount == 1)
+        // The item is stored, and the way of it is not.
+        (carrier.disk.isFull, carrier.disk.hasReserve) = (true, true)
+        carrier.disk.goOn()
+        for _ in 0..<600 { carrier.pass(.seconds(1)) }
+        #expect(carrier.delivery.deadLetters().isEmpty)
+        carrier.disk.isFull = false
+        for _ in 0..<120 { carrier.pass(.seconds(1)) }
+        #expect(carrier.waiting(for: carrier.below) == [item])
     }
 
     @Test("CFG-103: what is for no device below, or for an app that it does not have, goes no further")

@@ -15,6 +15,7 @@ import TandemWire
 
 final class OneCarrier {
     let scheduler = ManualScheduler()
+    let disk = UnwillingStore()
     let service: ConfigurationService
     let delivery: DurableDelivery
     let app: ApplicationIdentifier
@@ -38,7 +39,7 @@ final class OneCarrier {
         app = try ApplicationIdentifier("org.example.alarm")
         let (scheduler, facts, device) = (scheduler, Facts(), UniqueIdentifier.random())
         self.facts = facts
-        let rows = LoopStore(UnwillingStore(), on: scheduler)
+        let rows = LoopStore(disk, on: scheduler)
         let peer = { (pairing: UniqueIdentifier, role: DeviceRole, key: ReportPrivateKey) in
             ConfigurationPeer(
                 pairing: pairing, role: role, name: "the \(role)", device: .random(),

@@ -146,6 +146,9 @@ final class ConfigurationService {
             }
         switch passage {
         case .done: context.delivery.arrivals.handled(item.ordinal, in: item.queue)
+        // What follows from an item is a commit of its own, which a full disk refuses.
+        case .failed where context.delivery.isDiskFull:
+            context.delivery.arrivals.blockedOnSpace(item.ordinal, in: item.queue)
         case .failed: context.delivery.arrivals.failed(item.ordinal, in: item.queue)
         case .noRoom: context.delivery.arrivals.blockedOnSpace(item.ordinal, in: item.queue)
         }

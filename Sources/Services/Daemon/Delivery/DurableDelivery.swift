@@ -44,6 +44,9 @@ package final class DurableDelivery {
         files?.attach(to: self)
     }
 
+    /// The disk was full and has had no room since: nothing new is stored.
+    var isDiskFull: Bool { environment.store.fullDisk != nil }
+
     /// Connects the outlets; before the first link.
     /// - Parameters:
     ///   - send: sends over the pairing's link. A frame for a pairing without a link is dropped, since opening one

@@ -198,6 +198,9 @@ package final class Submissions {
         }
     }
 
+    /// The limits of a queue.
+    func limits(of key: QueueKey) -> DeliveryLimits { environment.limits(key.channel) }
+
     /// The urgent items that are left of the day.
     package func urgentBudget(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> UrgentAllowance {
         let key = QueueKey(pairing: pairing, app: app, channel: .urgent)
