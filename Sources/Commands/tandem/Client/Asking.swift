@@ -11,6 +11,15 @@ extension ControlClient {
     convenience init(path: String) throws { try self.init(path: path, software: "tandem \(Version.text)") }
 }
 
+extension PropertyListDictionary {
+    /// Says how many rows the answer's lists lack (CTL-63).
+    func warnOfLeftOut() {
+        for (list, count) in self["leftOut"]?.dictionaryValue ?? [:] {
+            Console().warn("\(count.integerValue ?? 0) more of '\(list)' do not fit into an answer and are not shown")
+        }
+    }
+}
+
 extension Arguments {
     /// Asks the daemon that `--device` names, or the one that is right for the command.
     func ask(
@@ -18,9 +27,7 @@ extension Arguments {
     ) throws -> PropertyListDictionary {
         let path = try DaemonChoice(device: value("device"), role: role).path()
         let answer = try ControlClient(path: path).ask(command, body, time: time)
-        for (list, count) in answer["leftOut"]?.dictionaryValue ?? [:] {
-            Console().warn("\(count.integerValue ?? 0) more of '\(list)' do not fit into an answer and are not shown")
-        }
+        answer.warnOfLeftOut()
         return answer
     }
 

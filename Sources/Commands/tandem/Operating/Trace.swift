@@ -68,6 +68,7 @@ struct TraceAnswer {
 
     init(path: String, _ body: PropertyListDictionary, time: Duration = .zero) throws {
         let answer = try ControlClient(path: path).ask(.trace, body, time: time)
+        answer.warnOfLeftOut()
         last = answer["last"]
         events = Fact.list(answer["events"]).map { event in
             var body = event.body

@@ -55,19 +55,19 @@ extension Subcommand {
         if arguments.has("only") { body["only"] = .array(arguments.all("only").map { .string($0) }) }
         let path = try DaemonChoice(device: arguments.value("device"), role: nil).path()
         var follower = ApplyFollower(path: path, body: body, progress: arguments.has("json") ? nil : console)
-        let results: PropertyListValue
-        do { results = try follower.results(within: wait) } catch let error as ControlError
+        let answer: PropertyListDictionary
+        do { answer = try follower.answer(within: wait) } catch let error as ControlError
             where !EnvelopeInput.isEnvelope(envelope)
         {
             throw CommandFailure.refused(
                 "\(arguments.operands[0]) is no signed configuration, and has no link to one: \(error)")
         }
         if arguments.has("json") {
-            console.print(json: Fact.plain(results))
+            console.print(json: Fact.plain(answer["results"] ?? .array([])))
         } else {
-            ApplyReport.lines(of: Fact.list(results)).forEach { console.print($0) }
+            ApplyReport.lines(of: Fact.list(answer["results"])).forEach { console.print($0) }
         }
-        try ApplyReport.check(Fact.list(results))
+        try ApplyReport.check(answer)
     }
 }
 
@@ -107,8 +107,8 @@ private struct ApplyFollower {
         (self.path, self.body, self.progress) = (path, body, progress)
     }
 
-    /// The results when every secondary has one, or when the time is over.
-    mutating func results(within wait: Duration) throws -> PropertyListValue {
+    /// The answer when every secondary has a result, or when the time is over.
+    mutating func answer(within wait: Duration) throws -> PropertyListDictionary {
         try ProcessSignal.prepareProcess()
         var answer: PropertyListDictionary = [:]
         do { return try follow(for: wait, &answer) } catch is ControlClient.Interruption {
@@ -118,18 +118,18 @@ private struct ApplyFollower {
 
     private mutating func follow(
         for wait: Duration, _ answer: inout PropertyListDictionary
-    ) throws -> PropertyListValue {
+    ) throws -> PropertyListDictionary {
         let clock = ContinuousClock()
         let end = clock.now + wait
         answer = try ask(["wait": 0], time: .zero)
         // This device's own app: the daemon waits for it.
         guard var ordinal = answer["ordinal"] else {
-            if pending(answer).isEmpty { return answer["results"] ?? .array([]) }
-            return try ask(["wait": .integer(wait.saturatingMilliseconds)], time: wait)["results"] ?? .array([])
+            if pending(answer).isEmpty { return answer }
+            return try ask(["wait": .integer(wait.saturatingMilliseconds)], time: wait)
         }
         while true {
             let left = min(end - clock.now, Self.pause)
-            guard !pending(answer).isEmpty, left > .zero else { return answer["results"] ?? .array([]) }
+            guard !pending(answer).isEmpty, left > .zero else { return answer }
             answer = try ask(
                 ["follow": true, "after": ordinal, "wait": .integer(left.saturatingMilliseconds)], time: left)
             ordinal = answer["ordinal"] ?? ordinal
@@ -175,7 +175,7 @@ private struct ApplyFollower {
     }
 }
 
-private enum ApplyReport {
+enum ApplyReport {
     static func lines(of results: [Fact]) -> [String] {
         var table = Table("verdicts", ["name", "verdict", "version", "digest", "pairing", "reason"])
         for result in results {
@@ -186,11 +186,15 @@ private enum ApplyReport {
         return Array(table.lines.dropFirst())
     }
 
-    /// Fails unless every secondary applied it.
-    static func check(_ results: [Fact]) throws(CommandFailure) {
+    /// Fails unless every secondary applied it. One whose result the answer has no room for (CTL-63) may have refused it.
+    static func check(_ answer: PropertyListDictionary) throws(CommandFailure) {
+        let results = Fact.list(answer["results"])
         if results.isEmpty { throw .refused("no paired secondary; pair one first") }
         let others = results.filter { verdict(of: $0) != "applied" }
-        if others.isEmpty { return }
+        guard !others.isEmpty else {
+            guard let count = answer["leftOut"]?.dictionaryValue?["results"]?.integerValue else { return }
+            throw .refused("the results of \(count) more secondaries are not known: the answer has no room for them")
+        }
         let list = others.map { "\($0.deviceName): \(verdict(of: $0))\(reason(of: $0))" }.joined(separator: ", ")
         throw .refused("not applied everywhere (\(list))")
     }

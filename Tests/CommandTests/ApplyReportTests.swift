@@ -1,0 +1,31 @@
+// The judgement of 'tandem apply' on the daemon's answer: its exit code says whether every secondary applied it.
+
+import TandemControl
+import TandemPropertyList
+import Testing
+
+@testable import tandem
+
+@Suite struct ApplyReportTests {
+    private func refusal(_ answer: PropertyListDictionary) -> String? {
+        do throws(CommandFailure) {
+            try ApplyReport.check(answer)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private func results(_ verdicts: String...) -> PropertyListValue {
+        .array(verdicts.map { ["name": "kiosk", "verdict": .string($0)] })
+    }
+
+    @Test("CTL-63: results for which an answer has no room are not taken for applied ones")
+    func leftOut() {
+        #expect(refusal(["results": results("applied", "applied")]) == nil)
+        let cut = refusal(["results": results("applied"), "leftOut": ["results": 1500]])
+        #expect(cut?.contains("1500 more secondaries are not known") == true)
+        #expect(refusal(["results": results("applied", "rollback")])?.contains("kiosk: rollback") == true)
+        #expect(refusal(["results": results()])?.contains("no paired secondary") == true)
+    }
+}
