@@ -167,6 +167,15 @@ struct FoundationValueTests {
             ])
     }
 
+    @Test("LIM-12: a message of 20,000 keys is refused in one pass")
+    func manyKeys() throws {
+        let session = try ValueSession()
+        let message = Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("key \($0)", $0 as Any) })
+        let begin = ThreadTime.now
+        #expect(session.error(message)?.code == .payloadUnsupportedTypes)
+        #expect(ThreadTime.now - begin < .seconds(2), "\(ThreadTime.now - begin)")
+    }
+
     // MARK: numbers
 
     @Test("SES-13: CGFloat and Decimal are reals, a Decimal the nearest one, also within Foundation's containers")

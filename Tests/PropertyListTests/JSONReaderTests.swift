@@ -1,6 +1,7 @@
 // JSON from people becomes property-list values or an error that says where.
 
 import TandemPropertyList
+import TandemTestSupport
 import Testing
 
 @testable import TandemPropertyList
@@ -38,5 +39,13 @@ import Testing
 
     @Test func bytesThatAreNotUtf8AreRefused() {
         #expect(throws: JSONError(reason: .string, offset: 0)) { try JSONReader.read([0x22, 0xFF, 0x22]) }
+    }
+
+    @Test("an object of 20,000 keys is read in one pass")
+    func cost() throws {
+        let text = "{" + (0..<20_000).map { "\"key \($0)\": \($0)" }.joined(separator: ",") + "}"
+        let begin = ThreadTime.now
+        #expect(try JSONReader.read(text).dictionaryValue?.count == 20_000)
+        #expect(ThreadTime.now - begin < .seconds(2), "\(ThreadTime.now - begin)")
     }
 }

@@ -62,11 +62,14 @@ private struct FoundationTree {
     mutating func dictionary(
         _ pairs: [(key: String, value: Any)], path: String, depth: Int
     ) throws(FoundationValueError) -> PropertyListDictionary {
-        var values = PropertyListDictionary()
+        // Built at once: each assignment to a dictionary copies it.
+        var values: [(String, PropertyListValue)] = []
         for (key, value) in pairs.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-            values[key] = try self.value(value, path: path.isEmpty ? key : "\(path).\(key)", depth: depth + 1)
+            let value = try self.value(value, path: path.isEmpty ? key : "\(path).\(key)", depth: depth + 1)
+            if let last = values.last, last.0.utf8.elementsEqual(key.utf8) { values.removeLast() }
+            values.append((key, value))
         }
-        return values
+        return PropertyListDictionary(uniqueKeysWithValues: values)
     }
 
     private mutating func value(_ value: Any, path: String, depth: Int) throws(FoundationValueError)

@@ -119,7 +119,9 @@ import Testing
             to: carrier.below, slot: [UInt8](repeating: 0, count: 32), envelope: Array("envelope".utf8))
         let item = carrier.arrive(envelope.bytes, as: 1, from: carrier.above)
         for _ in 0..<600 { carrier.pass(.seconds(1)) }
-        #expect(carrier.hasNoted("no room below for more of a primary's items") && !carrier.waiting(for: carrier.below).contains(item))
+        #expect(
+            carrier.hasNoted("no room below for more of a primary's items")
+                && !carrier.waiting(for: carrier.below).contains(item))
         for item in others.prefix(3) { carrier.delivery.submissions.cancel(item.id, in: queue) { _ in } }
         carrier.pass(.seconds(60))
         #expect(carrier.waiting(for: carrier.below).last == item)

@@ -265,7 +265,9 @@ extension LinkService: LinkHost {
 
     /// Remembers why a pairing's link or attempt has ended.
     private func ended(_ pairing: UniqueIdentifier, _ reason: LinkCloseReason) {
-        lastErrors[pairing] = "\(reason)".cutForAnswer
+        if case .refused(.versionLowered, _) = reason {} else { lowered[pairing] = nil }
+        // Longer than a peer's word elsewhere: the text may end with what to do.
+        lastErrors[pairing] = "\(reason)".cutForAnswer(to: 256)
         if [.endedByPeer(.unpaired), .refusedByPeer(.notPaired)].contains(reason) {
             endedThere[pairing] = context.scheduler.now
         }

@@ -63,7 +63,7 @@ final class TraceService {
     /// The outcome of an item; cut, because it is a peer's word.
     private func detail(of envelope: Envelope) -> String? {
         switch envelope.kind {
-        case .outcome, .gap: (envelope[.name] as String?).map(\.cutForAnswer)
+        case .outcome, .gap: (envelope[.name] as String?).map { $0.cutForAnswer() }
         default: nil
         }
     }

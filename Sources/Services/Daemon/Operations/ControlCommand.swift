@@ -50,7 +50,7 @@ struct ControlCommands<Daemon> {
         guard request.caller.isServed(with: type?.access) else {
             throw ControlFailure(.notAllowed, "only the daemon's own user and root may use this command")
         }
-        guard let type else { throw ControlFailure(.unknownCommand, unknown(request.command.cutForAnswer)) }
+        guard let type else { throw ControlFailure(.unknownCommand, unknown(request.command.cutForAnswer())) }
         do throws(WireError) { return try type.init(request) } catch {
             throw ControlFailure(.badRequest, "\(request.command): \(error)")
         }
@@ -109,7 +109,7 @@ extension Node: ControlResponder {
 
 extension String {
     /// A word of a caller or peer in an answer: as much of it as tells what it was.
-    var cutForAnswer: String { String(unicodeScalars.prefix(64).map { Character($0) }) }
+    func cutForAnswer(to scalars: Int = 64) -> String { String(unicodeScalars.prefix(scalars).map { Character($0) }) }
 }
 
 extension ControlFailure {

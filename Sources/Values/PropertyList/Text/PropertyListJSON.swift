@@ -111,18 +111,19 @@ package struct JSONReader {
     }
 
     private mutating func dictionary(depth: Int) throws(JSONError) -> PropertyListDictionary {
-        var result = PropertyListDictionary()
+        // Built at once: each assignment to a dictionary copies it. Keys are compared as bytes, as there.
+        var (pairs, keys) = ([(String, PropertyListValue)](), Set<[UInt8]>())
         offset += 1
-        while try !closes(UInt8(ascii: "}"), first: result.isEmpty) {
+        while try !closes(UInt8(ascii: "}"), first: pairs.isEmpty) {
             skipSpace()
             let start = offset
             let key = try string()
-            guard result[key] == nil else { throw JSONError(reason: .duplicateKey, offset: start) }
+            guard keys.insert(Array(key.utf8)).inserted else { throw JSONError(reason: .duplicateKey, offset: start) }
             skipSpace()
             try expect(UInt8(ascii: ":"))
-            result[key] = try value(depth: depth + 1)
+            pairs.append((key, try value(depth: depth + 1)))
         }
-        return result
+        return PropertyListDictionary(uniqueKeysWithValues: pairs)
     }
 
     private mutating func array(depth: Int) throws(JSONError) -> [PropertyListValue] {
