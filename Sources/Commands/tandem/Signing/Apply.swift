@@ -186,7 +186,8 @@ enum ApplyReport {
         return Array(table.lines.dropFirst())
     }
 
-    /// Fails unless every secondary applied it. One whose result the answer has no room for (CTL-63) may have refused it.
+    /// Fails unless every secondary applied it. One whose result the answer has no room for (CTL-63) may have refused
+    /// it.
     static func check(_ answer: PropertyListDictionary) throws(CommandFailure) {
         let results = Fact.list(answer["results"])
         if results.isEmpty { throw .refused("no paired secondary; pair one first") }

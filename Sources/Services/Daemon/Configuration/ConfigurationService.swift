@@ -146,7 +146,7 @@ final class ConfigurationService {
             }
         switch passage {
         case .done: context.delivery.arrivals.handled(item.ordinal, in: item.queue)
-        // What follows from an item is a commit of its own, which a full disk refuses.
+        // The consequences of an item are a commit of their own, which a full disk refuses.
         case .failed where context.delivery.isDiskFull:
             context.delivery.arrivals.blockedOnSpace(item.ordinal, in: item.queue)
         case .failed: context.delivery.arrivals.failed(item.ordinal, in: item.queue)
