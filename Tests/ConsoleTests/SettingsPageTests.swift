@@ -231,12 +231,14 @@ import Testing
         let replies: [ConsoleReply] = [
             .success(["name": "hub", "pairings": [["name": "kiosk", "level": "unreachable", "reason": "no-link"]]]),
             .success(["state": "degraded", "problems": [["name": "unlinked", "text": "kiosk is away", "since": 5000]]]),
-            .success(["letters": [["app": "org.example.lamp", "refusal": "too-large"]]]),
+            .success(["letters": [["app": "org.example.lamp", "refusal": "too-large"]], "leftOut": ["letters": 12]]),
             .failure(.unanswered("no answer to trace")),
         ]
         let page = Markup(FrontPage.content(replies)).html
-        for text in ["kiosk", "no-link", "unlinked for 5 s: kiosk is away", "too-large", "no answer to trace"] {
-            #expect(page.contains(text), "\(text)")
-        }
+        let texts = [
+            "kiosk", "no-link", "unlinked for 5 s: kiosk is away", "too-large", "no answer to trace",
+            "12 more of &#39;letters&#39;",
+        ]
+        for text in texts { #expect(page.contains(text), "\(text)") }
     }
 }

@@ -76,6 +76,11 @@ package enum ConsoleFrame {
             ])
     }
 
+    /// The rows for which an answer had no room.
+    fileprivate static func leftOut(_ answer: Fact) -> [Markup] {
+        answer.leftOut.map { .tag("p", .init("role", "alert"), .init("class", "mistake"), foreign: $0) }
+    }
+
     /// A page that says why there is no other.
     package static func failure(_ title: String, _ text: String, cookie: String?) -> Markup {
         page(title, cookie: cookie, [.tag("h1", text: title), .tag("p", .init("role", "alert"), foreign: text)])
@@ -128,7 +133,8 @@ package enum FrontPage {
             Markup.tag("div", of: [.tag("dt", text: name), .tag("dd", foreign: text)])
         }
         let tables = report.tables + [Table.deadLetters(bodies[2].list("letters")), events(bodies[3])]
-        return [.tag("h1", foreign: bodies[0].text("name"))] + failures + [health(bodies[1])]
+        return [.tag("h1", foreign: bodies[0].text("name"))] + failures + bodies.flatMap(ConsoleFrame.leftOut)
+            + [health(bodies[1])]
             + tables.map(\.markup) + [.tag("h2", text: "Device"), .tag("dl", of: device)]
     }
 
@@ -165,13 +171,14 @@ package enum AppsPage {
 
     /// The content, from the answers to the requests.
     package static func content(_ replies: [ConsoleReply]) throws(ControlError) -> [Markup] {
-        let apps = Fact(try replies[0].get()).list("apps")
-        let status = Fact(try replies[1].get())
+        let (answer, status) = (Fact(try replies[0].get()), Fact(try replies[1].get()))
+        let apps = answer.list("apps")
         let own = apps.filter { $0.body["uid"] != nil }
         let names = Dictionary(status.list("applications").map { ($0.text("app"), $0.text("name")) }) { first, _ in
             first
         }
-        var content = [Markup.tag("h1", text: "Apps"), .tag("h2", foreign: "On \(status.text("name"))")]
+        var content = [Markup.tag("h1", text: "Apps")] + [answer, status].flatMap(ConsoleFrame.leftOut)
+        content.append(.tag("h2", foreign: "On \(status.text("name"))"))
         content.append(
             list(own.map { ($0.text("app"), state(of: $0, named: names[$0.text("app")] ?? "")) }, secondary: nil))
         for pairing in status.list("pairings") where status.text("role") == "primary" {

@@ -37,6 +37,14 @@ package struct Fact: Sendable, Equatable {
         }
     }
 
+    /// A line for each list of an answer that lacks rows (CTL-63).
+    package var leftOut: [String] {
+        (body["leftOut"]?.dictionaryValue ?? [:]).map { list, count in
+            let name = Printable.text(list, limit: 64)
+            return "\(count.integerValue ?? 0) more of '\(name)' do not fit into an answer and are not shown"
+        }
+    }
+
     /// A device's name; that of one below another secondary with the way to it, which gave the name.
     package var deviceName: String {
         text("via").isEmpty ? text("name") : "\(text("name")) (via \(text("via")))"

@@ -3,21 +3,13 @@
 import PairedSession
 import TandemBase
 import TandemControl
+import TandemOperations
 import TandemPropertyList
 import TandemWire
 
 extension ControlClient {
     /// A client of the daemon whose local socket is at `path`.
     convenience init(path: String) throws { try self.init(path: path, software: "tandem \(Version.text)") }
-}
-
-extension PropertyListDictionary {
-    /// Says how many rows the answer's lists lack (CTL-63).
-    func warnOfLeftOut() {
-        for (list, count) in self["leftOut"]?.dictionaryValue ?? [:] {
-            Console().warn("\(count.integerValue ?? 0) more of '\(list)' do not fit into an answer and are not shown")
-        }
-    }
 }
 
 extension Arguments {
@@ -27,7 +19,7 @@ extension Arguments {
     ) throws -> PropertyListDictionary {
         let path = try DaemonChoice(device: value("device"), role: role).path()
         let answer = try ControlClient(path: path).ask(command, body, time: time)
-        answer.warnOfLeftOut()
+        Fact(answer).leftOut.forEach { Console().warn($0) }
         return answer
     }
 

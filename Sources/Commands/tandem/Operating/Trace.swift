@@ -68,7 +68,7 @@ struct TraceAnswer {
 
     init(path: String, _ body: PropertyListDictionary, time: Duration = .zero) throws {
         let answer = try ControlClient(path: path).ask(.trace, body, time: time)
-        answer.warnOfLeftOut()
+        Fact(answer).leftOut.forEach { Console().warn($0) }
         last = answer["last"]
         events = Fact.list(answer["events"]).map { event in
             var body = event.body
