@@ -1,5 +1,7 @@
 // Tables of text with aligned columns, for people (programs use --json), and foreign text made safe to print.
 
+import TandemBase
+
 /// A table with a title; nothing is printed for one without rows.
 package struct Table: Sendable, Equatable {
     /// The name of all rows together.
@@ -52,14 +54,7 @@ package struct Table: Sendable, Equatable {
 package enum Printable {
     /// The text on one line, at most `limit` characters.
     package static func text(_ text: String, limit: Int = 300) -> String {
-        let shown = text.unicodeScalars.prefix(limit).map { isPlain($0) ? Character($0) : "?" }
+        let shown = text.unicodeScalars.prefix(limit).map { $0.isDeceptive ? "?" : Character($0) }
         return String(shown) + (text.unicodeScalars.count > limit ? "..." : "")
-    }
-
-    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
-        default: true
-        }
     }
 }

@@ -186,12 +186,8 @@ enum LogText {
     }
 
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-        if scalar == "\"" || scalar == "\\" { return true }
-        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
-        switch scalar.properties.generalCategory {
-        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: return true
-        default: return scalar.properties.isWhitespace
-        }
+        if scalar == "\"" || scalar == "\\" || scalar.isDeceptive { return true }
+        return !scalar.isASCII && scalar.properties.isWhitespace
     }
 
     private static func escape(_ scalar: Unicode.Scalar) -> String {
@@ -222,5 +218,24 @@ package enum OutsideText {
             shown += piece
         }
         return "'\(shown)'"
+    }
+
+    /// The text in quotes, at most `limit` characters of it, with `?` for everything but printable ASCII.
+    package static func asciiQuoted(_ text: String, atMost limit: Int) -> String {
+        let scalars = text.unicodeScalars
+        let shown = scalars.prefix(limit).map { (" "..."~").contains($0) ? Character($0) : "?" }
+        return "'\(String(shown))'" + (scalars.count > limit ? "..." : "")
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a terminal, a log reader or an eye could take it for something else: controls, line ends, direction
+    /// marks, and what no font shows.
+    package var isDeceptive: Bool {
+        if isASCII { return value < 0x20 || value == 0x7F }
+        return switch properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 }

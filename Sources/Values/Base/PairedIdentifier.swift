@@ -111,12 +111,7 @@ extension IdentifierError: CustomStringConvertible {
         }
     }
 
-    private static func quoted(_ text: String) -> String {
-        let shown = text.unicodeScalars.prefix(64).map {
-            $0.isASCII && $0.value >= 32 && $0.value != 127 ? String($0) : "?"
-        }
-        return "'\(shown.joined())'" + (text.unicodeScalars.count > 64 ? "..." : "")
-    }
+    private static func quoted(_ text: String) -> String { OutsideText.asciiQuoted(text, atMost: 64) }
 }
 
 // The two parts of a pairing. A role belongs to a pairing, not to a machine: one daemon may hold both kinds.

@@ -1,6 +1,7 @@
 // Last frame of a connection that is refused: a stable name and a text for people (SES-21). A refusal never carries
 // anything that the peer did not already send or that is not public.
 
+import TandemBase
 package import TandemPropertyList
 
 /// A refusal, to be sent or received.
@@ -119,25 +120,17 @@ extension WireError: CustomStringConvertible {
         switch self {
         case .frameLength(let length, let limit): "frame of \(length) bytes; allowed are 1 to \(limit)"
         case .malformed(let error): "malformed property list: \(error)"
-        case .unknownKind(let kind): "unknown kind \(PeerText.quoted(kind))"
-        case .unknownKey(let key): "unknown key \(PeerText.quoted(key))"
+        case .unknownKind(let kind): "unknown kind \(quoted(kind))"
+        case .unknownKey(let key): "unknown key \(quoted(key))"
         case .unknownSealing(let number): "sealing \(number) is not known; only 0 is"
         case .missingKind: "envelope without its key 'kind'"
         case .missingKey(let key, let kind): "\(kind.rawValue) without its key '\(key.rawValue)'"
         case .unlistedKey(let key, let kind): "\(kind.rawValue) must not have the key '\(key.rawValue)'"
         case .tooManyExtensions(let limit): "more than \(limit) keys that start with x-"
-        case .invalidValue(let key, let expected): "key \(PeerText.quoted(key)) is not \(expected)"
+        case .invalidValue(let key, let expected): "key \(quoted(key)) is not \(expected)"
         }
     }
-}
 
-// Text of a peer inside an error: cut and escaped, so that it can neither flood nor forge a log line (LIM-13).
-
-enum PeerText {
-    /// The text in quotes, at most ``Limits/peerText`` characters, everything but printable ASCII as `?`.
-    static func quoted(_ text: String) -> String {
-        let scalars = text.unicodeScalars
-        let shown = scalars.prefix(Limits.peerText).map { (" "..."~").contains($0) ? Character($0) : "?" }
-        return "'\(String(shown))'" + (scalars.count > Limits.peerText ? "..." : "")
-    }
+    /// Text of a peer, cut so that it cannot flood a log (LIM-13).
+    private func quoted(_ text: String) -> String { OutsideText.asciiQuoted(text, atMost: Limits.peerText) }
 }

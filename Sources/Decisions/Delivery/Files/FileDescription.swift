@@ -1,6 +1,7 @@
 // The description of a file: by the app that submits it (name, size, metadata), and for the peer by the daemon that
 // took it (the same, and the digest). Only the daemon's own digest is ever sent: it has hashed what it stored.
 
+import TandemBase
 package import TandemPropertyList
 package import TandemWire
 
@@ -101,19 +102,12 @@ package struct ReceivedFileName: Sendable, Hashable {
     package init(reducing name: String) {
         // By scalars: a combining character after a slash makes another Character of it, and a slash all the same.
         let component = name.unicodeScalars.split(separator: "/").last.map(Array.init) ?? []
-        var scalars = component.map { Self.isHarmless($0) ? $0 : "_" }
+        var scalars = component.map { $0.isDeceptive || $0 == "\\" ? "_" : $0 }
         if let first = scalars.first, first == "." || first == "-" { scalars[0] = "_" }
         var text = ""
         text.unicodeScalars.append(contentsOf: scalars)
         text = Self.shortened(text)
         self.text = text.utf8.allSatisfy { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: " ") } ? "file" : text
-    }
-
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
-        default: scalar != "\\"
-        }
     }
 
     /// Cut between characters, before the extension if it is a short one.
