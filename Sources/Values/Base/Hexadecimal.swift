@@ -1,5 +1,5 @@
-// Hexadecimal and base64url text of bytes: the two text forms that identifiers, digests and links use. Decoding is
-// strict: no white space, no padding, no second spelling of the same bytes. Padded base64 is for other programs.
+// Hexadecimal, base64 and base32 text of bytes: the text forms of identifiers, digests, links and fingerprints.
+// Decoding is strict: no white space, no second spelling of the same bytes. Padded base64 is for other programs.
 
 /// Hexadecimal text of bytes.
 public enum Hexadecimal {
@@ -45,50 +45,83 @@ public enum Hexadecimal {
 
 /// Base64 with the URL alphabet and without padding (RFC 4648 section 5).
 public enum Base64URL {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let coding = BitText("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
     /// The unpadded text of the bytes.
-    public static func encode(_ bytes: [UInt8]) -> String {
-        var characters: [UInt8] = []
-        characters.reserveCapacity((bytes.count * 4 + 2) / 3)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let padded = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
-            for index in 0...group.count { characters.append(alphabet[Int(padded >> UInt32(18 - 6 * index) & 63)]) }
-        }
-        return String(decoding: characters, as: UTF8.self)
-    }
+    public static func encode(_ bytes: [UInt8]) -> String { String(decoding: coding.encode(bytes), as: UTF8.self) }
 
     /// The bytes of unpadded text; nil for padding, another character, an impossible length or non-zero spare bits.
-    public static func decode(_ text: String) -> [UInt8]? {
+    public static func decode(_ text: String) -> [UInt8]? { coding.decode(text.utf8) }
+}
+
+/// Base64 with the plain alphabet and padding (RFC 4648 section 4).
+package enum Base64 {
+    private static let coding = BitText("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    private static let padding = UInt8(ascii: "=")
+
+    /// The characters of the padded text.
+    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+        let characters = coding.encode(bytes)
+        return characters + [UInt8](repeating: padding, count: (4 - characters.count % 4) % 4)
+    }
+
+    /// The bytes of padded text; nil for another character, an impossible length or non-zero spare bits.
+    package static func decode(_ characters: [UInt8]) -> [UInt8]? {
+        guard characters.count.isMultiple(of: 4) else { return nil }
+        return coding.decode(characters.dropLast(characters.suffix(2).reversed().prefix { $0 == padding }.count))
+    }
+}
+
+/// Base32 without padding (RFC 4648 section 6): the text of fingerprints. People do not mix up two characters of its
+/// alphabet when they read it aloud, and case does not matter.
+package enum Base32 {
+    private static let coding = BitText("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+
+    package static func encode(_ bytes: [UInt8]) -> String { String(decoding: coding.encode(bytes), as: UTF8.self) }
+
+    /// The bytes of text of either case; nil for another character, an impossible length or non-zero spare bits.
+    package static func decode(_ text: String) -> [UInt8]? { coding.decode(text.uppercased().utf8) }
+}
+
+/// Text of bytes in an alphabet of 2^n characters: n bits for each, the highest first, zeros behind the last bit.
+private struct BitText {
+    private let alphabet: [UInt8]
+    private let width: Int
+
+    init(_ alphabet: String) {
+        self.alphabet = Array(alphabet.utf8)
+        width = self.alphabet.count.trailingZeroBitCount
+    }
+
+    func encode(_ bytes: [UInt8]) -> [UInt8] {
+        var characters: [UInt8] = []
+        characters.reserveCapacity((bytes.count * 8 + width - 1) / width)
+        var (buffer, bits) = (UInt32(0), 0)
+        for byte in bytes {
+            buffer = buffer << 8 | UInt32(byte)
+            bits += 8
+            while bits >= width {
+                bits -= width
+                characters.append(alphabet[Int(buffer >> UInt32(bits)) & (alphabet.count - 1)])
+            }
+        }
+        if bits > 0 { characters.append(alphabet[Int(buffer << UInt32(width - bits)) & (alphabet.count - 1)]) }
+        return characters
+    }
+
+    func decode(_ characters: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
-        var buffer: UInt32 = 0
-        var bits = 0
-        for character in text.utf8 {
+        var (buffer, bits) = (UInt32(0), 0)
+        for character in characters {
             guard let value = alphabet.firstIndex(of: character) else { return nil }
-            buffer = (buffer << 6 | UInt32(value)) & 0xFFFF
-            bits += 6
+            buffer = buffer << UInt32(width) | UInt32(value)
+            bits += width
             if bits >= 8 {
                 bits -= 8
                 bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
             }
         }
-        guard bits < 6, buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
+        guard bits < width, buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
         return bytes
-    }
-}
-
-/// Base64 with the plain alphabet and padding (RFC 4648 section 4).
-package enum Base64 {
-    /// The characters of the padded text.
-    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
-        let characters = Base64URL.encode(bytes).utf8.map { character in
-            switch character {
-            case UInt8(ascii: "-"): UInt8(ascii: "+")
-            case UInt8(ascii: "_"): UInt8(ascii: "/")
-            default: character
-            }
-        }
-        return characters + [UInt8](repeating: UInt8(ascii: "="), count: (4 - characters.count % 4) % 4)
     }
 }

@@ -107,18 +107,7 @@ enum XMLScalar {
 
     /// The bytes of padded base64.
     static func data(_ text: [UInt8]) throws(Reason) -> [UInt8] {
-        var characters = text.filter { !isSpace($0) }
-        guard characters.count % 4 == 0 else { throw .data }
-        for _ in 0..<2 where characters.last == UInt8(ascii: "=") { characters.removeLast() }
-        guard !characters.contains(where: { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }) else { throw .data }
-        for index in characters.indices {
-            switch characters[index] {
-            case UInt8(ascii: "+"): characters[index] = UInt8(ascii: "-")
-            case UInt8(ascii: "/"): characters[index] = UInt8(ascii: "_")
-            default: break
-            }
-        }
-        guard let bytes = Base64URL.decode(String(decoding: characters, as: UTF8.self)) else { throw .data }
+        guard let bytes = Base64.decode(text.filter { !isSpace($0) }) else { throw .data }
         return bytes
     }
 }
