@@ -1,6 +1,8 @@
 // Values by numbers that rise: records by ordinal, ordinals by sequence. A dictionary moves all that it has whenever it
 // grows, which a queue of thousands of items shows as a pause of milliseconds; and an item's neighbours lie anywhere.
 
+import TandemBase
+
 /// Values by number, in order. A new number is nearly always the highest.
 ///
 /// The values lie in runs of at most 32. Two neighbours that together have at most half a run's capacity are merged, so
@@ -137,11 +139,7 @@ struct OrdinalTable<Value: Sendable>: Sendable {
 
     /// The last run that begins at or below a number; nil if there is none.
     private func run(of number: UInt64) -> Int? {
-        var (low, high) = (0, runs.count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if runs[middle].first <= number { low = middle + 1 } else { high = middle }
-        }
-        return low == 0 ? nil : low - 1
+        let next = runs.partitioningIndex { $0.first > number }
+        return next == 0 ? nil : next - 1
     }
 }

@@ -3,6 +3,8 @@
 // nothing. So a flood of strangers displaces itself: a paired device comes from another source, or sends its part of
 // the handshake at once, and is among the last to go.
 
+import TandemBase
+
 /// The connections of unknown peers, oldest first.
 package struct UnknownPeers<Source: Hashable & Sendable>: ~Copyable, Sendable {
     private struct Seat: Sendable {
@@ -60,11 +62,7 @@ package struct UnknownPeers<Source: Hashable & Sendable>: ~Copyable, Sendable {
 
     /// Numbers only rise.
     private func index(of number: UInt64) -> Int? {
-        var (low, high) = (0, seats.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if seats[middle].number < number { low = middle + 1 } else { high = middle }
-        }
-        return low < seats.count && seats[low].number == number ? low : nil
+        let index = seats.partitioningIndex { $0.number >= number }
+        return index < seats.count && seats[index].number == number ? index : nil
     }
 }

@@ -59,12 +59,7 @@ struct DesiredSlot {
 
     /// The first index of this version or a higher one.
     private static func index(of version: UInt64, in versions: [UInt64]) -> Int {
-        var (low, high) = (0, versions.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if versions[middle] < version { low = middle + 1 } else { high = middle }
-        }
-        return low
+        versions.partitioningIndex { $0 >= version }
     }
 
     /// The highest one that is for a device and that the condition takes.

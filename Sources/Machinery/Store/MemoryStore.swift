@@ -2,6 +2,7 @@
 // same ranges and the same all-or-nothing commits as the store's. A test can make it fail, as a disk does.
 
 import Synchronization
+import TandemBase
 
 /// Rows that live as long as the process.
 package final class MemoryStore: RowBackend {
@@ -93,11 +94,6 @@ private struct SpaceRows {
 
     /// The index of the first key that is not below.
     private static func index(of key: [UInt8], in keys: [Key]) -> Int {
-        var (low, high) = (0, keys.count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if keys[middle].bytes.lexicographicallyPrecedes(key) { low = middle + 1 } else { high = middle }
-        }
-        return low
+        keys.partitioningIndex { !$0.bytes.lexicographicallyPrecedes(key) }
     }
 }

@@ -1,6 +1,7 @@
 // Connections by their number, in one array. Numbers only rise, so that almost each new one goes to the end, and a
 // pointer is all that one takes: a hash table would take four times as much for each of thousands that are idle.
 
+import TandemBase
 package import TandemSession
 
 /// An entry of a connection table.
@@ -45,11 +46,6 @@ package struct ConnectionTable<Connection: NumberedConnection> {
     /// Where the number is, or would be.
     private func index(of number: ConnectionNumber) -> Int {
         guard let last = connections.last, last.number >= number else { return connections.count }
-        var (low, high) = (0, connections.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if connections[middle].number < number { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return connections.partitioningIndex { $0.number >= number }
     }
 }

@@ -219,11 +219,6 @@ struct Routes {
 
     /// Where the pairing is, or would be.
     private func index(of pairing: UniqueIdentifier) -> Int {
-        var (low, high) = (0, entries.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].pairing < pairing { low = middle + 1 } else { high = middle }
-        }
-        return low
+        entries.partitioningIndex { $0.pairing >= pairing }
     }
 }
