@@ -117,18 +117,18 @@ struct QueueClock: Sendable, Equatable {
 
 // MARK: - index
 
-/// The times at which the items of a queue or ledger expire, as a binary heap: no event looks at all of them. An item
+/// The times at which the items of a queue or ledger expire, as a heap: no event looks at all of them. An item
 /// that ended earlier leaves a dead entry; dead entries go when they come to the top, or together when they are the
 /// majority.
 struct ItemExpiry: Sendable {
-    fileprivate struct Entry: Sendable {
+    private struct Entry: Sendable, Comparable {
         let time: Int64
         let ordinal: UInt64
 
-        func isBefore(_ other: Entry) -> Bool { (time, ordinal) < (other.time, other.ordinal) }
+        static func < (left: Self, right: Self) -> Bool { (left.time, left.ordinal) < (right.time, right.ordinal) }
     }
 
-    private var heap: [Entry] = []
+    private var heap = Heap<Entry>()
 
     /// The time of the entry at the top, dead or alive.
     var next: Int64? { heap.first?.time }
@@ -137,48 +137,21 @@ struct ItemExpiry: Sendable {
     /// - Parameter deadline: the present one of an item; nil if its time to live no longer counts.
     mutating func takeExpired(at now: Int64, deadline: (_ ordinal: UInt64) -> Int64?) -> UInt64? {
         while let next = heap.first, next.time <= now {
-            removeFirst()
+            heap.removeFirst()
             if deadline(next.ordinal) == next.time { return next.ordinal }
         }
         return nil
     }
 
     mutating func add(_ ordinal: UInt64, at time: Int64) {
-        heap.append(Entry(time: time, ordinal: ordinal))
-        var index = heap.count - 1
-        while index > 0, heap[index].isBefore(heap[(index - 1) / 2]) {
-            heap.swapAt(index, (index - 1) / 2)
-            index = (index - 1) / 2
-        }
+        heap.insert(Entry(time: time, ordinal: ordinal))
     }
 
     /// Drops dead entries until the top is alive.
     /// - Parameter living: how many entries may be alive at most.
     mutating func prune(living: Int, deadline: (_ ordinal: UInt64) -> Int64?) {
         func isAlive(_ entry: Entry) -> Bool { deadline(entry.ordinal) == entry.time }
-        if heap.count > 64, heap.count > 2 * living {
-            heap = heap.filter(isAlive)
-            for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: index) }
-        }
-        while let first = heap.first, !isAlive(first) { removeFirst() }
-    }
-
-    private mutating func removeFirst() {
-        guard let last = heap.popLast(), !heap.isEmpty else { return }
-        heap[0] = last
-        siftDown(from: 0)
-    }
-
-    private mutating func siftDown(from start: Int) {
-        var index = start
-        while true {
-            var least = index
-            for child in [2 * index + 1, 2 * index + 2] where child < heap.count {
-                if heap[child].isBefore(heap[least]) { least = child }
-            }
-            guard least != index else { return }
-            heap.swapAt(index, least)
-            index = least
-        }
+        if heap.count > 64, heap.count > 2 * living { heap.keep(only: isAlive) }
+        while let first = heap.first, !isAlive(first) { heap.removeFirst() }
     }
 }

@@ -4,16 +4,16 @@
 package import TandemBase
 
 package struct TimerQueue {
-    private struct Entry {
+    private struct Entry: Comparable {
         let deadline: UInt64
         let serial: UInt64
 
-        func isBefore(_ other: Entry) -> Bool {
-            deadline == other.deadline ? serial < other.serial : deadline < other.deadline
+        static func < (left: Self, right: Self) -> Bool {
+            left.deadline == right.deadline ? left.serial < right.serial : left.deadline < right.deadline
         }
     }
 
-    private var heap: [Entry] = []
+    private var heap = Heap<Entry>()
     private var actions: [UInt64: () -> Void] = [:]
     private var nextSerial: UInt64
     /// The first of the heap, once it has been found to be alive: a loop asks for it in every turn.
@@ -27,8 +27,7 @@ package struct TimerQueue {
     package mutating func add(deadline: MonotonicTime, _ action: @escaping () -> Void) -> TimerToken {
         nextSerial += 1
         actions[nextSerial] = action
-        heap.append(Entry(deadline: deadline.nanoseconds, serial: nextSerial))
-        siftUp(from: heap.count - 1)
+        heap.insert(Entry(deadline: deadline.nanoseconds, serial: nextSerial))
         return TimerToken(serial: nextSerial)
     }
 
@@ -36,7 +35,7 @@ package struct TimerQueue {
     package mutating func cancel(_ token: TimerToken) -> (() -> Void)? {
         let action = actions.removeValue(forKey: token.serial)
         if liveFirst == token.serial { liveFirst = nil }
-        if heap.count > 64, heap.count > 2 * actions.count { compact() }
+        if heap.count > 64, heap.count > 2 * actions.count { heap.keep { actions[$0.serial] != nil } }
         return action
     }
 
@@ -47,7 +46,7 @@ package struct TimerQueue {
                 liveFirst = first.serial
                 return MonotonicTime(nanoseconds: first.deadline)
             }
-            removeFirst()
+            heap.removeFirst()
         }
         return nil
     }
@@ -61,7 +60,7 @@ package struct TimerQueue {
         guard let deadline = nextDeadline(), deadline <= now, let first = heap.first,
             first.serial <= last?.serial ?? .max
         else { return nil }
-        removeFirst()
+        heap.removeFirst()
         return actions.removeValue(forKey: first.serial)
     }
 
@@ -69,40 +68,5 @@ package struct TimerQueue {
     package mutating func takeAll() -> [UInt64: () -> Void] {
         defer { self = TimerQueue(nextSerial: nextSerial) }
         return actions
-    }
-
-    private mutating func compact() {
-        heap = heap.filter { actions[$0.serial] != nil }
-        for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: index) }
-    }
-
-    private mutating func removeFirst() {
-        let last = heap.removeLast()
-        guard !heap.isEmpty else { return }
-        heap[0] = last
-        siftDown(from: 0)
-    }
-
-    private mutating func siftUp(from start: Int) {
-        var index = start
-        while index > 0 {
-            let parent = (index - 1) / 2
-            guard heap[index].isBefore(heap[parent]) else { return }
-            heap.swapAt(index, parent)
-            index = parent
-        }
-    }
-
-    private mutating func siftDown(from start: Int) {
-        let moved = heap[start]
-        var index = start
-        while 2 * index + 1 < heap.count {
-            var least = 2 * index + 1
-            if least + 1 < heap.count, heap[least + 1].isBefore(heap[least]) { least += 1 }
-            guard heap[least].isBefore(moved) else { break }
-            heap[index] = heap[least]
-            index = least
-        }
-        heap[index] = moved
     }
 }
