@@ -91,7 +91,7 @@ package struct DeliveryRowKey: Sendable, Hashable {
             let channel = Channel(rawValue: String(decoding: parts[1], as: UTF8.self)),
             parts[2].count == (table.hasOrdinals ? 8 : 0)
         else { throw .key(table) }
-        let ordinal = table.hasOrdinals ? parts[2].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } : nil
+        let ordinal = table.hasOrdinals ? UInt64(bigEndianBytes: parts[2]) : nil
         // Ordinals are from 1 and count items; the highest bit is never reached.
         if let ordinal, ordinal == 0 || ordinal > UInt64(Int64.max) { throw .key(table) }
         self.init(table, QueueKey(pairing: pairing, app: app, channel: channel), ordinal)

@@ -99,12 +99,8 @@ package struct ItemPacks: Sendable {
 
     /// The index of the pack in which this item is and has not ended.
     private func index(of ordinal: UInt64) -> Int? {
-        var (low, high) = (0, packs.count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if packs[middle].last < ordinal { low = middle + 1 } else { high = middle }
-        }
-        return low < packs.count && packs[low].live.contains(ordinal) ? low : nil
+        let index = packs.partitioningIndex { $0.last >= ordinal }
+        return index < packs.count && packs[index].live.contains(ordinal) ? index : nil
     }
 
     /// The pack in which an item is; nil for one that has ended, and for one that has a row of its own.
@@ -178,7 +174,7 @@ package struct ItemPacks: Sendable {
     ) throws(DeliveryRecordError) -> UInt64 {
         guard rest.count >= count else { throw .invalid(table, field: "count") }
         defer { rest = rest.dropFirst(count) }
-        return rest.prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
+        return UInt64(bigEndianBytes: rest.prefix(count))
     }
 }
 
@@ -232,9 +228,7 @@ private struct Draft {
         ordinals.append(ordinal)
         indices.append(index)
         bytes.append(bigEndian: ordinal)
-        for shift in stride(from: 24, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: item.count >> shift))
-        }
+        bytes.append(bigEndian: UInt32(truncatingIfNeeded: item.count))
         bytes += item
     }
 }

@@ -118,18 +118,7 @@ struct RecordWriter {
         bytes.append(field.rawValue)
     }
 
-    private mutating func append(count: Int) {
-        let count = UInt32(count)
-        for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
-    }
-}
-
-extension [UInt8] {
-    /// Eight bytes, the highest first.
-    mutating func append(bigEndian number: UInt64) {
-        // Appended one by one, each byte would check the capacity.
-        unsafe Swift.withUnsafeBytes(of: number.bigEndian) { unsafe append(contentsOf: $0) }
-    }
+    private mutating func append(count: Int) { bytes.append(bigEndian: UInt32(count)) }
 }
 
 /// Reads a record field by field, in the order in which they are written, and refuses a rest: a field that this program
@@ -202,7 +191,7 @@ struct RecordReader {
 
     mutating func bytes(_ field: RecordField) throws(DeliveryRecordError) -> [UInt8]? {
         guard take(field) else { return nil }
-        let count = try next(4, of: field).reduce(0) { $0 << 8 | Int($1) }
+        let count = Int(bigEndianBytes: try next(4, of: field))
         return Array(try next(count, of: field))
     }
 
@@ -255,7 +244,7 @@ struct RecordReader {
 
     private mutating func word(_ field: RecordField) throws(DeliveryRecordError) -> UInt64? {
         guard take(field) else { return nil }
-        return try next(8, of: field).reduce(0) { $0 << 8 | UInt64($1) }
+        return UInt64(bigEndianBytes: try next(8, of: field))
     }
 
     private mutating func next(_ count: Int, of field: RecordField) throws(DeliveryRecordError) -> ArraySlice<UInt8> {

@@ -44,12 +44,8 @@ package struct TimeZoneRules: Sendable, Equatable {
         guard let last = changes.last, seconds < last.since else {
             return yearly?.offset(at: seconds) ?? changes.last?.offset ?? first
         }
-        var (low, high) = (0, changes.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if changes[middle].since <= seconds { low = middle + 1 } else { high = middle }
-        }
-        return low == 0 ? first : changes[low - 1].offset
+        let next = changes.partitioningIndex { $0.since > seconds }
+        return next == 0 ? first : changes[next - 1].offset
     }
 
     package static func == (left: TimeZoneRules, right: TimeZoneRules) -> Bool {
@@ -59,7 +55,7 @@ package struct TimeZoneRules: Sendable, Equatable {
 
     /// A number of so many bytes, the most significant first; fewer bytes count as zeros.
     private static func takeNumber(_ rest: inout ArraySlice<UInt8>, _ count: Int) -> UInt64 {
-        let number = rest.prefix(count).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let number = UInt64(bigEndianBytes: rest.prefix(count))
         rest = rest.dropFirst(count)
         return number
     }

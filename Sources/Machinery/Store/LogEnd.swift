@@ -5,6 +5,7 @@
 // in that commit.
 
 import Glibc
+import TandemBase
 import TandemReactor
 
 /// How the log ends.
@@ -126,7 +127,7 @@ struct LogHeader {
         return sum
     }
 
-    static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) } }
+    static func number(_ bytes: ArraySlice<UInt8>) -> Int { Int(bigEndianBytes: bytes.prefix(4)) }
 }
 
 /// One page in the log with what stands before it.
@@ -205,7 +206,7 @@ struct LogChecksum: Equatable {
 
     /// As it was written, most significant byte first.
     init(written bytes: some Collection<UInt8>) {
-        let whole = bytes.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+        let whole = UInt64(bigEndianBytes: bytes.prefix(8))
         first = UInt32(truncatingIfNeeded: whole >> 32)
         second = UInt32(truncatingIfNeeded: whole)
     }

@@ -1,6 +1,8 @@
 // The scan's record of one object: its type, where its content lies, and how it is used. The entries of all objects are
 // the only table that a lazy view needs besides the bytes.
 
+import TandemBase
+
 /// One object of a property list.
 struct ObjectEntry {
     /// Offset of the content, or of the byte after the marker.
@@ -333,19 +335,6 @@ struct UnitWidths {
 // bytes can be loaded for a number of any size, and the excess shifted out.
 
 extension RawSpan {
-    @inline(__always)
-    func byte(at offset: Int) -> UInt8 {
-        // Any byte is a UInt8; the bounds are checked.
-        unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
-    }
-
-    /// The eight bytes at `offset`, the first one highest.
-    @inline(__always)
-    func word(at offset: Int) -> UInt64 {
-        // Any eight bytes are a UInt64; the bounds are checked.
-        unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-    }
-
     /// The 32 bytes at `offset`, in an order of the machine's own.
     @inline(__always)
     func block(at offset: Int) -> SIMD4<UInt64> {
@@ -377,12 +366,6 @@ extension RawSpan {
     func codeUnit(at offset: Int) -> UInt16 {
         // Any two bytes are a UInt16; the bounds are checked.
         unsafe UInt16(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
-    }
-
-    /// A copy of some bytes.
-    func copy(_ range: Range<Int>) -> [UInt8] {
-        // The buffer is only read while the closure runs.
-        unsafe extracting(range).withUnsafeBytes { unsafe Array($0) }
     }
 
     /// Bytes that are known to be ASCII, as text.

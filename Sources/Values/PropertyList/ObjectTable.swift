@@ -1,6 +1,8 @@
 // The frame around the objects: magic bytes, trailer and offset table (FRM-6 a, b, c). All sizes are proved against
 // the bytes that are really there before anything is done for them.
 
+import TandemBase
+
 /// The checked trailer of a property list.
 struct ObjectTable: Sendable {
     /// Offset of the first object.

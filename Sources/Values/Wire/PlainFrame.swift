@@ -5,6 +5,8 @@
 // object, then its keys, then its values, each its own object, with references of one byte. Anything else is left to
 // `Envelope(payload:)`, which reads every shape, so a difference here means "not plain", never "wrong".
 
+import TandemBase
+
 /// The offsets of a plain payload's parts.
 struct PlainFrame {
     private static var magic: UInt64 { 0x6270_6C69_7374_3030 }
@@ -142,13 +144,12 @@ struct PlainWords: Sendable {
     var count: Int { heads.count }
 
     init(_ words: [String]) {
-        func number(_ bytes: some Collection<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         precondition(words.allSatisfy { 1...14 ~= $0.utf8.count }, "a marker has the count of a short word")
         heads = words.map { word in
             let bytes = [0x50 | UInt8(word.utf8.count)] + word.utf8.prefix(7)
-            return number(bytes) << UInt64(64 - 8 * bytes.count)
+            return UInt64(bigEndianBytes: bytes) << UInt64(64 - 8 * bytes.count)
         }
-        tails = words.map { number($0.utf8.dropFirst(7)) }
+        tails = words.map { UInt64(bigEndianBytes: $0.utf8.dropFirst(7)) }
         precondition(Set(heads).count == words.count, "no two words begin alike")
     }
 

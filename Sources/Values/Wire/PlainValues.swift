@@ -213,15 +213,12 @@ extension UInt64 {
     }
 }
 
-// The loads that reading an envelope in place needs, and comparisons of bytes that are made of them. Of a peer's bytes
-// this room loads nothing elsewhere, and each load is bounds-checked: a mistake in the reader ends the process and
-// never reads beyond the peer's bytes. The other unsafe code in this room copies whole payloads (Frame,
-// BroadcastFrames), reads our own literals (PlainFrame), or takes an enum as its byte (EnvelopeKey).
+// The loads that reading an envelope in place needs beside those of Base, and comparisons of bytes that are made of
+// them. Of a peer's bytes this room loads nothing elsewhere, and each load is bounds-checked: a mistake in the reader
+// ends the process and never reads beyond the peer's bytes. The other unsafe code in this room copies whole payloads
+// (Frame, BroadcastFrames), reads our own literals (PlainFrame), or takes an enum as its byte (EnvelopeKey).
 
 extension RawSpan {
-    @inline(__always)
-    func byte(at offset: Int) -> UInt8 { unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
-
     /// The eight bytes at `offset`, big-endian, for an offset that has 32 bytes or more behind it, as all have that lie
     /// before a trailer: the check is then one comparison with a number that a loop keeps.
     @inline(__always)
@@ -234,23 +231,6 @@ extension RawSpan {
     /// The byte at such an offset.
     @inline(__always)
     func innerByte(at offset: Int) -> UInt8 { UInt8(truncatingIfNeeded: innerWord(at: offset) >> 56) }
-
-    /// The eight bytes from `offset`, big-endian.
-    @inline(__always)
-    func word(at offset: Int) -> UInt64 {
-        unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-    }
-}
-
-// MARK: Copies
-
-extension RawSpan {
-    /// The bytes of a range, which is checked.
-    @inline(__always)
-    func copy(_ range: Range<Int>) -> [UInt8] {
-        unsafe extracting(range).withUnsafeBytes { unsafe Array($0) }
-    }
-
     /// The text of a range that is known to be ASCII; the range is checked.
     @inline(__always)
     func asciiText(_ range: Range<Int>) -> String {
