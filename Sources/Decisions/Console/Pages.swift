@@ -182,7 +182,7 @@ package enum AppsPage {
         content.append(
             list(own.map { ($0.text("app"), state(of: $0, named: names[$0.text("app")] ?? "")) }, secondary: nil))
         for pairing in status.list("pairings") where status.text("role") == "primary" {
-            guard let id = pairing.body["pairing"]?.dataValue.flatMap({ UniqueIdentifier(bytes: $0) }) else { continue }
+            guard let id = pairing.body["pairing"]?.identifierValue else { continue }
             content.append(.tag("h2", foreign: "On \(pairing.text("name"))"))
             content.append(.tag("p", foreign: "\(pairing.text("level")) \(pairing.text("reason"))"))
             // An app has one identifier on both devices.

@@ -118,9 +118,7 @@ extension BodyFields {
     }
 
     func version(_ key: String) throws(WireError) -> ProtocolVersion {
-        try required(key, "a version") { value in
-            value.unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { ProtocolVersion($0) }
-        }
+        try required(key, "a version", \.versionValue)
     }
 
     func pin(_ key: String) throws(WireError) -> KeyIdentifier {

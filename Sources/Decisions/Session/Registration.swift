@@ -164,7 +164,7 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         isIdentifierCleared = try fields.boolean("cleared", absent: false)
         isAnchored = try fields.boolean("anchored")
         features = try ApplicationFeatures(fields)
-        seen = try fields.optional("seen", "a level") { $0.stringValue.flatMap { ReachabilityLevel(rawValue: $0) } }
+        seen = try fields.optionalChoice("seen", "a level")
         schema = try fields.optionalDigest("schema")
     }
 }
@@ -196,9 +196,7 @@ package struct ProvidedNames: Sendable, Equatable {
     /// The names under a key of a body; none without it.
     fileprivate init(_ key: String, in fields: BodyFields) throws(WireError) {
         let names = try fields.optional(key, "at most 16 strings of 1-64 bytes without NUL") { value in
-            value.arrayValue.map { $0.compactMap(\.stringValue) }.flatMap { names in
-                names.count == value.arrayValue?.count ? ProvidedNames(names) : nil
-            }
+            value.list(\.stringValue).flatMap { ProvidedNames($0) }
         }
         self = names ?? .none
     }

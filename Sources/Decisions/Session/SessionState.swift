@@ -131,8 +131,8 @@ extension PairingState {
         level = try fields.choice("level", "a level")
         reason = try fields.choice("reason", "a reason")
         since = now + .milliseconds(-Int64(clamping: try fields.unsigned("since")))
-        changes = try fields.optional("changes", "an integer from 0", \.unsignedValue) ?? 0
-        seen = try fields.optional("seen", "a level") { $0.stringValue.flatMap { ReachabilityLevel(rawValue: $0) } }
+        changes = try fields.optionalUnsigned("changes") ?? 0
+        seen = try fields.optionalChoice("seen", "a level")
         features = try ApplicationFeatures(fields)
         directory = try fields.optionalString("directory")
     }

@@ -4,6 +4,7 @@
 package import TandemBase
 import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// The carrying side of one device.
 package struct CarriedDeliveries: Sendable {

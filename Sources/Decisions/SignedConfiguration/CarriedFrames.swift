@@ -3,6 +3,7 @@
 
 package import TandemBase
 import TandemPropertyList
+import TandemWire
 
 /// A configuration, key set or revocation for a far secondary, as a primary gives it to a carrier.
 package struct CarriedConfiguration: Sendable, Equatable {

@@ -5,6 +5,7 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// One carrier's word on one app.
 package struct CarrierStatement: Sendable, Equatable {

@@ -5,6 +5,7 @@
 package import TandemBase
 import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// The daemon's offer to the app.
 package struct ConfigurationOffer: Sendable, Equatable {

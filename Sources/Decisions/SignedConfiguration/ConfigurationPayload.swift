@@ -5,6 +5,7 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// The fields of a configuration's payload (CFG-10).
 package struct ConfigurationPayload: Sendable, Equatable {

@@ -5,6 +5,7 @@
 package import TandemBase
 import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// A configuration's bytes with the facts recorded beside them (CFG-36).
 package struct ConfigurationRecord: Sendable, Equatable {

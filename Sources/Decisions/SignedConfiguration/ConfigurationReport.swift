@@ -5,6 +5,7 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// A report (CFG-50).
 package struct ConfigurationReport: Sendable, Hashable {

@@ -5,6 +5,7 @@
 
 import TandemBase
 package import TandemPropertyList
+import TandemWire
 
 /// An applied configuration that has not proved to be good (CFG-61): a row, and `trial.plist` in the app's directory.
 package struct ConfigurationTrial: Sendable, Equatable {

@@ -5,6 +5,7 @@
 package import TandemBase
 import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// An envelope that the primary's operator wants its secondaries to have (CFG-70).
 package struct DesiredConfiguration: Sendable, Equatable {

@@ -5,6 +5,7 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// A device below a secondary, for one app.
 package struct FarSecondary: Sendable, Equatable {

@@ -57,10 +57,6 @@ struct FieldReader {
 }
 
 extension PropertyListValue {
-    var identifierValue: UniqueIdentifier? { dataValue.flatMap { UniqueIdentifier(bytes: $0) } }
-
-    var digestValue: [UInt8]? { dataValue.flatMap { $0.count == 32 ? $0 : nil } }
-
     /// An integer from 1.
     var positiveValue: UInt64? { unsignedValue.flatMap { $0 > 0 ? $0 : nil } }
 
@@ -69,22 +65,6 @@ extension PropertyListValue {
 
     /// Milliseconds that have passed.
     var elapsedValue: Int64? { integerValue.flatMap { $0 >= 0 ? $0 : nil } }
-
-    /// A pairing's epoch (LIM-133).
-    var epochValue: UInt64? { unsignedValue.flatMap { Limits.epochs.contains($0) ? $0 : nil } }
-
-    var applicationValue: ApplicationIdentifier? { stringValue.flatMap { try? ApplicationIdentifier($0) } }
-
-    var roleValue: DeviceRole? { stringValue.flatMap { DeviceRole(rawValue: $0) } }
-
-    var targetValue: PairedIdentifier? { stringValue.flatMap { try? PairedIdentifier(text: $0) } }
-
-    /// The elements of an array; nil for anything else, for too many, and if one of them does not read.
-    func list<Element>(atMost limit: Int = .max, _ read: (PropertyListValue) -> Element?) -> [Element]? {
-        guard let values = arrayValue, values.count <= limit else { return nil }
-        let elements = values.compactMap(read)
-        return elements.count == values.count ? elements : nil
-    }
 
     /// The elements of an array whose number is in the range and of which no two are equal; nil for anything else.
     func distinct<Element: Hashable>(

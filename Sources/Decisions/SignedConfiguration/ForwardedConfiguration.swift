@@ -5,6 +5,7 @@
 package import TandemBase
 import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// A configuration on its way to one secondary, and its result. The item's identifier is the nonce that the report must
 /// repeat.

@@ -6,6 +6,7 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// A primary's deliveries of key chains.
 package struct KeyChainDeliveries: Sendable, Equatable {

@@ -5,6 +5,7 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// The trusted keys of one (app, role), past and present.
 package struct KeySetHistory: Sendable, Equatable {

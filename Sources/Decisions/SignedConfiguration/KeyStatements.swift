@@ -5,6 +5,7 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// The kinds of statements that a key may sign (CFG-80).
 package enum KeyRoleName: String, Sendable, Hashable, CaseIterable {

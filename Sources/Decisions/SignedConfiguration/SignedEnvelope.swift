@@ -5,6 +5,7 @@
 import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
+import TandemWire
 
 /// Signed bytes, as the signer made them.
 package enum SignedEnvelope {

@@ -3,6 +3,7 @@
 // so that nothing old returns after an unpairing or an expired lifetime.
 
 package import TandemPropertyList
+import TandemWire
 
 /// The version mark of one (app, role, target) (CFG-30).
 package struct VersionMark: Sendable, Equatable {

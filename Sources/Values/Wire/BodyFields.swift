@@ -45,11 +45,12 @@ package struct BodyFields: Sendable {
         try required(key, "an integer from 0", \.unsignedValue)
     }
 
-    /// A pairing's epoch (LIM-133).
+    package func optionalUnsigned(
+        _ key: String, _ expected: StaticText = "an integer from 0"
+    ) throws(WireError) -> UInt64? { try optional(key, expected, \.unsignedValue) }
+
     package func epoch(_ key: String) throws(WireError) -> UInt64 {
-        try required(key, "an integer from 1 to 4,294,967,295") { value in
-            value.unsignedValue.flatMap { Limits.epochs.contains($0) ? $0 : nil }
-        }
+        try required(key, "an integer from 1 to 4,294,967,295", \.epochValue)
     }
 
     package func optionalInteger(_ key: String) throws(WireError) -> Int64? {
@@ -68,23 +69,20 @@ package struct BodyFields: Sendable {
 
     /// A SHA-256.
     package func optionalDigest(_ key: String) throws(WireError) -> [UInt8]? {
-        try optional(key, "data of 32 bytes") { value in value.dataValue.flatMap { $0.count == 32 ? $0 : nil } }
+        try optional(key, "data of 32 bytes", \.digestValue)
     }
 
     /// An array of strings.
     package func optionalStrings(_ key: String) throws(WireError) -> [String]? {
-        try optional(key, "an array of strings") { value in
-            value.arrayValue.flatMap { values in
-                let texts = values.compactMap(\.stringValue)
-                return texts.count == values.count ? texts : nil
-            }
-        }
+        try optional(key, "an array of strings") { $0.list(\.stringValue) }
     }
 
     package func application(_ key: String) throws(WireError) -> ApplicationIdentifier {
-        try required(key, "an application identifier") { value in
-            value.stringValue.flatMap { try? ApplicationIdentifier($0) }
-        }
+        try required(key, "an application identifier", \.applicationValue)
+    }
+
+    package func optionalApplication(_ key: String) throws(WireError) -> ApplicationIdentifier? {
+        try optional(key, "an application identifier", \.applicationValue)
     }
 
     /// The elements of an array, each of one type.
@@ -122,7 +120,13 @@ extension BodyFields {
     package func choice<Choice: RawRepresentable<String>>(
         _ key: String, _ expected: StaticText
     ) throws(WireError) -> Choice {
-        try required(key, expected) { value in value.stringValue.flatMap { Choice(rawValue: $0) } }
+        try required(key, expected) { $0.choiceValue() }
+    }
+
+    package func optionalChoice<Choice: RawRepresentable<String>>(
+        _ key: String, _ expected: StaticText
+    ) throws(WireError) -> Choice? {
+        try optional(key, expected) { $0.choiceValue() }
     }
 
     package func role(_ key: String) throws(WireError) -> DeviceRole { try choice(key, "primary or secondary") }
@@ -135,9 +139,11 @@ extension BodyFields {
     }
 
     package func pairedIdentifier(_ key: String) throws(WireError) -> PairedIdentifier {
-        try required(key, "a paired identifier") { value in
-            value.stringValue.flatMap { try? PairedIdentifier(text: $0) }
-        }
+        try required(key, "a paired identifier", \.targetValue)
+    }
+
+    package func optionalPairedIdentifier(_ key: String) throws(WireError) -> PairedIdentifier? {
+        try optional(key, "a paired identifier", \.targetValue)
     }
 
     package func optionalCustomIdentifier(_ key: String) throws(WireError) -> CustomIdentifier? {
@@ -150,6 +156,36 @@ extension BodyFields {
 extension PropertyListValue {
     /// The identifier that data of 16 bytes is.
     package var identifierValue: UniqueIdentifier? { dataValue.flatMap { UniqueIdentifier(bytes: $0) } }
+
+    /// A SHA-256.
+    package var digestValue: [UInt8]? { dataValue.flatMap { $0.count == 32 ? $0 : nil } }
+
+    /// A pairing's epoch (LIM-133).
+    package var epochValue: UInt64? { unsignedValue.flatMap { Limits.epochs.contains($0) ? $0 : nil } }
+
+    package var versionValue: ProtocolVersion? {
+        unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { ProtocolVersion($0) }
+    }
+
+    package var applicationValue: ApplicationIdentifier? { stringValue.flatMap { try? ApplicationIdentifier($0) } }
+
+    package var targetValue: PairedIdentifier? { stringValue.flatMap { try? PairedIdentifier(text: $0) } }
+
+    package var roleValue: DeviceRole? { choiceValue() }
+
+    /// One of the words of an enum.
+    package func choiceValue<Choice: RawRepresentable<String>>() -> Choice? {
+        stringValue.flatMap { Choice(rawValue: $0) }
+    }
+
+    /// The elements of an array; nil for anything else, for too many, and if one of them does not read.
+    package func list<Element>(
+        atMost limit: Int = .max, _ read: (PropertyListValue) -> Element?
+    ) -> [Element]? {
+        guard let values = arrayValue, values.count <= limit else { return nil }
+        let elements = values.compactMap(read)
+        return elements.count == values.count ? elements : nil
+    }
 }
 
 // Bodies that are dictionaries: the step from the bytes of an envelope's body to values and back, with the wire's

@@ -142,9 +142,7 @@ extension Hello {
         let words = try fields.array("capabilities", "an array of strings", \.stringValue)
         capabilities = words.compactMap { Capability(rawValue: $0) }
         software = try fields.string("software")
-        role = try fields.optional("role", "primary or secondary") {
-            $0.stringValue.flatMap { DeviceRole(rawValue: $0) }
-        }
+        role = try fields.optionalChoice("role", "primary or secondary")
         device = try fields.optionalIdentifier("device")
         link = try LinkHello(fields)
     }
@@ -153,9 +151,7 @@ extension Hello {
 extension Hello.Versions {
     fileprivate init(_ fields: BodyFields) throws(WireError) {
         func version(_ key: String) throws(WireError) -> ProtocolVersion? {
-            try fields.optional(key, "a version") {
-                $0.unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { ProtocolVersion($0) }
-            }
+            try fields.optional(key, "a version", \.versionValue)
         }
         if let chosen = try version("version") {
             self = .chosen(chosen)

@@ -7,6 +7,7 @@ import TandemCrypto
 import TandemPropertyList
 package import TandemSignedConfiguration
 import TandemStore
+import TandemWire
 
 extension KeySubject {
     /// The key of its rows: its texts with NUL between them, because none of them can contain one.
@@ -185,8 +186,8 @@ extension KnownAnchor {
 
     /// - Parameter following: the rows of the steps, in order. Releases before had them in the anchor's row.
     init?(row: PropertyListDictionary, following: [[UInt8]]) {
-        guard let app = row["app"]?.stringValue.flatMap({ try? ApplicationIdentifier($0) }),
-            let role = row["role"]?.stringValue.flatMap({ DeviceRole(rawValue: $0) }),
+        guard let app = row["app"]?.applicationValue,
+            let role = row["role"]?.roleValue,
             let pem = row["pem"]?.stringValue,
             let source = row["source"]?.stringValue.flatMap({ Source(rawValue: $0) })
         else { return nil }

@@ -9,6 +9,7 @@ import TandemDelivery
 import TandemPropertyList
 import TandemSignedConfiguration
 import TandemStore
+import TandemWire
 
 /// A signed report on its way into its queue.
 struct OwedReport: Equatable {
@@ -277,9 +278,9 @@ extension OwedReport {
     }
 
     init?(row: PropertyListDictionary) {
-        guard let id = row["id"]?.dataValue.flatMap({ UniqueIdentifier(bytes: $0) }),
-            let pairing = row["pairing"]?.dataValue.flatMap({ UniqueIdentifier(bytes: $0) }),
-            let application = row["app"]?.stringValue.flatMap({ try? ApplicationIdentifier($0) }),
+        guard let id = row["id"]?.identifierValue,
+            let pairing = row["pairing"]?.identifierValue,
+            let application = row["app"]?.applicationValue,
             let envelope = row["envelope"]?.dataValue
         else { return nil }
         self.init(id: id, pairing: pairing, application: application, envelope: envelope)

@@ -49,7 +49,7 @@ struct ApplicationRecord: Equatable {
     /// Reads a row; nil for one that no version wrote.
     init?(row: Row) {
         guard let value = try? PropertyListReader.readDictionary(row.value),
-            let app = value["app"]?.stringValue.flatMap({ try? ApplicationIdentifier($0) }),
+            let app = value["app"]?.applicationValue,
             let user = value["user"]?.integerValue.flatMap({ UInt32(exactly: $0) })
         else { return nil }
         let role = value["role"]?.stringValue.map { DeviceRole(rawValue: $0) }

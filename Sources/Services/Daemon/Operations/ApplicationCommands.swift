@@ -68,9 +68,7 @@ struct AssignAppCommand: ControlCommand {
         user = try request.fields.required("uid", "a uid") { value in
             value.unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { $0 == .max ? nil : $0 }
         }
-        role = try request.fields.optional("role", "'primary' or 'secondary'") { value in
-            value.stringValue.flatMap { DeviceRole(rawValue: $0) }
-        }
+        role = try request.fields.optionalChoice("role", "'primary' or 'secondary'")
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {

@@ -122,12 +122,6 @@ extension ControlFailure {
 }
 
 extension BodyFields {
-    func optionalApplication(_ key: String) throws(WireError) -> ApplicationIdentifier? {
-        try optional(key, "an application identifier") { value in
-            value.stringValue.flatMap { try? ApplicationIdentifier($0) }
-        }
-    }
-
     /// A duration in milliseconds of at most an hour.
     func milliseconds(_ key: String, absent: Duration) throws(WireError) -> Duration {
         let value = try optional(key, "milliseconds from 0 to 3600000") { value in

@@ -25,12 +25,8 @@ private struct DesiredChoice {
 
     init(_ fields: BodyFields) throws(WireError) {
         app = try fields.application("app")
-        role = try fields.optional("role", "'primary' or 'secondary'") { value in
-            value.stringValue.flatMap { DeviceRole(rawValue: $0) }
-        }
-        target = try fields.optional("target", "a paired identifier") { value in
-            value.stringValue.flatMap { try? PairedIdentifier(text: $0) }
-        }
+        role = try fields.optionalChoice("role", "'primary' or 'secondary'")
+        target = try fields.optionalPairedIdentifier("target")
     }
 
     /// The one slot that is desired, or else the one that has been.
@@ -60,7 +56,7 @@ struct DesiredShowCommand<Device: ConfiguredDevice>: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         choice = try DesiredChoice(request.fields)
-        after = try request.fields.optional("after", "an integer from 0", \.unsignedValue)
+        after = try request.fields.optionalUnsigned("after")
         wait = try request.fields.milliseconds("wait", absent: .zero)
     }
 
@@ -80,7 +76,7 @@ struct DesiredWithdrawCommand<Device: ConfiguredDevice>: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         choice = try DesiredChoice(request.fields)
-        version = try request.fields.optional("version", "an integer from 1", \.unsignedValue)
+        version = try request.fields.optionalUnsigned("version", "an integer from 1")
     }
 
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {

@@ -68,7 +68,7 @@ struct TraceCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) {
         messages = try request.fields.optional("messages", "a boolean", \.booleanValue)
         id = try request.fields.optionalIdentifier("id")
-        after = try request.fields.optional("after", "an integer from 0", \.unsignedValue)
+        after = try request.fields.optionalUnsigned("after")
         wait = try request.fields.milliseconds("wait", absent: .zero)
     }
 

@@ -80,7 +80,7 @@ struct JoinCommand: ControlCommand {
     private let mayReplace: Bool
 
     init(_ request: ControlRequest) throws(WireError) {
-        mayReplace = try request.fields.optional("replace", "a boolean") { $0.booleanValue } ?? false
+        mayReplace = try request.fields.boolean("replace", absent: false)
         let text = try request.fields.string("link")
         do { link = .success(try JoinLink(text: text)) } catch {
             link = .failure(ControlFailure(.badRequest, "link: \(error)"))
@@ -119,11 +119,8 @@ struct TrustDeviceCommand: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         let fields = request.fields
-        let pin = try fields.required("fingerprint", "a fingerprint") { value in
-            value.stringValue.flatMap { KeyIdentifier(text: $0) }
-        }
         device = TrustedDevice(
-            pin: pin, role: try fields.role("role"), address: try fields.optionalString("address"),
+            pin: try fields.fingerprint(), role: try fields.role("role"), address: try fields.optionalString("address"),
             name: try fields.optionalString("name"))
     }
 
@@ -162,6 +159,12 @@ struct TrustedDevicesCommand: ControlCommand {
     }
 }
 
+extension BodyFields {
+    fileprivate func fingerprint() throws(WireError) -> KeyIdentifier {
+        try required("fingerprint", "a fingerprint") { value in value.stringValue.flatMap { KeyIdentifier(text: $0) } }
+    }
+}
+
 /// `untrust-device`: ends the manual trust in a device (PAR-22).
 struct UntrustDeviceCommand: ControlCommand {
     private let pin: KeyIdentifier
@@ -169,9 +172,7 @@ struct UntrustDeviceCommand: ControlCommand {
     private let isAgreed: Bool
 
     init(_ request: ControlRequest) throws(WireError) {
-        pin = try request.fields.required("fingerprint", "a fingerprint") { value in
-            value.stringValue.flatMap { KeyIdentifier(text: $0) }
-        }
+        pin = try request.fields.fingerprint()
         role = try request.fields.role("role")
         isAgreed = try request.fields.boolean("yes", absent: false)
     }
@@ -315,9 +316,7 @@ struct AllowVersionCommand: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         pairing = try request.fields.identifier("pairing")
-        version = try request.fields.required("version", "a protocol version") { value in
-            value.unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { ProtocolVersion($0) }
-        }
+        version = try request.fields.required("version", "a protocol version", \.versionValue)
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {

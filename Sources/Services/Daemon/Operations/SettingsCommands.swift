@@ -68,7 +68,7 @@ struct SettingsGetCommand: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         self.request = try SettingsRequest(request)
-        after = try request.fields.optional("after", "an integer from 0", \.unsignedValue)
+        after = try request.fields.optionalUnsigned("after")
         wait = try request.fields.milliseconds("wait", absent: .zero)
     }
 
