@@ -25,13 +25,7 @@ struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
     }
 
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
-        let history: KeySetHistory
-        do throws(VerificationFailure) {
-            history = try KeySetHistory(pem: pem)
-            try history.check(anchor)
-        } catch {
-            throw ControlFailure(.badRequest, "key: \(error)")
-        }
+        let history = try KeySetHistory(pem, of: anchor)
         switch await device.configuration.trust(pem, for: anchor) {
         case .conflict:
             throw ControlFailure(
@@ -45,6 +39,18 @@ struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
                 "keyid": .data(identifiers[0].bytes), "version": PropertyListValue(history.current.version),
                 "keyids": .array(identifiers.map { .data($0.bytes) }),
             ]
+        }
+    }
+}
+
+extension KeySetHistory {
+    /// The key set that a request names for an app and role.
+    fileprivate init(_ pem: String, of anchor: KeySubject) throws(ControlFailure) {
+        do throws(VerificationFailure) {
+            self = try KeySetHistory(pem: pem)
+            try check(anchor)
+        } catch {
+            throw ControlFailure(.badRequest, "key: \(error)")
         }
     }
 }
@@ -89,14 +95,7 @@ struct TrustReplaceCommand<Device: ConfiguredDevice>: ControlCommand {
     }
 
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
-        let history: KeySetHistory
-        do throws(VerificationFailure) {
-            history = try KeySetHistory(pem: pem)
-            try history.check(anchor)
-        } catch {
-            throw ControlFailure(.badRequest, "key: \(error)")
-        }
-        let identifiers = history.current.configuration.keyIdentifiers.sorted()
+        let identifiers = try KeySetHistory(pem, of: anchor).current.configuration.keyIdentifiers.sorted()
         guard !device.configuration.isTrusted(anchor, as: pem) else {
             return ["done": false, "keyid": .data(identifiers[0].bytes), "configurations": 0]
         }
@@ -136,16 +135,13 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         wait = try request.fields.milliseconds("wait", absent: .seconds(30))
-        isFollowing = try request.fields.optional("follow", "a boolean", \.booleanValue) ?? false
-        after = try request.fields.optional("after", "an integer from 0", \.unsignedValue)
+        isFollowing = try request.fields.boolean("follow", absent: false)
+        after = try request.fields.optionalUnsigned("after")
         let count = try request.fields.optional("first", "an integer from 1") { value in
             value.integerValue.flatMap { $0 > 0 ? Int(clamping: $0) : nil }
         }
         let names = try request.fields.optional("only", "a list of names") { value in
-            value.arrayValue.flatMap { values -> [String]? in
-                let names = values.compactMap(\.stringValue)
-                return names.isEmpty || names.count != values.count ? nil : names
-            }
+            value.list(\.stringValue).flatMap { $0.isEmpty ? nil : $0 }
         }
         stage = names.map { RolloutStage.names($0) } ?? count.map { RolloutStage.count($0) }
         envelope = try request.fields.data("envelope")
