@@ -243,7 +243,7 @@ package final class Node {
                 }))
         for role in DeviceRole.allCases { connect(local[role], role) }
         configuration.connect { [weak settings] in await settings?.refusal(of: $0, optional: $1, for: $2) }
-        pairings.follower = self
+        pairings.node = self
         counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
         links.whenChanged { [weak self] in self?.health.observe() }
         router.onTrace { [tracing] in tracing.note($0) }
@@ -467,9 +467,7 @@ package final class Node {
     }
 }
 
-extension Node: PairingFollower {
-    var configuredApplications: Set<ApplicationIdentifier> { configuration.configuredApplications }
-
+extension Node {
     /// Relay, queues, links, directories and configuration follow the pairings.
     func follow(_ event: PairingService.Event) {
         defer { configuration.secondariesChanged() }

@@ -12,18 +12,6 @@ import TandemStore
 import TandemTransport
 import TandemWire
 
-/// The parts of a daemon that follow its pairings.
-protocol PairingFollower: AnyObject {
-    /// Applications with configuration state; they may no longer be installed.
-    var configuredApplications: Set<ApplicationIdentifier> { get }
-
-    /// The contents that end with a pairing whose apps' configuration has these targets.
-    func contents(of record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]) -> PairingContents
-
-    /// Follows a change; called in the turn in which it comes into force.
-    func follow(_ event: PairingService.Event)
-}
-
 /// The pairings of one daemon; confined to its loop.
 final class PairingService {
     /// A change in force, for the parts of the daemon that follow the pairings.
@@ -53,8 +41,8 @@ final class PairingService {
     private var warningPaces = LogPaces<String>(burst: 1)
     /// Identifiers that primaries have announced and that are not judged yet.
     private var declarations: [UniqueIdentifier: [ApplicationIdentifier: CustomIdentifier?]] = [:]
-    /// Set before ``restore()``.
-    weak var follower: (any PairingFollower)?
+    /// The daemon, whose parts follow each change in the turn in which it comes into force. Set before ``restore()``.
+    weak var node: Node?
 
     /// - Parameters:
     ///   - own: this device as the other end of a join sees it.
@@ -75,7 +63,7 @@ final class PairingService {
 
     /// Reports what was stored.
     func restore() {
-        for record in all { follower?.follow(.paired(record)) }
+        for record in all { node?.follow(.paired(record)) }
         activePrimary = active(as: .secondary)?.pairing
         choose()
     }
@@ -140,7 +128,7 @@ final class PairingService {
     private func targets(
         endingWith record: PairingRecord, in registry: PairingRegistry, next: PairingRegistry? = nil
     ) -> [ApplicationIdentifier: PairedIdentifier] {
-        let apps = Set(installed.state.records.keys).union(follower?.configuredApplications ?? [])
+        let apps = Set(installed.state.records.keys).union(node?.configuration.configuredApplications ?? [])
         return targets(in: registry).ending(with: record, of: apps, next: next)
     }
 
@@ -159,11 +147,11 @@ final class PairingService {
     }
 
     /// A pairing is new or has become active.
-    private func announce(_ record: PairingRecord) { follower?.follow(.paired(record)) }
+    private func announce(_ record: PairingRecord) { node?.follow(.paired(record)) }
 
     /// A pairing has been removed from the registry.
     private func forget(_ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier]) {
-        follower?.follow(.unpaired(record, targets: targets))
+        node?.follow(.unpaired(record, targets: targets))
         choose()
         log(LogEvent(.info, "unpaired", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
     }
@@ -171,11 +159,11 @@ final class PairingService {
     /// Binds the default sessions of both roles to the chosen pairings. With another primary the apps of a secondary
     /// have that primary's configuration, or none.
     private func choose() {
-        for role in DeviceRole.allCases { follower?.follow(.chosen(active(as: role)?.pairing, as: role)) }
+        for role in DeviceRole.allCases { node?.follow(.chosen(active(as: role)?.pairing, as: role)) }
         let primary = active(as: .secondary)?.pairing
         guard primary != activePrimary else { return }
         activePrimary = primary
-        for app in installed.state.records.keys.sorted() { follower?.follow(.retargeted(app)) }
+        for app in installed.state.records.keys.sorted() { node?.follow(.retargeted(app)) }
     }
 
     // MARK: peers
@@ -194,7 +182,7 @@ final class PairingService {
                     return (
                         changes.map(\.rowChange),
                         { [self] in
-                            follower?.follow(.newEpoch(record))
+                            node?.follow(.newEpoch(record))
                             return logged(event, .refused(.epoch))
                         }
                     )
@@ -210,7 +198,7 @@ final class PairingService {
                             for (record, targets) in old { forget(record, targets: targets) }
                             announce(record)
                             // A ready link of before has the old epoch.
-                            if isNewEpoch { follower?.follow(.newEpoch(record)) }
+                            if isNewEpoch { node?.follow(.newEpoch(record)) }
                             choose()
                             return logged(event, .accepted(record))
                         }
@@ -312,7 +300,7 @@ final class PairingService {
                 changes.map(\.rowChange),
                 { [self] in
                     if let event { log(event.logEvent) }
-                    if !changes.isEmpty { follower?.follow(.retargeted(app)) }
+                    if !changes.isEmpty { node?.follow(.retargeted(app)) }
                 }
             )
         }
@@ -324,7 +312,7 @@ final class PairingService {
         _ = try? await commit { [self] next in
             let changes = next.beginEpoch(pairing).map(\.rowChange)
             let record = next[pairing]
-            return (changes, { [self] in if let record { follower?.follow(.newEpoch(record)) } })
+            return (changes, { [self] in if let record { node?.follow(.newEpoch(record)) } })
         }
     }
 
@@ -390,7 +378,7 @@ final class PairingService {
     private func contents(
         of record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]
     ) -> PairingContents {
-        follower?.contents(of: record, targets) ?? PairingContents()
+        node?.contents(of: record, targets) ?? PairingContents()
     }
 
     /// Ends a pairing; returns what ended with it.
@@ -451,7 +439,7 @@ final class PairingService {
             return (
                 changes.map(\.rowChange),
                 { [self] in
-                    follower?.follow(.retargeted(app))
+                    node?.follow(.retargeted(app))
                     return targets.target(of: app, through: pairing)
                 }
             )
