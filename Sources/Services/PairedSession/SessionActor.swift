@@ -70,6 +70,18 @@ package actor SessionActor {
         scheduler.submit { self.assumeIsolated { action($0) } }
     }
 
+    /// Where a call begins: it fails if the session has ended, and with what the body throws.
+    private func begin<Value>(
+        _ id: UniqueIdentifier?, _ completion: Completion<Value>, _ body: () throws(SessionError) -> Void
+    ) {
+        do throws(SessionError) {
+            if isEnded { throw SessionError(.ended, messageID: id) }
+            try body()
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
     // MARK: activation
 
     /// Begins; the completion is called once: activated, or a refusal that waiting cannot cure.
@@ -77,10 +89,11 @@ package actor SessionActor {
         waiter number: UInt64 = .random(in: .min ... .max), _ completion: @escaping Completion<Void>
     ) {
         if connection.machine.activation == .activated, !gate.isClosed { return completion(.success(())) }
-        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
-        activating[number] = completion
-        connection.activate { [weak self] event in self?.assumeIsolated { $0.happened(event) } }
-        scheduler.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.reportNoDaemon(number) } }
+        begin(nil, completion) {
+            activating[number] = completion
+            connection.activate { [weak self] event in self?.assumeIsolated { $0.happened(event) } }
+            scheduler.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.reportNoDaemon(number) } }
+        }
     }
 
     /// An app that waits for a daemon at a wrong path would wait in silence.
@@ -317,13 +330,10 @@ package actor SessionActor {
     ) {
         let peer = state?.pairing(pairing)?.peer
         let reply: Completion<[UInt8]> = { reply($0.mapError { $0.about(message: id, peer: peer) }) }
-        guard !isEnded else { return reply(.failure(SessionError(.ended, messageID: id))) }
-        do throws(SessionError) {
+        begin(id, reply) { () throws(SessionError) in
             let (frame, target) = try admission.message(
                 content, to: pairing, id: id, timeout: timeout, wantsReply: true)
             requests.request(frame, id, to: target, followsActive: pairing == nil, timeout: timeout, reply: reply)
-        } catch {
-            reply(.failure(error))
         }
     }
 
@@ -338,15 +348,12 @@ package actor SessionActor {
     ) {
         let (id, peer) = (UniqueIdentifier.random(), state?.pairing(pairing)?.peer)
         let given: Completion<[UInt8]> = { given($0.mapError { $0.about(message: id, peer: peer) }) }
-        guard !isEnded else { return given(.failure(SessionError(.ended, messageID: id))) }
-        do throws(SessionError) {
+        begin(id, given) { () throws(SessionError) in
             let (frame, target) = try admission.message(
                 content, to: pairing, id: id, timeout: Limits.standardDeadline, wantsReply: false)
             requests.note(
                 frame, id, to: target, followsActive: pairing == nil, given: given,
                 laterFailure: laterFailure.map { later in { later($0.about(message: id, peer: peer)) } })
-        } catch {
-            given(.failure(error))
         }
     }
 
@@ -360,14 +367,11 @@ package actor SessionActor {
         laterFailure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil,
         completion: @escaping Completion<[BroadcastOutcome]>
     ) {
-        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: id))) }
-        do throws(SessionError) {
+        begin(id, completion) { () throws(SessionError) in
             let pairings = try admission.broadcast(content, id: id)
             broadcasts.send(
                 content, id, to: pairings.filter(receivers.includes), isToAll: receivers.isAll,
                 laterFailure: laterFailure, completion: completion)
-        } catch {
-            completion(.failure(error))
         }
     }
 
@@ -401,22 +405,16 @@ package actor SessionActor {
     /// Submits an item.
     /// - Parameter accepted: called once, when the item is durable here or never will be.
     package func submit(_ submission: Submission, accepted: @escaping Completion<Acceptance>) {
-        guard !isEnded else { return accepted(.failure(SessionError(.ended, messageID: submission.id))) }
-        do throws(SessionError) {
+        begin(submission.id, accepted) { () throws(SessionError) in
             transfers.submit(submission, to: try admission.item(submission), accepted: accepted)
-        } catch {
-            accepted(.failure(error))
         }
     }
 
     /// Submits an item, and follows it once it is durable here.
     package func transfer(_ submission: Submission, accepted: @escaping Completion<Transfer>) {
-        guard !isEnded else { return accepted(.failure(SessionError(.ended, messageID: submission.id))) }
-        do throws(SessionError) {
+        begin(submission.id, accepted) { () throws(SessionError) in
             let target = try admission.item(submission)
             transfers.transfer(submission, to: target, session: WeakSession(self), accepted: accepted)
-        } catch {
-            accepted(.failure(error))
         }
     }
 
@@ -426,22 +424,18 @@ package actor SessionActor {
         _ submission: Submission, to receivers: BroadcastReceivers, until level: AcknowledgementLevel,
         within limit: Duration, completion: @escaping Completion<[DeviceReceipt]>
     ) {
-        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: submission.id))) }
-        let entries: [PairingState]
-        do throws(SessionError) {
-            entries = try admission.broadcast(submission).sorted { $0.pairing < $1.pairing }
-        } catch {
-            return completion(.failure(error))
+        begin(submission.id, completion) { () throws(SessionError) in
+            let entries = try admission.broadcast(submission).sorted { $0.pairing < $1.pairing }
+            let round = ReceiptRound(until: level, scheduler: scheduler, completion: completion)
+            for entry in entries where receivers.includes(entry) {
+                var own = submission
+                own.id = .random()
+                own.pairing = entry.pairing
+                let index = round.add(entry.pairing, entry.name)
+                transfer(own) { round.accepted(index, $0) }
+            }
+            round.begin(within: limit)
         }
-        let round = ReceiptRound(until: level, scheduler: scheduler, completion: completion)
-        for entry in entries where receivers.includes(entry) {
-            var own = submission
-            own.id = .random()
-            own.pairing = entry.pairing
-            let index = round.add(entry.pairing, entry.name)
-            transfer(own) { round.accepted(index, $0) }
-        }
-        round.begin(within: limit)
     }
 
     /// - Parameter acknowledging: the observer acknowledges each end itself (``acknowledgeEnd(of:)``).
@@ -472,21 +466,20 @@ package actor SessionActor {
     }
 
     private func submit(_ transfer: FileTransfer, _ parts: FileParts, _ submission: Submission) {
-        guard !isEnded else { return transfer.refused(SessionError(.ended, messageID: transfer.id)) }
-        do throws(SessionError) {
+        let accepted: @Sendable (Result<Transfer, SessionError>) -> Void = { result in
+            switch result {
+            case .failure(let error): transfer.refused(error)
+            case .success(let item): transfer.accepted(as: item)
+            }
+        }
+        begin(transfer.id, accepted) { () throws(SessionError) in
             let target = try admission.item(submission)
             // Before the daemon can answer.
             files.offer(transfer, parts, to: target.pairing)
-            let session = WeakSession(self)
-            transfers.transfer(submission, of: transfer, to: target, session: session) { [weak files] result in
+            transfers.transfer(submission, of: transfer, to: target, session: WeakSession(self)) { [weak files] in
                 files?.ended(transfer.id)
-                switch result {
-                case .failure(let error): transfer.refused(error)
-                case .success(let item): transfer.accepted(as: item)
-                }
+                accepted($0)
             }
-        } catch {
-            transfer.refused(error)
         }
     }
 
@@ -501,8 +494,9 @@ package actor SessionActor {
         _ question: QueryFrame.Question, pairing: UniqueIdentifier?, channel: Channel,
         then completion: @escaping Completion<AnswerFrame>
     ) {
-        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
-        queries.ask(question, of: state?.pairing(pairing)?.pairing, named: pairing, on: channel, then: completion)
+        begin(nil, completion) {
+            queries.ask(question, of: state?.pairing(pairing)?.pairing, named: pairing, on: channel, then: completion)
+        }
     }
 
     /// Takes an item back, in any phase; its end says what is not known when the completion is called, once.
@@ -511,15 +505,16 @@ package actor SessionActor {
         _ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier? = nil,
         then completion: @escaping Completion<TransferCancellation> = { _ in }
     ) {
-        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: id))) }
-        if files.stopOpening(id) { return completion(.success(.cancelled)) }
-        // The item's own pairing, also while the daemon of another device answers.
-        guard let target = transfers.pairing(of: id) ?? state?.pairing(pairing)?.pairing else {
-            return completion(.failure(SessionError(.withoutPairing(pairing), messageID: id)))
+        begin(id, completion) { () throws(SessionError) in
+            if files.stopOpening(id) { return completion(.success(.cancelled)) }
+            // The item's own pairing, also while the daemon of another device answers.
+            guard let target = transfers.pairing(of: id) ?? state?.pairing(pairing)?.pairing else {
+                throw SessionError(.withoutPairing(pairing), messageID: id)
+            }
+            files.ended(id)
+            let queue = QueueKey(pairing: target, app: settings.application, channel: channel)
+            transfers.takeBack(ItemKey(queue, id), then: completion)
         }
-        files.ended(id)
-        let queue = QueueKey(pairing: target, app: settings.application, channel: channel)
-        transfers.takeBack(ItemKey(queue, id), then: completion)
     }
 
     /// The items of a kind that have not ended.
@@ -527,14 +522,16 @@ package actor SessionActor {
         _ kind: Transfer.Kind, to pairing: UniqueIdentifier?,
         then completion: @escaping Completion<[OutstandingTransfer]>
     ) {
-        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
-        queries.outstanding(kind, of: state?.pairing(pairing)?.pairing, named: pairing, then: completion)
+        begin(nil, completion) {
+            queries.outstanding(kind, of: state?.pairing(pairing)?.pairing, named: pairing, then: completion)
+        }
     }
 
     /// The rest of the budget of urgent items.
     package func urgentBudget(of pairing: UniqueIdentifier?, then completion: @escaping Completion<AnswerFrame>) {
-        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
-        queries.budget(of: state?.pairing(pairing)?.pairing, named: pairing, then: completion)
+        begin(nil, completion) {
+            queries.budget(of: state?.pairing(pairing)?.pairing, named: pairing, then: completion)
+        }
     }
 
     // MARK: for layers above
