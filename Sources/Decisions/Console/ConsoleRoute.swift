@@ -115,42 +115,16 @@ package enum ConsoleRoute: Sendable, Hashable {
 
 /// Text in addresses and forms.
 enum PercentText {
-    private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-
     static func encode(_ text: String) -> String {
         // A segment of dots alone would be a step upwards.
         let dots = text == "." || text == ".."
-        return text.utf8.map { byte in
-            !dots && plain.contains(byte)
-                ? String(UnicodeScalar(byte)) : "%" + Hexadecimal.encode([byte]).uppercased()
-        }.joined()
+        return PercentEncoding.encode(text) { !dots && ($0.isASCIIAlphanumeric || "-._~".utf8.contains($0)) }
     }
 
     /// The text; nil for a broken escape, for bytes that are no UTF-8, and for NUL.
     static func decode(_ bytes: some Collection<UInt8>, plusIsBlank: Bool = false) -> String? {
-        var (decoded, rest) = ([UInt8](), bytes[...])
-        decoded.reserveCapacity(bytes.count)
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                    return nil
-                }
-                decoded.append(high << 4 | low)
-            case UInt8(ascii: "+") where plusIsBlank: decoded.append(UInt8(ascii: " "))
-            default: decoded.append(byte)
-            }
-        }
-        guard !decoded.contains(0) else { return nil }
-        return String(validating: decoded, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
+        let blank = UInt8(ascii: plusIsBlank ? " " : "+")
+        let decoded = PercentEncoding.decode(bytes.map { $0 == UInt8(ascii: "+") ? blank : $0 })
+        return decoded.flatMap { $0.contains(0) ? nil : String(validating: $0, as: UTF8.self) }
     }
 }

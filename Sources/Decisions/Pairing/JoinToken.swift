@@ -294,10 +294,7 @@ package struct JoinTranscript: Sendable {
             Array(label.utf8), exporter, primary.bytes, secondary.bytes, token.bytes,
             SHA256.digest(claim.reportKey), Array(claim.name.utf8),
         ]
-        return (parts + more).flatMap { part in
-            let count = UInt32(clamping: part.count)
-            return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + part
-        }
+        return (parts + more).flatMap { UInt32(clamping: $0.count).bigEndianBytes + $0 }
     }
 }
 
@@ -376,11 +373,11 @@ package struct JoinLink: Sendable, Equatable {
     /// The printed form: a secret.
     package var text: String {
         let fixed = [
-            "at=\(PercentEncoding.encode(address))", "token=\(Base64URL.encode(token.bytes))",
+            "at=\(ParameterText.encode(address))", "token=\(Base64URL.encode(token.bytes))",
             "secret=\(secretText)", "key=\(Base64URL.encode(primary.bytes))",
             "expires=\(expires.seconds)",
         ]
-        let optional = name.map { ["name=\(PercentEncoding.encode($0))"] } ?? []
+        let optional = name.map { ["name=\(ParameterText.encode($0))"] } ?? []
         return Self.prefix + (fixed + optional).joined(separator: "&")
     }
 
@@ -426,12 +423,12 @@ extension JoinLink {
     package init(text: String) throws(JoinLinkError) {
         guard text.hasPrefix(Self.prefix), text.utf8.count <= Self.maximumLength else { throw .notAJoinLink }
         var parameters = Parameters(text.dropFirst(Self.prefix.count))
-        let address = try parameters.take("at", PercentEncoding.decode)
+        let address = try parameters.take("at", ParameterText.decode)
         let token = try parameters.take("token") { Base64URL.decode($0).flatMap { JoinTokenIdentifier(bytes: $0) } }
         let secret = try parameters.take("secret") { Base64URL.decode($0).flatMap(Self.secret) }
         let primary = try parameters.take("key") { Base64URL.decode($0).flatMap { KeyIdentifier(bytes: $0) } }
         let expires = try parameters.take("expires", Self.time)
-        let name = parameters.isEmpty ? nil : try parameters.take("name", PercentEncoding.decode)
+        let name = parameters.isEmpty ? nil : try parameters.take("name", ParameterText.decode)
         guard parameters.isEmpty else { throw .surplus }
         try self.init(
             address: address, token: token, secret: secret, primary: primary, expires: expires, name: name)
@@ -462,35 +459,16 @@ private struct Parameters {
     }
 }
 
-/// Strict percent-encoding of parameter values: a fixed set of plain characters, every other byte of the UTF-8 text as
-/// upper-case %XX. Each text has one spelling; decoding refuses all others.
-private enum PercentEncoding {
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        byte.isASCIIAlphanumeric || "-._~:/[]".utf8.contains(byte)
-    }
-
+/// Texts of parameters, strictly percent-encoded: a fixed set of plain characters, every other byte as upper-case %XX.
+/// Each text has one spelling; decoding refuses all others.
+private enum ParameterText {
     static func encode(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        let characters = text.utf8.flatMap { byte in
-            isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: characters, as: UTF8.self)
+        PercentEncoding.encode(text) { $0.isASCIIAlphanumeric || "-._~:/[]".utf8.contains($0) }
     }
 
     /// The text; nil unless `encode` would write exactly this spelling.
     static func decode(_ spelling: String) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(spelling.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst(), let low = rest.popFirst() else { return nil }
-            guard let value = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16) else { return nil }
-            bytes.append(value)
-        }
-        guard let text = String(validating: bytes, as: UTF8.self), encode(text) == spelling else { return nil }
-        return text
+        PercentEncoding.decode(spelling.utf8).flatMap { String(validating: $0, as: UTF8.self) }
+            .flatMap { encode($0) == spelling ? $0 : nil }
     }
 }

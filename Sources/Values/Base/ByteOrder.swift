@@ -6,6 +6,8 @@ extension FixedWidthInteger {
     @inlinable package init(bigEndianBytes bytes: some Sequence<UInt8>) {
         self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
     }
+
+    package var bigEndianBytes: [UInt8] { unsafe withUnsafeBytes(of: bigEndian) { unsafe Array($0) } }
 }
 
 extension [UInt8] {

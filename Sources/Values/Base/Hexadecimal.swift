@@ -1,5 +1,6 @@
-// Hexadecimal, base64 and base32 text of bytes: the text forms of identifiers, digests, links and fingerprints.
-// Decoding is strict: no white space, no second spelling of the same bytes. Padded base64 is for other programs.
+// Hexadecimal, base64, base32 and percent-encoded text of bytes: the text forms of identifiers, digests, links and
+// fingerprints. Decoding is strict: no white space, no padding where none is written. Padded base64 is for other
+// programs.
 
 /// Hexadecimal text of bytes.
 public enum Hexadecimal {
@@ -33,13 +34,41 @@ public enum Hexadecimal {
         return bytes
     }
 
-    private static func digit(_ character: UInt8) -> UInt8? {
+    fileprivate static func digit(_ character: UInt8) -> UInt8? {
         switch character {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
         case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
         default: nil
         }
+    }
+}
+
+/// Percent-encoding of the UTF-8 of a text (RFC 3986 section 2.1), with upper-case digits.
+package enum PercentEncoding {
+    /// The text with every byte escaped that is not plain.
+    package static func encode(_ text: String, isPlain: (UInt8) -> Bool) -> String {
+        let characters = text.utf8.flatMap { byte in
+            isPlain(byte) ? [byte] : Array("%\(Hexadecimal.encode([byte], upperCase: true))".utf8)
+        }
+        return String(decoding: characters, as: UTF8.self)
+    }
+
+    /// The bytes, with digits of either case; nil for a broken escape.
+    package static func decode(_ characters: some Collection<UInt8>) -> [UInt8]? {
+        var (bytes, rest) = ([UInt8](), characters[...])
+        bytes.reserveCapacity(characters.count)
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(Hexadecimal.digit),
+                let low = rest.popFirst().flatMap(Hexadecimal.digit)
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
     }
 }
 

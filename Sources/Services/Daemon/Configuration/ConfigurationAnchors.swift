@@ -178,7 +178,7 @@ extension KnownAnchor {
 
     /// The subject's key, and the index in the chain so that the rows are in its order.
     private static func rowKey(of index: Int, _ key: KeySubject) -> [UInt8] {
-        key.bytes + [0] + withUnsafeBytes(of: UInt32(index).bigEndian) { Array($0) }
+        key.bytes + [0] + UInt32(index).bigEndianBytes
     }
 
     /// The subject of the row of a step; nil for another key.

@@ -67,7 +67,7 @@ extension DesiredChange {
 
     /// No text of the slot contains NUL, so that the version cannot run into them.
     private static func key(_ key: ConfigurationSlotKey, _ version: UInt64) -> [UInt8] {
-        key.bytes + [0] + withUnsafeBytes(of: version.bigEndian) { Array($0) }
+        key.bytes + [0] + version.bigEndianBytes
     }
 }
 
