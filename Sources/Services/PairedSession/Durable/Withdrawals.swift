@@ -29,9 +29,8 @@ final class Withdrawals {
     private let scheduler: any Scheduler
     private var pending: [ItemKey: Pending] = [:]
     private var calls: UInt64 = 0
-    /// The waiting ones from `next` on, in their order; among them some that have ended.
-    private var queue: [ItemKey] = []
-    private var next = 0
+    /// The waiting ones in their order; among them some that have ended. A slice, so that taking the first is cheap.
+    private var queue: ArraySlice<ItemKey> = []
     /// Those that the daemon has been asked for, until it has answered or may be asked again.
     private var underWay = 0
 
@@ -70,9 +69,7 @@ final class Withdrawals {
 
     /// Asks the daemon for as many as may be under way.
     func ask() {
-        while daemon.isRegistered, underWay < Limits.withdrawalsUnderWay, next < queue.count {
-            let item = queue[next]
-            next += 1
+        while daemon.isRegistered, underWay < Limits.withdrawalsUnderWay, let item = queue.popFirst() {
             guard isWaiting(item) else { continue }
             pending[item]?.isWaiting = false
             underWay += 1
@@ -81,9 +78,6 @@ final class Withdrawals {
                 self?.answered(item, result, on: connection)
             }
         }
-        guard next > queue.count / 2 else { return }
-        queue.removeFirst(next)
-        next = 0
     }
 
     private func answered(_ item: ItemKey, _ result: Result<AnswerFrame, SessionError>, on connection: UInt64) {
@@ -124,7 +118,7 @@ final class Withdrawals {
     func disconnected() {
         let all = pending.sorted { $0.value.number < $1.value.number }
         pending = pending.mapValues { Pending(number: $0.number) }
-        (queue, next, underWay) = (all.map(\.key), 0, 0)
+        (queue, underWay) = (all.map(\.key)[...], 0)
         for (_, withdrawal) in all { complete(withdrawal, .success(.unknown)) }
     }
 
