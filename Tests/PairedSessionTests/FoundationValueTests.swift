@@ -41,26 +41,14 @@ private final class ValueDelegate: WCSessionDelegate {
 }
 
 /// An activated session.
-private struct ValueSession {
-    let fixture: SessionFixture
-    let session: WCSession
-    let delegate: ValueDelegate
+private struct ValueSession: WCSessionSuite {
+    let apple: WCSessionFixture<ValueDelegate>
 
     init(reply: @escaping @Sendable () -> [String: Any] = { [:] }) throws {
-        fixture = try SessionFixture()
-        delegate = ValueDelegate(reply)
-        session = WCSession(over: fixture.session)
-        session.delegate = delegate
+        apple = try WCSessionFixture(ValueDelegate(reply))
         fixture.daemon.pair()
         session.activate()
         settle()
-    }
-
-    func settle() {
-        for _ in 0..<4 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
-        }
     }
 
     /// The error of a message.

@@ -15,6 +15,8 @@ final class Collector<Value: Sendable>: Sendable {
 
     func add(_ value: Value) { values.withLock { $0.append(value) } }
 
+    func removeAll() { values.withLock { $0 = [] } }
+
     var all: [Value] { values.withLock { $0 } }
 }
 

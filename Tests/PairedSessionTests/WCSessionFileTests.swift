@@ -16,11 +16,9 @@ import Testing
 @testable import PairedSessionFoundation
 
 /// Records the reports on files.
-private final class FileDelegate: WCSessionDelegate {
-    let calls = Mutex<[String]>([])
-    let errors = Mutex<[SessionError]>([])
-
-    func add(_ call: String) { calls.withLock { $0.append(call) } }
+final class FileDelegate: RecordsCalls {
+    let calls = Collector<String>()
+    let errors = Collector<SessionError>()
 
     func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
     }
@@ -31,31 +29,26 @@ private final class FileDelegate: WCSessionDelegate {
 
     func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?) {
         let underlying = (error as? WCError)?.underlyingError
-        if let underlying { errors.withLock { $0.append(underlying) } }
+        if let underlying { errors.add(underlying) }
         add("finished \(fileTransfer.file.fileURL.lastPathComponent) \(underlying?.code.rawValue ?? 0)")
     }
 }
 
-struct WCSessionFileTests {
-    private let fixture: SessionFixture
-    private let session: WCSession
-    private let delegate = FileDelegate()
+struct WCSessionFileTests: WCSessionSuite {
+    let apple: WCSessionFixture<FileDelegate>
     private let directory = TemporaryDirectory()
 
     init() throws {
-        fixture = try SessionFixture()
-        session = WCSession(over: fixture.session)
-        session.delegate = delegate
+        apple = try WCSessionFixture(FileDelegate())
         fixture.daemon.pair(.unreachable, .noLink)
         session.activate()
         settle()
     }
 
-    private var calls: [String] { delegate.calls.withLock { $0 } }
     private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
     private var chunks: [Envelope] { fixture.daemon.received.filter { $0.kind == .chunk } }
 
-    private func settle() {
+    func settle() {
         for _ in 0..<3 {
             fixture.scheduler.run()
             fixture.core.run { $0.waitForFiles() }
@@ -155,7 +148,7 @@ struct WCSessionFileTests {
         let envelope = try #require(submitted.last)
         try say(.accepted, of: envelope)
         try say(.finished, of: envelope, "dead", code: 7014, body: ["refusal": "digest-mismatch"])
-        let error = try #require(delegate.errors.withLock { $0 }.first)
+        let error = try #require(delegate.errors.all.first)
         #expect(error.code == .deliveryFailed && error.name == "digest-mismatch" && error.messageID == envelope.id)
         #expect(error.reason.contains("dead letter") && error.reason.contains("'digest-mismatch'"))
     }
@@ -187,7 +180,7 @@ struct WCSessionFileTests {
     )
     func cancelled() throws {
         for takeBack in [{ $0.cancel() }, { $0.progress.cancel() }] as [(WCSessionFileTransfer) -> Void] {
-            delegate.calls.withLock { $0 = [] }
+            delegate.calls.removeAll()
             let transfer = session.transferFile(makeFile(), metadata: nil)
             settle()
             let envelope = try #require(submitted.last)

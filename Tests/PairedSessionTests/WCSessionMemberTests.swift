@@ -14,7 +14,7 @@ import TandemWire
 import Testing
 
 /// Notes from where it is called, and whether two calls overlap.
-private final class ThreadDelegate: WCSessionDelegate {
+final class ThreadDelegate: WCSessionDelegate {
     static let key = DispatchSpecificKey<String>()
     let queues = Mutex<[String?]>([])
     let running = Mutex(0)
@@ -42,23 +42,12 @@ private final class ThreadDelegate: WCSessionDelegate {
     func session(_ session: WCSession, didReceiveMessageData messageData: Data) { note() }
 }
 
-struct WCSessionMemberTests {
-    private let fixture: SessionFixture
-    private let session: WCSession
-    private let delegate = ThreadDelegate()
+struct WCSessionMemberTests: WCSessionSuite {
+    let apple: WCSessionFixture<ThreadDelegate>
 
     init() throws {
-        fixture = try SessionFixture()
-        session = WCSession(over: fixture.session)
-        session.delegate = delegate
+        apple = try WCSessionFixture(ThreadDelegate())
         session.callbacks.setSpecific(key: ThreadDelegate.key, value: "callbacks")
-    }
-
-    private func settle() {
-        for _ in 0..<4 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
-        }
     }
 
     private func activate(as role: DeviceRole = .primary, _ change: (inout PairingState) -> Void = { _ in }) {

@@ -4,7 +4,6 @@
 import Foundation
 import PairedSession
 import PairedSessionFoundation
-import Synchronization
 import TandemBase
 import TandemPropertyList
 import TandemReactor
@@ -14,10 +13,8 @@ import TandemWire
 import Testing
 
 /// Notes what the session says of itself within each callback.
-private final class PromiseDelegate: WCSessionDelegate {
-    let calls = Mutex<[String]>([])
-
-    func add(_ call: String) { calls.withLock { $0.append(call) } }
+final class PromiseDelegate: RecordsCalls {
+    let calls = Collector<String>()
 
     func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
         let context = session.receivedApplicationContext["n"] as? Int ?? -1
@@ -51,33 +48,20 @@ private final class PromiseDelegate: WCSessionDelegate {
     }
 }
 
-struct WCSessionPromiseTests {
-    private let fixture: SessionFixture
-    private let session: WCSession
-    private let delegate = PromiseDelegate()
+struct WCSessionPromiseTests: WCSessionSuite {
+    let apple: WCSessionFixture<PromiseDelegate>
     private let pairing: UniqueIdentifier
 
     init() throws {
-        fixture = try SessionFixture()
-        pairing = fixture.daemon.pair()
+        apple = try WCSessionFixture(PromiseDelegate())
+        pairing = apple.fixture.daemon.pair()
         fixture.daemon.answerPings()
-        session = WCSession(over: fixture.session)
-        session.delegate = delegate
-    }
-
-    private func settle() {
-        for _ in 0..<4 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
-        }
     }
 
     private func advance(by time: Duration) {
         fixture.scheduler.advance(by: time)
         settle()
     }
-
-    private var calls: [String] { delegate.calls.withLock { $0 } }
 
     private func deliver(_ number: Int64, on channel: Channel = .userInfo) throws {
         let envelope = Envelope(

@@ -4,7 +4,6 @@
 import Foundation
 import PairedSession
 import PairedSessionFoundation
-import Synchronization
 import TandemBase
 import TandemPropertyList
 import TandemReactor
@@ -14,15 +13,15 @@ import TandemWire
 import Testing
 
 /// Remembers what happens with the state and label that a callback sees.
-private final class SwitchingDelegate: WCSessionDelegate {
-    let calls = Mutex<[String]>([])
+final class SwitchingDelegate: RecordsCalls {
+    let calls = Collector<String>()
     let names: [UniqueIdentifier: String]
 
     init(_ names: [UniqueIdentifier: String]) { self.names = names }
 
     private func add(_ call: String, _ session: WCSession) {
         let label = session.deliveringPairing.map { names[$0] ?? "?" } ?? "-"
-        calls.withLock { $0.append("\(call) \(session.activationState) \(label)") }
+        add("\(call) \(session.activationState) \(label)")
     }
 
     func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
@@ -37,31 +36,20 @@ private final class SwitchingDelegate: WCSessionDelegate {
     }
 }
 
-struct WCSessionSwitchTests {
-    private let fixture: SessionFixture
-    private let session: WCSession
-    private let delegate: SwitchingDelegate
+struct WCSessionSwitchTests: WCSessionSuite {
+    let apple: WCSessionFixture<SwitchingDelegate>
     private let old: UniqueIdentifier
     private let new: UniqueIdentifier
 
     init() throws {
-        fixture = try SessionFixture()
+        let fixture = try SessionFixture()
         (old, new) = (fixture.daemon.pair(), fixture.daemon.pair())
-        delegate = SwitchingDelegate([old: "old", new: "new"])
+        apple = try WCSessionFixture(SwitchingDelegate([old: "old", new: "new"]), over: fixture)
         fixture.daemon.situation.pairings[0].directory = "/apps/x/pairings/old"
         fixture.daemon.situation.pairings[1].directory = "/apps/x/pairings/new"
-        session = WCSession(over: fixture.session)
-        session.delegate = delegate
         session.activate()
         settle()
-        delegate.calls.withLock { $0 = [] }
-    }
-
-    private func settle() {
-        for _ in 0..<4 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
-        }
+        delegate.calls.removeAll()
     }
 
     private func message(_ number: Int, from pairing: UniqueIdentifier, reply: Bool = false) throws {
@@ -73,8 +61,6 @@ struct WCSessionSwitchTests {
         fixture.daemon.situation.active = new
         fixture.daemon.tellSituation()
     }
-
-    private var calls: [String] { delegate.calls.withLock { $0 } }
 
     @Test("SES-31: callbacks come in order, and what had arrived is delivered in between under its label")
     func order() throws {

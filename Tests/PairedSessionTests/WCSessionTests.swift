@@ -4,7 +4,6 @@
 import Foundation
 import PairedSession
 import PairedSessionFoundation
-import Synchronization
 import TandemBase
 import TandemPropertyList
 import TandemReactor
@@ -14,10 +13,8 @@ import TandemWire
 import Testing
 
 /// Remembers the callbacks; answers messages with its own reply.
-final class RecordingDelegate: WCSessionDelegate {
-    let calls = Mutex<[String]>([])
-
-    func add(_ call: String) { calls.withLock { $0.append(call) } }
+final class RecordingDelegate: RecordsCalls {
+    let calls = Collector<String>()
 
     func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
         add("activation \(state) \((error as? WCError)?.errorCode ?? 0)")
@@ -38,26 +35,12 @@ final class RecordingDelegate: WCSessionDelegate {
     }
 }
 
-struct WCSessionTests {
-    private let fixture: SessionFixture
-    private let session: WCSession
-    private let delegate = RecordingDelegate()
+struct WCSessionTests: WCSessionSuite {
+    let apple: WCSessionFixture<RecordingDelegate>
 
     init() throws {
-        fixture = try SessionFixture()
-        session = WCSession(over: fixture.session)
-        session.delegate = delegate
+        apple = try WCSessionFixture(RecordingDelegate())
     }
-
-    /// Runs the loop and then everything that the callback queue has to do.
-    private func settle() {
-        for _ in 0..<3 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
-        }
-    }
-
-    private var calls: [String] { delegate.calls.withLock { $0 } }
 
     private func activate() {
         fixture.daemon.pair()
@@ -92,7 +75,7 @@ struct WCSessionTests {
     func lostDaemon() {
         activate()
         for _ in 0..<2 {
-            delegate.calls.withLock { $0 = [] }
+            delegate.calls.removeAll()
             fixture.daemon.cut()
             settle()
             #expect(calls == ["reachable false"] && session.activationState == .notActivated)
@@ -106,7 +89,7 @@ struct WCSessionTests {
     @Test("SES-35: each change of the reachability is one callback, and a state that changes nothing of it none")
     func reachabilityChanges() {
         activate()
-        delegate.calls.withLock { $0 = [] }
+        delegate.calls.removeAll()
         for level in [ReachabilityLevel.unreachable, .unreachable, .background, .immediate, .immediate, .background] {
             fixture.daemon.situation.pairings[0].level = level
             fixture.daemon.situation.pairings[0].reason = level == .immediate ? .none : .noLink
@@ -119,7 +102,7 @@ struct WCSessionTests {
     @Test("SES-35: a flap that is over before the callback could come has none")
     func flap() {
         activate()
-        delegate.calls.withLock { $0 = [] }
+        delegate.calls.removeAll()
         session.callbacks.suspend()
         for level in [ReachabilityLevel.unreachable, .immediate] {
             fixture.daemon.situation.pairings[0].level = level

@@ -4,7 +4,6 @@
 import Foundation
 import PairedSession
 import PairedSessionFoundation
-import Synchronization
 import TandemBase
 import TandemPropertyList
 import TandemReactor
@@ -15,10 +14,8 @@ import TandemWire
 import Testing
 
 /// Records the reports on transfers.
-private final class TransferDelegate: WCSessionDelegate {
-    let calls = Mutex<[String]>([])
-
-    func add(_ call: String) { calls.withLock { $0.append(call) } }
+final class TransferDelegate: RecordsCalls {
+    let calls = Collector<String>()
 
     func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
     }
@@ -36,28 +33,16 @@ private final class TransferDelegate: WCSessionDelegate {
     }
 }
 
-struct WCSessionTransferTests {
-    private let fixture: SessionFixture
-    private let session: WCSession
-    private let delegate = TransferDelegate()
+struct WCSessionTransferTests: WCSessionSuite {
+    let apple: WCSessionFixture<TransferDelegate>
 
     init() throws {
-        fixture = try SessionFixture()
-        session = WCSession(over: fixture.session)
-        session.delegate = delegate
+        apple = try WCSessionFixture(TransferDelegate())
         fixture.daemon.pair(.unreachable, .noLink)
         session.activate()
         settle()
     }
 
-    private func settle() {
-        for _ in 0..<3 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
-        }
-    }
-
-    private var calls: [String] { delegate.calls.withLock { $0 } }
     private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
 
     private func say(_ kind: FrameKind, of envelope: Envelope, _ name: String? = nil, code: Int? = nil) {
