@@ -55,6 +55,8 @@ public final class Transfer: Sendable {
         var wasStored = false
         var waiting: [UInt64: Waiter] = [:]
         var nextWaiter: UInt64 = 0
+        /// The daemon's last answer to a withdrawal: it has asked the other device, which decides.
+        var isWithdrawalAsked = false
         /// Why nothing more is heard of the item, though it has not ended.
         var silence: SessionError?
     }
@@ -122,12 +124,14 @@ public final class Transfer: Sendable {
         return try await ending(session, try await session.takeBack(id, kind, in: pairing))
     }
 
-    /// Waits for the end of an item that is being taken back, if the other device will tell it.
+    /// Waits for the end of an item that is being taken back, if the other device decides it.
     /// - Parameter answer: the daemon's.
     func ending(
         _ session: SessionActor, _ answer: TransferCancellation
     ) async throws(SessionError) -> TransferCancellation {
-        guard answer == .unknown, await session.isLinked(pairing) else { return answer }
+        guard answer == .unknown, contents.withLock(\.isWithdrawalAsked), await session.isLinked(pairing) else {
+            return answer
+        }
         await wait(for: .handled) { ends in
             session.run { $0.schedule(after: Limits.standardDeadline) { _ in ends() } }
         }
@@ -139,6 +143,9 @@ public final class Transfer: Sendable {
     private var silence: SessionError { contents.withLock { $0.silence } ?? .cancelled(id) }
 
     // MARK: events of the session
+
+    /// The daemon has answered a withdrawal.
+    func withdrawalAnswered(_ name: AnswerName?) { contents.withLock { $0.isWithdrawalAsked = name == .asked } }
 
     /// The session ends before the item does: its outcome will not be reported.
     func unfollowed(_ error: SessionError) {

@@ -156,7 +156,9 @@ final class TransferBook {
             follow([item.id], transfer.kind, transfer.pairing)
         }
         switch result {
-        case .success(let answer): return .success(withdrawalAnswered(item, answer))
+        case .success(let answer):
+            followed[item.id]?.transfer.withdrawalAnswered(answer.word)
+            return .success(withdrawalAnswered(item, answer))
         case .failure(let error):
             submissionFailed(item.id, error)
             return .failure(error)
