@@ -92,12 +92,14 @@ private final class SmallStore: PreferenceStore {
     @Test("SET-43: all that is accepted is stored, to the last byte of the file")
     func exact() throws {
         let app = Preferences(preferences: file)
-        var count = 380_000
-        for step in [10_000, 1000, 100, 10, 1] {
-            while !isRefused({ () throws(SettingError) in
-                try app.$pdata.set([UInt8](repeating: 7, count: count + step))
-            }) {
-                count += step
+        var (count, refused) = (380_000, 400_000)
+        while refused - count > 1 {
+            let middle = (count + refused) / 2
+            let bytes = [UInt8](repeating: 7, count: middle)
+            if isRefused({ () throws(SettingError) in try app.$pdata.set(bytes) }) {
+                refused = middle
+            } else {
+                count = middle
             }
         }
         try app.writePreferences()
