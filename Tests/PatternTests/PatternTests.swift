@@ -4,6 +4,15 @@
 import TandemPattern
 import Testing
 
+extension Pattern {
+    fileprivate func isFound(in text: String) throws(PatternError) -> Bool { try isFound(inEach: [text]) }
+
+    fileprivate func isFound(inEach texts: [String]) throws(PatternError) -> Bool {
+        var steps = PatternSteps.ofSet
+        return try isFound(inEach: texts, within: &steps)
+    }
+}
+
 @Suite struct PatternTests {
     private static let angle = "^(0?[0-9]?[0-9]|[1-2][0-9][0-9]|3[0-5][0-9]|36[0-5])$"
     private static let fractionalAngle =

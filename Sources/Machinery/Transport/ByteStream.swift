@@ -75,19 +75,6 @@ package protocol ByteStream: AnyObject {
     func closeAfterFlush(_ reason: CloseReason)
 }
 
-extension ByteStream {
-    package func write(_ bytes: RawSpan) { send(ByteSlice(copying: bytes)) }
-
-    /// Queues a copy of the bytes.
-    package func send(_ bytes: [UInt8]) { send(ByteSlice(copying: bytes)) }
-}
-
-extension ByteStreamDelegate {
-    package func stream(_ stream: any ByteStream, roomForBytesBefore block: ByteBlock) -> ByteSlice? { nil }
-
-    package func stream(_ stream: any ByteStream, mustLeave block: ByteBlock) {}
-}
-
 /// The other end of a stream, as far as the kernel knows it: the process of a Unix socket, the address of a TCP one. It
 /// identifies no device: trust comes from keys, and from the user identifier of a local process.
 package enum PeerDescription: Hashable, Sendable {

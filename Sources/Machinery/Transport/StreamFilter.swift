@@ -53,7 +53,3 @@ package protocol StreamFilter: AnyObject {
     /// Puts the closing message into the output.
     func finish()
 }
-
-extension StreamFilter {
-    package func write(_ frames: RawSpan) throws(StreamFilterError) { try write([ByteSlice(copying: frames)]) }
-}

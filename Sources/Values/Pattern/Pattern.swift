@@ -20,21 +20,9 @@ package struct Pattern: Sendable {
     /// Bytes of the compiled code, which a few bytes of a pattern may make many.
     package var codeSize: Int { compiled.codeSize }
 
-    /// Whether the pattern is found anywhere in the text.
+    /// Whether the pattern is found in each of the texts, with no more steps than many searches have left together. The
+    /// texts share the limits of one search, their lengths too.
     /// - Throws: ``PatternError/patternTooCostly`` or ``PatternError/textTooLong(count:)``; both mean "not accepted".
-    package func isFound(in text: String) throws(PatternError) -> Bool {
-        try isFound(inEach: [text])
-    }
-
-    /// Whether the pattern is found in each of the texts. They share the limits of one search, their lengths too.
-    /// - Throws: as ``isFound(in:)``.
-    package func isFound(inEach texts: [String]) throws(PatternError) -> Bool {
-        var steps = PatternSteps.ofSet
-        return try isFound(inEach: texts, within: &steps)
-    }
-
-    /// As ``isFound(inEach:)``, with no more steps than many searches have left together.
-    /// - Throws: as ``isFound(in:)``.
     package func isFound(inEach texts: [String], within steps: inout PatternSteps) throws(PatternError) -> Bool {
         let count = texts.reduce(texts.count - 1) { $0 + $1.utf8.count }
         guard count <= PatternLimits.textLength else { throw .textTooLong(count: count) }
