@@ -149,22 +149,7 @@ extension InboundRecord {
         return record.bytes
     }
 
-    init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
-        var fields = try RecordReader(stored, of: .inboundRecord)
-        try self.init(&fields, ordinal: ordinal)
-        try fields.finish()
-    }
-
-    /// Reads a record with its body.
-    static func item(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) -> DeliveryValue {
-        var fields = try RecordReader(stored, of: .inboundItem)
-        let record = try Self(&fields, ordinal: ordinal)
-        let body = try fields.body()
-        try fields.finish()
-        return .inboundItem(record, body: body)
-    }
-
-    private init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError) {
+    init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError) {
         self.ordinal = ordinal
         id = try fields.identifier(.id)
         sequence = try fields.optionalNumber(.sequence)

@@ -242,22 +242,7 @@ extension OutboundRecord {
         return record.bytes
     }
 
-    init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
-        var fields = try RecordReader(stored, of: .outboundRecord)
-        try self.init(&fields, ordinal: ordinal)
-        try fields.finish()
-    }
-
-    /// Reads a record with its body.
-    static func item(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) -> DeliveryValue {
-        var fields = try RecordReader(stored, of: .outboundItem)
-        let record = try Self(&fields, ordinal: ordinal)
-        let body = try fields.body()
-        try fields.finish()
-        return .outboundItem(record, body: body)
-    }
-
-    private init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError) {
+    init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError) {
         guard let id = try fields.identifier(.id) else { throw .missing(fields.table, .id) }
         let (size, acceptedAt) = (try fields.count(.size), try fields.time(.accepted))
         let (expiresAt, attempts) = (try fields.time(.expires), try fields.count(.attempts, usually: 0))

@@ -35,9 +35,28 @@ protocol QueueRecord: Sendable {
     var value: DeliveryValue { get }
     /// The content of its row in ``itemTable``.
     func value(with body: [UInt8]) -> DeliveryValue
+
+    /// Reads the fields of a row but for the body.
+    init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError)
 }
 
 extension QueueRecord {
+    /// Reads a row of ``recordTable``.
+    init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
+        var fields = try RecordReader(stored, of: Self.recordTable)
+        try self.init(&fields, ordinal: ordinal)
+        try fields.finish()
+    }
+
+    /// Reads a row of ``itemTable``, a record with its body.
+    static func item(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) -> DeliveryValue {
+        var fields = try RecordReader(stored, of: itemTable)
+        let record = try Self(&fields, ordinal: ordinal)
+        let body = try fields.body()
+        try fields.finish()
+        return record.value(with: body)
+    }
+
     /// A body of this size shares its record's row: together they stay in one page of the store.
     static func isShort(_ size: Int) -> Bool { size <= 768 }
 

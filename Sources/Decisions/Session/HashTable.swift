@@ -113,7 +113,7 @@ package struct HashSeed: Sendable {
         }
         var rest: UInt64 = 0
         while offset < bytes.byteCount {
-            rest = unsafe rest << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+            rest = rest << 8 | UInt64(bytes.byte(at: offset))
             offset += 1
         }
         return hash(mixed, rest, UInt64(truncatingIfNeeded: bytes.byteCount))

@@ -74,9 +74,6 @@ package struct CarrierStatement: Sendable, Equatable {
         }
     }
 
-    /// Its secondary with a pairing.
-    func secondary(_ pairing: UniqueIdentifier) -> Secondary? { secondaries.first { $0.pairing == pairing } }
-
     /// A statement of as many of these secondaries as an envelope has room for (LIM-94), without any below.
     package static func bare(
         of device: UniqueIdentifier, through pairing: UniqueIdentifier, about application: ApplicationIdentifier,
