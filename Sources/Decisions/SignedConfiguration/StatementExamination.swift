@@ -74,6 +74,8 @@ struct StatementExamination {
     private(set) var keys: CertifiedKeys
     /// The marks of that in it which does not count.
     private(set) var passedOver: [(mark: [UInt8], failure: CarrierFailure)] = []
+    /// Whether bytes that were parsed are a public key: a list can name the same ones for hundreds of new devices.
+    private var parsed: [[UInt8]: Bool] = [:]
 
     init(
         _ application: ApplicationIdentifier, at own: UniqueIdentifier, knowing keys: CertifiedKeys,
@@ -138,9 +140,12 @@ struct StatementExamination {
         let others = beside.reduce(0) { $0 + $1.value.count }
         let certified = secondaries.filter { secondary in
             do throws(CarrierFailure) {
-                try check(secondary, named[secondary.pairing], keysOfDevices[secondary.device], makers)
+                let known = keysOfDevices[secondary.device]
+                try check(secondary, named[secondary.pairing], known, makers)
                 let isKnown = named[secondary.pairing] != nil
                 guard isKnown || others + named.count < ConfigurationLimits.certifiedDevices else { throw .tooMany }
+                // Last, because parsing one costs more than all the rest.
+                guard known != nil || isKey(secondary.reportKey) else { throw .unverified(.payloadMalformed) }
             } catch {
                 passedOver.append((StatementTree.Named(path: path, facts: secondary).mark, error))
                 return false
@@ -164,10 +169,13 @@ struct StatementExamination {
             before?.device ?? secondary.device == secondary.device
         else { throw .wrongDevice }
         if case .vendor(let vendor) = secondary.target, vendor != makers.last { throw .wrongTarget }
-        if let key {
-            guard key == secondary.reportKey else { throw .keyChanged }
-        } else if (try? PublicKey(subjectPublicKeyInfo: secondary.reportKey)) == nil {
-            throw .unverified(.payloadMalformed)
-        }
+        guard key ?? secondary.reportKey == secondary.reportKey else { throw .keyChanged }
+    }
+
+    private mutating func isKey(_ bytes: [UInt8]) -> Bool {
+        if let isKey = parsed[bytes] { return isKey }
+        let isKey = (try? PublicKey(subjectPublicKeyInfo: bytes)) != nil
+        parsed[bytes] = isKey
+        return isKey
     }
 }
