@@ -87,4 +87,12 @@ struct SharedResourceTests {
         #expect(written(.debug, "link ready", "one") == 100 && written(.error, "link ready", "one") == 100)
         for number in 0..<1000 { #expect(written(.info, "link ready", "\(number)") == 60) }
     }
+
+    @Test func `LIM-54: a line looks at no other device's pace, however many devices come back at once`() {
+        let events = (0..<4_000).map { LogEvent(.info, "link ready", .text("pairing", "\($0)")) }
+        var paces = LogPaces.ofLinks
+        let begin = ThreadTime.now
+        for event in events { _ = paces.admit(event, at: MonotonicTime(nanoseconds: 1)) }
+        #expect(ThreadTime.now - begin < .milliseconds(200), "\(ThreadTime.now - begin)")
+    }
 }

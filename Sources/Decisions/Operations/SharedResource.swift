@@ -126,13 +126,19 @@ package struct LogPaces<Subject: Hashable & Sendable>: Sendable {
 
     private let burst: Int
     private var paces: [Subject: LogPace] = [:]
+    /// With more than these, idle ones are dropped. Twice those that were not at the last time: each line of a thousand
+    /// devices that come back at once would otherwise look at all paces.
+    private var most = Self.kept
 
     /// - Parameter burst: lines about each subject in a minute.
     package init(burst: Int) { self.burst = burst }
 
     /// As ``LogPace/admit(_:at:)``, for one subject.
     package mutating func admit(_ event: LogEvent, of subject: Subject, at now: MonotonicTime) -> LogEvent? {
-        if paces.count > Self.kept { paces = paces.filter { !$0.value.isIdle(at: now) } }
+        if paces.count > most {
+            paces = paces.filter { !$0.value.isIdle(at: now) }
+            most = max(Self.kept, 2 * paces.count)
+        }
         return paces[subject, default: LogPace(burst: burst)].admit(event, at: now)
     }
 }
