@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemOperations
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -57,6 +58,17 @@ struct TraceRingTests {
         append(event(.sent, UniqueIdentifier(high: 3, low: 3), 1, outbound: false), to: &ring)
         #expect(ring.entries(of: item).count == 1)
         #expect(ring.entries(of: UniqueIdentifier(high: 9, low: 9)).isEmpty)
+    }
+
+    @Test func `of an identifier that a peer has given to thousands of items the first positions are followed`() {
+        var ring = TraceRing()
+        for number in 1...2_000 as ClosedRange<UInt64> { append(event(.arrived, item, number), to: &ring) }
+        for _ in 1...2_000 { append(event(.handled, nil, 5_000), to: &ring) }
+        append(event(.ended, nil, 7), to: &ring)
+        let begin = ThreadTime.now
+        let found = ring.entries(of: item)
+        #expect(ThreadTime.now - begin < .milliseconds(500), "\(ThreadTime.now - begin)")
+        #expect(found.count == 2_001 && found.last?.event.step == .ended)
     }
 
     @Test func `a ring of no size holds one event`() {

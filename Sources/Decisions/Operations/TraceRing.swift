@@ -96,6 +96,9 @@ package struct TraceRing: ~Copyable, Sendable {
 
     /// Events that are kept (LIM-35).
     package static var capacity: Int { 4096 }
+    /// Positions of one item that its history follows: one for each epoch and queue that it was in. A peer can give one
+    /// identifier to thousands of items, and each event is compared with each position.
+    private static var positions: Int { 16 }
 
     private let capacity: Int
     private var entries: [Entry] = []
@@ -131,7 +134,7 @@ package struct TraceRing: ~Copyable, Sendable {
         let named = all.filter { $0.event.id == id }
         // A sequence means this item only after the event that assigned it: another epoch starts again from 1.
         var positions: [(position: TraceEvent.Position, since: UInt64)] = []
-        for entry in named {
+        for entry in named where positions.count < Self.positions {
             guard let position = entry.event.position else { continue }
             if positions.contains(where: { $0.position == position }) { continue }
             positions.append((position, entry.ordinal))
