@@ -3,6 +3,7 @@
 import TandemBase
 import TandemPropertyList
 import TandemSettings
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -309,6 +310,16 @@ import Testing
                 "values": .dictionary(PropertyListDictionary(uniqueKeysWithValues: entries)),
             ])
         }
+    }
+
+    @Test("LIM-108: a share is weighed once for all edits of a look, and not for each") func manyEdits() throws {
+        let names = (0..<512).map { "setting\($0)" }
+        var mirror = SyncedSettings(.primary, names: names)
+        _ = try mirror.merge([:])
+        let value = SyncedValue.value(.array(["text"]))
+        let begin = ThreadTime.now
+        #expect(mirror.look(at: Dictionary(uniqueKeysWithValues: names.map { ($0, value) })).isEmpty)
+        #expect(ThreadTime.now - begin < .milliseconds(400), "\(ThreadTime.now - begin)")
     }
 
     @Test("SET-78: what is stored is read back, and damage is noticed") func storedForm() throws {

@@ -78,14 +78,17 @@ package struct SyncedSettings: Sendable {
     private mutating func edit(_ names: [SyncedName]) -> [String] {
         var full: [String] = []
         let number = made + 1
+        // Weighed once, and not for each name: a counterpart's body says what this side's entries are at the start.
+        var share = SyncedShare(of: side, in: entries)
         for name in names.sorted() {
             let revision = SyncedRevision(side: side, number: number)
             let entry = local[name].map { SyncedEntry(revision: revision, value: $0) }
-            if let entry, !SyncedShare(of: side, in: entries, without: name).fits(name, entry) {
-                full.append(name.text)
-            } else {
+            let before = entries[name].flatMap { $0.revision.side == side ? $0 : nil }
+            if share.replace(before, with: entry, name) {
                 entries[name] = entry
                 made = number
+            } else {
+                full.append(name.text)
             }
         }
         if made == number { announce() }
@@ -281,22 +284,28 @@ private struct SyncedShare {
     private var count = 0
     private var size = 0
 
-    init(of side: DeviceRole, in entries: [SyncedName: SyncedEntry], without name: SyncedName? = nil) {
-        for (key, entry) in entries where entry.revision.side == side && key != name { add(key, entry) }
+    init(of side: DeviceRole, in entries: [SyncedName: SyncedEntry]) {
+        for (key, entry) in entries where entry.revision.side == side { add(key, entry, 1) }
     }
 
-    private mutating func add(_ name: SyncedName, _ entry: SyncedEntry) {
-        count += 1
-        size += 128 + Self.size(of: name.text)
-        if case .value(let value) = entry.value { size += Self.size(of: value) }
+    /// - Parameter times: 1, or -1 to take it away.
+    private mutating func add(_ name: SyncedName, _ entry: SyncedEntry, _ times: Int) {
+        count += times
+        size += times * (128 + Self.size(of: name.text))
+        if case .value(let value) = entry.value { size += times * Self.size(of: value) }
     }
 
     var isKept: Bool { count <= Self.entries && size <= Self.bytes }
 
-    func fits(_ name: SyncedName, _ entry: SyncedEntry) -> Bool {
+    /// Puts an entry in the place of another one of the side; false, and nothing has changed, if there is no room.
+    mutating func replace(_ before: SyncedEntry?, with entry: SyncedEntry?, _ name: SyncedName) -> Bool {
         var sum = self
-        sum.add(name, entry)
-        return sum.isKept
+        if let before { sum.add(name, before, -1) }
+        if let entry { sum.add(name, entry, 1) }
+        // Taking away is always possible.
+        guard entry == nil || sum.isKept else { return false }
+        self = sum
+        return true
     }
 
     /// At least the bytes of a value in a binary property list, with its references and its place in the table.
