@@ -27,6 +27,7 @@ final class ConfigurationReceiver {
     private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
     /// The last verdict of each slot since the start.
     private var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
+    private var signers = SignerLooks()
     /// Owed reports on their way into their queue.
     private var submitting: Set<UniqueIdentifier> = []
     /// Chains whose last steps are on their way to their apps' directories.
@@ -113,11 +114,14 @@ final class ConfigurationReceiver {
 
     /// Whether an active configuration stands by the signatures of keys that were revoked since (CFG-23).
     func isSignerRevoked(_ active: ActiveConfiguration) -> Bool {
-        var context = verification(of: active.record.key, in: state)
-        context.profile = .load
-        context.allowsInvalidSignatures = false
-        let applicable = try? ApplicableConfiguration(verifying: active.record.envelope, in: context)
-        return applicable?.verified.isSignerRevoked ?? false
+        let key = active.record.key
+        return signers.isRevoked(of: active, under: state.anchors[key.subject]?.steps.last) {
+            var context = verification(of: key, in: state)
+            context.profile = .load
+            context.allowsInvalidSignatures = false
+            let applicable = try? ApplicableConfiguration(verifying: active.record.envelope, in: context)
+            return applicable?.verified.isSignerRevoked ?? false
+        }
     }
 
     /// Bytes have arrived for a slot.
