@@ -30,6 +30,9 @@ final class ConfigurationReceiver {
     private var signers = SignerLooks()
     /// Owed reports on their way into their queue.
     private var submitting: Set<UniqueIdentifier> = []
+    /// Queues that had no room for a report. They are asked again at the next tick or link, and not at each event: a
+    /// primary that takes no reports would make each of its items try, and log, hundreds of them.
+    private var fullQueues: Set<QueueKey> = []
     /// Chains whose last steps are on their way to their apps' directories.
     private var growing: Set<KeySubject> = []
     /// Called when a chain has grown, after the commit.
@@ -295,6 +298,12 @@ final class ConfigurationReceiver {
             }
         }
         reportHeldFailures()
+        tryFullQueues()
+    }
+
+    private func tryFullQueues() {
+        fullQueues = []
+        submitOwed()
     }
 
     /// The pairing is gone, with the targets that configuration through it had.
@@ -398,6 +407,7 @@ final class ConfigurationReceiver {
     /// A link is ready; reports go to primaries.
     func linked(_ pairing: UniqueIdentifier, readsTrials: Bool) {
         guard device.peer(pairing)?.role == .secondary else { return }
+        tryFullQueues()
         change { next in next.setReadsTrials(readsTrials, pairing) }
     }
 
@@ -527,19 +537,19 @@ final class ConfigurationReceiver {
     /// Submits the owed reports to their queues. Each is owed from the commit of its verdict on, until the pairing's
     /// queue has taken it (CFG-50). One that is accepted there twice is dropped by the counter in it.
     func submitOwed() {
-        for report in state.owed where submitting.insert(report.id).inserted {
+        for report in state.owed where !fullQueues.contains(report.queue) && submitting.insert(report.id).inserted {
             submit(report) { [self] isAccepted in
                 submitting.remove(report.id)
-                if isAccepted { change(room: .reserve) { next in next.forget(report) } }
+                guard isAccepted else { return _ = fullQueues.insert(report.queue) }
+                change(room: .reserve) { next in next.forget(report) }
             }
         }
     }
 
     private func submit(_ report: OwedReport, then completion: @escaping (Bool) -> Void) {
         guard device.peer(report.pairing) != nil else { return completion(true) }
-        let queue = QueueKey.configuration(of: report.application, at: report.pairing)
         context.delivery.submissions.submit(
-            OutboundItem(id: report.id, payload: report.envelope), to: queue
+            OutboundItem(id: report.id, payload: report.envelope), to: report.queue
         ) { [context] result in
             guard case .failure(let error) = result else { return completion(true) }
             context.log(

@@ -17,6 +17,8 @@ struct OwedReport: Equatable {
     let pairing: UniqueIdentifier
     let application: ApplicationIdentifier
     let envelope: [UInt8]
+
+    var queue: QueueKey { .configuration(of: application, at: pairing) }
 }
 
 /// The state of the receiving half.
