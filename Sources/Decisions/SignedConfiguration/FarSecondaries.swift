@@ -68,7 +68,7 @@ package struct FarSecondaries: Sendable {
     package var carriers: Set<UniqueIdentifier> { Set(branches.keys) }
 
     /// All of them by their pairings with their carriers, in the order of these.
-    package var pairings: [UniqueIdentifier] { known.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) } }
+    package var pairings: [UniqueIdentifier] { known.keys.sorted() }
 
     /// The device of a far pairing: the same with the same key for each of its apps.
     package subscript(pairing: UniqueIdentifier) -> FarSecondary? { known[pairing]?.min { $0.key < $1.key }?.value }
@@ -89,6 +89,13 @@ package struct FarSecondaries: Sendable {
     /// The far pairings behind one carrier.
     package func pairings(behind carrier: UniqueIdentifier) -> [UniqueIdentifier] {
         pairings.filter { self[$0]?.carrier == carrier }
+    }
+
+    /// A far pairing behind one carrier of which a condition is true. Each item that ends asks: it sorts nothing.
+    package func pairing(
+        behind carrier: UniqueIdentifier, where isMeant: (UniqueIdentifier) -> Bool
+    ) -> UniqueIdentifier? {
+        known.keys.first { isMeant($0) && self[$0]?.carrier == carrier }
     }
 
     /// The apps that something behind a carrier has, by its last statements.

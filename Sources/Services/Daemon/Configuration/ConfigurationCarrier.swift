@@ -85,6 +85,13 @@ final class ConfigurationCarrier {
         state.far.pairings(behind: carrier).compactMap { peer($0) }
     }
 
+    var hasPeers: Bool { !state.far.isEmpty }
+
+    /// A far pairing behind one carrier of which a condition is true.
+    func pairing(behind carrier: UniqueIdentifier, where isMeant: (UniqueIdentifier) -> Bool) -> UniqueIdentifier? {
+        state.far.pairing(behind: carrier, where: isMeant)
+    }
+
     func target(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> PairedIdentifier? {
         state.far.target(of: app, at: pairing)
     }

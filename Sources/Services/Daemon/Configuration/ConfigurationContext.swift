@@ -115,6 +115,8 @@ final class ConfigurationContext {
     /// The secondaries of this device, those of its carriers included.
     var receivers: [ConfigurationPeer] { device.receivers + (carrier?.peers ?? []) }
 
+    var hasReceivers: Bool { carrier?.hasPeers == true || !device.receivers.isEmpty }
+
     /// The peer of a pairing, or a far secondary.
     func peer(_ pairing: UniqueIdentifier) -> ConfigurationPeer? { device.peer(pairing) ?? carrier?.peer(pairing) }
 

@@ -273,16 +273,19 @@ final class ConfigurationForwarder {
         return context.delivery.submissions.record(of: entry.id, in: queue)?.record.isUnfinished ?? false
     }
 
+    /// The pairing of the secondary that an item is for: those for far secondaries are in the queue of their carrier.
+    private func addressee(of id: UniqueIdentifier, in queue: QueueKey) -> UniqueIdentifier {
+        if state.isOpen(id, at: queue.pairing) { return queue.pairing }
+        return context.carrier?.pairing(behind: queue.pairing) { state.isOpen(id, at: $0) } ?? queue.pairing
+    }
+
     /// The item has ended. One that the secondary took is finished by its report.
     /// - Parameter again: runs before the secondary gets on the same link what ended undelivered.
     func ended(
         _ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome, again: @escaping (ConfigurationPeer) -> Void
     ) {
         guard let ending = outcome.ending else { return }
-        // Those for far secondaries are in the queue of their carrier.
-        let near = queue.pairing
-        let far = context.carrier?.peers(behind: near).map(\.pairing).first { state.isOpen(id, at: $0) }
-        let pairing = state.isOpen(id, at: near) ? near : far ?? near
+        let (near, pairing) = (queue.pairing, addressee(of: id, in: queue))
         change { next in next.ended(id, at: pairing, ending, nil) }
         // Its time ran out while the link was down, and the secondary confirms on this link that it never had it. A
         // secondary that says so of each item would get it without end.

@@ -32,7 +32,7 @@ final class KeyChanges {
     /// A chain of this device has grown by another way than ``follow(_:_:_:_:)``: it came from a primary, and this
     /// device may have secondaries of its own, for which the same holds.
     func chainHasGrown(_ subject: KeySubject) {
-        guard subject.role == .secondary, !context.receivers.isEmpty, unended.insert(subject).inserted else { return }
+        guard subject.role == .secondary, context.hasReceivers, unended.insert(subject).inserted else { return }
         end(subject)
     }
 
@@ -98,7 +98,7 @@ final class KeyChanges {
             return .failed(ControlFailure(name: failure.rejection.rawValue, text: failure.detail + hint))
         case .success?: break
         }
-        guard subject.role == .secondary, isPrimarys || !context.receivers.isEmpty else {
+        guard subject.role == .secondary, isPrimarys || context.hasReceivers else {
             unended.remove(subject)
             return .results([own(subject, envelope)], ordinal: nil)
         }
