@@ -57,6 +57,8 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// The items that failed too often, in order of arrival.
     package var deadLetters: [InboundRecord] { records.deadLetters }
 
+    package var deadLetterCount: Int { records.deadLetterCount }
+
     /// The items whose files must stay: their handler has not returned, or they are dead letters.
     package var itemsWithFiles: Set<UniqueIdentifier> {
         Set((records.deadLetters + records.unfinished()).compactMap(\.id))

@@ -61,6 +61,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     package var hasUnacknowledged: Bool { records.unacknowledged > 0 }
     /// The items that the peer refused too often, in order of acceptance.
     package var deadLetters: [OutboundRecord] { records.table.deadLetters }
+
+    package var deadLetterCount: Int { records.table.deadLetterCount }
     /// The items for whose end others wait here.
     package var awaited: [UniqueIdentifier] { records.awaited }
     /// Whether something here waits for the end of this item.

@@ -215,6 +215,8 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     /// The dead letters in order.
     var deadLetters: [Record] { letters.all.compactMap { records[$0] } }
 
+    var deadLetterCount: Int { letters.count }
+
     /// The dead letter of this number; nil for another item.
     func deadLetter(_ ordinal: UInt64) -> Record? { records[ordinal].flatMap { $0.isDeadLetter ? $0 : nil } }
 

@@ -290,7 +290,7 @@ package final class Arrivals {
         ledgers.reduce(into: [:]) { counts, entry in
             guard entry.key.pairing == pairing else { return }
             let ledger = entry.value
-            counts[entry.key.channel, default: 0] += ledger.machine.count + ledger.machine.deadLetters.count
+            counts[entry.key.channel, default: 0] += ledger.machine.count + ledger.machine.deadLetterCount
         }
     }
 
@@ -303,6 +303,11 @@ package final class Arrivals {
     func received(from pairing: UniqueIdentifier) -> [(key: QueueKey, sequence: UInt64)] {
         committed.filter { $0.key.pairing == pairing && $0.value > 0 }.map { ($0.key, $0.value) }
             .sorted { $0.0.app < $1.0.app }
+    }
+
+    /// - Parameter app: nil for those of all apps.
+    func deadLetterCount(of app: ApplicationIdentifier? = nil) -> Int {
+        ledgers.reduce(0) { $0 + (app == nil || $1.key.app == app ? $1.value.machine.deadLetterCount : 0) }
     }
 
     var deadLetters: [DeadLetter] {

@@ -68,20 +68,26 @@ package final class ContextDelivery {
 
     // MARK: reading
 
-    private var sentRevisions: [QueueKey: UInt64] {
-        queues.table.queues.filter(\.key.isContext).compactMapValues { queue in
+    private func sentRevisions(where isMeant: (QueueKey) -> Bool = { _ in true }) -> [QueueKey: UInt64] {
+        queues.table.queues.filter { $0.key.isContext && isMeant($0.key) }.compactMapValues { queue in
             queue.machine.context.flatMap { $0.isCleared ? nil : $0.revision }
         }
     }
 
-    private var receivedRevisions: [QueueKey: UInt64] {
-        arrivals.table.queues.filter(\.key.isContext).compactMapValues { $0.machine.context?.revision }
+    private func receivedRevisions(where isMeant: (QueueKey) -> Bool = { _ in true }) -> [QueueKey: UInt64] {
+        arrivals.table.queues.filter { $0.key.isContext && isMeant($0.key) }
+            .compactMapValues { $0.machine.context?.revision }
+    }
+
+    /// How many contexts of an application have a revision, in both directions.
+    func count(of app: ApplicationIdentifier) -> Int {
+        sentRevisions { $0.app == app }.count + receivedRevisions { $0.app == app }.count
     }
 
     /// The revisions of all contexts, by pairing and application: the last one set here, and the last one that came and
     /// was applied.
     package var revisions: [(key: QueueKey, sent: UInt64?, received: UInt64?)] {
-        let (sent, received) = (sentRevisions, receivedRevisions)
+        let (sent, received) = (sentRevisions(), receivedRevisions())
         let keys = Set(sent.keys).union(received.keys)
         return keys.sorted { ($0.app, $0.pairing) < ($1.app, $1.pairing) }.map { ($0, sent[$0], received[$0]) }
     }
@@ -98,8 +104,8 @@ package final class ContextDelivery {
         each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void,
         then done: @escaping () -> Void
     ) {
-        let sent = sentRevisions.keys.filter { $0.app == app && serves($0.pairing) }
-        let received = receivedRevisions.keys.filter { $0.app == app && serves($0.pairing) }
+        let isMeant: (QueueKey) -> Bool = { $0.app == app && serves($0.pairing) }
+        let (sent, received) = (sentRevisions(where: isMeant).keys, receivedRevisions(where: isMeant).keys)
         let keys =
             sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
         read(at: keys.sorted { $0.queue.pairing < $1.queue.pairing }[...], turns, each, done)

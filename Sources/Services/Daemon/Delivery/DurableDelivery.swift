@@ -114,10 +114,8 @@ package final class DurableDelivery {
         for (key, count) in outbound.counts(of: app) + arrivals.counts(of: app) {
             if key.channel.properties.hasFile { contents.files += count } else { contents.items += count }
         }
-        contents.letters = (outbound.deadLetters + arrivals.deadLetters).count { $0.queue.app == app }
-        for context in contexts.revisions where context.key.app == app {
-            contents.contexts += (context.sent == nil ? 0 : 1) + (context.received == nil ? 0 : 1)
-        }
+        contents.letters = deadLetterCount(of: app)
+        contents.contexts = contexts.count(of: app)
         return contents
     }
 
@@ -339,6 +337,16 @@ package final class DurableDelivery {
     /// - Parameter isCounted: whether items of the queue are for the app.
     func applicationsWithItems(where isCounted: (QueueKey) -> Bool) -> Set<ApplicationIdentifier> {
         Set(arrivals.queuesWithItems.filter(isCounted).map(\.app))
+    }
+
+    /// The pairings with an outbound queue that a condition on its items and bytes is true of.
+    func pairings(where condition: (_ count: Int, _ bytes: Int) -> Bool) -> Set<UniqueIdentifier> {
+        outbound.pairings(where: condition)
+    }
+
+    /// - Parameter app: nil for those of all apps.
+    package func deadLetterCount(of app: ApplicationIdentifier? = nil) -> Int {
+        outbound.deadLetterCount(of: app) + arrivals.deadLetterCount(of: app)
     }
 
     /// All dead letters, by queue.

@@ -303,12 +303,20 @@ final class OutboundQueues {
         .sorted { ($0.0.pairing, $0.0.app, $0.0.channel.rawValue) < ($1.0.pairing, $1.0.app, $1.0.channel.rawValue) }
     }
 
+    /// The pairings with a queue that a condition on its items and bytes is true of.
+    func pairings(where condition: (_ count: Int, _ bytes: Int) -> Bool) -> Set<UniqueIdentifier> {
+        queues.reduce(into: []) { pairings, entry in
+            let queue = entry.value
+            if condition(queue.machine.count, queue.machine.bytes) { pairings.insert(entry.key.pairing) }
+        }
+    }
+
     /// Unfinished items and dead letters of a pairing, for each channel.
     func counts(of pairing: UniqueIdentifier) -> [Channel: Int] {
         queues.reduce(into: [:]) { counts, entry in
             guard entry.key.pairing == pairing else { return }
             let queue = entry.value
-            counts[entry.key.channel, default: 0] += queue.machine.count + queue.machine.deadLetters.count
+            counts[entry.key.channel, default: 0] += queue.machine.count + queue.machine.deadLetterCount
         }
     }
 
@@ -349,6 +357,11 @@ final class OutboundQueues {
     }
 
     // MARK: dead letters
+
+    /// - Parameter app: nil for those of all apps.
+    func deadLetterCount(of app: ApplicationIdentifier? = nil) -> Int {
+        queues.reduce(0) { $0 + (app == nil || $1.key.app == app ? $1.value.machine.deadLetterCount : 0) }
+    }
 
     var deadLetters: [DeadLetter] {
         queues.flatMap { key, queue in

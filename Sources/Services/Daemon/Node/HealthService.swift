@@ -57,10 +57,10 @@ final class HealthService {
                 problems.insert(HealthProblem(.clock, pairing: record.pairing))
             }
         }
-        for queue in delivery.queues where isBacklog(count: queue.count, bytes: queue.bytes) {
-            problems.insert(HealthProblem(.backlog, pairing: queue.key.pairing))
-        }
-        if !delivery.deadLetters().isEmpty { problems.insert(HealthProblem(.deadLetters)) }
+        // Each link that comes or goes asks: nothing is listed, sorted or dated for it.
+        let backlogs = delivery.pairings(where: isBacklog)
+        problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
+        if delivery.deadLetterCount() > 0 { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
         return problems

@@ -93,9 +93,12 @@ final class PairingService {
         active(as: role) == nil ? all.filter { $0.role == role && $0.state == .active } : []
     }
 
-    /// The name of the pairing's device, or the pairing's identifier if another device has the same name.
-    func label(of record: PairingRecord) -> String {
-        all.contains { $0.name == record.name && $0.pairing != record.pairing } ? "\(record.pairing)" : record.name
+    /// For each of these pairings the name of its device, or its identifier if another device has the same name.
+    func labels(of records: [PairingRecord]) -> [String] {
+        let names = Dictionary(grouping: all, by: \.name)
+        return records.map { record in
+            names[record.name]?.contains { $0.pairing != record.pairing } == true ? "\(record.pairing)" : record.name
+        }
     }
 
     /// The other devices that are trusted by hand.

@@ -23,7 +23,8 @@ struct DrainCommand: ControlCommand {
     func run(on node: Node) async -> PropertyListDictionary {
         node.delivery.submissions.isDraining = !isEnd
         var left = wait
-        while left > .zero, node.delivery.submissions.isDraining, node.delivery.queues.contains(where: { $0.count > 0 })
+        while left > .zero, node.delivery.submissions.isDraining,
+            !node.delivery.pairings(where: { count, _ in count > 0 }).isEmpty
         {
             let pause = min(Self.interval, left)
             left = left - pause

@@ -33,7 +33,9 @@ struct StatusCommand: ControlCommand {
         guard caller.isOperator else { return status }
         for (key, value) in node.deviceStatus { status[key] = value }
         status["localOther"] = node.options.localOther.map { .string($0) }
-        status["pairings"] = .array(node.pairings.all.map { .dictionary($0.status(on: node)) })
+        let queues = Dictionary(grouping: node.delivery.queues, by: \.key.pairing)
+        status["pairings"] = .array(
+            node.pairings.all.map { .dictionary($0.status(on: node, queues[$0.pairing] ?? [])) })
         status["links"] = .array(node.joinLinks)
         status["queues"] = .array(node.waitingQueues)
         let desired = node.configuration.desired
@@ -144,7 +146,8 @@ extension Node {
 }
 
 extension PairingRecord {
-    fileprivate func status(on node: Node) -> PropertyListDictionary {
+    /// - Parameter queues: its own. Those of all pairings are listed once, and not for each.
+    fileprivate func status(on node: Node, _ queues: [DurableDelivery.WaitingItems]) -> PropertyListDictionary {
         let link = node.links[pairing]
         let since = link?.readySince ?? node.links.downSince(pairing) ?? node.started
         var body: PropertyListDictionary = [
@@ -157,7 +160,6 @@ extension PairingRecord {
         ]
         body["peer"] = peerVendorIdentifier.map { .data($0.bytes) }
         body["version"] = highestVersion.map { .integer(Int64($0.number)) }
-        let queues = node.delivery.queues.filter { $0.key.pairing == pairing }
         body["waiting"] = .integer(queues.reduce(0) { $0 + Int64($1.count) })
         body["oldest"] = queues.compactMap(\.oldest).max().map { .integer($0) }
         body["error"] = node.links.lastError(pairing).map { .string($0) }

@@ -239,7 +239,7 @@ struct UnpairCommand: ControlCommand {
             "done": .boolean(isAgreed), "name": .string(record.name), "role": .string(record.role.rawValue),
             "items": .integer(Int64(contents.items)), "files": .integer(Int64(contents.files)),
             "configurations": .integer(Int64(contents.configurations)), "edits": .integer(Int64(edits)),
-            "unchosen": .array(unchosen.map { .string(node.pairings.label(of: $0)) }),
+            "unchosen": .array(node.pairings.labels(of: unchosen).map { .string($0) }),
         ]
         answer["endedThere"] = endedThere.map { .integer($0.saturatingMilliseconds) }
         return answer

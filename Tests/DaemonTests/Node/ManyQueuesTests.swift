@@ -1,0 +1,51 @@
+// A daemon with thousands of queues: nothing lists and sorts all of them for each link, app or device.
+
+import TandemBase
+import TandemDelivery
+import TandemPropertyList
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@testable import TandemDaemon
+
+@Suite(.timeLimit(.minutes(10))) struct ManyQueuesTests {
+    private let nodes: TwoNodes
+    private let apps: [ApplicationIdentifier]
+
+    init() throws {
+        nodes = try TwoNodes()
+        apps = try (0..<100).map { try ApplicationIdentifier("org.example.app\($0)") }
+        let delivery = nodes.primary.delivery
+        for _ in 0..<20 {
+            let pairing = UniqueIdentifier.random()
+            delivery.setPairing(pairing, epoch: 1)
+            for app in apps {
+                let queue = QueueKey(pairing: pairing, app: app, channel: .userInfo)
+                delivery.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: queue) { _ in }
+            }
+        }
+        nodes.run(until: { delivery.queues.count { $0.count > 0 } == 2_000 })
+    }
+
+    private func time(_ work: () -> Void) -> Duration {
+        let begin = ThreadTime.now
+        for _ in 0..<10 { work() }
+        return ThreadTime.now - begin
+    }
+
+    @Test func `CTL-11: health, which each link asks for, costs a fraction of a list of all queues`() {
+        defer { nodes.stop() }
+        let (list, health) = (time { _ = nodes.primary.delivery.queues }, time { nodes.primary.health.observe() })
+        #expect(health < list / 2, "\(health) of \(list)")
+    }
+
+    @Test func `CTL-30: the list of apps makes none of all queues or contexts for each app`() throws {
+        defer { nodes.stop() }
+        // A hundred apps with two thousand queues: a list of these for each of them takes two seconds.
+        let begin = ThreadTime.now
+        let list = try #require(nodes.ask(nodes.primary, "apps").body["apps"]?.arrayValue)
+        #expect(ThreadTime.now - begin < .milliseconds(700), "\(ThreadTime.now - begin)")
+        #expect(list.count == apps.count)
+    }
+}
