@@ -319,7 +319,7 @@ import Testing
         let value = SyncedValue.value(.array(["text"]))
         let begin = ThreadTime.now
         #expect(mirror.look(at: Dictionary(uniqueKeysWithValues: names.map { ($0, value) })).isEmpty)
-        #expect(ThreadTime.now - begin < .milliseconds(400), "\(ThreadTime.now - begin)")
+        #expect(ThreadTime.now - begin < .milliseconds(100), "\(ThreadTime.now - begin)")
     }
 
     @Test("SET-78: what is stored is read back, and damage is noticed") func storedForm() throws {
