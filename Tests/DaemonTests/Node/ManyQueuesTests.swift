@@ -42,6 +42,15 @@ import Testing
         #expect(health < list / 2, "\(health) of \(list)")
     }
 
+    @Test func `SES-2: the positions of a pairing, which each hello needs, cost no look at the queues of the others`() {
+        defer { nodes.stop() }
+        let (delivery, pairing) = (nodes.primary.delivery, UniqueIdentifier.random())
+        delivery.setPairing(pairing, epoch: 1)
+        let begin = ThreadTime.now
+        for _ in 0..<1_000 { #expect(delivery.positions(of: pairing).sent.isEmpty) }
+        #expect(ThreadTime.now - begin < .milliseconds(100), "\(ThreadTime.now - begin)")
+    }
+
     @Test func `CTL-30: the list of apps makes none of all queues or contexts for each app`() throws {
         defer { nodes.stop() }
         let contexts = time { _ = nodes.primary.delivery.contexts.revisions }

@@ -272,7 +272,7 @@ package final class Arrivals {
 
     /// The link of a pairing is ready.
     func linkOpened(_ pairing: UniqueIdentifier) {
-        for (key, ledger) in ledgers where key.pairing == pairing && environment.isOpen(key) {
+        for (key, ledger) in table.entries(of: pairing) where environment.isOpen(key) {
             ledger.perform { $0.linkOpened() }
         }
     }
@@ -287,8 +287,7 @@ package final class Arrivals {
 
     /// Unfinished items and dead letters of a pairing, for each channel.
     func counts(of pairing: UniqueIdentifier) -> [Channel: Int] {
-        ledgers.reduce(into: [:]) { counts, entry in
-            guard entry.key.pairing == pairing else { return }
+        table.entries(of: pairing).reduce(into: [:]) { counts, entry in
             let ledger = entry.value
             counts[entry.key.channel, default: 0] += ledger.machine.count + ledger.machine.deadLetterCount
         }
@@ -301,7 +300,7 @@ package final class Arrivals {
 
     /// The highest sequences stored in order from the peer (SES-2).
     func received(from pairing: UniqueIdentifier) -> [(key: QueueKey, sequence: UInt64)] {
-        committed.filter { $0.key.pairing == pairing && $0.value > 0 }.map { ($0.key, $0.value) }
+        table.entries(of: pairing).map { key, _ in (key, committed[key] ?? 0) }.filter { $0.1 > 0 }
             .sorted { $0.0.app < $1.0.app }
     }
 

@@ -80,7 +80,7 @@ final class OutboundQueues {
     func linkOpened(_ pairing: UniqueIdentifier, positions: [QueueKey: UInt64], isSameRun: Bool) {
         let reading = reading
         if hasUnknownQueue(positions) { environment.report(.needsEpoch(pairing)) }
-        for (key, queue) in queues where key.pairing == pairing && environment.isOpen(key) {
+        for (key, queue) in table.entries(of: pairing) where environment.isOpen(key) {
             queue.perform { $0.linkOpened(received: positions[key] ?? 0, isSameRun: isSameRun, at: reading) }
         }
     }
@@ -96,14 +96,14 @@ final class OutboundQueues {
     ) -> Bool {
         if hasUnknownQueue(positions) { return true }
         let epoch = environment.epoch(of: pairing)
-        return queues.contains { key, queue in
-            key.pairing == pairing && channels.contains(key.channel) && queue.machine.epoch == epoch
+        return table.entries(of: pairing).contains { key, queue in
+            channels.contains(key.channel) && queue.machine.epoch == epoch
                 && !queue.machine.mayHaveStored(positions[key] ?? 0, isSameRun: isSameRun)
         }
     }
 
     func linkClosed(_ pairing: UniqueIdentifier) {
-        for queue in table.queues(of: pairing) {
+        for (_, queue) in table.entries(of: pairing) {
             queue.perform { queue in
                 queue.linkClosed()
                 return OutboundTransition()
@@ -313,8 +313,7 @@ final class OutboundQueues {
 
     /// Unfinished items and dead letters of a pairing, for each channel.
     func counts(of pairing: UniqueIdentifier) -> [Channel: Int] {
-        queues.reduce(into: [:]) { counts, entry in
-            guard entry.key.pairing == pairing else { return }
+        table.entries(of: pairing).reduce(into: [:]) { counts, entry in
             let queue = entry.value
             counts[entry.key.channel, default: 0] += queue.machine.count + queue.machine.deadLetterCount
         }
@@ -344,7 +343,7 @@ final class OutboundQueues {
 
     /// The highest sequences sent to the peer (SES-2).
     func sent(to pairing: UniqueIdentifier) -> [(key: QueueKey, sequence: UInt64)] {
-        queues.filter { $0.key.pairing == pairing && $0.value.machine.lastSent > 0 }
+        table.entries(of: pairing).filter { $0.value.machine.lastSent > 0 }
             .map { ($0.key, $0.value.machine.lastSent) }
             .sorted { $0.0.app < $1.0.app }
     }

@@ -26,6 +26,8 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     private let environment: DeliveryEnvironment
     // Unchecked, because nothing is called while they are touched; each item uses them.
     @exclusivity(unchecked) private(set) var queues: [QueueKey: Queue] = [:]
+    /// The keys of each pairing's queues: its link looks at these, however many the others have.
+    private var keys: [UniqueIdentifier: [QueueKey]] = [:]
     /// The queue that was looked up last: each item asks for its queue several times, and hashing its names costs more
     /// than comparing them.
     @exclusivity(unchecked) private var last: (key: QueueKey, queue: Queue)?
@@ -49,7 +51,10 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
         return queue
     }
 
-    func queues(of pairing: UniqueIdentifier) -> [Queue] { queues.filter { $0.key.pairing == pairing }.map(\.value) }
+    /// The queues of a pairing.
+    func entries(of pairing: UniqueIdentifier) -> [(key: QueueKey, value: Queue)] {
+        (keys[pairing] ?? []).compactMap { key in queues[key].map { (key, $0) } }
+    }
 
     /// The queues of an application's own channels.
     func queues(of app: ApplicationIdentifier) -> [Queue] {
@@ -97,7 +102,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
                 reload: { [weak self] done in self?.reload(key, done) },
                 renewed: { [weak self] machine in self?.startEpoch(&machine) ?? DeliveryTransition() }, usage: usage,
                 overflowed: { [environment] in environment.report(.stalled(key.pairing)) }))
-        queues[key] = queue
+        if queues.updateValue(queue, forKey: key) == nil { keys[key.pairing, default: []].append(key) }
         environment.clock.watch()
         return queue
     }
@@ -121,7 +126,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     /// Starts the pairing's epoch in its queues.
     func startEpoch(of pairing: UniqueIdentifier) {
-        for (key, queue) in queues where key.pairing == pairing {
+        for (key, queue) in entries(of: pairing) {
             // At once: a queue that is being read back takes the event later.
             owner?.leftEpoch(key)
             catchUp(queue)
@@ -143,7 +148,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     }
 
     func removePairing(_ pairing: UniqueIdentifier) {
-        for key in Array(queues.keys) where key.pairing == pairing { queues.removeValue(forKey: key)?.end() }
+        for key in keys.removeValue(forKey: pairing) ?? [] { queues.removeValue(forKey: key)?.end() }
         // Afterwards, because the end of a queue completes what waits for it.
         last = nil
     }
