@@ -23,7 +23,7 @@ fuzz_rooms=(
 )
 fuzz_support=(
     "$root"/Tests/TestSupport/{SeededGenerator,Envelope+Values,ProtocolText,Oracles/*}.swift
-    "$root"/Tests/TestSupport/Doubles/{FaultPlan,InProcessStream,ManualScheduler}.swift
+    "$root"/Tests/TestSupport/Doubles/{FaultPlan,InProcessStream,ManualScheduler,StreamDefaults}.swift
 )
 fuzz_sources=("$root"/Tests/Fuzz/*.swift "$root"/Tests/PairedSessionTests/{DaemonFrames,SessionOracle}.swift)
 
