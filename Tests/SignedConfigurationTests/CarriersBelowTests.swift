@@ -175,9 +175,11 @@ import Testing
     @Test("CFG-102: a secondary or a statement that a list names again is not read again, and no known key is parsed")
     func readOnce() throws {
         var chain = try Chain()
-        let inner = chain.below(
-            Array(repeating: chain.secondary(.random(), .init(), target: .vendor(chain.far.identifier)), count: 128),
-            counter: 2)
+        let named = CarrierStatement.Secondary(
+            pairing: .random(), device: .random(), name: "kiosk",
+            reportKey: PrivateKey.generate(.ecdsaP256).publicKey.subjectPublicKeyInfo, epoch: 1,
+            target: .vendor(chain.far.identifier), installed: true)
+        let inner = chain.below(Array(repeating: named, count: 128), counter: 2)
         let own = Array(repeating: chain.secondary(), count: 128)
         let below = Array(repeating: inner, count: ConfigurationLimits.carriedStatements - 1)
         let begin = ThreadTime.now
