@@ -105,11 +105,7 @@ import Testing
 
     @Test("CFG-103, DEL-12: an item for which the queue below has no room is no dead letter, and leaves when there is")
     func noRoomBelow() throws {
-        let carrier = try OneCarrier { channel in
-            var limits = DeliveryLimits.standard(channel)
-            limits.items = 5
-            return limits
-        }
+        let carrier = try OneCarrier(room: 5)
         carrier.install()
         let others = (0..<5).map { _ in OutboundItem(id: .random(), payload: [1]) }
         let queue = carrier.queue(carrier.below)
@@ -129,11 +125,7 @@ import Testing
 
     @Test("CFG-103, LIM-47: a primary gets its part of the queue below, and the next one finds room")
     func part() throws {
-        let carrier = try OneCarrier { channel in
-            var limits = DeliveryLimits.standard(channel)
-            limits.items = 8
-            return limits
-        }
+        let carrier = try OneCarrier(room: 8)
         carrier.install()
         let flood = (1...6).map { number in
             let envelope = CarriedConfiguration(
@@ -143,12 +135,24 @@ import Testing
         carrier.pass(.seconds(60))
         let queue = carrier.queue(carrier.below)
         #expect(carrier.waiting(for: carrier.below) == Array(flood.prefix(4)))
+        #expect(carrier.hasNoted("no room below for more of a primary's items"))
         carrier.delivery.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: queue) { _ in }
         carrier.pass()
         #expect(carrier.waiting(for: carrier.below).count == 5)
         for item in flood.prefix(4) { carrier.delivery.submissions.cancel(item, in: queue) { _ in } }
         carrier.pass(.seconds(60))
         #expect(carrier.waiting(for: carrier.below).suffix(2) == flood.suffix(2), "nothing is lost")
+    }
+
+    @Test("CFG-103: a primary whose part is full still replaces what waits in a slot")
+    func newerInFullPart() throws {
+        let carrier = try OneCarrier(room: 4)
+        carrier.install()
+        let first = carrier.receive(frame("first", slot: 1, to: carrier.below), from: carrier.above)
+        let other = carrier.receive(frame("other", slot: 2, to: carrier.below), from: carrier.above)
+        #expect(carrier.waiting(for: carrier.below) == [first, other])
+        let newer = carrier.receive(frame("newer", slot: 1, to: carrier.below), from: carrier.above)
+        #expect(carrier.waiting(for: carrier.below) == [other, newer])
     }
 
     @Test("DEL-12: a carried item is no dead letter while the disk is full, and leaves when there is room")

@@ -35,7 +35,8 @@ final class OneCarrier {
         var notes: [String] = []
     }
 
-    init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
+    /// - Parameter room: the items that each queue takes; nil for as many as usual.
+    init(room: Int? = nil) throws {
         app = try ApplicationIdentifier("org.example.alarm")
         let (scheduler, facts, device) = (scheduler, Facts(), UniqueIdentifier.random())
         self.facts = facts
@@ -47,7 +48,11 @@ final class OneCarrier {
         }
         let primary = peer(above, .secondary, .generate())
         secondary = peer(below, .primary, key)
-        delivery = DurableDelivery(store: rows, scheduler: scheduler, limits: limits)
+        delivery = DurableDelivery(store: rows, scheduler: scheduler) { channel in
+            var limits = DeliveryLimits.standard(channel)
+            if let room { limits.items = room }
+            return limits
+        }
         for peer in [primary, secondary] { delivery.setPairing(peer.pairing, epoch: 1) }
         host = LoneHost(.vendor(device), peers: [primary, secondary], isCarrier: true)
         service = try ConfigurationService(

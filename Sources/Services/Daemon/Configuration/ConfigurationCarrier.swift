@@ -143,34 +143,35 @@ final class ConfigurationCarrier {
             to: carried.to, isKeyStatement: carried.isKeyStatement)
         // First: an item whose way is forgotten would wait for ever, and nobody hears its report.
         for old in state.carried.displaced(by: way) where await !takeBack(old) { return .failed }
-        guard hasRoom(for: item, through: downstream) else { return .noRoom }
+        let passed = OutboundItem(
+            id: item.id, payload: downstream == carried.to ? carried.envelope : item.payload,
+            supersedeKey: SHA256.digest(item.queue.pairing.bytes + carried.to.bytes + carried.slot))
+        guard hasRoom(for: passed, of: item.queue, through: downstream) else { return .noRoom }
         guard await commit({ $0.carried.carry(way).flatMap(\.rows) }) else { return .failed }
-        let slot = SHA256.digest(item.queue.pairing.bytes + carried.to.bytes + carried.slot)
-        return await submit(
-            OutboundItem(
-                id: item.id, payload: downstream == carried.to ? carried.envelope : item.payload, supersedeKey: slot),
-            item.queue.app, to: downstream)
+        return await submit(passed, item.queue.app, to: downstream)
     }
 
     /// Whether a primary's item finds room in the queue below. All primaries share that queue, and each chooses its
-    /// slots and devices: so each has its part of what the others leave (LIM-47).
-    private func hasRoom(for item: ReceivedItem, through downstream: UniqueIdentifier) -> Bool {
-        let queue = QueueKey.configuration(of: item.queue.app, at: downstream)
+    /// slots and devices: so each has its part of what the others leave (LIM-47). The item itself, after a
+    /// restart, and the one that it supersedes take none.
+    private func hasRoom(for item: OutboundItem, of source: QueueKey, through downstream: UniqueIdentifier) -> Bool {
+        let queue = QueueKey.configuration(of: source.app, at: downstream)
         let limits = submissions.limits(of: queue)
         var items = SharedResource<UniqueIdentifier?>(total: limits.items)
         var bytes = SharedResource<UniqueIdentifier?>(total: limits.bytes)
-        for record in submissions.outstanding(in: queue) {
+        for record in submissions.outstanding(in: queue) where record.id != item.id {
+            if let slot = item.supersedeKey, record.supersedeKey == slot { continue }
             // nil is this device itself.
             let owner = state.carried.way(of: record.id)?.upstream
             items.record(1, of: owner)
             bytes.record(record.size, of: owner)
         }
-        let upstream = item.queue.pairing
+        let upstream = source.pairing
         if items.charge(1, to: upstream), bytes.charge(item.payload.count, to: upstream) { return true }
         context.log(
             LogEvent(
                 .warning, "no room below for more of a primary's items", .text("pairing", "\(downstream)"),
-                .text("app", "\(item.queue.app)"), .text("primary", "\(upstream)")))
+                .text("app", "\(source.app)"), .text("primary", "\(upstream)")))
         return false
     }
 
@@ -192,8 +193,9 @@ final class ConfigurationCarrier {
         else { return .done }
         guard await takeBack(way) else { return .failed }
         guard way.downstream != way.to else { return .done }
-        guard hasRoom(for: item, through: way.downstream) else { return .noRoom }
-        return await submit(OutboundItem(id: item.id, payload: item.payload), way.application, to: way.downstream)
+        let passed = OutboundItem(id: item.id, payload: item.payload)
+        guard hasRoom(for: passed, of: item.queue, through: way.downstream) else { return .noRoom }
+        return await submit(passed, way.application, to: way.downstream)
     }
 
     /// Takes back what waits here for the next device of a way; false if that could not be stored.
