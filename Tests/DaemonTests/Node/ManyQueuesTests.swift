@@ -59,6 +59,6 @@ import Testing
         let passed = ThreadTime.now - begin
         #expect(list.count == apps.count)
         // A hundred lists take ten times as long as these ten.
-        #expect(passed < contexts * 6, "\(passed), \(contexts)")
+        #expect(passed < contexts * 3, "\(passed), \(contexts)")
     }
 }

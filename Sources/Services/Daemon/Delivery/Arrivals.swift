@@ -293,9 +293,9 @@ package final class Arrivals {
         }
     }
 
-    /// Unfinished items of an application, for each queue.
-    func counts(of app: ApplicationIdentifier) -> [(key: QueueKey, count: Int)] {
-        ledgers.filter { $0.key.app == app && $0.key.channel.isForApps }.map { ($0.key, $0.value.machine.count) }
+    /// Unfinished items and dead letters of each queue.
+    var counts: [(key: QueueKey, items: Int, letters: Int)] {
+        ledgers.map { ($0, $1.machine.count, $1.machine.deadLetterCount) }
     }
 
     /// The highest sequences stored in order from the peer (SES-2).
@@ -304,10 +304,7 @@ package final class Arrivals {
             .sorted { $0.0.app < $1.0.app }
     }
 
-    /// - Parameter app: nil for those of all apps.
-    func deadLetterCount(of app: ApplicationIdentifier? = nil) -> Int {
-        ledgers.reduce(0) { $0 + (app == nil || $1.key.app == app ? $1.value.machine.deadLetterCount : 0) }
-    }
+    var deadLetterCount: Int { ledgers.values.reduce(0) { $0 + $1.machine.deadLetterCount } }
 
     var deadLetters: [DeadLetter] {
         ledgers.flatMap { key, ledger in

@@ -79,11 +79,6 @@ package final class ContextDelivery {
             .compactMapValues { $0.machine.context?.revision }
     }
 
-    /// How many contexts of an application have a revision, in both directions.
-    func count(of app: ApplicationIdentifier) -> Int {
-        sentRevisions { $0.app == app }.count + receivedRevisions { $0.app == app }.count
-    }
-
     /// The revisions of all contexts, by pairing and application: the last one set here, and the last one that came and
     /// was applied.
     package var revisions: [(key: QueueKey, sent: UInt64?, received: UInt64?)] {

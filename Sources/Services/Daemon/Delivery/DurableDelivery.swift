@@ -108,14 +108,22 @@ package final class DurableDelivery {
         var contexts = 0
     }
 
-    /// The contents that ``clear(_:code:)`` would end.
-    func contents(of app: ApplicationIdentifier) -> ApplicationContents {
-        var contents = ApplicationContents()
-        for (key, count) in outbound.counts(of: app) + arrivals.counts(of: app) {
-            if key.channel.properties.hasFile { contents.files += count } else { contents.items += count }
+    /// The contents that ``clear(_:code:)`` would end, of each application that has any. One look at all queues,
+    /// however many applications are asked for.
+    var contents: [ApplicationIdentifier: ApplicationContents] {
+        var contents: [ApplicationIdentifier: ApplicationContents] = [:]
+        for (key, items, letters) in outbound.counts + arrivals.counts {
+            var content = contents[key.app] ?? ApplicationContents()
+            if key.channel.isForApps {
+                if key.channel.properties.hasFile { content.files += items } else { content.items += items }
+            }
+            content.letters += letters
+            contents[key.app] = content
         }
-        contents.letters = deadLetterCount(of: app)
-        contents.contexts = contexts.count(of: app)
+        for (key, sent, received) in contexts.revisions {
+            let count = (sent == nil ? 0 : 1) + (received == nil ? 0 : 1)
+            contents[key.app, default: ApplicationContents()].contexts += count
+        }
         return contents
     }
 
@@ -344,10 +352,7 @@ package final class DurableDelivery {
         outbound.pairings(where: condition)
     }
 
-    /// - Parameter app: nil for those of all apps.
-    package func deadLetterCount(of app: ApplicationIdentifier? = nil) -> Int {
-        outbound.deadLetterCount(of: app) + arrivals.deadLetterCount(of: app)
-    }
+    package var deadLetterCount: Int { outbound.deadLetterCount + arrivals.deadLetterCount }
 
     /// All dead letters, by queue.
     package func deadLetters() -> [DeadLetter] {

@@ -319,9 +319,9 @@ final class OutboundQueues {
         }
     }
 
-    /// Unfinished items of an application, for each queue.
-    func counts(of app: ApplicationIdentifier) -> [(key: QueueKey, count: Int)] {
-        queues.filter { $0.key.app == app && $0.key.channel.isForApps }.map { ($0.key, Self.count($0.value)) }
+    /// Unfinished items and dead letters of each queue.
+    var counts: [(key: QueueKey, items: Int, letters: Int)] {
+        queues.map { ($0, Self.count($1), $1.machine.deadLetterCount) }
     }
 
     /// The applications with unfinished items.
@@ -357,10 +357,7 @@ final class OutboundQueues {
 
     // MARK: dead letters
 
-    /// - Parameter app: nil for those of all apps.
-    func deadLetterCount(of app: ApplicationIdentifier? = nil) -> Int {
-        queues.reduce(0) { $0 + (app == nil || $1.key.app == app ? $1.value.machine.deadLetterCount : 0) }
-    }
+    var deadLetterCount: Int { queues.values.reduce(0) { $0 + $1.machine.deadLetterCount } }
 
     var deadLetters: [DeadLetter] {
         queues.flatMap { key, queue in

@@ -81,12 +81,22 @@ final class ApplicationService {
         Set(installed.state.records.keys).union(delivery.applications).sorted()
     }
 
+    /// The state that the device keeps of each app, in their order.
+    var contents: [(app: ApplicationIdentifier, contents: Contents)] {
+        let delivered = delivery.contents
+        return all.compactMap { app in contents(of: app, delivered[app]).map { (app, $0) } }
+    }
+
     /// The state that the device keeps of an app; nil if there is none.
-    func contents(of app: ApplicationIdentifier) -> Contents? {
+    func contents(of app: ApplicationIdentifier) -> Contents? { contents(of: app, delivery.contents[app]) }
+
+    private func contents(
+        of app: ApplicationIdentifier, _ delivered: DurableDelivery.ApplicationContents?
+    ) -> Contents? {
         let contents = Contents(
             record: installed.state[app],
             isConnected: DeviceRole.allCases.contains { !local[$0].connections(of: app).isEmpty },
-            isReceiving: local.connected(app) != nil, delivery: delivery.contents(of: app),
+            isReceiving: local.connected(app) != nil, delivery: delivered ?? DurableDelivery.ApplicationContents(),
             configuration: configuration.status.contents(
                 of: KeySubject(application: app, role: local.side(of: app))),
             configurationState: configuration.status.stateName(of: app))

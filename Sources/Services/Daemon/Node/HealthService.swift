@@ -60,7 +60,7 @@ final class HealthService {
         // Each link that comes or goes asks: nothing is listed, sorted or dated for it.
         let backlogs = delivery.pairings(where: isBacklog)
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
-        if delivery.deadLetterCount() > 0 { problems.insert(HealthProblem(.deadLetters)) }
+        if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
         return problems

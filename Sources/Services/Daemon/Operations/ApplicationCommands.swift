@@ -15,10 +15,7 @@ struct AppsCommand: ControlCommand {
     init(_ request: ControlRequest) {}
 
     func run(on node: Node) -> PropertyListDictionary {
-        let apps = node.applications.all.compactMap { app in
-            node.applications.contents(of: app).map { PropertyListValue.dictionary($0.body(of: app)) }
-        }
-        return ["apps": .array(apps)]
+        ["apps": .array(node.applications.contents.map { .dictionary($0.contents.body(of: $0.app)) })]
     }
 }
 
