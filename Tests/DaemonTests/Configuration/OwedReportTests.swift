@@ -71,6 +71,9 @@ import Testing
         for version in 1...100 { try receive(UInt64(version)) }
         #expect(waiting.count == Self.room)
         #expect((1...2).contains(refused), "\(refused)")
+        let before = refused
+        scheduler.advance(by: .seconds(30))
+        #expect(refused - before <= 4, "\(refused - before): one for each tick, and not for each report")
         let first = waiting
         for id in first { delivery.submissions.cancel(id, in: queue) { _ in } }
         scheduler.advance(by: .seconds(11))

@@ -30,9 +30,9 @@ final class ConfigurationReceiver {
     private var signers = SignerLooks()
     /// Owed reports on their way into their queue.
     private var submitting: Set<UniqueIdentifier> = []
-    /// Queues that had no room for a report. They are asked again at the next tick or link, and not at each event: a
-    /// primary that takes no reports would make each of its items try, and log, hundreds of them.
-    private var fullQueues: Set<QueueKey> = []
+    /// Queues that had no room for a report. One report asks each again at the next tick or link, and not all at each
+    /// event: a primary that takes no reports would make each of its items try, and log, hundreds of them.
+    private var fullQueues: [QueueKey: FullQueue] = [:]
     /// Chains whose last steps are on their way to their apps' directories.
     private var growing: Set<KeySubject> = []
     /// Called when a chain has grown, after the commit.
@@ -301,8 +301,12 @@ final class ConfigurationReceiver {
         tryFullQueues()
     }
 
+    private enum FullQueue {
+        case waiting, due, asked
+    }
+
     private func tryFullQueues() {
-        fullQueues = []
+        fullQueues = fullQueues.mapValues { $0 == .waiting ? .due : $0 }
         submitOwed()
     }
 
@@ -537,27 +541,38 @@ final class ConfigurationReceiver {
     /// Submits the owed reports to their queues. Each is owed from the commit of its verdict on, until the pairing's
     /// queue has taken it (CFG-50). One that is accepted there twice is dropped by the counter in it.
     func submitOwed() {
-        for report in state.owed where !fullQueues.contains(report.queue) && submitting.insert(report.id).inserted {
-            submit(report) { [self] isAccepted in
-                submitting.remove(report.id)
-                guard isAccepted else { return _ = fullQueues.insert(report.queue) }
-                change(room: .reserve) { next in next.forget(report) }
+        for report in state.owed where !submitting.contains(report.id) {
+            switch fullQueues[report.queue] {
+            case nil: break
+            case .due: fullQueues[report.queue] = .asked
+            case .waiting, .asked: continue
             }
+            submitting.insert(report.id)
+            submit(report)
         }
     }
 
-    private func submit(_ report: OwedReport, then completion: @escaping (Bool) -> Void) {
-        guard device.peer(report.pairing) != nil else { return completion(true) }
+    private func submit(_ report: OwedReport) {
+        guard device.peer(report.pairing) != nil else { return submitted(report, nil) }
         context.delivery.submissions.submit(
             OutboundItem(id: report.id, payload: report.envelope), to: report.queue
-        ) { [context] result in
-            guard case .failure(let error) = result else { return completion(true) }
-            context.log(
-                LogEvent(
-                    .error, "report not queued", .text("app", "\(report.application)"),
-                    .text("error", error.description)))
-            completion(false)
+        ) { [self] result in
+            if case .failure(let error) = result { submitted(report, error) } else { submitted(report, nil) }
         }
+    }
+
+    private func submitted(_ report: OwedReport, _ failure: DeliveryFailure?) {
+        submitting.remove(report.id)
+        guard let failure else {
+            fullQueues[report.queue] = nil
+            return change(room: .reserve) { next in next.forget(report) }
+        }
+        // Of those that were under way together one line.
+        guard fullQueues.updateValue(.waiting, forKey: report.queue) != .waiting else { return }
+        context.log(
+            LogEvent(
+                .error, "report not queued", .text("app", "\(report.application)"),
+                .text("error", failure.description)))
     }
 
     /// Owes the reports of early failures whose minute is over (CFG-52).
