@@ -28,11 +28,7 @@ final class ConfigurationReceiver {
     /// The last verdict of each slot since the start.
     private var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     private var signers = SignerLooks()
-    /// Owed reports on their way into their queue.
-    private var submitting: Set<UniqueIdentifier> = []
-    /// Queues that had no room for a report. One report asks each again at the next tick or link, and not all at each
-    /// event: a primary that takes no reports would make each of its items try, and log, hundreds of them.
-    private var fullQueues: [QueueKey: FullQueue] = [:]
+    private let reports: ReportSubmissions
     /// Chains whose last steps are on their way to their apps' directories.
     private var growing: Set<KeySubject> = []
     /// Called when a chain has grown, after the commit.
@@ -41,6 +37,7 @@ final class ConfigurationReceiver {
 
     init(_ context: ConfigurationContext, files: ConfigurationSlotFiles, state: ReceiverState, store: LoopStore) {
         self.context = context
+        reports = ReportSubmissions(context)
         self.files = files
         committed = CommittedState(state, in: store)
         observers = VerdictObservers(on: context.scheduler)
@@ -301,12 +298,8 @@ final class ConfigurationReceiver {
         tryFullQueues()
     }
 
-    private enum FullQueue {
-        case waiting, due, asked
-    }
-
     private func tryFullQueues() {
-        fullQueues = fullQueues.mapValues { $0 == .waiting ? .due : $0 }
+        reports.becomeDue()
         submitOwed()
     }
 
@@ -541,38 +534,7 @@ final class ConfigurationReceiver {
     /// Submits the owed reports to their queues. Each is owed from the commit of its verdict on, until the pairing's
     /// queue has taken it (CFG-50). One that is accepted there twice is dropped by the counter in it.
     func submitOwed() {
-        for report in state.owed where !submitting.contains(report.id) {
-            switch fullQueues[report.queue] {
-            case nil: break
-            case .due: fullQueues[report.queue] = .asked
-            case .waiting, .asked: continue
-            }
-            submitting.insert(report.id)
-            submit(report)
-        }
-    }
-
-    private func submit(_ report: OwedReport) {
-        guard device.peer(report.pairing) != nil else { return submitted(report, nil) }
-        context.delivery.submissions.submit(
-            OutboundItem(id: report.id, payload: report.envelope), to: report.queue
-        ) { [self] result in
-            if case .failure(let error) = result { submitted(report, error) } else { submitted(report, nil) }
-        }
-    }
-
-    private func submitted(_ report: OwedReport, _ failure: DeliveryFailure?) {
-        submitting.remove(report.id)
-        guard let failure else {
-            fullQueues[report.queue] = nil
-            return change(room: .reserve) { next in next.forget(report) }
-        }
-        // Of those that were under way together one line.
-        guard fullQueues.updateValue(.waiting, forKey: report.queue) != .waiting else { return }
-        context.log(
-            LogEvent(
-                .error, "report not queued", .text("app", "\(report.application)"),
-                .text("error", failure.description)))
+        reports.submit(state.owed) { [self] report in change(room: .reserve) { next in next.forget(report) } }
     }
 
     /// Owes the reports of early failures whose minute is over (CFG-52).
