@@ -132,9 +132,9 @@ struct CommitThread {
         return true
     }
 
-    /// Rows whose removal takes an eighth of the reserve: each changes a page of 4 KiB, or shares one with its
-    /// neighbours. The pages behind a long value are not written.
-    private var rowsOfPart: Int { max(1, reserve.size / (8 * 4096)) }
+    /// Rows whose removal takes an eighth of the reserve: each changes two pages of 4 KiB at most, its own and that of
+    /// its long value. SQLite frees the further pages of a long value without writing them.
+    private var rowsOfPart: Int { max(1, reserve.size / (8 * 2 * 4096)) }
 
     /// Whether ordinary commits may be tried. A log that could not be moved into the file must not grow beyond what the
     /// reserve has room for.
@@ -151,7 +151,7 @@ struct CommitThread {
         do throws(ResultCode) {
             try connection.transact { (statements) throws(ResultCode) in
                 for commit in group {
-                    for change in commit.changes { try statements.apply(change) }
+                    for change in commit.changes { try statements.apply(change, on: connection) }
                 }
             }
             statistics.count { $0.transactions += 1 }

@@ -25,6 +25,7 @@ final class Connection {
     /// The length of the log's file, as far as it was extended here; nil if the disk had no room for that.
     private var logSpace: Int? = 0
     private var pageSize = 4096
+    let longValues = LongValues()
 
     /// Opens the existing file.
     /// - Parameter fileSystem: the name of the SQLite VFS; nil for the system's.
@@ -57,7 +58,9 @@ final class Connection {
         }
         keepsLogWhenClosed(true)
         if mark.needsLog || fileNeedsLog {
-            try execute("PRAGMA user_version = \(StoreMark(turn: nextTurn).stored)")
+            // The version follows the tables, which come with the first commit.
+            let version = longValues.hasTables ? StoreMark.newestVersion : mark.version
+            try execute("PRAGMA user_version = \(StoreMark(version, turn: nextTurn).stored)")
         }
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
         guard code == SQLITE_OK else { throw ResultCode(raw: code) }
@@ -148,11 +151,26 @@ final class Connection {
         let statements = try writing()
         extendLog()
         let next = StoreMark(turn: nextTurn, needsLog: true)
-        try statements.transact { () throws(ResultCode) in
-            try body(statements)
-            if next != mark { try execute("PRAGMA user_version = \(next.stored)") }
+        try longValues.restoringOnFailure { () throws(ResultCode) in
+            try statements.transact { () throws(ResultCode) in
+                try longValues.makeTables(on: self)
+                try body(statements)
+                if next != mark { try execute("PRAGMA user_version = \(next.stored)") }
+            }
         }
         mark = next
+    }
+
+    /// SQLite's rowid of the last insertion into a table that has one; `row` has none.
+    var lastInsertedRowID: Int64 {
+        confine()
+        return sqlite3_last_insert_rowid(handle)
+    }
+
+    /// Whether the last statement changed a row.
+    var lastStatementChangedRow: Bool {
+        confine()
+        return sqlite3_changes(handle) > 0
     }
 
     /// Writes zeros behind the log before a commit comes near its end. A commit that lengthens the file costs its sync
@@ -229,6 +247,10 @@ extension Connection {
         if let file, !found.continues(file) { throw .logOfAnotherTime(path: path) }
         mark = found
         fileNeedsLog = file?.needsLog ?? false
+        try Self.translating(path) { () throws(ResultCode) in try longValues.restore(on: self) }
+        guard longValues.hasTables || found.version < StoreMark.firstWithLongValues else {
+            throw .corrupt(path: path, detail: "it has no tables of long values")
+        }
     }
 
     private func checkStructure() throws(StoreError) {
@@ -260,7 +282,7 @@ extension Connection {
         // Behind the setting of automatic checkpoints, which uses the same hook.
         countLogPages()
         try Self.translating(path) { () throws(ResultCode) in
-            _ = try (writing(), statement(Self.select))
+            _ = try (writing(), statement(select))
         }
         if isChecked { try verifyRows() }
         try Self.translating(path) { () throws(ResultCode) in try takeOver(log.size) }
@@ -282,7 +304,7 @@ extension Connection {
         }
     }
 
-    /// Writes the marks and the one table into an empty file, and closes it.
+    /// Writes the marks and the tables into an empty file, and closes it.
     static func initialise(path: String, fileSystem: String?) throws(StoreError) {
         try translating(path) { () throws(ResultCode) in
             let connection = try Connection(path: path, fileSystem: fileSystem)
@@ -295,6 +317,7 @@ extension Connection {
                     space INTEGER NOT NULL, key BLOB NOT NULL, checksum INTEGER NOT NULL, value BLOB NOT NULL,
                     PRIMARY KEY(space, key)) WITHOUT ROWID
                 """)
+            try connection.longValues.makeTables(on: connection)
             _ = try connection.text("PRAGMA journal_mode = WAL")
             try connection.close()
         }
@@ -308,24 +331,36 @@ extension Connection {
 // Reading rows in SQL. Every value is read with its checksum, so that damage is an error that names the row.
 
 extension Connection {
-    private static let select = """
-        SELECT key, checksum, value FROM row WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3)
-        ORDER BY key LIMIT ?4
+    private var select: String {
         """
+        SELECT key, \(longValues.source.columns) FROM \(longValues.source.tables)
+        WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3) ORDER BY key LIMIT ?4
+        """
+    }
 
     /// Reads every row once and checks that its bytes are those that were written.
     func verifyRows() throws(StoreError) {
         var damaged: (space: UInt8, key: [UInt8])?
+        let source = longValues.source
         try Self.translating(path) { () throws(ResultCode) in
-            try statement("SELECT space, key, checksum, value FROM row").run { (row) throws(ResultCode) in
-                let space = UInt8(truncatingIfNeeded: row.integer(at: 0))
-                let checksum = row.withBytes(at: 1) { key in
-                    row.withBytes(at: 3) { RowChecksum.of(space: space, key: key, value: $0) }
-                }
-                if checksum != UInt64(bitPattern: row.integer(at: 2)) { damaged = damaged ?? (space, row.bytes(at: 1)) }
+            try statement("SELECT key, \(source.columns), space FROM \(source.tables)").run {
+                (row) throws(ResultCode) in
+                let space = UInt8(truncatingIfNeeded: row.integer(at: 4))
+                if !isSound(row, of: space) { damaged = damaged ?? (space, row.bytes(at: 0)) }
             }
         }
         if let damaged { throw .corruptRow(path: path, space: damaged.space, key: damaged.key) }
+    }
+
+    /// Whether the row of a query for key and ``LongValues/source`` has the bytes that were written. The checksum does
+    /// not cover types, and a text in place of bytes would be out of order: no range finds it, nor some rows beside it.
+    private func isSound(_ row: Statement, of space: UInt8) -> Bool {
+        let isLong = row.integer(at: 3) != 0
+        guard row.isBytes(at: 0), !isLong || longValues.mayExist(in: RowSpace(rawValue: space)) else { return false }
+        let checksum = row.withBytes(at: 0) { key in
+            row.withBytes(at: 2) { RowChecksum.of(space: space, key: key, value: $0, isLong: isLong) }
+        }
+        return Int64(bitPattern: checksum) == row.integer(at: 1)
     }
 
     /// The spaces that have rows: one look into the index for each.
@@ -366,18 +401,17 @@ extension Connection {
         var rows: [Row] = []
         var damaged: [UInt8]?
         try Self.translating(path) { () throws(ResultCode) in
-            let statement = try statement(Self.select)
+            let statement = try statement(select)
             statement.bind(Int64(range.limit ?? -1), at: 4)
             try statement.binding(range) { () throws(ResultCode) in
                 try statement.run { (statement) throws(ResultCode) in
-                    let row = Row(space: range.space, key: statement.bytes(at: 0), value: statement.bytes(at: 2))
-                    let checksum = RowChecksum.of(space: row.space.rawValue, key: row.key, value: row.value)
-                    if Int64(bitPattern: checksum) == statement.integer(at: 1) {
-                        rows.append(row)
+                    let key = statement.bytes(at: 0)
+                    if isSound(statement, of: range.space.rawValue) {
+                        rows.append(Row(space: range.space, key: key, value: statement.bytes(at: 2)))
                     } else if range.passesDamaged {
-                        rows.append(Row(space: row.space, key: row.key, value: [], isDamaged: true))
+                        rows.append(Row(space: range.space, key: key, value: [], isDamaged: true))
                     } else {
-                        damaged = damaged ?? row.key
+                        damaged = damaged ?? key
                     }
                 }
             }

@@ -91,20 +91,44 @@ package struct RowRange: Sendable, Equatable {
 
 // A checksum for every row, so that a flipped bit is an error and never a value. SQLite itself checks structure, not
 // content. FNV-1a over words of eight bytes, with a shift that brings the high half down: each step is a bijection, so
-// any change within one word is certain to be found, and others almost.
+// any change within one word is certain to be found, and others almost. A long value has four such sums side by side,
+// because each step of a sum waits for the one before it.
 
 /// The 64-bit checksum of a row's space, key and value.
 enum RowChecksum {
-    static func of(space: UInt8, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    private static let start: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    /// - Parameter isLong: whether the value is among the long ones (``LongValues``).
+    static func of(
+        space: UInt8, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isLong: Bool
+    ) -> UInt64 {
+        var hash = start
         mix(UInt64(space), into: &hash)
         mix(key, into: &hash)
-        mix(value, into: &hash)
+        if isLong { mix(long: value, into: &hash) } else { mix(value, into: &hash) }
         return hash
     }
 
-    static func of(space: UInt8, key: [UInt8], value: [UInt8]) -> UInt64 {
-        key.withUnsafeBytes { key in value.withUnsafeBytes { of(space: space, key: key, value: $0) } }
+    static func of(space: UInt8, key: [UInt8], value: [UInt8], isLong: Bool) -> UInt64 {
+        key.withUnsafeBytes { key in value.withUnsafeBytes { of(space: space, key: key, value: $0, isLong: isLong) } }
+    }
+
+    /// The number of bytes in the four sums goes in, too, and that of the rest.
+    private static func mix(long bytes: UnsafeRawBufferPointer, into hash: inout UInt64) {
+        var sums = (start, start &+ 1, start &+ 2, start &+ 3)
+        let end = bytes.count & ~31
+        for offset in stride(from: 0, to: end, by: 32) {
+            func word(_ index: Int) -> UInt64 {
+                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset &+ 8 &* index, as: UInt64.self))
+            }
+            mix(word(0), into: &sums.0)
+            mix(word(1), into: &sums.1)
+            mix(word(2), into: &sums.2)
+            mix(word(3), into: &sums.3)
+        }
+        for sum in [sums.0, sums.1, sums.2, sums.3] { mix(sum, into: &hash) }
+        mix(UInt64(end), into: &hash)
+        mix(UnsafeRawBufferPointer(rebasing: bytes[end...]), into: &hash)
     }
 
     /// The count goes in, too: what the last word lacks is zero.

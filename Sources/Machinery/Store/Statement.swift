@@ -51,6 +51,9 @@ final class Statement {
 
     func integer(at column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
+    /// Whether a column of the current row is bytes, and no text, number or nothing.
+    func isBytes(at column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_BLOB }
+
     func bytes(at column: Int32) -> [UInt8] { withBytes(at: column) { Array($0) } }
 
     /// Lends the bytes of a column of the current row, without copying them.
@@ -65,21 +68,25 @@ final class Statement {
 }
 
 // Writing rows in SQL: the statements of every commit, prepared once, so that a store with another table is refused at
-// its opening. Every row is written with its checksum.
+// its opening. Every row is written with its checksum, and a long value into a table of its own (``LongValues``).
 
 /// The statements of one connection that change rows.
 struct RowStatements {
+    private let longValues: LongValues
     private let begin: Statement
     private let commit: Statement
     private let put: Statement
+    private let putIfNew: Statement
     private let delete: Statement
     private let deleteAll: Statement
 
     init(on connection: Connection) throws(ResultCode) {
+        longValues = connection.longValues
         begin = try connection.statement("BEGIN IMMEDIATE")
         commit = try connection.statement("COMMIT")
-        put = try connection.statement(
-            "INSERT OR REPLACE INTO row(space, key, checksum, value) VALUES(?1, ?2, ?3, ?4)")
+        let columns = "INTO row(space, key, checksum, value) VALUES(?1, ?2, ?3, ?4)"
+        put = try connection.statement("INSERT OR REPLACE \(columns)")
+        putIfNew = try connection.statement("INSERT OR IGNORE \(columns)")
         delete = try connection.statement("DELETE FROM row WHERE space = ?1 AND key = ?2")
         deleteAll = try connection.statement(
             "DELETE FROM row WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3)")
@@ -93,23 +100,45 @@ struct RowStatements {
         try commit.run()
     }
 
-    func apply(_ change: RowChange) throws(ResultCode) {
+    func apply(_ change: RowChange, on connection: Connection) throws(ResultCode) {
         switch change {
-        case .put(let space, let key, let value): try put(space, key, value)
+        case .put(let space, let key, let value): try put(space, key, value, on: connection)
         case .delete(let space, let key):
+            if longValues.mayExist(in: space) { try longValues.remove(of: space, key, on: connection) }
             delete.bind(Int64(space.rawValue), at: 1)
             try delete.binding(key, at: 2) { () throws(ResultCode) in try delete.run() }
         case .deleteAll(let range):
+            if longValues.mayExist(in: range.space) { try longValues.removeAll(of: range, on: connection) }
             try deleteAll.binding(range) { () throws(ResultCode) in try deleteAll.run() }
         }
     }
 
-    private func put(_ space: RowSpace, _ key: [UInt8], _ value: [UInt8]) throws(ResultCode) {
-        let checksum = RowChecksum.of(space: space.rawValue, key: key, value: value)
-        put.bind(Int64(space.rawValue), at: 1)
-        put.bind(Int64(bitPattern: checksum), at: 3)
-        try put.binding(key, at: 2) { () throws(ResultCode) in
-            try put.binding(value, at: 4) { () throws(ResultCode) in try put.run() }
+    private func put(
+        _ space: RowSpace, _ key: [UInt8], _ value: [UInt8], on connection: Connection
+    ) throws(ResultCode) {
+        let isLong = LongValues.isLong(key, value)
+        let checksum = RowChecksum.of(space: space.rawValue, key: key, value: value, isLong: isLong)
+        let long = isLong ? try longValues.insert(value, checksum, in: space, on: connection) : nil
+        if longValues.mayExist(in: space) {
+            // Most rows are new, and replace no long value.
+            try write(putIfNew, space, key, checksum, value, long)
+            if connection.lastStatementChangedRow { return }
+            try longValues.remove(of: space, key, on: connection)
+        }
+        try write(put, space, key, checksum, value, long)
+    }
+
+    private func write(
+        _ statement: Statement, _ space: RowSpace, _ key: [UInt8], _ checksum: UInt64, _ value: [UInt8], _ long: Int64?
+    ) throws(ResultCode) {
+        statement.bind(Int64(space.rawValue), at: 1)
+        statement.bind(Int64(bitPattern: checksum), at: 3)
+        try statement.binding(key, at: 2) { () throws(ResultCode) in
+            if let long {
+                statement.bind(long, at: 4)
+                return try statement.run()
+            }
+            try statement.binding(value, at: 4) { () throws(ResultCode) in try statement.run() }
         }
     }
 }

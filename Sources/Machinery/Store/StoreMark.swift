@@ -14,10 +14,14 @@ import CTandemSQLite
 
 /// The number that SQLite keeps for its user: 8 bits for the version, 22 for the turn, and one.
 struct StoreMark: Equatable {
-    /// The version of the rows that this program writes, and the highest that it reads. Since 2 a queue's item may have
-    /// its record and its body in one row (Decisions/0039), since 3 one row may have several items (Decisions/0040);
-    /// rows of earlier versions are read as they are.
-    static let newestVersion = 3
+    /// The version of the rows that this program writes, and the highest that it reads. Rows of earlier versions are
+    /// read as they are.
+    /// - 2: a queue's item may have its record and its body in one row (Decisions/0039).
+    /// - 3: a row may have several items (Decisions/0040).
+    /// - 4: long values are in a separate table (Decisions/0041).
+    static let newestVersion = 4
+    /// A store from this version on has the tables of long values.
+    static let firstWithLongValues = 4
     private static let turns = 1 << 22
 
     let version: Int
@@ -26,8 +30,8 @@ struct StoreMark: Equatable {
     /// Whether there may be commits that only the log has.
     let needsLog: Bool
 
-    init(turn: Int = 0, needsLog: Bool = false) {
-        version = Self.newestVersion
+    init(_ version: Int = newestVersion, turn: Int = 0, needsLog: Bool = false) {
+        self.version = version
         self.turn = turn % Self.turns
         self.needsLog = needsLog
     }
