@@ -31,8 +31,8 @@ import Testing
         }
         let letters = devices.receiver.deadLetters.count
         #expect(try devices.receiverDisk.values(.inboundRecord).count == letters)
-        let bodies = try [.inboundPayload, .inboundItem].map { try devices.receiverDisk.values($0).count }
-        #expect(bodies.reduce(0, +) == letters)
+        let rows = try [.inboundPayload, .inboundItem].flatMap { try devices.receiverDisk.values($0) }
+        #expect(rows.count { $0.body != nil } == letters && rows.count <= 2 * letters)
     }
 
     /// DEL-2: items are first handed over in the order of acceptance.

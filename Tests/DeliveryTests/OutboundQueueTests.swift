@@ -8,7 +8,7 @@ import Testing
 @Suite struct OutboundQueueTests {
     @Test(
         "An accepted item is one row with its body, or two if that is long, and a header in one transition",
-        arguments: [(768, [DeliveryTable.outboundItem]), (769, [.outboundRecord, .outboundPayload])])
+        arguments: [(768, [DeliveryTable.outboundItem]), (769, [.outboundItem, .outboundPayload])])
     func rows(size: Int, rows: [DeliveryTable]) throws {
         var queue = try outbound()
         let transition = try queue.enqueue(item(1, size: size), at: reading(0))
@@ -51,19 +51,39 @@ import Testing
     }
 
     @Test(
-        "DEL-4: a body's row goes once: a long one's when the peer has stored the item, a short one's at its end",
-        arguments: [(769, 1), (768, 0)])
-    func bodyGoesOnce(size: Int, stored: Int) throws {
+        "DEL-4: a long body goes when the peer has stored its item, and the row in which the item came when it ends",
+        arguments: [(769, [DeliveryTable.outboundPayload]), (768, [])])
+    func rowsGoOnce(size: Int, long: [DeliveryTable]) throws {
         var queue = try outbound()
         _ = queue.linkOpened(received: 0, at: reading(0))
-        _ = try queue.enqueue(item(1, size: size), at: reading(0))
-        _ = try queue.enqueue(item(2, size: size), at: reading(0))
-        func removals(_ transition: OutboundTransition) -> Int {
-            transition.changes.count { if case .remove(let key) = $0 { key.table != .outboundRecord } else { false } }
+        for number in 1...3 as ClosedRange<UInt8> { _ = try queue.enqueue(item(number, size: size), at: reading(0)) }
+        func removed(_ transition: OutboundTransition) -> [DeliveryTable] {
+            transition.changes.compactMap {
+                if case .remove(let key) = $0, key.table != .outboundRecord { key.table } else { nil }
+            }
         }
-        #expect(removals(queue.stored(through: 1, at: reading(0))) == stored)
-        #expect(removals(queue.ended(1, .handled, at: reading(0))) == 1 - stored)
-        #expect(removals(queue.ended(2, .handled, at: reading(0))) == 1, "its acknowledgement was lost")
+        #expect(removed(queue.stored(through: 1, at: reading(0))) == long)
+        #expect(removed(queue.ended(1, .handled, at: reading(0))) == [.outboundItem])
+        #expect(removed(queue.ended(2, .handled, at: reading(0))) == long + [.outboundItem], "never acknowledged")
+        #expect(removed(queue.cancel(identifier(3), at: reading(0)).1) == long + [.outboundItem], "taken back")
+        #expect(removed(queue.ended(3, .withdrawn(.cancelled), at: reading(0))).isEmpty)
+    }
+
+    @Test(
+        "DEL-32: a damaged row of an item costs a short body; a long one and the manifest of a file have separate rows",
+        arguments: [
+            (Channel.userInfo, 768, DeliveryTable.outboundItem), (.userInfo, 769, .outboundPayload),
+            (.file, 768, .outboundPayload),
+        ])
+    func damagedRow(channel: Channel, size: Int, body: DeliveryTable) throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1, size: size), at: reading(0))
+        let accepted = queue.record(of: identifier(1))
+        // A later form of it is read back, beside the damaged row.
+        var record = try #require(accepted)
+        record.sharesRow = false
+        record.placeBody(on: channel)
+        #expect(record.bodyTable == body)
     }
 
     @Test func theSameIdentifierIsTheSameItem() throws {

@@ -34,14 +34,14 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     case urgentBudget = 7
     case sentContext = 8
     case receivedContext = 9
-    /// A new item with a short body, its record and the body (Decisions/0039). Later forms of the record are in the
+    /// A new item: its record and, if that is short, its body (Decisions/0039). Later forms of the record are in the
     /// table of records. Eight or more of a commit are in a pack instead.
     case outboundItem = 10
     case inboundItem = 11
     /// An item of a pack that has ended before the others. The number is below the packs', so that ends are read first.
     case outboundEnd = 12
     case inboundEnd = 13
-    /// New items with short bodies (``ItemPacks``).
+    /// Several new items (``ItemPacks``).
     case outboundPack = 14
     case inboundPack = 15
 
@@ -104,8 +104,9 @@ package enum DeliveryValue: Sendable, Equatable {
     indirect case outboundRecord(OutboundRecord)
     indirect case inboundHeader(InboundHeader)
     indirect case inboundRecord(InboundRecord)
-    indirect case outboundItem(OutboundRecord, body: [UInt8])
-    indirect case inboundItem(InboundRecord, body: [UInt8])
+    /// With its body, if that is short.
+    indirect case outboundItem(OutboundRecord, body: [UInt8]?)
+    indirect case inboundItem(InboundRecord, body: [UInt8]?)
     indirect case urgentBudget(UrgentBudget)
     /// With the bytes that were set.
     indirect case sentContext(SentContext, body: [UInt8])
@@ -158,9 +159,8 @@ package enum DeliveryValue: Sendable, Equatable {
     /// The body in a row that has one.
     package var body: [UInt8]? {
         switch self {
-        case .payload(let body), .outboundItem(_, let body), .inboundItem(_, let body), .sentContext(_, let body),
-            .receivedContext(_, let body):
-            body
+        case .payload(let body), .sentContext(_, let body), .receivedContext(_, let body): body
+        case .outboundItem(_, let body), .inboundItem(_, let body): body
         case .outboundHeader, .outboundRecord, .inboundHeader, .inboundRecord, .urgentBudget, .pack, .end: nil
         }
     }

@@ -18,12 +18,13 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     package internal(set) var mayWait = false
     /// The submitted item was accepted before, under the same identifier (DEL-33). Nothing changes.
     package private(set) var isDuplicate = false
-    /// The row of a new item with a short body: later changes of the same event go into it.
+    /// The row of a new item: later changes of the same event go into it.
     private var fresh: FreshRow?
 
     private struct FreshRow: Sendable, Equatable {
         let ordinal: UInt64
-        let body: [UInt8]
+        /// The body if it is short; nil for a long one, which has a separate row.
+        let body: [UInt8]?
         /// Its index among the changes.
         let index: Int
     }
@@ -47,16 +48,16 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
 
     /// Writes the row of an item that is new, and a long body's.
     mutating func add<Record: QueueRecord>(_ record: Record, of queue: QueueKey, _ body: [UInt8]) {
-        guard record.sharesRow else {
-            put(record, of: queue)
-            return changes.append(.put(DeliveryRowKey(Record.payloadTable, queue, record.ordinal), .payload(body)))
-        }
-        fresh = FreshRow(ordinal: record.ordinal, body: body, index: changes.count)
+        let short = record.sharesRow ? body : nil
+        fresh = FreshRow(ordinal: record.ordinal, body: short, index: changes.count)
         let key = DeliveryRowKey(Record.itemTable, queue, record.ordinal)
-        changes.append(.put(key, record.value(with: body)))
+        changes.append(.put(key, record.value(with: short)))
+        if short == nil {
+            changes.append(.put(DeliveryRowKey(Record.payloadTable, queue, record.ordinal), .payload(body)))
+        }
     }
 
-    /// Writes a record's row; that of a new item again with its body.
+    /// Writes a record's row; that of a new item once more.
     mutating func put<Record: QueueRecord>(_ record: Record, of queue: QueueKey) {
         if let fresh, fresh.ordinal == record.ordinal {
             changes[fresh.index] = .put(changes[fresh.index].key, record.value(with: fresh.body))
@@ -65,18 +66,30 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
         }
     }
 
-    /// Removes a record's row, and whatever body it still has.
+    /// Removes a record's row, and the item's row and body if they are still there.
     mutating func remove<Record: QueueRecord>(_ record: Record, of queue: QueueKey) {
         changes.append(.remove(DeliveryRowKey(Record.recordTable, queue, record.ordinal)))
-        if record.isUnfinished || record.isDeadLetter { removePayload(of: record, in: queue) }
+        if record.isUnfinished || record.isDeadLetter { removeItem(of: record, in: queue) }
     }
 
-    /// Removes a body, and releases the file that belongs to it.
-    mutating func removePayload<Record: QueueRecord>(of record: Record, in queue: QueueKey) {
+    /// Removes an item's row and its body, and releases its file.
+    mutating func removeItem<Record: QueueRecord>(of record: Record, in queue: QueueKey) {
+        removeLongBody(of: record, in: queue)
+        removeItemRow(of: record, in: queue)
+    }
+
+    /// Releases an item's file, and removes the row of a long body. A short one goes with the item's row.
+    mutating func removeLongBody<Record: QueueRecord>(of record: Record, in queue: QueueKey) {
         if queue.channel.properties.hasFile, let id = record.itemID { effects.append(.released(id)) }
-        // Its row goes: a later form of the record is a row in the table of records.
+        guard !record.sharesRow else { return }
+        changes.append(.remove(DeliveryRowKey(Record.payloadTable, queue, record.ordinal)))
+    }
+
+    /// Removes the row in which an item was accepted or arrived, and a short body with it. A later form of the record
+    /// is in the table of records.
+    mutating func removeItemRow<Record: QueueRecord>(of record: Record, in queue: QueueKey) {
         if fresh?.ordinal == record.ordinal { fresh = nil }
-        changes.append(.remove(DeliveryRowKey(record.bodyTable, queue, record.ordinal)))
+        changes.append(.remove(DeliveryRowKey(Record.itemTable, queue, record.ordinal)))
     }
 }
 

@@ -376,7 +376,7 @@ package struct InboundLedger: ~Copyable, Sendable {
         }
         transition.effects.append(.report(sequence: sequence, outcome))
         if ended.isDeadLetter { return keep(ended, &transition) }
-        transition.removePayload(of: record, in: key)
+        transition.removeItem(of: record, in: key)
         put(ended, &transition)
     }
 
@@ -391,7 +391,7 @@ package struct InboundLedger: ~Copyable, Sendable {
         // Its sender has not acknowledged the outcome: it stays, as that of any other item.
         var ended = letter
         ended.attempts = 0
-        transition.removePayload(of: letter, in: key)
+        transition.removeItem(of: letter, in: key)
         put(ended, &transition)
     }
 

@@ -72,7 +72,7 @@ package struct InboundRecord: Sendable, Equatable {
     /// Times it was delivered to the handler.
     package internal(set) var attempts = 0
     package internal(set) var phase = InboundPhase.waiting
-    /// Not stored: the table that the row was in says it.
+    /// Whether its short body is in the item's row. Not stored: the body in that row shows it.
     package var sharesRow = false
 
     /// An item that arrived now, in the ledger's time.
@@ -85,8 +85,12 @@ package struct InboundRecord: Sendable, Equatable {
         topic = item.topic
         revision = item.revision
         acceptedAt = item.age.map { QueueClock.sum(now, -max(.zero, $0).saturatingMilliseconds) }
-        sharesRow = Self.isShort(size)
+        placeBody()
     }
+
+    /// Decides by its size whether the body is in the item's row, where no such row can be read: the item is new, or
+    /// its row is damaged.
+    package mutating func placeBody() { sharesRow = Self.isShort(size) }
 
     /// A number whose item will not come.
     init(_ ordinal: UInt64, gap reason: GapReason, sequence: UInt64) {
@@ -123,7 +127,7 @@ extension InboundRecord: QueueRecord {
     var itemID: UniqueIdentifier? { id }
     var bodyTable: DeliveryTable { sharesRow ? .inboundItem : .inboundPayload }
     var value: DeliveryValue { .inboundRecord(self) }
-    func value(with body: [UInt8]) -> DeliveryValue { .inboundItem(self, body: body) }
+    func value(with body: [UInt8]?) -> DeliveryValue { .inboundItem(self, body: body) }
 }
 
 // MARK: stored form

@@ -1,6 +1,7 @@
-// Packs: rows that hold eight or more new items of a commit, each its record with a short body (Decisions/0040). A row
-// for each item cost more than the item. A pack never changes: of an item that ends before the others of its pack a row
-// in the table of ends says so, and the pack goes with the last. The bodies stay in their packs until then.
+// Packs: rows that hold eight or more new items of a commit, each its record and, if that is short, its body
+// (Decisions/0040, 0041). A row for each item cost more than the item. A pack never changes: a row in the table of ends
+// marks an item that ends before the others, and the pack goes with the last one. Short bodies stay in their packs
+// until then.
 
 import TandemBase
 package import TandemWire
@@ -209,7 +210,8 @@ extension ItemPacks {
 private struct Draft {
     /// The most bytes and items of a pack (LIM-131): an item that stays long keeps no more, and no more ends.
     private static var most: (bytes: Int, items: Int) { (8192, 32) }
-    /// Fewer items have rows of their own: they share a page with others, where a pack takes pages alone.
+    /// Fewer items have separate rows. The number was measured when a pack took pages alone (Decisions/0040); since
+    /// 0041 it need not.
     static var least: Int { 8 }
 
     private(set) var ordinals: [UInt64] = []

@@ -121,8 +121,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         var record = OutboundRecord(
             ordinal: journal.takeOrdinal(), item, acceptedAt: now(reading),
             expiresAt: key.channel.expiry(of: item.lifetime, from: now(reading)))
-        // The manifest of a file goes with the file, when the peer has stored both.
-        record.sharesRow = OutboundRecord.isShort(record.size) && !key.channel.properties.hasFile
+        record.placeBody(on: key.channel)
         if let kind = item.kind {
             untag(kind, &transition)
             record.isCurrent = true
@@ -153,7 +152,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         }
         record.withdrawal = reason
         records.unrelate(record)
-        if reason != .dead { transition.removePayload(of: record, in: key) }
+        if reason != .dead { transition.removeItem(of: record, in: key) }
         put(record, &transition)
         if link.isOpen { transition.effects.append(.sendGap(sequence: sequence, reason)) }
     }
@@ -308,7 +307,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             if record.withdrawal == nil {
                 // The last progress of a file is reported while its bytes are there.
                 transition.atOnce.append(.stored(record.id))
-                if !record.sharesRow { transition.removePayload(of: record, in: key) }
+                transition.removeLongBody(of: record, in: key)
             }
             records.set(record)
         }
@@ -471,7 +470,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         if record.withdrawal != .dead { ended.refusal = nil }
         records.unrelate(record)
         latest.ended(record, outcome, &journal)
-        if record.hasBody, !ended.isDeadLetter { transition.removePayload(of: record, in: key) }
+        if !ended.isDeadLetter { removeRows(of: record, &transition) }
         put(ended, &transition)
         while let oldest = records.table.excessLetter(over: limits) { drop(oldest, &transition) }
         guard !record.isAcknowledged else {
@@ -481,6 +480,14 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         transition.effects.append(.finished(record.id, outcome, ended.endingRefusal))
         // The oldest go: an app that never returns must not fill the store (LIM-24).
         while let oldest = records.excessUnacknowledged(over: limits.unacknowledged) { forget(oldest, &transition) }
+    }
+
+    /// Removes what an item still has beside its record when it ends or is taken back: its row, and a long body that
+    /// the peer has not stored.
+    private func removeRows(of record: OutboundRecord, _ transition: inout OutboundTransition) {
+        guard record.hasItemRow else { return }
+        if record.hasBody { transition.removeLongBody(of: record, in: key) }
+        transition.removeItemRow(of: record, in: key)
     }
 
     /// The submitter acknowledges how the item ended, if it has. A dead letter stays for the operator.
@@ -523,7 +530,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     private mutating func drop(_ letter: OutboundRecord, _ transition: inout OutboundTransition) {
         var ended = letter
         ended.withdrawal = nil
-        transition.removePayload(of: letter, in: key)
+        transition.removeItem(of: letter, in: key)
         // Its submitter may still have to acknowledge its end.
         if letter.isAcknowledged { close(ended, &transition) } else { put(ended, &transition) }
     }
@@ -550,7 +557,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             for letter in queue.records.table.deadLetters { queue.drop(letter, &transition) }
             for var record in queue.records.table.unfinished() {
                 record.isAcknowledged = true
-                if record.withdrawal == .dead { transition.removePayload(of: record, in: queue.key) }
+                if record.withdrawal == .dead { transition.removeItem(of: record, in: queue.key) }
                 record.withdrawal = record.withdrawal.map { _ in .cancelled }
                 queue.put(record, &transition)
                 queue.withdraw(record.ordinal, .cancelled, &transition)

@@ -78,7 +78,7 @@ package struct OutboundRecord: Sendable, Equatable {
     /// Whether the submitter has acknowledged how it ended: the record is then a dead letter, or one that is tried once
     /// more.
     package internal(set) var isAcknowledged = false
-    /// Not stored: the table that the row was in says it.
+    /// Whether its short body is in the item's row. Not stored: the body in that row shows it.
     package var sharesRow = false
     private var rareBox = RareBox.empty
 
@@ -166,15 +166,19 @@ package struct OutboundRecord: Sendable, Equatable {
         return record
     }
 
-    /// Whether its body's row is there: until the peer has stored it, or it is taken back; a short one until it has
-    /// ended. One that failed here keeps it for an operator.
+    /// Decides by its size whether the body is in the item's row, where no such row can be read: the item is new, or
+    /// its row is damaged. The manifest of a file never is: it goes with the file, when the peer has stored both.
+    package mutating func placeBody(on channel: Channel) {
+        sharesRow = Self.isShort(size) && !channel.properties.hasFile
+    }
+
+    /// Whether the row in which it was accepted is there: until it has ended or is taken back. One that failed here
+    /// keeps it for an operator. A long item of a store before version 4 has none; removing it then changes nothing.
+    var hasItemRow: Bool { withdrawal == .dead ? isUnfinished || isDeadLetter : isUnfinished && withdrawal == nil }
+
+    /// Whether its body is there. A long one goes when the peer has stored it, unless the item failed here.
     var hasBody: Bool {
-        if withdrawal == .dead { return isUnfinished || isDeadLetter }
-        return switch phase {
-        case .waiting, .sent: withdrawal == nil
-        case .stored: sharesRow && withdrawal == nil
-        case .finished: false
-        }
+        if case .stored = phase, !sharesRow { withdrawal == .dead } else { hasItemRow }
     }
 
     /// Whether it has ended and its submitter has not acknowledged that.
@@ -208,7 +212,7 @@ extension OutboundRecord: QueueRecord {
     var sequence: UInt64? { phase.sequence }
     package var bodyTable: DeliveryTable { sharesRow ? .outboundItem : .outboundPayload }
     var value: DeliveryValue { .outboundRecord(self) }
-    func value(with body: [UInt8]) -> DeliveryValue { .outboundItem(self, body: body) }
+    func value(with body: [UInt8]?) -> DeliveryValue { .outboundItem(self, body: body) }
 }
 
 // MARK: stored form

@@ -9,7 +9,7 @@ import TandemBase
 protocol QueueRecord: Sendable {
     /// Where its row is, once it has changed since it was accepted or came.
     static var recordTable: DeliveryTable { get }
-    /// Where it is together with a short body, as it was accepted or came (Decisions/0039).
+    /// Where it is as it was accepted or came, with its body if that is short (Decisions/0039).
     static var itemTable: DeliveryTable { get }
     /// Where a long body is.
     static var payloadTable: DeliveryTable { get }
@@ -34,7 +34,7 @@ protocol QueueRecord: Sendable {
     /// The content of its row.
     var value: DeliveryValue { get }
     /// The content of its row in ``itemTable``.
-    func value(with body: [UInt8]) -> DeliveryValue
+    func value(with body: [UInt8]?) -> DeliveryValue
 
     /// Reads the fields of a row but for the body.
     init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError)
@@ -48,12 +48,13 @@ extension QueueRecord {
         try fields.finish()
     }
 
-    /// Reads a row of ``itemTable``, a record with its body.
+    /// Reads a row of ``itemTable``, a record, with its body if that is short.
     static func item(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) -> DeliveryValue {
         var fields = try RecordReader(stored, of: itemTable)
-        let record = try Self(&fields, ordinal: ordinal)
-        let body = try fields.body()
+        var record = try Self(&fields, ordinal: ordinal)
+        let body = try fields.bytes(.body)
         try fields.finish()
+        record.sharesRow = body != nil
         return record.value(with: body)
     }
 
@@ -61,13 +62,13 @@ extension QueueRecord {
     static func isShort(_ size: Int) -> Bool { size <= 768 }
 
     /// The newest form of each record: its row in ``recordTable`` takes precedence over the one in which it came.
-    /// - Parameter items: the records as they were accepted or came, of rows with short bodies.
+    /// - Parameter items: the records as they were accepted or came.
     static func newest(_ records: [Self], _ items: [Self]) -> [Self] {
         guard !items.isEmpty else { return records }
         var newest: [UInt64: Self] = [:]
         newest.reserveCapacity(records.count + items.count)
         for record in records { newest[record.ordinal] = record }
-        for item in items { newest[item.ordinal, default: item].sharesRow = true }
+        for item in items { newest[item.ordinal, default: item].sharesRow = item.sharesRow }
         return Array(newest.values)
     }
 }

@@ -167,16 +167,17 @@ struct DeliveryRows {
         for item in found { try add(item.key, item.value) }
     }
 
-    /// Where the record has a row of its own, only the body is lost: it cannot be taken (DEL-32).
+    /// Where the record has a separate row, a damaged item row costs a short body only: the item cannot be taken
+    /// (DEL-32). A long body is elsewhere and stays.
     private mutating func addDamaged(_ key: DeliveryRowKey, of table: DeliveryTable) throws(DeliveryRecordError) {
         if let index = outboundRecords[key.queue]?.firstIndex(where: { $0.ordinal == key.ordinal }),
             table == .outboundItem
         {
-            outboundRecords[key.queue]?[index].sharesRow = true
+            outboundRecords[key.queue]?[index].placeBody(on: key.queue.channel)
         } else if let index = inboundRecords[key.queue]?.firstIndex(where: { $0.ordinal == key.ordinal }),
             table == .inboundItem
         {
-            inboundRecords[key.queue]?[index].sharesRow = true
+            inboundRecords[key.queue]?[index].placeBody()
         } else {
             throw .invalid(table, field: "body")
         }
