@@ -61,6 +61,17 @@ import Testing
         #expect(queue.deadLetters.isEmpty && !queue.hasUnacknowledged && cleared.effects.isEmpty)
     }
 
+    @Test("FIL-14: a file is released once: when the peer has stored it, and not again when it is taken back")
+    func releasedOnce() throws {
+        var queue = try outbound(channel: .file)
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        _ = try queue.enqueue(item(1), at: reading(0))
+        let stored = queue.stored(through: 1, at: reading(0))
+        #expect(stored.effects == [.released(identifier(1))])
+        #expect(!queue.cancel(identifier(1), at: reading(0)).1.effects.contains(.released(identifier(1))))
+        #expect(!queue.clear(at: reading(0)).effects.contains(.released(identifier(1))))
+    }
+
     @Test func `SES-73: a file that waits is released`() throws {
         var queue = try outbound(channel: .file)
         _ = try queue.enqueue(item(1), at: reading(0))

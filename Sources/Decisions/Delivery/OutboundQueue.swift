@@ -150,9 +150,9 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             if record.phase == .waiting { finish(record, .withdrawn(reason), &transition) }
             return
         }
+        if reason != .dead { removeRows(of: record, &transition) }
         record.withdrawal = reason
         records.unrelate(record)
-        if reason != .dead { transition.removeItem(of: record, in: key) }
         put(record, &transition)
         if link.isOpen { transition.effects.append(.sendGap(sequence: sequence, reason)) }
     }
