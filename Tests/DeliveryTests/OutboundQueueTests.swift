@@ -22,15 +22,16 @@ import Testing
         #expect(queue.count == 1 && queue.bytes == size)
     }
 
-    @Test("A short body that an earlier version wrote into a row of its own is read and removed there")
-    func earlierRows() throws {
+    @Test("A body that an earlier version wrote into a separate row is read and removed there", arguments: [3, 900])
+    func earlierRows(size: Int) throws {
         var earlier = try outbound()
-        let changes = try earlier.enqueue(item(1), at: reading(0)).changes
+        let changes = try earlier.enqueue(item(1, size: size), at: reading(0)).changes
         guard case .put(_, .outboundItem(let record, _))? = changes.first else {
             Issue.record("no row of an item")
             return
         }
-        // As version 1 of the store's rows has it: the record in one row, its body in another.
+        // As version 1 of the store's rows has it, and up to version 3 for a long body: the record in one row, its body
+        // in another.
         let row = DeliveryRowKey(.outboundRecord, try queueKey(), 1)
         guard
             case .outboundRecord(let stored) = try DeliveryValue(row, bytes: DeliveryValue.outboundRecord(record).bytes)

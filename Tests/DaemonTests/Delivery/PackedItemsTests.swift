@@ -24,9 +24,18 @@ import Testing
         sender.run()
     }
 
-    @Test("DEL-1, DEL-6: after restarts of both ends each item of a pack is handled once, in order, with its own body")
-    func restarts() throws {
-        let items = (1...20).map { payloadItem($0) }
+    /// Items with bodies of this many bytes; each second one if `mixed`, the others short.
+    private func items(_ numbers: ClosedRange<UInt8>, _ size: Int, mixed: Bool) -> [OutboundItem] {
+        numbers.map {
+            OutboundItem(id: .random(), payload: Array(repeating: $0, count: mixed && $0.isMultiple(of: 2) ? 5 : size))
+        }
+    }
+
+    @Test(
+        "DEL-1, DEL-6: after restarts of both ends each item of a pack is handled once, in order, with its own body",
+        arguments: [(5, false), (900, false), (900, true)])
+    func restarts(size: Int, mixed: Bool) throws {
+        let items = items(1...20, size, mixed: mixed)
         submit(items)
         #expect(try rows(.outboundPack, of: sender) == 1 && rows(.outboundItem, of: sender) == 0)
         sender.delivery.submissions.cancel(items[4].id, in: sender.key(.userInfo)) { _ in }
@@ -46,8 +55,12 @@ import Testing
         #expect(receiver.received.map(\.id) == kept.map(\.id))
         #expect(receiver.received.map(\.payload) == kept.map(\.payload))
         #expect(kept.allSatisfy { sender.endings[$0.id] == [.handled] })
-        for table in [DeliveryTable.outboundPack, .outboundEnd] { #expect(try rows(table, of: sender) == 0) }
-        for table in [DeliveryTable.inboundPack, .inboundEnd] { #expect(try rows(table, of: receiver) == 0) }
+        for table in [DeliveryTable.outboundPack, .outboundEnd, .outboundItem, .outboundPayload] {
+            #expect(try rows(table, of: sender) == 0)
+        }
+        for table in [DeliveryTable.inboundPack, .inboundEnd, .inboundItem, .inboundPayload] {
+            #expect(try rows(table, of: receiver) == 0)
+        }
     }
 
     @Test("DEL-1: a pack whose commit fails is written nowhere, and the same items can be accepted again")
