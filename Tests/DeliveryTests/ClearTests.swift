@@ -69,7 +69,10 @@ import Testing
         let stored = queue.stored(through: 1, at: reading(0))
         #expect(stored.effects == [.released(identifier(1))])
         #expect(!queue.cancel(identifier(1), at: reading(0)).1.effects.contains(.released(identifier(1))))
-        #expect(!queue.clear(at: reading(0)).effects.contains(.released(identifier(1))))
+        _ = queue.ended(1, .withdrawn(.cancelled), at: reading(0))
+        _ = try queue.enqueue(item(2), at: reading(0))
+        #expect(queue.stored(through: 2, at: reading(0)).effects == [.released(identifier(2))])
+        #expect(!queue.clear(at: reading(0)).effects.contains(.released(identifier(2))))
     }
 
     @Test func `SES-73: a file that waits is released`() throws {

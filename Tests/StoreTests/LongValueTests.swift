@@ -53,6 +53,7 @@ import Testing
         try await store.commitAndWait([put(0, 5001), put(1, 3), .delete(space, key: [2]), put(3, 1), put(3, 6000)])
             .get()
         try await store.commitAndWait([.deleteAll(RowRange(space: space, from: [5], to: [8])), put(9, 5001)]).get()
+        for _ in 0..<2 { try await store.commitAndWait([put(9, 5001), put(9, 5001)]).get() }
         #expect(try store.read(RowRange(space: space)).map(\.value.count) == [5001, 3, 6000, 5000, 5000, 5001])
         store.close()
         #expect(try longValues == 5)
@@ -242,6 +243,28 @@ import Testing
             #expect(throws: StoreError.corruptRow(path: path, space: space.rawValue, key: key(number))) {
                 try Store(path: path)
             }
+        }
+    }
+
+    @Test("A range neither finds nor removes a damaged row that is outside of it")
+    func textOutsideOfARange() async throws {
+        let store = try Store(path: path)
+        func key(_ number: UInt8) -> [UInt8] { Array("row-key".utf8) + [number] }
+        try await store.commitAndWait((1...60).map { .put(space, key: key($0), value: [$0]) }).get()
+        // Too large for the check at the start, which would find the damage.
+        try await store.commitAndWait([.put(otherSpace, key: [], value: value(0, count: 17 << 20))]).get()
+        store.close()
+        var bytes = contents(of: path)
+        let start = try #require((0..<1 << 16).first { Array(bytes[$0..<$0 + 8]) == key(40) })
+        bytes[start - 3] ^= 1
+        write(bytes, to: path)
+        let damaged = try Store(path: path)
+        let range = RowRange(space: space, from: key(1), to: key(5))
+        #expect(try damaged.keys(range) == (1...4).map(key))
+        #expect(try damaged.keys(.key(Array("row-key".utf8) + [4, 0], in: space)).isEmpty)
+        try await damaged.commitAndWait([.deleteAll(range)]).get()
+        #expect(throws: StoreError.corruptRow(path: path, space: space.rawValue, key: key(40))) {
+            try damaged.read(RowRange(space: space, from: key(5)))
         }
     }
 }

@@ -88,8 +88,8 @@ package struct InboundRecord: Sendable, Equatable {
         placeBody()
     }
 
-    /// Decides by its size whether the body is in the item's row, where no such row can be read: the item is new, or
-    /// its row is damaged.
+    /// Decides from its size alone whether the body is in the item's row. Needed where there is no row to tell: the
+    /// item is new, or its row is damaged.
     package mutating func placeBody() { sharesRow = Self.isShort(size) }
 
     /// A number whose item will not come.

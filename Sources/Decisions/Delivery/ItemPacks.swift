@@ -210,8 +210,8 @@ extension ItemPacks {
 private struct Draft {
     /// The most bytes and items of a pack (LIM-131): an item that stays long keeps no more, and no more ends.
     private static var most: (bytes: Int, items: Int) { (8192, 32) }
-    /// Fewer items have separate rows. The number was measured when a pack took pages alone (Decisions/0040); since
-    /// 0041 it need not.
+    /// Fewer items have separate rows. The number was measured when each pack had pages to itself (Decisions/0040),
+    /// which 0041 has changed.
     static var least: Int { 8 }
 
     private(set) var ordinals: [UInt64] = []

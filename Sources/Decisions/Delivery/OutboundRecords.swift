@@ -166,14 +166,16 @@ package struct OutboundRecord: Sendable, Equatable {
         return record
     }
 
-    /// Decides by its size whether the body is in the item's row, where no such row can be read: the item is new, or
-    /// its row is damaged. The manifest of a file never is: it goes with the file, when the peer has stored both.
+    /// Decides from its size alone whether the body is in the item's row. Needed where there is no row to tell: the
+    /// item is new, or its row is damaged. The manifest of a file never is: it goes with the file, when the peer has
+    /// stored both.
     package mutating func placeBody(on channel: Channel) {
         sharesRow = Self.isShort(size) && !channel.properties.hasFile
     }
 
     /// Whether the row in which it was accepted is there: until it has ended or is taken back. One that failed here
-    /// keeps it for an operator. A long item of a store before version 4 has none; removing it then changes nothing.
+    /// keeps it for an operator. An item whose body an earlier version wrote into a separate row has none; removing it
+    /// then changes nothing.
     var hasItemRow: Bool { withdrawal == .dead ? isUnfinished || isDeadLetter : isUnfinished && withdrawal == nil }
 
     /// Whether its body is there. A long one goes when the peer has stored it, unless the item failed here.

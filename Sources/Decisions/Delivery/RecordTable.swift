@@ -22,7 +22,7 @@ protocol QueueRecord: Sendable {
     var sequence: UInt64? { get }
     /// Bytes of the body.
     var size: Int { get }
-    /// Whether its short body shares its row in ``itemTable``; a long one has its own.
+    /// Whether its short body is in the item's row in ``itemTable``; a long one has a separate row.
     var sharesRow: Bool { get set }
     /// The table that the body is in.
     var bodyTable: DeliveryTable { get }

@@ -282,7 +282,7 @@ extension Connection {
         // Behind the setting of automatic checkpoints, which uses the same hook.
         countLogPages()
         try Self.translating(path) { () throws(ResultCode) in
-            _ = try (writing(), statement(select))
+            _ = try (writing(), statement(select(RowRange(space: RowSpace(rawValue: 0)))))
         }
         if isChecked { try verifyRows() }
         try Self.translating(path) { () throws(ResultCode) in try takeOver(log.size) }
@@ -331,10 +331,10 @@ extension Connection {
 // Reading rows in SQL. Every value is read with its checksum, so that damage is an error that names the row.
 
 extension Connection {
-    private var select: String {
+    private func select(_ range: RowRange) -> String {
         """
         SELECT key, \(longValues.source.columns) FROM \(longValues.source.tables)
-        WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3) ORDER BY key LIMIT ?4
+        WHERE \(range.condition) ORDER BY key LIMIT ?4
         """
     }
 
@@ -345,15 +345,17 @@ extension Connection {
         try Self.translating(path) { () throws(ResultCode) in
             try statement("SELECT key, \(source.columns), space FROM \(source.tables)").run {
                 (row) throws(ResultCode) in
-                let space = UInt8(truncatingIfNeeded: row.integer(at: 4))
-                if !isSound(row, of: space) { damaged = damaged ?? (space, row.bytes(at: 0)) }
+                let space = UInt8(exactly: row.integer(at: 4))
+                if space.map({ isSound(row, of: $0) }) ?? false { return }
+                damaged = damaged ?? (space ?? 0, row.bytes(at: 0))
             }
         }
         if let damaged { throw .corruptRow(path: path, space: damaged.space, key: damaged.key) }
     }
 
     /// Whether the row of a query for key and ``LongValues/source`` has the bytes that were written. The checksum does
-    /// not cover types, and a text in place of bytes would be out of order: no range finds it, nor some rows beside it.
+    /// not cover types. A text would be out of order among bytes: a search for its key misses it, and may miss rows
+    /// beside it. Before anything else reads the columns: their types are those of the row until then.
     private func isSound(_ row: Statement, of space: UInt8) -> Bool {
         let isLong = row.integer(at: 3) != 0
         guard row.isBytes(at: 0), !isLong || longValues.mayExist(in: RowSpace(rawValue: space)) else { return false }
@@ -384,8 +386,7 @@ extension Connection {
         var key: [UInt8]?
         let statement = try statement(
             """
-            SELECT key FROM row WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3)
-            ORDER BY key LIMIT 1 OFFSET ?4
+            SELECT key FROM row WHERE \(range.condition) ORDER BY key LIMIT 1 OFFSET ?4
             """)
         statement.bind(Int64(count), at: 4)
         try statement.binding(range) { () throws(ResultCode) in
@@ -401,12 +402,13 @@ extension Connection {
         var rows: [Row] = []
         var damaged: [UInt8]?
         try Self.translating(path) { () throws(ResultCode) in
-            let statement = try statement(select)
+            let statement = try statement(select(range))
             statement.bind(Int64(range.limit ?? -1), at: 4)
             try statement.binding(range) { () throws(ResultCode) in
                 try statement.run { (statement) throws(ResultCode) in
+                    let isSound = isSound(statement, of: range.space.rawValue)
                     let key = statement.bytes(at: 0)
-                    if isSound(statement, of: range.space.rawValue) {
+                    if isSound {
                         rows.append(Row(space: range.space, key: key, value: statement.bytes(at: 2)))
                     } else if range.passesDamaged {
                         rows.append(Row(space: range.space, key: key, value: [], isDamaged: true))

@@ -78,12 +78,17 @@ final class LongValues {
     }
 
     /// Removes the long value of a row that is about to go or to be replaced, if it has one.
-    func remove(of space: RowSpace, _ key: [UInt8], on connection: Connection) throws(ResultCode) {
+    /// - Parameter next: the number of the value that replaces it, which a damaged row may have already.
+    func remove(
+        of space: RowSpace, _ key: [UInt8], for next: Int64?, on connection: Connection
+    ) throws(ResultCode) {
         let remove = try connection.statement(
             """
             DELETE FROM long_value WHERE (id, checksum) =
                 (SELECT value, checksum FROM row WHERE space = ?1 AND key = ?2 AND typeof(value) = 'integer')
+                AND id IS NOT ?3
             """)
+        if let next { remove.bind(next, at: 3) }
         remove.bind(Int64(space.rawValue), at: 1)
         try remove.binding(key, at: 2) { () throws(ResultCode) in try remove.run() }
     }
@@ -93,8 +98,7 @@ final class LongValues {
         let remove = try connection.statement(
             """
             DELETE FROM long_value WHERE (id, checksum) IN
-                (SELECT value, checksum FROM row WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3)
-                    AND typeof(value) = 'integer')
+                (SELECT value, checksum FROM row WHERE \(range.condition) AND typeof(value) = 'integer')
             """)
         try remove.binding(range) { () throws(ResultCode) in try remove.run() }
     }

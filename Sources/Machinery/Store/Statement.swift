@@ -18,8 +18,6 @@ final class Statement {
 
     func bind(_ integer: Int64, at index: Int32) { check(sqlite3_bind_int64(handle, index, integer)) }
 
-    func bindNull(at index: Int32) { check(sqlite3_bind_null(handle, index)) }
-
     /// Binds the bytes while `body` runs; the statement must be reset before they go.
     func binding<T>(
         _ bytes: [UInt8], at index: Int32, _ body: () throws(ResultCode) -> T
@@ -78,7 +76,6 @@ struct RowStatements {
     private let put: Statement
     private let putIfNew: Statement
     private let delete: Statement
-    private let deleteAll: Statement
 
     init(on connection: Connection) throws(ResultCode) {
         longValues = connection.longValues
@@ -88,8 +85,6 @@ struct RowStatements {
         put = try connection.statement("INSERT OR REPLACE \(columns)")
         putIfNew = try connection.statement("INSERT OR IGNORE \(columns)")
         delete = try connection.statement("DELETE FROM row WHERE space = ?1 AND key = ?2")
-        deleteAll = try connection.statement(
-            "DELETE FROM row WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3)")
     }
 
     /// Makes what `body` changes one transaction.
@@ -104,11 +99,12 @@ struct RowStatements {
         switch change {
         case .put(let space, let key, let value): try put(space, key, value, on: connection)
         case .delete(let space, let key):
-            if longValues.mayExist(in: space) { try longValues.remove(of: space, key, on: connection) }
+            if longValues.mayExist(in: space) { try longValues.remove(of: space, key, for: nil, on: connection) }
             delete.bind(Int64(space.rawValue), at: 1)
             try delete.binding(key, at: 2) { () throws(ResultCode) in try delete.run() }
         case .deleteAll(let range):
             if longValues.mayExist(in: range.space) { try longValues.removeAll(of: range, on: connection) }
+            let deleteAll = try connection.statement("DELETE FROM row WHERE \(range.condition)")
             try deleteAll.binding(range) { () throws(ResultCode) in try deleteAll.run() }
         }
     }
@@ -123,7 +119,7 @@ struct RowStatements {
             // Most rows are new, and replace no long value.
             try write(putIfNew, space, key, checksum, value, long)
             if connection.lastStatementChangedRow { return }
-            try longValues.remove(of: space, key, on: connection)
+            try longValues.remove(of: space, key, for: long, on: connection)
         }
         try write(put, space, key, checksum, value, long)
     }
@@ -143,15 +139,18 @@ struct RowStatements {
     }
 }
 
+extension RowRange {
+    /// The condition of a statement over the rows of the range. Both bounds are the index's own: a statement looks at
+    /// no row behind them.
+    var condition: String { "space = ?1 AND key >= ?2" + (upper == nil ? "" : " AND key < ?3") }
+}
+
 extension Statement {
-    /// Binds the bounds of a range while `body` runs, at the indices that all statements over ranges have.
+    /// Binds the bounds of a range while `body` runs, as ``RowRange/condition`` has them.
     func binding(_ range: RowRange, _ body: () throws(ResultCode) -> Void) throws(ResultCode) {
         bind(Int64(range.space.rawValue), at: 1)
         try binding(range.lower, at: 2) { () throws(ResultCode) in
-            guard let upper = range.upper else {
-                bindNull(at: 3)
-                return try body()
-            }
+            guard let upper = range.upper else { return try body() }
             try binding(upper, at: 3) { () throws(ResultCode) in try body() }
         }
     }
