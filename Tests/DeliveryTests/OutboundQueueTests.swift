@@ -87,6 +87,23 @@ import Testing
         #expect(record.bodyTable == body)
     }
 
+    @Test(
+        "An item's row lacks its body only if that has a separate row: a long one, and the manifest of a file",
+        arguments: [(Channel.userInfo, 768, false), (.userInfo, 769, true), (.file, 768, true)])
+    func rowWithoutBody(channel: Channel, size: Int, isRead: Bool) throws {
+        var queue = try outbound(channel: channel)
+        _ = try queue.enqueue(item(1, size: size), at: reading(0))
+        let accepted = queue.record(of: identifier(1))
+        let row = DeliveryValue.outboundItem(try #require(accepted), body: nil).bytes
+        let key = DeliveryRowKey(.outboundItem, try queueKey(channel), 1)
+        do throws(DeliveryRecordError) {
+            _ = try DeliveryValue(key, bytes: row)
+            #expect(isRead)
+        } catch {
+            #expect(!isRead && error == .missing(.outboundItem, field: "body"))
+        }
+    }
+
     @Test func theSameIdentifierIsTheSameItem() throws {
         var queue = try outbound()
         _ = try queue.enqueue(item(1), at: reading(0))

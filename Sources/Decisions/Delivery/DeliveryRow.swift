@@ -145,9 +145,11 @@ package enum DeliveryValue: Sendable, Equatable {
         case (.inboundHeader, _): self = .inboundHeader(try InboundHeader(stored: bytes))
         case (.outboundRecord, let ordinal?):
             self = .outboundRecord(try OutboundRecord(stored: bytes, ordinal: ordinal))
-        case (.outboundItem, let ordinal?): self = try OutboundRecord.item(stored: bytes, ordinal: ordinal)
+        case (.outboundItem, let ordinal?):
+            self = try OutboundRecord.item(stored: bytes, ordinal: ordinal, on: key.queue.channel)
         case (.inboundRecord, let ordinal?): self = .inboundRecord(try InboundRecord(stored: bytes, ordinal: ordinal))
-        case (.inboundItem, let ordinal?): self = try InboundRecord.item(stored: bytes, ordinal: ordinal)
+        case (.inboundItem, let ordinal?):
+            self = try InboundRecord.item(stored: bytes, ordinal: ordinal, on: key.queue.channel)
         case (.urgentBudget, _): self = .urgentBudget(try UrgentBudget(stored: bytes))
         case (.sentContext, _): self = try SentContext.read(bytes)
         case (.receivedContext, _): self = try ContextVersion.read(bytes)

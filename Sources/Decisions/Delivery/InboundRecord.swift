@@ -85,12 +85,10 @@ package struct InboundRecord: Sendable, Equatable {
         topic = item.topic
         revision = item.revision
         acceptedAt = item.age.map { QueueClock.sum(now, -max(.zero, $0).saturatingMilliseconds) }
-        placeBody()
+        placeBody(on: item.queue.channel)
     }
 
-    /// Decides from its size alone whether the body is in the item's row. Needed where there is no row to tell: the
-    /// item is new, or its row is damaged.
-    package mutating func placeBody() { sharesRow = Self.isShort(size) }
+    package mutating func placeBody(on channel: Channel) { sharesRow = Self.isShort(size) }
 
     /// A number whose item will not come.
     init(_ ordinal: UInt64, gap reason: GapReason, sequence: UInt64) {

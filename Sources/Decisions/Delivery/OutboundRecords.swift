@@ -166,9 +166,7 @@ package struct OutboundRecord: Sendable, Equatable {
         return record
     }
 
-    /// Decides from its size alone whether the body is in the item's row. Needed where there is no row to tell: the
-    /// item is new, or its row is damaged. The manifest of a file never is: it goes with the file, when the peer has
-    /// stored both.
+    /// The manifest of a file is never in the item's row: it goes with the file, when the peer has stored both.
     package mutating func placeBody(on channel: Channel) {
         sharesRow = Self.isShort(size) && !channel.properties.hasFile
     }

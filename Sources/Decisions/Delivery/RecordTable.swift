@@ -4,6 +4,7 @@
 // each.
 
 import TandemBase
+import TandemWire
 
 /// A record as the table needs it.
 protocol QueueRecord: Sendable {
@@ -36,6 +37,10 @@ protocol QueueRecord: Sendable {
     /// The content of its row in ``itemTable``.
     func value(with body: [UInt8]?) -> DeliveryValue
 
+    /// Decides from its size alone whether the body is in the item's row. Needed where the row does not tell: the item
+    /// is new, or its row is damaged.
+    mutating func placeBody(on channel: Channel)
+
     /// Reads the fields of a row but for the body.
     init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError)
 }
@@ -49,11 +54,16 @@ extension QueueRecord {
     }
 
     /// Reads a row of ``itemTable``, a record, with its body if that is short.
-    static func item(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) -> DeliveryValue {
+    /// - Throws: ``DeliveryRecordError/missing(_:field:)`` for a row without the short body that it was written with.
+    static func item(
+        stored: [UInt8], ordinal: UInt64, on channel: Channel
+    ) throws(DeliveryRecordError) -> DeliveryValue {
         var fields = try RecordReader(stored, of: itemTable)
         var record = try Self(&fields, ordinal: ordinal)
         let body = try fields.bytes(.body)
         try fields.finish()
+        record.placeBody(on: channel)
+        if record.sharesRow, body == nil { throw .missing(itemTable, .body) }
         record.sharesRow = body != nil
         return record.value(with: body)
     }

@@ -177,7 +177,7 @@ struct DeliveryRows {
         } else if let index = inboundRecords[key.queue]?.firstIndex(where: { $0.ordinal == key.ordinal }),
             table == .inboundItem
         {
-            inboundRecords[key.queue]?[index].placeBody()
+            inboundRecords[key.queue]?[index].placeBody(on: key.queue.channel)
         } else {
             throw .invalid(table, field: "body")
         }
