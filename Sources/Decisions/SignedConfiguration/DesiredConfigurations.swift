@@ -40,6 +40,11 @@ package struct DesiredConfigurations: Sendable {
     /// The desired envelopes of a slot, the highest version last.
     package func desired(of key: ConfigurationSlotKey) -> [DesiredConfiguration] { slots[key]?.desired ?? [] }
 
+    /// The envelope with a digest, if it is desired.
+    package func desired(_ digest: [UInt8], of key: ConfigurationSlotKey) -> DesiredConfiguration? {
+        slots[key]?.envelope(digest)
+    }
+
     /// The last envelopes that the operator applied, the newest last (LIM-85).
     package func history(of key: ConfigurationSlotKey) -> [AcceptedConfiguration] { slots[key]?.history ?? [] }
 
@@ -54,9 +59,7 @@ package struct DesiredConfigurations: Sendable {
 
     /// The standing of one secondary; nil if nothing is desired of it for this slot.
     package func standing(of addressee: ConfigurationAddressee, for key: ConfigurationSlotKey) -> SecondaryStanding? {
-        guard addressee.isAddressed(by: key),
-            let desired = slots[key]?.desired(of: addressee)
-        else { return nil }
+        guard addressee.isAddressed(by: key), let desired = slots[key]?.desired(of: addressee) else { return nil }
         return SecondaryStanding(desired, state(of: key, at: addressee.pairing))
     }
 
@@ -243,8 +246,7 @@ package struct DesiredConfigurations: Sendable {
         of new: DesiredConfiguration, to first: Set<UniqueIdentifier>?, _ transition: inout DesiredTransition
     ) {
         guard let kept = slots[new.key]?.envelope(new.digest), let rollout = kept.rollout else { return }
-        setRollout(
-            first.map { ConfigurationRollout(first: rollout.first.union($0)) }, of: kept, &transition)
+        setRollout(first.map { ConfigurationRollout(first: rollout.first.union($0)) }, of: kept, &transition)
     }
 
     /// The envelopes of a slot whose rollouts have not come to all.
@@ -509,7 +511,7 @@ package struct DesiredConfigurations: Sendable {
         _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, because cause: Cause, at now: WallTime,
         _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
     ) {
-        guard let slot = slots[key], !slot.desired.isEmpty, addressee.isAddressed(by: key) else { return }
+        guard let slot = slots[key], !slot.isEmpty, addressee.isAddressed(by: key) else { return }
         var state = secondaries[addressee.pairing]?.states[key]
         if case .applied(let digest) = cause { state?.refusals.removeAll { $0.digest == digest } }
         guard let wanted = slot.wanted(by: addressee, state), state?.isOnItsWay(wanted.digest) != true,

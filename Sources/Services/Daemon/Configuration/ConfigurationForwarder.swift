@@ -185,7 +185,7 @@ final class ConfigurationForwarder {
             pairing: pairing, name: peer.name, via: peer.via, verdict: state?.verdict(on: desired.digest),
             text: delivery?.text, version: desired.version, digest: desired.digest,
             ending: self.state.ending(of: desired, at: addressee(peer)))
-        let kept = self.state.desired(of: desired.key).first { $0.digest == desired.digest }
+        let kept = self.state.desired(desired.digest, of: desired.key)
         if let kept, let rollout = kept.rollout, !kept.isOffered(to: pairing) {
             result.hold = rollout.stopped == nil ? .heldBack : .stopped
         }
