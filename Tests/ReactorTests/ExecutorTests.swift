@@ -143,10 +143,9 @@ private final class Diary {
         let lines = await withCheckedContinuation { finished in
             loop.submit {
                 let diary = Diary()
+                var asked: CheckedContinuation<Int, Never>?
                 loop.start {
-                    let value = await withCheckedContinuation { answer in
-                        _ = Task.detached { answer.resume(returning: 3) }
-                    }
+                    let value = await withCheckedContinuation { asked = $0 }
                     diary.lines.append("\(value) on the loop: \(loop.isCurrent)")
                     await loop.sleep(for: .zero)
                     diary.lines.append("awake on the loop: \(loop.isCurrent)")
@@ -154,6 +153,8 @@ private final class Diary {
                     finished.resume(returning: diary.lines)
                 }
                 diary.lines.append("went on")
+                // Not sooner: an answer that is there before the code waits for it needs no thread to come back to.
+                _ = Task.detached { [asked] in asked?.resume(returning: 3) }
             }
         }
         #expect(
