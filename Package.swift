@@ -240,13 +240,17 @@ let testTargets: [Target] = [
         excluding: ["python_client", "Support/typist.py"]),
 ]
 
-// Thread Sanitizer's short form builds the tests of some rooms and what they need: TANDEM_TEST_ROOMS="Store Daemon".
-let chosen: [String]? = Context.environment["TANDEM_TEST_ROOMS"].map { rooms in
-    rooms.split(separator: " ").map { $0 + "Tests" }
+// Thread Sanitizer's short form builds the tests of some rooms and what they need, without the files that it names:
+// TANDEM_TEST_ROOMS="Store PairedSession-LogTests.swift,TopicTests.swift".
+let chosen = Context.environment["TANDEM_TEST_ROOMS"].map { rooms in
+    let parts = rooms.split(separator: " ").map { $0.split(separator: "-").map(String.init) }
+    return Dictionary(uniqueKeysWithValues: parts.map { ($0[0] + "Tests", $0.dropFirst().first ?? "") })
 }
 let chosenTests: [Target] = testTargets.filter { target in
     guard target.type == .test, let chosen else { return true }
-    return chosen.contains(target.name)
+    guard let others = chosen[target.name] else { return false }
+    target.exclude += others.split(separator: ",").map(String.init)
+    return true
 }
 let targets: [Target] = [
     system, valueRooms, decisionRooms, machineryRooms, serviceRooms, commands, benchmarks, gallery, chosenTests,
