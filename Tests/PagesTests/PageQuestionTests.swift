@@ -135,7 +135,8 @@ import Testing
         let key = { (number: Int) in String(repeating: "k", count: 250) + "\(number)" }
         let fine = try checked((0..<900).map { (key($0), .ok) })
         #expect(fine?.refusals.isEmpty == true && fine?.replacements.isEmpty == true)
-        let refused = try checked((0..<900).map { (key($0), .failed(long, replacement: .string(long))) })
+        let wordy = String(repeating: "é", count: 400)
+        let refused = try checked((0..<900).map { (key($0), .failed(wordy, replacement: .string(wordy))) })
         #expect(refused?.refusals.isEmpty == false)
         let replaced = try checked([("a", .replaced(.string(long))), ("b", .ok)])
         #expect(replaced?.replacements.isEmpty == true && replaced?.refusals.map(\.key) == ["a"])

@@ -15,7 +15,7 @@ import Testing
         ) throws
     {
         let facts = try DaemonFrames.Facts()
-        for round in 0..<UInt64(30) {
+        for round in 0..<UInt64(Repetition.times(10, long: 30)) {
             let oracle = try SessionOracle()
             for number in 0..<UInt64(Self.streams) {
                 var frames = DaemonFrames(facts, seed: seed << 32 | round << 16 | number)

@@ -31,7 +31,7 @@ import Testing
     /// of what is used counts, too.
     @Test(
         .enabled(if: getenv("TSAN_OPTIONS") == nil && getenv("ASAN_OPTIONS") == nil),
-        arguments: stride(from: 0, to: HostileInputTests.heavy.count, by: Repetition.times(3, long: 1)).map(\.self))
+        arguments: stride(from: 0, to: HostileInputTests.heavy.count, by: Repetition.times(5, long: 1)).map(\.self))
     func `LIM-12: reading costs at most eight times a list's size in memory, and a MiB`(index: Int) async {
         await #expect(processExitsWith: .exitCode(42)) { [index = index as Int] in
             let bytes = HostileInputTests.heavy[index].bytes
