@@ -85,9 +85,11 @@ struct Fleet {
     }
 
     func deliveries(of transition: DesiredTransition) -> [Int: ConfigurationItem] {
-        Dictionary(
-            uniqueKeysWithValues: transition.deliveries.compactMap { item in
-                members.firstIndex { $0.pairing == item.entry.pairing }.map { ($0, item) }
+        let items = Dictionary(uniqueKeysWithValues: transition.deliveries.map { ($0.entry.pairing, $0) })
+        guard !items.isEmpty else { return [:] }
+        return Dictionary(
+            uniqueKeysWithValues: members.indices.compactMap { index in
+                items[members[index].pairing].map { (index, $0) }
             })
     }
 
