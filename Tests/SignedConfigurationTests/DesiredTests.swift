@@ -217,7 +217,7 @@ import Testing
         #expect(endings() == [nil, .withdrawn], "the second is not desired yet")
         #expect(try fleet.accept(envelopes[1].envelope).isEmpty)
         #expect(endings() == [.superseded, nil])
-        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
         #expect(endings() == [.withdrawn, .withdrawn])
     }
 
@@ -225,7 +225,7 @@ import Testing
     func overtakenWithoutAVerdict() throws {
         var fleet = try Fleet()
         let first = try fleet.delivered(try fleet.envelope(1))
-        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
         let second = try fleet.delivered(try fleet.envelope(2))
         #expect(try fleet.ending(of: first.envelope) == nil, "the secondary may still apply it")
         _ = try fleet.report(0, second, .applied)
@@ -242,9 +242,9 @@ import Testing
         var fleet = try Fleet()
         let old = try fleet.delivered(try fleet.envelope(9))
         _ = try fleet.report(0, old, .applied)
-        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
         let first = try fleet.delivered(try fleet.envelope(1, keySet: 2))
-        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
         #expect(try fleet.ending(of: first.envelope) == nil, "the secondary may still apply it")
         let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
         let row = try #require(state.dictionary)
@@ -260,7 +260,7 @@ import Testing
     func overtakenByALaterKeySet() throws {
         var fleet = try Fleet()
         let old = try fleet.delivered(try fleet.envelope(9))
-        _ = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
         let later = try fleet.delivered(try fleet.envelope(1, keySet: 2))
         #expect(
             try fleet.ending(of: old.envelope) == nil,
@@ -299,7 +299,7 @@ import Testing
         #expect(fleet.standing(0)?.reported == 1)
         #expect(try fleet.report(0, second, .applied) == nil)
         let third = try fleet.delivered(try fleet.envelope(3))
-        _ = fleet.desired.withdraw(fleet.key, version: 3, at: fleet.now)
+        _ = fleet.desired.withdraw(fleet.key, versions: [3], at: fleet.now)
         #expect(fleet.standing(0)?.desired.version == 2)
         let back = try fleet.report(0, third, .rejected(.expired), good: first)
         #expect(fleet.standing(0)?.isDrift == true && fleet.standing(0)?.reported == 1)
@@ -325,13 +325,28 @@ import Testing
         var fleet = try Fleet(2)
         let items = try fleet.accept(try fleet.envelope(3))
         #expect(try fleet.report(0, try #require(items[0]), .applied) == nil)
-        let (versions, transition) = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        let (versions, transition) = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
         #expect(versions == [3])
         #expect(transition.cancellations.map(\.pairing) == [fleet.members[1].pairing])
         #expect(fleet.standing(0) == nil && fleet.link(1) == nil)
         #expect(fleet.desired.history(of: fleet.key).last?.withdrawn == fleet.now, "CFG-78")
-        #expect(fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now).versions.isEmpty)
+        #expect(fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now).versions.isEmpty)
         #expect(try fleet.accept(try fleet.envelope(1)).count == 2)
+    }
+
+    @Test(
+        "CFG-77, CFG-94: several versions are withdrawn in one step with one row of history, and the others stay desired"
+    )
+    func withdrawSome() throws {
+        var fleet = try Fleet(3)
+        for index in 0..<3 { _ = try fleet.accept(try fleet.envelope(UInt64(index) + 1, only: [index])) }
+        let (versions, transition) = fleet.desired.withdraw(fleet.key, versions: [1, 3, 9], at: fleet.now)
+        #expect(versions == [1, 3])
+        #expect(Set(transition.cancellations.map(\.pairing)) == Set([0, 2].map { fleet.members[$0].pairing }))
+        #expect(transition.changes.count == 3, "two versions, and the history once")
+        #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [2])
+        let history = fleet.desired.history(of: fleet.key)
+        #expect(history.map { $0.withdrawn != nil } == [true, false, true])
     }
 
     @Test("CFG-78: the histories of a slot and of a secondary are bounded, the oldest goes first")

@@ -194,13 +194,13 @@ package struct DesiredConfigurations: Sendable {
 
     /// Nothing is desired for the slot any more. Deliveries that no secondary has answered are taken back;
     /// secondaries keep what they have.
-    /// - Parameter version: only this version; nil for all.
+    /// - Parameter versions: only these; nil for all.
     /// - Returns: the versions that were desired.
     package mutating func withdraw(
-        _ key: ConfigurationSlotKey, version: UInt64?, at now: WallTime
+        _ key: ConfigurationSlotKey, versions: Set<UInt64>?, at now: WallTime
     ) -> (versions: [UInt64], transition: DesiredTransition) {
         var transition = DesiredTransition()
-        let withdrawn = desired(of: key).filter { version == nil || $0.version == version }
+        let withdrawn = desired(of: key).filter { versions?.contains($0.version) ?? true }
         guard !withdrawn.isEmpty else { return ([], transition) }
         drop(withdrawn, of: key, &transition)
         let digests = Set(withdrawn.map(\.digest))
@@ -511,7 +511,7 @@ package struct DesiredConfigurations: Sendable {
         _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, because cause: Cause, at now: WallTime,
         _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
     ) {
-        guard let slot = slots[key], !slot.isEmpty, addressee.isAddressed(by: key) else { return }
+        guard let slot = slots[key], slot.hasDesired, addressee.isAddressed(by: key) else { return }
         var state = secondaries[addressee.pairing]?.states[key]
         if case .applied(let digest) = cause { state?.refusals.removeAll { $0.digest == digest } }
         guard let wanted = slot.wanted(by: addressee, state), state?.isOnItsWay(wanted.digest) != true,

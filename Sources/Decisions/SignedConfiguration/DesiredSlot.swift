@@ -18,7 +18,7 @@ struct DesiredSlot {
 
     subscript(version: UInt64) -> DesiredConfiguration? { envelopes[version] }
 
-    var isEmpty: Bool { all.isEmpty }
+    var hasDesired: Bool { !all.isEmpty }
 
     /// All of them; the highest version is last.
     var desired: [DesiredConfiguration] { all.compactMap { envelopes[$0] } }

@@ -119,7 +119,7 @@ package struct FarSecondaries: Sendable {
                 guard let gone = certified.gone, !devices.contains(certified.device) else { return nil }
                 return (carrier, pairing, certified.device, gone)
             }
-        }.sorted { ($0.gone.name, "\($0.pairing)") < ($1.gone.name, "\($1.pairing)") }
+        }.sorted { ($0.gone.name, $0.pairing) < ($1.gone.name, $1.pairing) }
     }
 
     // MARK: events

@@ -34,6 +34,21 @@ final class ChangeWaiters {
         waiters.removeAll { $0.finished === waiter.finished }
     }
 
+    /// Waits until a condition holds for each element, at most for a time. Each change starts at the first element that
+    /// was not done: thousands may become done one after the other.
+    func wait<Element>(
+        atMost wait: Duration, untilEach elements: [Element], _ isDone: @escaping (Element) -> Bool
+    ) async {
+        var first = 0
+        await self.wait(atMost: wait) {
+            while first < elements.count, isDone(elements[first]) { first += 1 }
+            guard first == elements.count else { return false }
+            // One that was done before may not be any longer.
+            first = elements.firstIndex { !isDone($0) } ?? elements.count
+            return first == elements.count
+        }
+    }
+
     /// Waits for a change after an ordinal, at most for a time.
     func change(after ordinal: UInt64, atMost wait: Duration) async {
         await self.wait(atMost: wait) { [self] in self.ordinal != ordinal }

@@ -159,9 +159,7 @@ final class ConfigurationForwarder {
         }
         if let refusal { return .failed(refusal) }
         let pairings = peers.map(\.pairing)
-        await changes.wait(atMost: wait) { [self] in
-            pairings.allSatisfy { result(desired, $0)?.isDone ?? true }
-        }
+        await changes.wait(atMost: wait, untilEach: pairings) { [self] in result(desired, $0)?.isDone ?? true }
         return .results(results(desired, pairings), ordinal: changes.ordinal)
     }
 
@@ -196,7 +194,7 @@ final class ConfigurationForwarder {
     func withdraw(_ key: ConfigurationSlotKey, version: UInt64?) async throws(StoreError) -> [UInt64] {
         let now = context.reading.wall
         return try await committed.commit { [self] next in
-            let (versions, transition) = next.withdraw(key, version: version, at: now)
+            let (versions, transition) = next.withdraw(key, versions: version.map { [$0] }, at: now)
             return (
                 transition.rows,
                 { [self] in
@@ -216,10 +214,14 @@ final class ConfigurationForwarder {
         return try await committed.commit(room: .reserve) { [self] next in
             var ended: [(desired: DesiredConfiguration, reason: Rejection)] = []
             var transition = DesiredTransition()
-            for desired in next.keys.filter({ $0.subject == subject }).flatMap({ next.desired(of: $0) }) {
-                guard let reason = isRefused(desired) else { continue }
-                transition.append(next.withdraw(desired.key, version: desired.version, at: now).transition)
-                ended.append((desired, reason))
+            for key in next.keys where key.subject == subject {
+                let refused = next.desired(of: key).compactMap { desired in
+                    isRefused(desired).map { (desired: desired, reason: $0) }
+                }
+                guard !refused.isEmpty else { continue }
+                transition.append(
+                    next.withdraw(key, versions: Set(refused.map(\.desired.version)), at: now).transition)
+                ended += refused
             }
             return (
                 transition.rows,
@@ -246,7 +248,7 @@ final class ConfigurationForwarder {
 
     /// Those of these secondaries with a ready link, and then the others; each by its name.
     func reachableFirst(_ peers: [ConfigurationPeer]) -> [ConfigurationPeer] {
-        let sorted = peers.sorted { ($0.name, "\($0.pairing)") < ($1.name, "\($1.pairing)") }
+        let sorted = peers.sorted { ($0.name, $0.pairing) < ($1.name, $1.pairing) }
         return sorted.filter { linkedPairings.contains($0.link) }
             + sorted.filter { !linkedPairings.contains($0.link) }
     }

@@ -129,9 +129,7 @@ final class KeyChainForwarder {
 
     /// The results of a step, when each secondary has one or `wait` is over.
     func results(of question: Question, within wait: Duration) async -> [ApplyResult] {
-        await changes.wait(atMost: wait) { [self] in
-            question.keys.allSatisfy { verdict(at: $0, on: question) != nil }
-        }
+        await changes.wait(atMost: wait, untilEach: question.keys) { [self] in verdict(at: $0, on: question) != nil }
         return results(of: question)
     }
 
