@@ -47,14 +47,30 @@ struct HealthLedgerTests {
         #expect(ledger.standing(at: time(27_000)).map(\.since) == [time(20_000)])
     }
 
+    @Test func `CTL-12: observing one link leaves the other problems as they were`() {
+        var ledger = HealthLedger()
+        let other = HealthProblem(.unlinked, pairing: UniqueIdentifier(high: 3, low: 4))
+        ledger.observe([link, HealthProblem(.backlog)], at: time(0))
+        ledger.observe(other, isPresent: true, at: time(1000))
+        #expect(ledger.standing(at: time(5999)).map(\.problem) == [HealthProblem(.backlog), link])
+        #expect(ledger.standing(at: time(6000)).map(\.problem) == [HealthProblem(.backlog), link, other])
+        ledger.observe(link, isPresent: false, at: time(6000))
+        #expect(ledger.standing(at: time(11_000)).map(\.problem) == [HealthProblem(.backlog), other])
+    }
+
     @Test func `CTL-12: the problems of a pairing that is gone are gone`() {
         var ledger = HealthLedger()
         let pairing = UniqueIdentifier(high: 1, low: 2)
         ledger.observe([link, HealthProblem(.draining)], at: time(0))
         ledger.keepOnly([pairing])
         #expect(ledger.standing(at: time(6000)).map(\.problem.word) == [.draining, .unlinked])
-        ledger.keepOnly([])
+        ledger.forget(UniqueIdentifier(high: 3, low: 4))
+        #expect(ledger.standing(at: time(6000)).count == 2)
+        ledger.forget(pairing)
         #expect(ledger.standing(at: time(6000)).map(\.problem.word) == [.draining])
+        ledger.observe([link, HealthProblem(.draining)], at: time(6000))
+        ledger.keepOnly([])
+        #expect(ledger.standing(at: time(12_000)).map(\.problem.word) == [.draining])
     }
 
     @Test func `a link that blinks for ever counts when it is away more than it is there`() {

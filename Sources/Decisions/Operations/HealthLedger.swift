@@ -63,15 +63,23 @@ package struct HealthLedger: ~Copyable, Sendable {
     /// Records the problems that exist now; all others are absent. A problem that was over before it came back counts
     /// from its return.
     package mutating func observe(_ present: Set<HealthProblem>, at now: MonotonicTime) {
-        for problem in Array(observations.keys) {
-            observations[problem]?.advance(to: now)
-            if observations[problem]?.isOver(problem) == true { observations[problem] = nil }
-            observations[problem]?.isPresent = present.contains(problem)
-            if observations[problem]?.isOver(problem) == true { observations[problem] = nil }
-        }
-        for problem in present where observations[problem] == nil {
-            observations[problem] = Observation(counts: !problem.mustLast, since: now, lookedAt: now)
-        }
+        for problem in Array(observations.keys) { observe(problem, isPresent: present.contains(problem), at: now) }
+        for problem in present where observations[problem] == nil { observe(problem, isPresent: true, at: now) }
+    }
+
+    /// Records whether one problem exists now; the others are as they were.
+    package mutating func observe(_ problem: HealthProblem, isPresent: Bool, at now: MonotonicTime) {
+        observations[problem]?.advance(to: now)
+        if observations[problem]?.isOver(problem) == true { observations[problem] = nil }
+        observations[problem]?.isPresent = isPresent
+        if observations[problem]?.isOver(problem) == true { observations[problem] = nil }
+        guard isPresent, observations[problem] == nil else { return }
+        observations[problem] = Observation(counts: !problem.mustLast, since: now, lookedAt: now)
+    }
+
+    /// Drops the problems of a pairing that has ended.
+    package mutating func forget(_ pairing: UniqueIdentifier) {
+        for problem in Array(observations.keys) where problem.pairing == pairing { observations[problem] = nil }
     }
 
     /// Drops the problems of all other pairings, which no longer exist.

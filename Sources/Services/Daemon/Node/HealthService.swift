@@ -38,8 +38,22 @@ final class HealthService {
     /// The daemon is not ready from now on.
     func stop() { isStopping = true }
 
-    /// Reports the present problems to the ledger; also when a link comes or goes or commits begin or cease to fail, so
-    /// that the ledger sees every blink.
+    /// A link has come or gone: the ledger must see every short loss. Looks at this pairing only, because thousands of
+    /// links may end together.
+    func linkChanged(_ pairing: UniqueIdentifier) {
+        let isUnlinked = links[pairing] == nil && pairings[pairing]?.state == .active
+        ledger.observe(HealthProblem(.unlinked, pairing: pairing), isPresent: isUnlinked, at: scheduler.now)
+    }
+
+    /// The pairing has ended, and its problems with it.
+    func forget(_ pairing: UniqueIdentifier) { ledger.forget(pairing) }
+
+    /// Commits begin or cease to fail.
+    func storeChanged() {
+        ledger.observe(HealthProblem(.store), isPresent: store.isFailing, at: scheduler.now)
+    }
+
+    /// Reports all present problems to the ledger: at the start, and for each `health` request.
     func observe() {
         ledger.keepOnly(Set(pairings.all.map(\.pairing)))
         ledger.observe(problems, at: scheduler.now)
@@ -57,7 +71,6 @@ final class HealthService {
                 problems.insert(HealthProblem(.clock, pairing: record.pairing))
             }
         }
-        // Each link that comes or goes asks: nothing is listed, sorted or dated for it.
         let backlogs = delivery.pairings(where: isBacklog)
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
         if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }

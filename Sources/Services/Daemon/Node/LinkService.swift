@@ -40,7 +40,7 @@ final class LinkService {
     private var isStopping = false
     /// Since the start.
     private(set) var hasBeenLinked = false
-    private var onChange: () -> Void = {}
+    private var onChange: (UniqueIdentifier) -> Void = { _ in }
 
     init(
         _ context: LinkContext, own: PairingRegistry.OwnDevice, pairings: PairingService, relay: Relay,
@@ -61,8 +61,8 @@ final class LinkService {
 
     // MARK: life
 
-    /// - Parameter onChange: called when a link has come or gone.
-    func whenChanged(_ onChange: @escaping () -> Void) { self.onChange = onChange }
+    /// - Parameter onChange: called with the pairing whose link has come or gone.
+    func whenChanged(_ onChange: @escaping (UniqueIdentifier) -> Void) { self.onChange = onChange }
 
     /// Accepts links at an address; returns the address in effect.
     func listen(at address: SocketAddress) throws(ListenError) -> SocketAddress {
@@ -222,7 +222,7 @@ extension LinkService: LinkHost {
     package func linkDidBecomeReady(_ link: Link) {
         hasBeenLinked = true
         endedThere[link.pairing] = nil
-        onChange()
+        onChange(link.pairing)
         let endpoint = LinkEndpoint(link, queue: context.queue, number: relay.nextNumber())
         let port = relay.linkUp(
             endpoint, pairing: link.pairing, role: link.role, capabilities: Array(link.agreement.capabilities))
@@ -246,7 +246,7 @@ extension LinkService: LinkHost {
     package func link(_ link: Link, didCloseWith reason: LinkCloseReason) {
         downSince[link.pairing] = context.scheduler.now
         ended(link.pairing, reason)
-        onChange()
+        onChange(link.pairing)
         router.close(link.pairing, reason.reachabilityReason)
         guard case .endedByPeer(.unpaired) = reason else { return }
         context.log(LogEvent(.warning, "the other device has ended the pairing", .text("pairing", "\(link.pairing)")))

@@ -122,8 +122,8 @@ package final class Node {
             configuration: configuration)
         router.settings = remoteSettings
         directories = PairingDirectories(
-            in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
-            scheduler: loop, log: log)
+            in: device.applications, owner: { [installed] app in installed.state[app]?.user },
+            owners: { [installed] in installed.state.records.mapValues(\.user) }, scheduler: loop, log: log)
         self.applications = ApplicationService(
             installed, at: local, delivery: delivery, configuration: configuration, directories: directories, log: log)
 
@@ -220,7 +220,7 @@ package final class Node {
 
     private func introduceParts() {
         store.whenPoisoned = { [weak self] error in self?.onFatal?(.store(error)) }
-        store.onFailingChange = { [weak self] in self?.health.observe() }
+        store.onFailingChange = { [weak self] in self?.health.storeChanged() }
         store.onSpaceChange = { [log, path = store.path] in log(.space($0, for: path)) }
         if device.store.statistics.beganCutOff {
             log(LogEvent(.info, "a commit that a crash cut off was dropped; nothing acknowledged was in it"))
@@ -245,7 +245,7 @@ package final class Node {
         configuration.connect { [weak settings] in await settings?.refusal(of: $0, optional: $1, for: $2) }
         pairings.node = self
         counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
-        links.whenChanged { [weak self] in self?.health.observe() }
+        links.whenChanged { [weak self] in self?.health.linkChanged($0) }
         router.onTrace { [tracing] in tracing.note($0) }
         router.connect(
             DeviceRouter.Outlets(
@@ -524,5 +524,6 @@ extension Node {
         configuration.unpaired(pairing, targets: targets)
         remoteSettings.unpaired(pairing)
         settings.unpaired(pairing)
+        health.forget(pairing)
     }
 }

@@ -16,18 +16,23 @@ final class PairingDirectories {
 
     /// Holds one directory for each app.
     private let applications: OwnedDirectory
+    private let owner: (ApplicationIdentifier) -> UInt32?
     private let owners: () -> [ApplicationIdentifier: UInt32]
     private let log: LogHandler
     /// Of its own: files of items do not wait for what apps have left behind.
     private let worker: FileWorker
     private var paths: [Key: String] = [:]
 
-    /// - Parameter owners: the installed apps and their users at the moment.
+    /// - Parameters:
+    ///   - owner: the user of an app that is installed at the moment.
+    ///   - owners: all of these apps and their users.
     init(
-        in applications: OwnedDirectory, owners: @escaping () -> [ApplicationIdentifier: UInt32],
+        in applications: OwnedDirectory, owner: @escaping (ApplicationIdentifier) -> UInt32?,
+        owners: @escaping () -> [ApplicationIdentifier: UInt32],
         scheduler: any Scheduler, log: @escaping LogHandler
     ) {
         self.applications = applications
+        self.owner = owner
         self.owners = owners
         self.log = log
         worker = FileWorker(for: scheduler)
@@ -37,7 +42,7 @@ final class PairingDirectories {
     func path(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> String? {
         let key = Key(app: app, pairing: pairing)
         if let path = paths[key] { return path }
-        guard let owner = owners()[app] else { return nil }
+        guard let owner = owner(app) else { return nil }
         do throws(FileError) {
             let folder = try applications.directory(named: app.description, mode: 0o750, owner: owner)
                 .directory(named: Self.folder, mode: 0o750, owner: owner)
