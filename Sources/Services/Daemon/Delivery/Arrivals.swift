@@ -65,7 +65,7 @@ package final class Arrivals {
         let before = consumers[app]
         consumers[app] = consumer
         let reading = reading
-        for (key, ledger) in ledgers where key.app == app && key.channel.isForApps {
+        for (key, ledger) in table.appEntries(of: app) {
             if consumer?.takes(key) == true {
                 ledger.perform { $0.consumerArrived(at: reading) }
             } else if before?.takes(key) == true {

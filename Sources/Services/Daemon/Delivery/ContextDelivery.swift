@@ -68,21 +68,17 @@ package final class ContextDelivery {
 
     // MARK: reading
 
-    private func sentRevisions(where isMeant: (QueueKey) -> Bool = { _ in true }) -> [QueueKey: UInt64] {
-        queues.table.queues.filter { $0.key.isContext && isMeant($0.key) }.compactMapValues { queue in
-            queue.machine.context.flatMap { $0.isCleared ? nil : $0.revision }
-        }
+    private func sentRevision(_ queue: OutboundQueues.Queue) -> UInt64? {
+        queue.machine.context.flatMap { $0.isCleared ? nil : $0.revision }
     }
 
-    private func receivedRevisions(where isMeant: (QueueKey) -> Bool = { _ in true }) -> [QueueKey: UInt64] {
-        arrivals.table.queues.filter { $0.key.isContext && isMeant($0.key) }
-            .compactMapValues { $0.machine.context?.revision }
-    }
+    private func receivedRevision(_ ledger: Arrivals.Ledger) -> UInt64? { ledger.machine.context?.revision }
 
     /// The revisions of all contexts, by pairing and application: the last one set here, and the last one that came and
     /// was applied.
     package var revisions: [(key: QueueKey, sent: UInt64?, received: UInt64?)] {
-        let (sent, received) = (sentRevisions(), receivedRevisions())
+        let sent = queues.table.queues.filter(\.key.isContext).compactMapValues(sentRevision)
+        let received = arrivals.table.queues.filter(\.key.isContext).compactMapValues(receivedRevision)
         let keys = Set(sent.keys).union(received.keys)
         return keys.sorted { ($0.app, $0.pairing) < ($1.app, $1.pairing) }.map { ($0, sent[$0], received[$0]) }
     }
@@ -99,10 +95,14 @@ package final class ContextDelivery {
         each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void,
         then done: @escaping () -> Void
     ) {
-        let isMeant: (QueueKey) -> Bool = { $0.app == app && serves($0.pairing) }
-        let (sent, received) = (sentRevisions(where: isMeant).keys, receivedRevisions(where: isMeant).keys)
+        func isMeant(_ key: QueueKey) -> Bool { key.isContext && serves(key.pairing) }
+        let sent = queues.table.appEntries(of: app).filter { isMeant($0.key) && sentRevision($0.value) != nil }
+        let received = arrivals.table.appEntries(of: app).filter {
+            isMeant($0.key) && receivedRevision($0.value) != nil
+        }
         let keys =
-            sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
+            sent.map { DeliveryRowKey(.sentContext, $0.key) }
+            + received.map { DeliveryRowKey(.receivedContext, $0.key) }
         read(at: keys.sorted { $0.queue.pairing < $1.queue.pairing }[...], turns, each, done)
     }
 

@@ -143,8 +143,10 @@ package final class DurableDelivery {
         // Unsafe, because a scheduler that stops drops the commits, and with them this.
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             ends.whenAll { continuation.resume() }
-            for queue in outbound.table.queues(of: app) { queue.perform({ $0.clear(at: reading) }, then: ends.one()) }
-            for ledger in arrivals.table.queues(of: app) {
+            for (_, queue) in outbound.table.appEntries(of: app) {
+                queue.perform({ $0.clear(at: reading) }, then: ends.one())
+            }
+            for (_, ledger) in arrivals.table.appEntries(of: app) {
                 let code = Int64(code(ledger.machine.key.pairing).rawValue)
                 ledger.perform({ $0.clear(code: code, at: reading) }, then: ends.one())
             }

@@ -336,8 +336,8 @@ final class OutboundQueues {
 
     /// The queues of an application with ended items that it has not acknowledged.
     func withEnds(of app: ApplicationIdentifier) -> [QueueKey] {
-        queues.filter { $0.key.app == app && $0.key.channel.isForApps && $0.value.machine.hasUnacknowledged }
-            .keys
+        table.appEntries(of: app).filter { $0.value.machine.hasUnacknowledged }
+            .map(\.key)
             .sorted { ($0.pairing, $0.channel.rawValue) < ($1.pairing, $1.channel.rawValue) }
     }
 

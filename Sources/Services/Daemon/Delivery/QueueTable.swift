@@ -26,8 +26,9 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     private let environment: DeliveryEnvironment
     // Unchecked, because nothing is called while they are touched; each item uses them.
     @exclusivity(unchecked) private(set) var queues: [QueueKey: Queue] = [:]
-    /// The keys of each pairing's queues: its link looks at these, however many the others have.
-    private var keys: [UniqueIdentifier: [QueueKey]] = [:]
+    /// Queue keys by pairing and by application: a link or an app that comes or goes visits only its own queues.
+    private var keysOfPairings: [UniqueIdentifier: [QueueKey]] = [:]
+    private var keysOfApps: [ApplicationIdentifier: Set<QueueKey>] = [:]
     /// The queue that was looked up last: each item asks for its queue several times, and hashing its names costs more
     /// than comparing them.
     @exclusivity(unchecked) private var last: (key: QueueKey, queue: Queue)?
@@ -53,17 +54,22 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     /// The queues of a pairing.
     func entries(of pairing: UniqueIdentifier) -> [(key: QueueKey, value: Queue)] {
-        (keys[pairing] ?? []).compactMap { key in queues[key].map { (key, $0) } }
+        (keysOfPairings[pairing] ?? []).compactMap { key in queues[key].map { (key, $0) } }
     }
 
-    /// The queues of an application's own channels.
-    func queues(of app: ApplicationIdentifier) -> [Queue] {
-        queues.filter { $0.key.app == app && $0.key.channel.isForApps }.map(\.value)
+    /// All queues of an application, including those of its configuration.
+    private func entries(of app: ApplicationIdentifier) -> [(key: QueueKey, value: Queue)] {
+        (keysOfApps[app] ?? []).compactMap { key in queues[key].map { (key, $0) } }
+    }
+
+    /// The queues of the channels that an application itself uses.
+    func appEntries(of app: ApplicationIdentifier) -> [(key: QueueKey, value: Queue)] {
+        entries(of: app).filter(\.key.channel.isForApps)
     }
 
     /// The queues of an application count as another user's.
     func reassign(_ app: ApplicationIdentifier) {
-        for (key, queue) in queues where key.app == app {
+        for (key, queue) in entries(of: app) {
             queue.use(environment.budgets.budgets(of: key, Machine.direction, user: environment.userOf(app)))
         }
     }
@@ -102,7 +108,10 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
                 reload: { [weak self] done in self?.reload(key, done) },
                 renewed: { [weak self] machine in self?.startEpoch(&machine) ?? DeliveryTransition() }, usage: usage,
                 overflowed: { [environment] in environment.report(.stalled(key.pairing)) }))
-        if queues.updateValue(queue, forKey: key) == nil { keys[key.pairing, default: []].append(key) }
+        if queues.updateValue(queue, forKey: key) == nil {
+            keysOfPairings[key.pairing, default: []].append(key)
+            keysOfApps[key.app, default: []].insert(key)
+        }
         environment.clock.watch()
         return queue
     }
@@ -148,7 +157,11 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     }
 
     func removePairing(_ pairing: UniqueIdentifier) {
-        for key in keys.removeValue(forKey: pairing) ?? [] { queues.removeValue(forKey: key)?.end() }
+        for key in keysOfPairings.removeValue(forKey: pairing) ?? [] {
+            keysOfApps[key.app]?.remove(key)
+            if keysOfApps[key.app]?.isEmpty == true { keysOfApps[key.app] = nil }
+            queues.removeValue(forKey: key)?.end()
+        }
         // Afterwards, because the end of a queue completes what waits for it.
         last = nil
     }
