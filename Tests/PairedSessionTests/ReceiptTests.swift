@@ -70,6 +70,23 @@ struct ReceiptTests {
         #expect(late.state == .finished(.handled) && receipts.all.count == 1)
     }
 
+    @Test("SES-55: a broadcast whose time is over releases the other devices' transfers while one is away")
+    func over() throws {
+        fixture.daemon.pair()
+        fixture.activate()
+        let receipts = broadcast(.handled)
+        for item in submitted { say(.accepted, item) }
+        say(.finished, submitted[0], "handled")
+        fixture.scheduler.advance(by: .seconds(10))
+        fixture.scheduler.run()
+        let devices = try #require(receipts.all.first).get()
+        weak let handled = devices.first { $0.level == .handled }?.transfer
+        #expect(handled != nil && devices.contains { $0.level == .accepted })
+        _ = consume devices
+        receipts.removeAll()
+        #expect(handled == nil)
+    }
+
     @Test("SES-55: a refusal and an end are the receipt's error, and no device waits for another")
     func errors() throws {
         fixture.daemon.pair()

@@ -115,11 +115,10 @@ package struct BroadcastLedger: ~Copyable, Sendable {
     package mutating func failed(
         _ id: UniqueIdentifier, app: ApplicationIdentifier, pairing: UniqueIdentifier, by connection: ConnectionNumber
     ) -> Failure? {
-        guard let broadcast = broadcasts[id], broadcast.app == app,
-            let index = broadcast.index(of: pairing, to: connection),
-            broadcasts[id]?.failed.insert(index).inserted == true
+        guard broadcasts[id]?.app == app, let index = broadcasts[id]?.index(of: pairing, to: connection),
+            broadcasts[id]?.failed.insert(index).inserted == true, let origin = broadcasts[id]?.origin
         else { return nil }
-        return Failure(id: id, app: app, pairing: pairing, origin: broadcast.origin)
+        return Failure(id: id, app: app, pairing: pairing, origin: origin)
     }
 
     /// A connection is gone: what it sent is forgotten, and the deliveries to it that certainly did not leave are

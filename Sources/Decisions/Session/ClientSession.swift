@@ -228,6 +228,14 @@ extension ClientSession {
     ) -> (level: ReachabilityLevel, reason: ReachabilityReason, since: MonotonicTime) {
         guard phase == .active, let state else { return (.unreachable, .noDaemon, withoutDaemonSince) }
         guard let found = state.pairing(pairing) else { return (.unreachable, .notPaired, withoutDaemonSince) }
+        return reachability(of: found)
+    }
+
+    /// The same of one of the state's pairings, without a search for it.
+    package func reachability(
+        of found: PairingState
+    ) -> (level: ReachabilityLevel, reason: ReachabilityReason, since: MonotonicTime) {
+        guard phase == .active else { return (.unreachable, .noDaemon, withoutDaemonSince) }
         return (found.level, found.reason, found.since)
     }
 

@@ -56,7 +56,7 @@ struct SessionSnapshot: Sendable, Equatable {
     let directory: String?
     let pairings: [PairedDevice]
     /// By pairing.
-    let contexts: [UniqueIdentifier: ContextPair]
+    var contexts: [UniqueIdentifier: ContextPair]
     /// A durable item waits for its first handler.
     let hasContentPending: Bool
     /// Of the active pairing.
@@ -107,7 +107,7 @@ extension SessionSnapshot {
         var pairings: [PairedDevice] = []
         for entry in state?.pairings ?? [] {
             let status = history.status(
-                of: entry.pairing, machine.reachability(of: entry.pairing),
+                of: entry.pairing, machine.reachability(of: entry),
                 counted == nil ? nil : entry.changes, counting: entry.pairing, clocks)
             pairings.append(PairedDevice(entry, isActive: entry.pairing == state?.active, reachability: status))
         }

@@ -62,6 +62,16 @@ final class SessionStatePublisher: Sendable {
         for watcher in watchers { watcher.yield() }
     }
 
+    /// Replaces only the contexts and wakes the watchers: after a start the daemon sends those of a thousand devices
+    /// one by one, and a whole snapshot for each would cost too much.
+    func publishContexts(_ contexts: [UniqueIdentifier: ContextPair]) {
+        let watchers = contents.withLock { contents in
+            contents.snapshot.contexts = contexts
+            return Array(contents.watchers.values)
+        }
+        for watcher in watchers { watcher.yield() }
+    }
+
     /// One wake-up now and one after later changes; wake-ups that were not taken become one.
     func wakeUps() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

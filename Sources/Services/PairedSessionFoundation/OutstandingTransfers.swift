@@ -15,28 +15,33 @@ protocol BookedTransfer: AnyObject, Sendable {
 /// The transfers of one kind of one session; usable from any thread.
 final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
     private struct Contents {
-        /// In the order in which they were queued.
-        var order: [UniqueIdentifier] = []
-        var transfers: [UniqueIdentifier: Transfer] = [:]
+        /// Each with its number: they are listed in the order in which they were queued.
+        var transfers: [UniqueIdentifier: (number: UInt64, transfer: Transfer)] = [:]
+        var lastNumber: UInt64 = 0
         /// Ends reported to the delegate before the daemon's last report: they are not reported a second time.
         var reported: Set<UniqueIdentifier> = []
+
+        func isNew(_ id: UniqueIdentifier) -> Bool { !reported.contains(id) && transfers[id] == nil }
     }
 
     private let contents = Mutex(Contents())
 
     /// Those that are on their way.
     var outstanding: [Transfer] {
-        contents.withLock { contents in contents.order.compactMap { contents.transfers[$0] } }
+        contents.withLock { $0.transfers.values.sorted { $0.number < $1.number }.map(\.transfer) }
     }
+
+    /// Whether it would be added: it is not known, and its end has not been reported.
+    func isNew(_ id: UniqueIdentifier) -> Bool { contents.withLock { $0.isNew(id) } }
 
     /// Adds a transfer that is not known, and whose end has not been reported.
     /// - Parameter others: called with each that was there before.
-    func add(_ transfer: Transfer, others: (Transfer) -> Void = { _ in }) {
+    func add(_ transfer: Transfer, others: ((Transfer) -> Void)? = nil) {
         contents.withLock { contents in
-            guard !contents.reported.contains(transfer.id), contents.transfers[transfer.id] == nil else { return }
-            contents.transfers.values.forEach(others)
-            contents.transfers[transfer.id] = transfer
-            contents.order.append(transfer.id)
+            guard contents.isNew(transfer.id) else { return }
+            if let others { for known in contents.transfers.values { others(known.transfer) } }
+            contents.lastNumber += 1
+            contents.transfers[transfer.id] = (contents.lastNumber, transfer)
         }
     }
 
@@ -48,8 +53,7 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
         let (wasReported, known) = contents.withLock { contents in
             let wasReported = contents.reported.contains(id)
             if isLast { contents.reported.remove(id) } else { contents.reported.insert(id) }
-            contents.order.removeAll { $0 == id }
-            return (wasReported, contents.transfers.removeValue(forKey: id))
+            return (wasReported, contents.transfers.removeValue(forKey: id)?.transfer)
         }
         guard !wasReported else { return nil }
         let transfer = known ?? former()

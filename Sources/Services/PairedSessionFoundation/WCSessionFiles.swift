@@ -55,7 +55,7 @@ extension WCSession {
 
     /// After activation: what former processes queued.
     func fileLearned(_ item: OutstandingTransfer) {
-        guard item.state == .accepted, let body = item.body,
+        guard item.state == .accepted, files.isNew(item.id), let body = item.body,
             let values = try? PropertyListReader.readDictionary(body)
         else { return }
         let file = WCSessionFile(

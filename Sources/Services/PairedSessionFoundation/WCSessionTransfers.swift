@@ -92,8 +92,7 @@ extension WCSession {
 
     /// Of the urgent ones only the newest is current.
     private func add(_ transfer: WCSessionUserInfoTransfer) {
-        let isCurrent = transfer.isCurrentComplicationInfo
-        userInfos.add(transfer) { if isCurrent { $0.setCurrent(false) } }
+        userInfos.add(transfer, others: transfer.isCurrentComplicationInfo ? { $0.setCurrent(false) } : nil)
     }
 
     // MARK: what comes of them
@@ -148,7 +147,7 @@ extension WCSession {
     }
 
     private func userInfoLearned(_ item: OutstandingTransfer) {
-        guard item.state == .accepted else { return }
+        guard item.state == .accepted, userInfos.isNew(item.id) else { return }
         let values = item.body.flatMap { try? PropertyListReader.readDictionary($0) }
         let channel: Channel = item.kind == .urgent ? .urgent : .userInfo
         add(

@@ -59,6 +59,7 @@ final class ReceiptRound {
     private let scheduler: any Scheduler
     private var completion: Completion<[DeviceReceipt]>?
     private var devices: [Device] = []
+    private var doneCount = 0
     private var timer: TimerToken?
 
     init(
@@ -84,6 +85,7 @@ final class ReceiptRound {
 
     /// The daemon has taken the item for a device, or will not.
     func accepted(_ index: Int, _ result: Result<Transfer, SessionError>) {
+        guard completion != nil else { return }
         devices[index].result = result
         guard case .success(let transfer) = result else { return done(index) }
         let (own, scheduler) = (LoopBound(self, to: scheduler), scheduler)
@@ -92,20 +94,25 @@ final class ReceiptRound {
     }
 
     private func done(_ index: Int) {
+        guard completion != nil, !devices[index].isDone else { return }
         devices[index].isDone = true
+        doneCount += 1
         finishIfDone()
     }
 
     private func finishIfDone() {
         // Before the timer not all devices are known.
-        if timer != nil, devices.allSatisfy(\.isDone) { finish() }
+        if timer != nil, doneCount == devices.count { finish() }
     }
 
     private func finish() {
         guard let completion else { return }
         self.completion = nil
         timer.map(scheduler.cancel)
-        completion(.success(devices.map { DeviceReceipt($0.pairing, $0.name, $0.result) }))
+        let receipts = devices.map { DeviceReceipt($0.pairing, $0.name, $0.result) }
+        // An item that waits for a device that is away holds this round, and must not hold the others' transfers.
+        devices = []
+        completion(.success(receipts))
     }
 }
 

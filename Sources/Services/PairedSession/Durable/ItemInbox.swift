@@ -65,7 +65,6 @@ final class ItemInbox {
     /// Passes the item to its handlers, queues it for a later one, or rejects what the app's handlers do not want.
     private func arrived(_ item: DeliveredItem, give: @escaping @Sendable (HandlingVerdict) -> Void) {
         guard handlers.contains(where: { $0.interest.channels.contains(item.channel) }) else {
-            waiting.removeAll { $0.item.key == item.key }
             return waiting.append((item, give))
         }
         let takers = takers(of: item)

@@ -81,7 +81,13 @@ final class BroadcastTable {
     }
 
     /// The caller gives up; the message may have left.
-    func abandon(_ id: UniqueIdentifier) { remove(id)?.completion?(.failure(.cancelled(id))) }
+    func abandon(_ id: UniqueIdentifier) { end(id, .cancelled(id)) }
+
+    /// Ends the wait; frames that are still queued for the daemon never leave.
+    private func end(_ id: UniqueIdentifier, _ error: SessionError) {
+        daemon.removeQueued(id)
+        remove(id)?.completion?(.failure(error))
+    }
 
     /// The broadcast that a message belongs to.
     func broadcast(of message: UniqueIdentifier) -> UniqueIdentifier? {
@@ -90,16 +96,15 @@ final class BroadcastTable {
 
     /// A broadcast failed for one device or, with the zero pairing, for all.
     func failed(_ id: UniqueIdentifier, _ pairing: UniqueIdentifier, _ error: SessionError) {
-        guard let broadcast = open[id] else { return }
-        let error = error.about(message: id, peer: broadcast.peers[pairing])
-        if pairing == .zero {
+        guard let peers = open[id]?.peers else { return }
+        let error = error.about(message: id, peer: peers[pairing])
+        guard pairing != .zero else {
             remove(id)?.completion?(.failure(error))
-        } else if broadcast.completion != nil {
-            open[id]?.failures[pairing] = error
-        } else if broadcast.failures[pairing] == nil {
-            open[id]?.failures[pairing] = error
-            broadcast.laterFailure?(pairing, error)
+            return
         }
+        // In place: a copy of the entry would copy all failures so far.
+        let isNew = open[id]?.failures.updateValue(error, forKey: pairing) == nil
+        if isNew, let broadcast = open[id], broadcast.completion == nil { broadcast.laterFailure?(pairing, error) }
     }
 
     /// The daemon has taken everything that was sent before the `ping` with this identifier.
@@ -128,8 +133,7 @@ final class BroadcastTable {
     }
 
     private func expire() {
-        let late = open.filter { $0.value.deadline <= scheduler.now }.keys.map { ($0, remove($0)) }
+        for id in open.filter({ $0.value.deadline <= scheduler.now }).keys { end(id, .timedOut(id)) }
         if let next = open.values.lazy.map(\.deadline).min() { timer.watch(next) }
-        for (id, broadcast) in late { broadcast?.completion?(.failure(.timedOut(id))) }
     }
 }
