@@ -221,6 +221,66 @@ struct RequestTests {
         }
     }
 
+    @Test("LIM-7: while the daemon does not read, 1,024 messages without reply wait and a further one is refused")
+    func waitingNotes() throws {
+        let fixture = try activated()
+        fixture.daemon.channel?.pauseReading()
+        let given = Collector<SessionError?>()
+        fixture.core.run { core in
+            // The first ones leave, until the daemon's socket is full.
+            let large = OutgoingContent(data: Array(repeating: 0, count: 60_000))
+            for _ in 0..<40 { core.note(large, given: { given.add($0.error) }) }
+        }
+        fixture.scheduler.run()
+        fixture.core.run { core in
+            for _ in 0..<1100 { core.note(OutgoingContent(["a": 1]), given: { given.add($0.error) }) }
+        }
+        fixture.scheduler.run()
+        let refused = given.all.compactMap(\.self)
+        let left = given.all.count - refused.count
+        #expect(refused.count == 1140 - left - 1024 && left < 40)
+        #expect(refused.allSatisfy { $0.name == "too-many-requests" })
+    }
+
+    @Test("LIM-7: to a daemon that reads, all messages without reply of one turn leave, however many")
+    func manyNotes() throws {
+        let fixture = try activated()
+        let given = Collector<SessionError?>()
+        fixture.core.run { core in
+            let content = OutgoingContent(data: Array(repeating: 0, count: 2000))
+            for _ in 0..<5000 { core.note(content, given: { given.add($0.error) }) }
+        }
+        fixture.scheduler.run()
+        #expect(given.all.count == 5000 && given.all.allSatisfy { $0 == nil })
+        #expect(fixture.daemon.received.count { $0.kind == .messageData } == 5000)
+    }
+
+    @Test("SES-9: a message without reply that has waited beyond its deadline never leaves")
+    func lateNotes() throws {
+        let fixture = try activated()
+        fixture.daemon.channel?.pauseReading()
+        let given = Collector<SessionError?>()
+        fixture.core.run { core in
+            let large = OutgoingContent(data: Array(repeating: 0, count: 60_000))
+            for _ in 0..<40 { core.note(large, given: { given.add($0.error) }) }
+        }
+        fixture.scheduler.run()
+        let left = given.all.count
+        // The daemon keeps sending, or the heartbeat would end the connection.
+        for second in 1...31 {
+            if second < 30 { #expect(left < 40 && given.all.count == left) }
+            fixture.scheduler.advance(by: .seconds(1))
+            fixture.daemon.tellSituation()
+            fixture.scheduler.run()
+        }
+        #expect(given.all.count == 40, "the caller need not wait for the daemon")
+        fixture.daemon.channel?.resumeReading()
+        fixture.scheduler.run()
+        #expect(given.all.count == 40)
+        #expect(given.all.dropFirst(left).allSatisfy { $0?.code == .messageReplyTimedOut })
+        #expect(fixture.daemon.received.count { $0.kind == .messageData } == left)
+    }
+
     @Test("SES-11: a message without reply that has left does not fail when its pairing ends")
     func leftBeforeUnpairing() throws {
         let fixture = try activated()

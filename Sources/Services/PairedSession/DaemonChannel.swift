@@ -13,6 +13,8 @@ struct Outgoing {
     let frame: Frame
     /// The pairing whose loss by a switch ends it; nil for what is bound to a pairing.
     var follows: UniqueIdentifier?
+    /// Until when it may wait for the daemon to read; nil if another table ends it.
+    var deadline: MonotonicTime?
     /// Makes the frame that leaves after a wait; nil: its deadline came first.
     var renewed: (() -> Frame?)?
     /// Called once: when it was sent, or with the reason why it never will be.
@@ -97,7 +99,19 @@ final class DaemonChannel {
         outgoing.sent?(.success([]))
     }
 
+    /// Whether the daemon reads too slowly for what was sent to it.
+    var isBlocked: Bool { channel?.isBlocked ?? true }
+
+    /// Ends the frames that have waited too long.
+    func endDue() {
+        let due = queue.filter { $0.deadline.map { $0 <= scheduler.now } ?? false }
+        guard !due.isEmpty else { return }
+        queue.removeAll { $0.deadline.map { $0 <= scheduler.now } ?? false }
+        for outgoing in due { outgoing.sent?(.failure(.neverRead(outgoing.id))) }
+    }
+
     private func drain() {
+        endDue()
         let waiting = queue
         queue = []
         for outgoing in waiting {

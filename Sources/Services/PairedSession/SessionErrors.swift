@@ -27,6 +27,11 @@ extension SessionError {
         SessionError(.messageReplyTimedOut, reason: "no reply came in time", messageID: id)
     }
 
+    /// A message without reply has waited beyond its deadline for the daemon to read (SES-9).
+    static func neverRead(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(.messageReplyTimedOut, reason: "the daemon did not read it in time", messageID: id)
+    }
+
     /// The caller's task was cancelled.
     static func cancelled(_ id: UniqueIdentifier?) -> SessionError {
         SessionError(.genericError, .cancelled, reason: "the caller gave up", messageID: id)
@@ -49,7 +54,7 @@ extension SessionError {
 
     static func tooManyRequests(_ id: UniqueIdentifier) -> SessionError {
         SessionError(
-            .genericError, .tooManyRequests, reason: "too many messages wait for replies",
+            .genericError, .tooManyRequests, reason: "too many messages wait",
             limit: Limits.openRequests, messageID: id, isRetryable: true)
     }
 
@@ -161,7 +166,8 @@ extension SessionError {
 
     static func sourceChanged(_ path: String, _ id: UniqueIdentifier) -> SessionError {
         SessionError(
-            .fileAccessDenied, .sourceChanged, reason: "\(path) was changed while it was read; send it again",
+            .fileAccessDenied, .sourceChanged,
+            reason: "\(path) was changed or removed before it was sent; send it again",
             messageID: id, isRetryable: true)
     }
 }

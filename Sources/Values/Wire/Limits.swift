@@ -54,7 +54,8 @@ package enum Limits {
     /// Beyond them, the pause after a `state` for each pairing in it (LIM-19).
     package static let restPerPairing = Duration.microseconds(250)
 
-    /// Requests of one host app that wait for replies (LIM-7): bounded memory.
+    /// Requests of one host app that wait for replies, and messages without reply of one session that wait for the
+    /// daemon to read (LIM-7): bounded memory.
     package static let openRequests = 1024
     /// Withdrawals of one session that are under way at once (LIM-132): a quarter of LIM-7, so that its other questions
     /// have room.

@@ -16,6 +16,8 @@ final class RequestTable {
     private let timer: DeadlineTimer
     private var requests = PendingRequests<Completion<[UInt8]>>(capacity: Limits.openRequests)
     private var notes = PendingRequests<Completion<[UInt8]>>(capacity: Limits.openRequests)
+    /// Notes that are queued for a daemon that does not read: bounded (LIM-7), because their callers need not wait.
+    private var waitingNotes = 0
 
     init(daemon: DaemonChannel, scheduler: any Scheduler, counts: SessionCounts) {
         self.daemon = daemon
@@ -49,19 +51,33 @@ final class RequestTable {
 
     /// Sends a message without a reply. Beyond the capacity of the table a failure that comes back is not reported.
     /// - Parameters:
-    ///   - given: called once, when the message was sent or never will be.
+    ///   - given: called once, when the message was sent or never will be: 7001 `too-many-requests` while too many
+    ///     wait for the daemon to read (LIM-7), 7012 for one that has waited beyond its deadline.
     ///   - laterFailure: called at most once, for a failure that comes back.
     func note(
         _ frame: Frame, _ id: UniqueIdentifier, to pairing: UniqueIdentifier, followsActive: Bool,
         given: @escaping Completion<[UInt8]>, laterFailure: ((SessionError) -> Void)?
     ) {
+        // However many one turn brings, all leave at its end if the daemon reads.
+        guard waitingNotes < Limits.openRequests || !daemon.isBlocked else {
+            return given(.failure(.tooManyRequests(id)))
+        }
+        waitingNotes += 1
+        let ended: Completion<[UInt8]> = { [weak self] result in
+            self?.waitingNotes -= 1
+            if case .failure = result { _ = self?.notes.abandoned(id) }
+            given(result)
+        }
         let deadline = scheduler.now + Limits.standardDeadline
         let counts = counts
         let laterFailure = laterFailure ?? { _ in counts.countUnobservedFailure() }
         let waiter: Completion<[UInt8]> = { if case .failure(let error) = $0 { laterFailure(error) } }
         _ = notes.open(id, to: pairing, deadline: deadline, token: waiter)
         timer.watch(deadline)
-        daemon.enqueue(Outgoing(id: id, frame: frame, follows: followsActive ? pairing : nil, sent: given))
+        daemon.enqueue(
+            Outgoing(
+                id: id, frame: frame, follows: followsActive ? pairing : nil, deadline: deadline,
+                renewed: { [weak self] in self?.renewed(frame, until: deadline) ?? frame }, sent: ended))
     }
 
     /// The caller gives up: its request completes now, and an answer that still comes is dropped.
@@ -98,6 +114,7 @@ final class RequestTable {
     }
 
     private func expire() {
+        daemon.endDue()
         _ = notes.expired(now: scheduler.now)
         let late = requests.expired(now: scheduler.now)
         if let next = [requests.nextDeadline, notes.nextDeadline].compactMap(\.self).min() { timer.watch(next) }
@@ -106,7 +123,10 @@ final class RequestTable {
 
     /// After a wait the frame carries the time that its sender still waits; nil for a request that has ended.
     private func renewed(_ frame: Frame, _ id: UniqueIdentifier) -> Frame? {
-        guard let deadline = requests.deadline(of: id) else { return nil }
+        requests.deadline(of: id).map { renewed(frame, until: $0) }
+    }
+
+    private func renewed(_ frame: Frame, until deadline: MonotonicTime) -> Frame {
         guard deadline > scheduler.now, var envelope = try? Envelope(reading: frame) else { return frame }
         envelope[.deadline] = max(deadline.since(scheduler.now), Limits.deadline.lowerBound)
         return (try? envelope.frame()) ?? frame

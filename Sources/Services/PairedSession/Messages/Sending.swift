@@ -38,7 +38,8 @@ extension PairedSession {
     ///   - message: as for `sendMessage`.
     ///   - topic: as for `sendMessage`.
     ///   - failure: called at most once, later, if the message did not reach a handler and that became known.
-    /// - Throws: the first that applies of the codes of ``sendMessage(_:topic:timeout:)`` up to 7007.
+    /// - Throws: the first that applies of the codes of ``sendMessage(_:topic:timeout:)`` up to 7007; 7001
+    ///   `too-many-requests` or 7012 (not sent within 30 s) while the daemon does not read.
     public func sendMessageWithoutReply(
         _ message: PropertyListDictionary, topic: String? = nil, failure: (@Sendable (SessionError) -> Void)? = nil
     ) async throws(SessionError) {
