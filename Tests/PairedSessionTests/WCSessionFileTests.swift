@@ -111,6 +111,35 @@ struct WCSessionFileTests: WCSessionSuite {
         #expect(calls == ["finished photo.jpg 0"])
     }
 
+    /// The descriptors of this process that are files of the test.
+    private var openFiles: Int {
+        let own = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return own.count { descriptor in
+            let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+            return path?.hasPrefix(directory.path("photo")) == true
+        }
+    }
+
+    @Test("FIL-16: files that wait for their turn are not open, and one that changes meanwhile is not sent")
+    func waiting() throws {
+        for number in 0..<50 {
+            directory.write([1, 2, 3], to: "photo\(number)")
+            session.transferFile(URL(fileURLWithPath: directory.path("photo\(number)")), metadata: nil)
+        }
+        settle()
+        let waiting = submitted
+        #expect(waiting.count == 50 && openFiles == 0)
+        try say(.progress, of: waiting[0], "taking", offset: 0)
+        #expect(openFiles == 1 && chunks.map { Array($0.body ?? []) } == [[1, 2, 3]])
+        try say(.accepted, of: waiting[0])
+        #expect(openFiles == 0)
+        directory.write([1, 2, 3, 4], to: "photo1")
+        try FileManager.default.removeItem(atPath: directory.path("photo2"))
+        for envelope in waiting[1...2] { try say(.progress, of: envelope, "taking", offset: 0) }
+        #expect(calls == ["finished photo1 7013", "finished photo2 7013"] && chunks.count == 1)
+        #expect(delegate.errors.all.allSatisfy { $0.name == "source-changed" })
+    }
+
     @Test(
         "FIL-10: a file's progress stays finished, also an empty one's, whatever comes behind its storage",
         arguments: [[], [1, 2, 3]])

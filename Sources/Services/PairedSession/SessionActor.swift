@@ -251,7 +251,7 @@ package actor SessionActor {
             // A body is the counterpart's: one that does not read says nothing about the daemon.
             guard let context = try? Body.dictionary(frame.body) else { return }
             contexts.arrived(frame, context)
-            publish()
+            states.publishContexts(contexts.contexts)
         case .answer: queries.answered(try AnswerFrame(envelope))
         // A kind that a daemon sends to other clients only, such as `result`.
         default: connection.refuse(.notForApps(envelope.kind))
@@ -457,15 +457,15 @@ package actor SessionActor {
         _ transfer: FileTransfer, metadata: PropertyListDictionary?, options: TransferOptions,
         to pairing: UniqueIdentifier?
     ) {
-        files.open(transfer) { [weak self] parts in
+        files.inspect(transfer) { [weak self] source in
             self?.assumeIsolated { actor in
                 actor.submit(
-                    transfer, parts, Submission(of: transfer, size: parts.size, metadata, options, to: pairing))
+                    transfer, source, Submission(of: transfer, size: source.size, metadata, options, to: pairing))
             }
         }
     }
 
-    private func submit(_ transfer: FileTransfer, _ parts: FileParts, _ submission: Submission) {
+    private func submit(_ transfer: FileTransfer, _ source: FileSource, _ submission: Submission) {
         let accepted: @Sendable (Result<Transfer, SessionError>) -> Void = { result in
             switch result {
             case .failure(let error): transfer.refused(error)
@@ -475,7 +475,7 @@ package actor SessionActor {
         begin(transfer.id, accepted) { () throws(SessionError) in
             let target = try admission.item(submission)
             // Before the daemon can answer.
-            files.offer(transfer, parts, to: target.pairing)
+            files.offer(transfer, source, to: target.pairing)
             transfers.transfer(submission, of: transfer, to: target, session: WeakSession(self)) { [weak files] in
                 files?.ended(transfer.id)
                 accepted($0)
@@ -506,7 +506,7 @@ package actor SessionActor {
         then completion: @escaping Completion<TransferCancellation> = { _ in }
     ) {
         begin(id, completion) { () throws(SessionError) in
-            if files.stopOpening(id) { return completion(.success(.cancelled)) }
+            if files.stopInspecting(id) { return completion(.success(.cancelled)) }
             // The item's own pairing, also while the daemon of another device answers.
             guard let target = transfers.pairing(of: id) ?? state?.pairing(pairing)?.pairing else {
                 throw SessionError(.withoutPairing(pairing), messageID: id)

@@ -85,7 +85,7 @@ import Testing
     func changes(_ change: String) throws {
         let path = temporary.path("source")
         write(Array(repeating: 1, count: 1000), to: path)
-        let parts = try FileParts(path: path)
+        let parts = try #require(try FileSource(path: path).open())
         #expect(try parts.isUnchanged())
         switch change {
         case "append": write(Array(repeating: 1, count: 1001), to: path)

@@ -1,6 +1,6 @@
-// Files on their way to the daemon (FIL-2, FIL-3), until it has accepted them: opened and read in parts on a worker's
-// thread, sent a few parts ahead of what the daemon has written. The last part is only sent if the file is still the
-// one that was opened (FIL-16).
+// Files on their way to the daemon (FIL-2, FIL-3), until it has accepted them. A worker's thread records the status of
+// each file, and reads the file in parts once the daemon asks for it, a few parts ahead of what the daemon has written.
+// A file whose status has changed by its opening or its last part is not sent on (FIL-16).
 
 import TandemBase
 import TandemFiles
@@ -16,17 +16,20 @@ final class FileSubmissions {
     /// One file that the daemon takes.
     private final class Feed {
         let transfer: FileTransfer
-        let parts: FileParts
+        let source: FileSource
         let pairing: UniqueIdentifier
+        /// The open file: nil until the daemon asks for it, which it does for few files at once (LIM-31).
+        var parts: FileParts?
+        var isOpening = false
         /// The end of what the worker was asked to read, and of what the daemon has written.
         private var next: Int64 = 0
         private var written: Int64 = 0
         /// Grows each time that the daemon begins at the start, on another daemon.
         private(set) var round = 0
 
-        init(_ transfer: FileTransfer, _ parts: FileParts, pairing: UniqueIdentifier) {
+        init(_ transfer: FileTransfer, _ source: FileSource, pairing: UniqueIdentifier) {
             self.transfer = transfer
-            self.parts = parts
+            self.source = source
             self.pairing = pairing
         }
 
@@ -41,7 +44,7 @@ final class FileSubmissions {
 
         /// The next part to read; nil if enough is under way.
         func nextPart() -> (offset: Int64, count: Int)? {
-            let count = min(Int64(FileSubmissions.chunk), parts.size - next)
+            let count = min(Int64(FileSubmissions.chunk), source.size - next)
             guard count > 0, next + count - written <= FileSubmissions.ahead else { return nil }
             defer { next += count }
             return (next, Int(count))
@@ -54,7 +57,7 @@ final class FileSubmissions {
     private let transfers: TransferBook
     private let scheduler: any Scheduler
     private var worker: FileWorker?
-    private var opening: [UniqueIdentifier: FileTransfer] = [:]
+    private var inspecting: [UniqueIdentifier: FileTransfer] = [:]
     private var feeds: [UniqueIdentifier: Feed] = [:]
 
     init(
@@ -68,28 +71,28 @@ final class FileSubmissions {
         self.scheduler = scheduler
     }
 
-    /// Opens the file.
-    /// - Parameter opened: called unless the file was taken back or cannot be read.
-    func open(_ transfer: FileTransfer, opened: @escaping (FileParts) -> Void) {
+    /// Records the file's status.
+    /// - Parameter found: called unless the file was taken back or cannot be read.
+    func inspect(_ transfer: FileTransfer, found: @escaping (FileSource) -> Void) {
         let worker = worker ?? FileWorker(for: scheduler)
         self.worker = worker
         let (path, followsLinks) = (transfer.path, transfer.followsLinks)
-        opening[transfer.id] = transfer
-        worker.attempt({ () throws(FileError) in try FileParts(path: path, followsLinks: followsLinks) }) {
+        inspecting[transfer.id] = transfer
+        worker.attempt({ () throws(FileError) in try FileSource(path: path, followsLinks: followsLinks) }) {
             [weak self] result in
-            guard let self, opening.removeValue(forKey: transfer.id) != nil else { return }
+            guard let self, inspecting.removeValue(forKey: transfer.id) != nil else { return }
             switch result {
             case .failure(let error): transfer.refused(SessionError(error, messageID: transfer.id))
-            case .success(let parts):
-                transfer.opened(size: parts.size)
-                opened(parts)
+            case .success(let source):
+                transfer.found(size: source.size)
+                found(source)
             }
         }
     }
 
     /// The daemon may ask for the file from now on.
-    func offer(_ transfer: FileTransfer, _ parts: FileParts, to pairing: UniqueIdentifier) {
-        feeds[transfer.id] = Feed(transfer, parts, pairing: pairing)
+    func offer(_ transfer: FileTransfer, _ source: FileSource, to pairing: UniqueIdentifier) {
+        feeds[transfer.id] = Feed(transfer, source, pairing: pairing)
     }
 
     /// The daemon has accepted the file, or never will.
@@ -97,15 +100,17 @@ final class FileSubmissions {
 
     /// The daemon has written so much of a file; 0 also means that it begins.
     func taken(_ id: UniqueIdentifier, _ offset: Int64) {
-        guard let feed = feeds[id], (0...feed.parts.size).contains(offset) else { return }
+        guard let feed = feeds[id], (0...feed.source.size).contains(offset) else { return }
         feed.wrote(offset)
         feed.transfer.update { $0.handedOver = offset }
-        readAhead(feed)
+        // Of an empty file the daemon wants nothing more, and accepts it without an answer.
+        if feed.source.size > 0 { readAhead(feed) }
     }
 
     private func readAhead(_ feed: Feed) {
         guard let worker else { return }
-        let (parts, round) = (feed.parts, feed.round)
+        guard let parts = feed.parts else { return open(feed, worker) }
+        let round = feed.round
         while let part = feed.nextPart() {
             let isLast = part.offset + Int64(part.count) == parts.size
             worker.attempt({ () throws(FileError) -> [UInt8]? in
@@ -116,6 +121,23 @@ final class FileSubmissions {
             }) { [weak self, weak feed] result in
                 guard let self, let feed, feeds[feed.transfer.id] === feed, feed.round == round else { return }
                 send(feed, part.offset, result)
+            }
+        }
+    }
+
+    private func open(_ feed: Feed, _ worker: FileWorker) {
+        guard !feed.isOpening else { return }
+        feed.isOpening = true
+        let source = feed.source
+        worker.attempt({ () throws(FileError) in try source.open() }) { [weak self, weak feed] result in
+            guard let self, let feed, feeds[feed.transfer.id] === feed else { return }
+            feed.isOpening = false
+            switch result {
+            case .failure(let error): fail(feed, SessionError(error, messageID: feed.transfer.id))
+            case .success(nil): fail(feed, .sourceChanged(feed.transfer.path, feed.transfer.id))
+            case .success(let parts?):
+                feed.parts = parts
+                readAhead(feed)
             }
         }
     }
@@ -141,8 +163,8 @@ final class FileSubmissions {
 
     /// The app takes back a file of which no daemon has heard.
     /// - Returns: false if it is none.
-    func stopOpening(_ id: UniqueIdentifier) -> Bool {
-        guard let transfer = opening.removeValue(forKey: id) else { return false }
+    func stopInspecting(_ id: UniqueIdentifier) -> Bool {
+        guard let transfer = inspecting.removeValue(forKey: id) else { return false }
         transfer.refused(.cancelled(id))
         return true
     }
@@ -154,8 +176,8 @@ final class FileSubmissions {
     /// The session ends. The worker ends with its last job, and nobody waits for it: a disk may hang, and the loop is
     /// that of all sessions of the process.
     func end() {
-        for (id, transfer) in opening { transfer.refused(SessionError(.ended, messageID: id)) }
-        (opening, feeds) = ([:], [:])
+        for (id, transfer) in inspecting { transfer.refused(SessionError(.ended, messageID: id)) }
+        (inspecting, feeds) = ([:], [:])
         worker = nil
     }
 }

@@ -8,7 +8,7 @@ public import TandemWire
 
 /// How far a file is; all in bytes.
 public struct FileTransferProgress: Sendable, Equatable {
-    /// The file's size; 0 until it was opened.
+    /// The file's size; 0 until it was looked at.
     public let total: Int64
     /// Bytes that this device's daemon has.
     public internal(set) var handedOver: Int64 = 0
@@ -130,7 +130,7 @@ public final class FileTransfer: Sendable {
 
     // MARK: events of the session
 
-    func opened(size: Int64) { update { $0 = FileTransferProgress(total: size) } }
+    func found(size: Int64) { update { $0 = FileTransferProgress(total: size) } }
 
     func update(_ change: (inout FileTransferProgress) -> Void) {
         let progress = contents.withLock { contents in
