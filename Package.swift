@@ -240,7 +240,7 @@ let testTargets: [Target] = [
         excluding: ["python_client", "Support/typist.py"]),
 ]
 
-// Thread Sanitizer's short form builds the tests of some rooms and what they need, without the files that it names:
+// Thread Sanitizer's short form builds only the tests of these rooms, without the files named after the dash:
 // TANDEM_TEST_ROOMS="Store PairedSession-LogTests.swift,TopicTests.swift".
 let chosen = Context.environment["TANDEM_TEST_ROOMS"].map { rooms in
     let parts = rooms.split(separator: " ").map { $0.split(separator: "-").map(String.init) }
@@ -248,8 +248,8 @@ let chosen = Context.environment["TANDEM_TEST_ROOMS"].map { rooms in
 }
 let chosenTests: [Target] = testTargets.filter { target in
     guard target.type == .test, let chosen else { return true }
-    guard let others = chosen[target.name] else { return false }
-    target.exclude += others.split(separator: ",").map(String.init)
+    guard let excluded = chosen[target.name] else { return false }
+    target.exclude += excluded.split(separator: ",").map(String.init)
     return true
 }
 let targets: [Target] = [

@@ -153,7 +153,7 @@ private final class Diary {
                     finished.resume(returning: diary.lines)
                 }
                 diary.lines.append("went on")
-                // Not sooner: an answer that is there before the code waits for it needs no thread to come back to.
+                // Only now: a continuation that is resumed before the code suspends needs no hop back to the loop.
                 _ = Task.detached { [asked] in asked?.resume(returning: 3) }
             }
         }
