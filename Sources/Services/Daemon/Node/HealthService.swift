@@ -53,7 +53,7 @@ final class HealthService {
         ledger.observe(HealthProblem(.store), isPresent: store.isFailing, at: scheduler.now)
     }
 
-    /// Reports all present problems to the ledger: at the start, and for each `health` request.
+    /// Reports all present problems to the ledger: at the start, and whenever `health` or `status` asks.
     func observe() {
         ledger.keepOnly(Set(pairings.all.map(\.pairing)))
         ledger.observe(problems, at: scheduler.now)
