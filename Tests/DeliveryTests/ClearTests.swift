@@ -25,7 +25,8 @@ import Testing
         var changes = try queue.enqueue(item(1), at: reading(0)).changes
         changes += try queue.enqueue(item(2, after: 9), at: reading(0)).changes
         let cleared = queue.clear(at: reading(1))
-        #expect(cleared.effects.isEmpty && queue.count == 0 && queue.bytes == 0 && !queue.hasUnacknowledged)
+        #expect(cleared.effects == [.finishedSilently(identifier(1)), .finishedSilently(identifier(2))])
+        #expect(queue.count == 0 && queue.bytes == 0 && !queue.hasUnacknowledged)
         #expect(!queue.isKnown(identifier(1)) && rows(changes + cleared.changes) == [.outboundHeader])
         #expect(queue.clear(at: reading(1)) == OutboundTransition(), "again changes nothing")
     }
@@ -40,7 +41,8 @@ import Testing
         #expect(!rows(cleared.changes).contains(.outboundItem))
         #expect(queue.stored(through: 3, at: reading(2)).finished.isEmpty)
         let ended = queue.ended(1, .handled, at: reading(2))
-        #expect(ended.effects == [.sendOutcomeAck(sequence: 1)], "no application awaits the end")
+        let silence: OutboundEffect = .finishedSilently(identifier(1))
+        #expect(ended.effects == [silence, .sendOutcomeAck(sequence: 1)], "no application awaits the end")
         for sequence: UInt64 in [2, 3] { _ = queue.ended(sequence, .withdrawn(.cancelled), at: reading(2)) }
         #expect(queue.count == 0 && !queue.hasUnacknowledged)
         #expect(try queue.enqueue(item(4), at: reading(3)).sent == [4])
@@ -78,7 +80,7 @@ import Testing
     @Test func `SES-73: a file that waits is released`() throws {
         var queue = try outbound(channel: .file)
         _ = try queue.enqueue(item(1), at: reading(0))
-        #expect(queue.clear(at: reading(1)).effects == [.released(identifier(1))])
+        #expect(queue.clear(at: reading(1)).effects == [.released(identifier(1)), .finishedSilently(identifier(1))])
     }
 
     @Test func `SES-73: the context goes, and the next one continues its revisions`() throws {

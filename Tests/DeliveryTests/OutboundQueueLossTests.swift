@@ -211,4 +211,18 @@ import Testing
         _ = queue.retryDeadLetter(letter.ordinal, at: reading(0))
         #expect(queue.outstanding().map(\.id) == [1, 2, 3].map { identifier($0) })
     }
+
+    @Test("DEL-22: the second end of a dead letter that was acknowledged releases what waits for it, and is no news")
+    func secondEnd() throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var queue = try sentQueue(1, limits: limits)
+        _ = queue.refused(identifier(1), at: reading(0))
+        _ = queue.ended(1, .withdrawn(.dead), at: reading(0))
+        _ = queue.forget(identifier(1), at: reading(0))
+        let letters = queue.deadLetters
+        _ = queue.retryDeadLetter(try #require(letters.first).ordinal, at: reading(0))
+        let ended = queue.ended(2, .handled, at: reading(0))
+        #expect(ended.effects.contains(.finishedSilently(identifier(1))) && ended.finished.isEmpty)
+    }
 }

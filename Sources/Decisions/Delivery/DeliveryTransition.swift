@@ -145,6 +145,8 @@ package enum OutboundEffect: DeliveryEffect {
     /// The item has ended, with the peer's refusal if that explains it; `forget` once its submitter has acknowledged
     /// that.
     case finished(UniqueIdentifier, Outcome, ItemRefusal?)
+    /// The item has ended, and no submitter awaits that: only what waits behind it goes on (DEL-22).
+    case finishedSilently(UniqueIdentifier)
     /// The item's file is no longer needed (FIL-14).
     case released(UniqueIdentifier)
     /// The context has to be enqueued again: the peer may have lost it with its epoch.
@@ -158,7 +160,7 @@ package enum OutboundEffect: DeliveryEffect {
     package var isFrame: Bool {
         switch self {
         case .send, .sendGap, .sendOutcomeAck: true
-        case .stored, .finished, .released, .setContextAgain, .startEpoch, .violation: false
+        case .stored, .finished, .finishedSilently, .released, .setContextAgain, .startEpoch, .violation: false
         }
     }
 }

@@ -92,9 +92,12 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// Whether an item of this sequence and size would be stored now (DEL-3).
     /// - Parameter isFull: a wider budget has no room for any new item.
     package func wouldStore(_ sequence: UInt64, size: Int, isFull: Bool = false) -> Bool {
-        !isFull && sequence == received + 1 && hasRoomForRecord && count < limits.items
+        !isFull && isNext(sequence) && hasRoomForRecord && count < limits.items
             && size <= limits.bytes - bytes
     }
+
+    /// Whether the number is that of the next item to come.
+    package func isNext(_ sequence: UInt64) -> Bool { sequence == received + 1 }
 
     /// Outcomes stay until the sender acknowledges them; a sender that never does must not fill the store.
     private var hasRoomForRecord: Bool { records.kept.records < limits.items + limits.unacknowledged }

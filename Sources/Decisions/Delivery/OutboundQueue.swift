@@ -475,7 +475,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         while let oldest = records.table.excessLetter(over: limits) { drop(oldest, &transition) }
         guard !record.isAcknowledged else {
             if !ended.isDeadLetter { close(ended, &transition) }
-            return
+            return transition.effects.append(.finishedSilently(record.id))
         }
         transition.effects.append(.finished(record.id, outcome, ended.endingRefusal))
         // The oldest go: an app that never returns must not fill the store (LIM-24).

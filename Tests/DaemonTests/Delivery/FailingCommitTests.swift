@@ -74,4 +74,24 @@ import Testing
         pair.advance(5)
         #expect(answers.count == 17 && answers.dropFirst().allSatisfy { $0 == .success(SubmitReceipt()) })
     }
+
+    @Test("DEL-10: what the peer says while a queue is read back counts for nothing in another epoch")
+    func oldNumbers() throws {
+        let device = try OneDevice()
+        let app = try device.simulation.app(.primary, receives: false)
+        try device.submit(from: app)
+        device.run()
+        (device.store.isFull, device.store.hasReserve) = (true, false)
+        device.store.hold(fetches: true)
+        try device.submit(from: app)
+        device.run()
+        device.store.isFull = false
+        device.handled(1...1)
+        device.delivery.setPairing(device.queue.pairing, epoch: 2)
+        device.store.goOn()
+        // The device records a violation as an issue.
+        device.simulation.scheduler.advance(by: .seconds(3))
+        let waiting = device.delivery.submissions.outstanding(in: device.queue)
+        #expect(waiting.count == 1)
+    }
 }

@@ -76,6 +76,22 @@ import Testing
         #expect(waiting() == [id] && app.received(.failure).count == 1)
     }
 
+    @Test("DEL-21, DEL-31: a context that a new epoch loses is set again, on a full disk as soon as there is room")
+    func contextOfANewEpoch() throws {
+        let key = QueueKey(pairing: device.queue.pairing, app: device.queue.app, channel: .context)
+        device.delivery.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: key) { _ in }
+        device.run()
+        let stored = Envelope(.stored, app: key.app, pairing: key.pairing, channel: key.channel, sequence: 1)
+        #expect(device.delivery.receive(stored))
+        device.simulation.scheduler.advance(by: .seconds(1))
+        (device.store.isFull, device.store.hasReserve) = (true, true)
+        device.delivery.setPairing(key.pairing, epoch: 2)
+        device.simulation.scheduler.advance(by: .seconds(3))
+        device.store.isFull = false
+        device.simulation.scheduler.advance(by: .seconds(3))
+        #expect(device.delivery.submissions.outstanding(in: key).map(\.revision) == [1])
+    }
+
     @Test("DEL-32: an item whose body is damaged is not sent, and becomes a dead letter")
     func damagedBody() throws {
         let app = try device.simulation.app(.primary, receives: false)

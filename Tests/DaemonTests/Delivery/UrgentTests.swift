@@ -107,4 +107,15 @@ import Testing
         sender.link()
         #expect(pair.receiver.received.count == 50)
     }
+
+    @Test("DEL-22, DEL-23: a demoted item does not wait for one that ended while it was on its way to the user info")
+    func demotedBehindAnEnd() {
+        for number in 0..<50 { sender.submit(payloadItem(number), to: .urgent) }
+        let ended = payloadItem(50)
+        sender.submit(ended, to: .userInfo)
+        sender.delivery.submissions.cancel(ended.id, in: sender.key(.userInfo)) { _ in }
+        #expect(sender.submit(payloadItem(51, after: ended.id), to: .urgent) == .success(SubmitReceipt(.demoted)))
+        sender.link()
+        #expect(pair.receiver.received.map(\.number).contains(51))
+    }
 }

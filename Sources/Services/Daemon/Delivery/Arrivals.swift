@@ -120,14 +120,14 @@ package final class Arrivals {
             machine.arrived(
                 item, as: sequence, at: reading, isFull: !ledger.hasRoom(for: item.payload.count))
         }
-        ledger.perform(arrive, size: item.payload.count, room: .ordinary)
+        ledger.performFrame(arrive, size: item.payload.count, room: .ordinary)
     }
 
     /// The item of this sequence will not come, or should no longer be handled.
     func gapArrived(_ sequence: UInt64, _ reason: GapReason, in key: QueueKey) {
         let reading = reading
         guard let ledger = ledger(key) else { return }
-        ledger.perform { [unowned ledger] in
+        ledger.performFrame { [unowned ledger] in
             $0.gapArrived(sequence, reason, at: reading, isFull: ledger.refusal(of: 0) != nil)
         }
     }
@@ -135,13 +135,18 @@ package final class Arrivals {
     /// The sender has made an outcome durable.
     func outcomeAcknowledged(_ sequence: UInt64, in key: QueueKey) {
         let reading = reading
-        table[key]?.perform({ $0.outcomeAcknowledged(sequence, at: reading) }, repeats: true)
+        table[key]?.performFrame({ $0.outcomeAcknowledged(sequence, at: reading) }, repeats: true)
     }
 
     /// Whether an item of this sequence and size would be stored now (DEL-3).
     func wouldStore(_ sequence: UInt64, size: Int, in key: QueueKey) -> Bool {
         guard let ledger = ledger(key) else { return false }
         return ledger.machine.wouldStore(sequence, size: size, isFull: !ledger.hasRoom(for: size))
+    }
+
+    /// Whether the number is that of the next item to come.
+    func isNext(_ sequence: UInt64, in key: QueueKey) -> Bool {
+        ledger(key)?.machine.isNext(sequence) ?? false
     }
 
     // MARK: files

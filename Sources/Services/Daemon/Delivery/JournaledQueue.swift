@@ -28,6 +28,8 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         let link: () -> DeliveryLink?
         /// Reads the machine back from its rows.
         let reload: (@escaping (consuming Result<Machine, StoreError>, ItemPacks) -> Void) -> Void
+        /// The epoch of the pairing.
+        let epoch: () -> UInt64?
         /// The first event of a machine that was read back: its rows may belong to a former epoch.
         let renewed: Event
         /// Counts what the machine keeps, after each event.
@@ -170,6 +172,19 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
             if !isDelayed, let completion { refuse(.store(error), completion) }
         case .open: stage(event(&machine), event: repeats ? event : nil, room: room, completion)
         }
+    }
+
+    /// Applies the event of a frame, whose number is of the epoch in which the frame came. An event that waits until the
+    /// machine is read back may find it in a newer epoch, where the number names another item (DEL-10): then it does
+    /// nothing.
+    func performFrame(
+        _ event: @escaping Event, size: Int = 0, repeats: Bool = false, room: CommitRoom = .reserve
+    ) {
+        // Runs in this call, so that the epoch cannot change before; each item comes here.
+        if isOpen, !repeats { return perform(event, size: size, room: room) }
+        let epoch = surroundings.epoch()
+        perform(
+            { $0.epoch == epoch ? event(&$0) : Transition() }, size: size, repeats: repeats, room: room)
     }
 
     /// Applies an event that has an answer. `completion` gets the answer once the event's changes, and all changes

@@ -50,6 +50,12 @@ final class OutboundQueues {
         if environment.isOpen(key) {
             table[key]?.perform { $0.linkOpened(received: $0.lastStored, at: reading) }
         }
+        reconsider(key)
+    }
+
+    /// What a queue that was read from its rows still owes: its context in a new epoch, and ends of barriers.
+    private func reconsider(_ key: QueueKey) {
+        if table[key]?.machine.needsContextAgain == true { contextIsLost(key) }
         reconsiderBarriers(of: key.app, in: key.pairing)
     }
 
@@ -59,10 +65,9 @@ final class OutboundQueues {
 
     /// Reports ends that no app has acknowledged, repeats contexts, and reconsiders barriers; once, when all is set up.
     func resume() {
-        for (key, queue) in queues {
+        for key in queues.keys {
             if !key.channel.isForApps { reportUnacknowledged(in: key) }
-            if queue.machine.needsContextAgain { contextIsLost(key) }
-            reconsiderBarriers(of: key.app, in: key.pairing)
+            reconsider(key)
         }
     }
 
@@ -118,14 +123,14 @@ final class OutboundQueues {
     func stored(through sequence: UInt64, in key: QueueKey) {
         guard let queue = table[key] else { return environment.report(.violation(key.pairing)) }
         let reading = reading
-        queue.perform { $0.stored(through: sequence, at: reading) }
+        queue.performFrame { $0.stored(through: sequence, at: reading) }
     }
 
     /// The peer reports how an item ended, once for each link.
     func ended(_ sequence: UInt64, _ outcome: Outcome, in key: QueueKey) {
         guard let queue = table[key] else { return environment.report(.violation(key.pairing)) }
         let reading = reading
-        queue.perform({ $0.ended(sequence, outcome, at: reading) }, repeats: true)
+        queue.performFrame({ $0.ended(sequence, outcome, at: reading) }, repeats: true)
     }
 
     /// This device cannot send the item now.
@@ -147,6 +152,7 @@ final class OutboundQueues {
         case .send, .sendGap, .sendOutcomeAck: break
         case .stored(let id): environment.report(.stored(id, key))
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
+        case .finishedSilently(let id): release(id, of: key.app, in: key.pairing)
         case .released(let id): environment.report(.fileReleased(id, key, .outbound))
         case .setContextAgain: contextIsLost(key)
         case .startEpoch: environment.report(.needsEpoch(key.pairing))
@@ -174,7 +180,7 @@ final class OutboundQueues {
             link.send(GapFrame(key, sequence: sequence, reason).envelope, then: done)
         case .sendOutcomeAck(let sequence):
             link.send(PositionFrame.outcomeAck(key, of: sequence).envelope, then: done)
-        case .stored, .finished, .released, .setContextAgain, .startEpoch, .violation: done()
+        case .stored, .finished, .finishedSilently, .released, .setContextAgain, .startEpoch, .violation: done()
         }
     }
 

@@ -106,6 +106,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
                 send: { [weak self] effect, link, done in self?.owner?.send(effect, key, link, done) },
                 link: { [environment] in environment.link(key.pairing) },
                 reload: { [weak self] done in self?.reload(key, done) },
+                epoch: { [environment] in environment.epoch(of: key.pairing) },
                 renewed: { [weak self] machine in self?.startEpoch(&machine) ?? DeliveryTransition() }, usage: usage,
                 overflowed: { [environment] in environment.report(.stalled(key.pairing)) }))
         if queues.updateValue(queue, forKey: key) == nil {

@@ -35,7 +35,7 @@ package final class Submissions {
     /// supersedes the one before; an urgent item over budget goes to the end of the user info.
     package func submit(_ item: consuming OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
         guard environment.epoch(of: key.pairing) != nil else { return later { completion(.failure(.unpaired)) } }
-        if let after = item.after, !queues.isUnfinished(after, of: key.app, in: key.pairing) { item.after = nil }
+        let item = withoutEndedBarrier(item, in: key)
         if key.channel.properties.isLatestWins {
             contexts.set(item, in: key, then: completion)
         } else if key.channel.properties.overflow != nil {
@@ -43,6 +43,13 @@ package final class Submissions {
         } else {
             enqueue(item, to: key, then: completion)
         }
+    }
+
+    /// The item without a barrier that has ended: an end releases only items that are in a queue already (DEL-22). One
+    /// that waits until its queue is read back is looked at again then.
+    private func withoutEndedBarrier(_ item: consuming OutboundItem, in key: QueueKey) -> OutboundItem {
+        if let after = item.after, !queues.isUnfinished(after, of: key.app, in: key.pairing) { item.after = nil }
+        return item
     }
 
     /// Answers as ``submit(_:to:then:)`` for an item that was submitted before: when it is durable, or when it was lost
@@ -97,7 +104,7 @@ package final class Submissions {
         _ item: OutboundItem, from urgent: QueueKey, to key: QueueKey, then completion: @escaping Completion
     ) {
         guard environment.epoch(of: key.pairing) != nil else { return completion(.failure(.unpaired)) }
-        enqueue(item, to: key) { [weak self] result in
+        enqueue(withoutEndedBarrier(item, in: key), to: key) { [weak self] result in
             if case .success(let receipt) = result, !receipt.isDuplicate { self?.untag(item.kind, in: urgent) }
             completion(result.map { SubmitReceipt(.demoted, isDuplicate: $0.isDuplicate) })
         }
