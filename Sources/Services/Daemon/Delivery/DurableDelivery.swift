@@ -77,6 +77,7 @@ package final class DurableDelivery {
         guard let before = environment.setEpoch(epoch, of: pairing), before != epoch else { return }
         // Its link belongs to the former epoch, and ends in this turn.
         environment.linkClosed(pairing)
+        files?.epochEnded(of: pairing)
         outbound.table.startEpoch(of: pairing)
         arrivals.table.startEpoch(of: pairing)
     }
@@ -380,6 +381,8 @@ extension DurableDelivery: FileItems {
     package func wouldStore(_ sequence: UInt64, size: Int, in queue: QueueKey) -> Bool {
         arrivals.wouldStore(sequence, size: size, in: queue)
     }
+
+    package func isNext(_ sequence: UInt64, in queue: QueueKey) -> Bool { arrivals.isNext(sequence, in: queue) }
 
     package func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { outbound.isUnderWay(id, in: queue) }
 

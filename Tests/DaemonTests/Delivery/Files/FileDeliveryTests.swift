@@ -124,13 +124,16 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(refusal.body["actual"] == 73_400_320 && refusal.body["limit"] == 7_823_360)
     }
 
-    @Test("FIL-14: a file that is taken back while it comes leaves nothing")
-    func takenBack() throws {
+    @Test(
+        "FIL-14, DEL-31: a file that is taken back while it comes leaves nothing, also on a full disk",
+        arguments: [false, true])
+    func takenBack(isFull: Bool) throws {
         let devices = try FileDevices()
         devices.tell(try #require(devices.handOver(content(20 * 65_536))).get())
         devices.run(chunks: 9)
         #expect(try devices.receiver.names(in: "partial").count == 1)
         devices.cut()
+        devices.receiver.items.isFull = isFull
         devices.sender.sent.append(
             Envelope(
                 .gap, app: devices.queue.app, pairing: devices.queue.pairing, channel: .file, sequence: 1,

@@ -79,7 +79,11 @@ final class StandInItems: FileItems {
 
     private var next: UInt64 { UInt64(stored.count + gaps.count) + 1 }
 
-    func wouldStore(_ sequence: UInt64, size: Int, in queue: QueueKey) -> Bool { sequence == next }
+    /// The disk is full: no item is stored, and gaps are.
+    var isFull = false
+
+    func wouldStore(_ sequence: UInt64, size: Int, in queue: QueueKey) -> Bool { !isFull && sequence == next }
+    func isNext(_ sequence: UInt64, in queue: QueueKey) -> Bool { sequence == next }
 
     func store(_ envelope: Envelope) -> Bool {
         guard envelope.sequence == next else { return true }

@@ -282,7 +282,8 @@ final class FileArrivals {
         }
         if next[queue]?.frame.sequence == gap.sequence { next[queue] = nil }
         guard let items = environment.items else { return .unreadable }
-        let mayHavePart = items.wouldStore(gap.sequence, size: 0, in: queue)
+        // Also on a full disk, which needs the space of what was taken back (DEL-31).
+        let mayHavePart = items.isNext(gap.sequence, in: queue)
         return items.store(envelope) ? .taken(mayHavePart: mayHavePart) : .unreadable
     }
 
@@ -325,6 +326,16 @@ final class FileArrivals {
         for (queue, arrival) in arrivals where queue.pairing == pairing {
             arrival.isCut = true
             arrival.receiver?.linkClosed()
+        }
+    }
+
+    /// Ends files under way: in the next epoch the numbers of their items name others (DEL-10). What is there of them
+    /// stays for when they come again.
+    func epochEnded(of pairing: UniqueIdentifier) {
+        next = next.filter { $0.key.pairing != pairing }
+        for (queue, arrival) in arrivals where queue.pairing == pairing {
+            if !arrival.isAnothers { countWritten(of: arrival) }
+            end(arrival)
         }
     }
 

@@ -12,8 +12,11 @@ package import TandemWire
 
 /// The items of the channel `file`, whose bytes a ``FileDelivery`` moves; on its loop.
 package protocol FileItems: AnyObject {
-    /// Whether this item or gap would be stored now, and not dropped or answered as a repetition (DEL-3).
+    /// Whether this item would be stored now, and not dropped or answered as a repetition (DEL-3).
     func wouldStore(_ sequence: UInt64, size: Int, in queue: QueueKey) -> Bool
+
+    /// Whether the number is that of the next item to come, for which there may be no room.
+    func isNext(_ sequence: UInt64, in queue: QueueKey) -> Bool
 
     /// Takes the frame of an item whose file is complete, or of a gap.
     /// - Returns: false for a frame that does not read.
@@ -113,6 +116,9 @@ package final class FileDelivery {
         sendings.linkClosed(pairing)
         arrivals.linkClosed(pairing)
     }
+
+    /// A new epoch of the pairing has begun, in which its items have other numbers.
+    func epochEnded(of pairing: UniqueIdentifier) { arrivals.epochEnded(of: pairing) }
 
     /// An application is removed. Files that are accepted or stored end with their items.
     package func clear(_ app: ApplicationIdentifier) { arrivals.clear(app) }
