@@ -26,6 +26,8 @@ final class FakeLink: RelayEndpoint {
     private var undelivered: [Frame] = []
     /// Frames wait here instead of leaving.
     var isStuck = false
+    /// The longest frame for which there is room.
+    var room = Int.max
 
     init(_ relay: Relay) {
         number = relay.nextNumber()
@@ -33,6 +35,8 @@ final class FakeLink: RelayEndpoint {
     }
 
     var queuedBytes: Int { Int(acceptedBytes - departedBytes) }
+
+    func isWritable(_ count: Int) -> Bool { count <= room && queuedBytes + count <= Limits.queuedBytes }
 
     func send(_ frame: Frame) {
         sent.append(frame)

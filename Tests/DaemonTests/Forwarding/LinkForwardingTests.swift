@@ -358,4 +358,18 @@ import Testing
         world.scheduler.run()
         #expect(try caller.onlyFailure().code == .deviceNotPaired)
     }
+
+    @Test func `SES-67, LIM-49: an answer for which the link has no room ends its request at once as 7014`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        let counterpart = try world.devices.secondary.app()
+        let request = try world.message()
+        try caller.send(request)
+        world.scheduler.run()
+        world.links?.secondary.room = 10_000
+        try counterpart.send(request.answer(String(repeating: "long", count: 5000)))
+        world.scheduler.run()
+        let error = try caller.onlyFailure()
+        #expect(error.code == .deliveryFailed && !counterpart.isClosed)
+    }
 }

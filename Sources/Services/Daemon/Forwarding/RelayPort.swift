@@ -286,21 +286,23 @@ package final class RelayPort: NumberedConnection {
     // MARK: sending
 
     /// Sends within the quota; a frame that does not fit is dropped, and the endpoint is notified.
-    func deliver(_ frame: Frame) {
+    /// - Returns: whether it fitted.
+    @discardableResult
+    func deliver(_ frame: Frame) -> Bool {
         guard endpoint.isWritable(frame.count) else {
             forwarder.counts.shed.add()
-            return endpoint.overflowed()
+            endpoint.overflowed()
+            return false
         }
         endpoint.send(frame)
+        return true
     }
 
     /// Sends an answer of an app; at a link in the app's turn.
     /// - Returns: false if the link has no room for it.
     func deliver(_ answer: Frame, from origin: RelayPort) -> Bool {
-        guard mustWait else {
-            deliver(answer)
-            return true
-        }
+        // A full connection of an app is closed, and its requests end with it. A full link stays.
+        guard mustWait else { return deliver(answer) || link == nil }
         guard hasRoom(for: answer.count, from: origin) else {
             forwarder.counts.shed.add()
             return false
