@@ -150,4 +150,28 @@ struct ReceivingTests {
         fixture.scheduler.run()
         #expect(fixture.daemon.received.count == count)
     }
+
+    @Test(
+        "SES-12: a message without reply is handled when a handler has returned, whatever it returns",
+        arguments: [true, false])
+    func handledWithoutReply(returns: Bool) async throws {
+        let (fixture, pairing) = try activated()
+        let (handled, continuation) = AsyncStream.makeStream(of: UniqueIdentifier.self)
+        fixture.session.handleMessages { message in
+            continuation.yield(message.id)
+            return returns ? [:] : nil
+        }
+        fixture.scheduler.run()
+        for wantsReply in [false, true, true] { try deliver(fixture, pairing, reply: wantsReply) }
+        var ids: [UniqueIdentifier] = []
+        // The third one begins when the first two are over.
+        for await id in handled {
+            ids.append(id)
+            if ids.count == 3 { break }
+        }
+        fixture.scheduler.run()
+        let answers = fixture.daemon.received.filter { $0.kind == .reply || $0.kind == .failure }
+        #expect(answers.first?.id == ids[1] && answers.first?.kind == (returns ? .reply : .failure))
+        #expect(!answers.contains { $0.id == ids[0] })
+    }
 }

@@ -140,6 +140,26 @@ struct WCSessionFileTests: WCSessionSuite {
         #expect(delegate.errors.all.allSatisfy { $0.name == "source-changed" })
     }
 
+    @Test("FIL-3: a part that was read for a connection before is not sent on the next one, whose daemon asks again")
+    func readForAnother() throws {
+        session.transferFile(makeFile([UInt8](repeating: 7, count: 8 * 65_536)), metadata: nil)
+        settle()
+        let envelope = try #require(submitted.last)
+        fixture.daemon.send(
+            Envelope(
+                .progress, app: envelope.app, pairing: envelope.pairing, id: envelope.id, channel: .file,
+                name: "taking", offset: 0))
+        fixture.scheduler.run()
+        fixture.daemon.cut()
+        // Those that the disk has read by now.
+        let before = chunks.count
+        fixture.scheduler.advance(by: .seconds(1))
+        settle()
+        #expect(chunks.count == before && submitted.count == 2)
+        try say(.progress, of: envelope, "taking", offset: 0)
+        #expect(chunks.count == before + 8)
+    }
+
     @Test(
         "FIL-10: a file's progress stays finished, also an empty one's, whatever comes behind its storage",
         arguments: [[], [1, 2, 3]])

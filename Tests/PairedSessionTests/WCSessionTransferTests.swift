@@ -175,6 +175,22 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(calls == ["finished 9 0"] && !transfer.isTransferring)
     }
 
+    @Test("SES-50: what a former process queued is over when its pairing is")
+    func formerProcessUnpaired() throws {
+        var item = OutstandingPage.Item(id: .random())
+        item.body = try PropertyListWriter.write(["n": 9] as PropertyListDictionary)
+        fixture.daemon.stored?.outstanding[.userInfo] = [item]
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        settle()
+        let transfer = try #require(session.outstandingUserInfoTransfers.first)
+        (fixture.daemon.situation.active, fixture.daemon.situation.pairings) = (nil, [])
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(calls == ["finished 9 7005"] && !transfer.isTransferring)
+        #expect(session.outstandingUserInfoTransfers.isEmpty)
+    }
+
     @Test("SES-50: what ended while no process ran is told to the delegate of the next one, once")
     func formerEnd() {
         for channel in [Channel.userInfo, .urgent] {

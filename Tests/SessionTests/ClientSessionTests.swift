@@ -216,6 +216,19 @@ struct ClientSessionTests {
         #expect(session.refused(.alreadyReceiving, now: now, random: 0).last == .startTimer(.milliseconds(200)))
     }
 
+    @Test("SES-6: already-receiving after a connection that ended while it registered is tried again")
+    func staleRegistration() {
+        var session = ClientSession(now: now)
+        _ = session.activate()
+        _ = session.connected()
+        _ = session.greeted()
+        _ = session.timerFired(now: now, random: 0)
+        _ = session.timerFired(now: now, random: 0)
+        _ = session.connected()
+        _ = session.greeted()
+        #expect(session.refused(.alreadyReceiving, now: now, random: 0).last == .startTimer(.milliseconds(200)))
+    }
+
     @Test("SES-18: a daemon that stops is dialled again", arguments: [RefusalName.stopping, .slowConsumer, .malformed])
     func passingRefusal(name: RefusalName) {
         var session = activated(state(1, active: nil, []))

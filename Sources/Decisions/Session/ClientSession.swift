@@ -70,7 +70,9 @@ package struct ClientSession: ~Copyable, Sendable {
     /// When the daemon was last lost, or the session created.
     package private(set) var withoutDaemonSince: MonotonicTime
     private var backoff = Backoff()
-    private var wasActivated = false
+    /// Refusals as `already-receiving` that are taken for the daemon's memory of an earlier connection, whose end it does
+    /// not know yet (SES-6): few after one that was about to register, because it may never have been the app's.
+    private var staleRefusals = 0
 
     package init(now: MonotonicTime) { withoutDaemonSince = now }
 
@@ -102,7 +104,7 @@ package struct ClientSession: ~Copyable, Sendable {
     package mutating func registered(_ answer: RegistrationAnswer) -> [Effect] {
         guard phase == .registering else { return [] }
         phase = .active
-        wasActivated = true
+        staleRefusals = .max
         backoff.reset()
         let former = state
         // Another device's daemon, whose socket was found instead, knows nothing of these pairings.
@@ -145,8 +147,13 @@ package struct ClientSession: ~Copyable, Sendable {
 
     /// The daemon refused; the connection is over.
     package mutating func refused(_ name: RefusalName, now: MonotonicTime, random: UInt64) -> [Effect] {
-        let isCurable = wasActivated && name == .alreadyReceiving
-        guard name.isFinalForHostApp, !isCurable else { return lost(now: now, random: random) }
+        let isStale = name == .alreadyReceiving && staleRefusals > 0
+        guard name.isFinalForHostApp, !isStale else {
+            // Of a connection that it refused the daemon knows the end.
+            let left = staleRefusals - (isStale ? 1 : 0)
+            defer { staleRefusals = left }
+            return lost(now: now, random: random)
+        }
         let effects = leaveDaemon(now: now)
         phase = .refused(name)
         return [.disconnect, .stopTimer] + effects + [.activationRefused(name)]
@@ -159,6 +166,7 @@ package struct ClientSession: ~Copyable, Sendable {
         case .connecting, .greeting, .registering, .active: break
         }
         let effects = leaveDaemon(now: now)
+        if phase == .registering { staleRefusals = max(staleRefusals, 10) }
         phase = .waiting
         return [.disconnect] + effects + [.startTimer(backoff.next(random: random))]
     }
@@ -179,7 +187,7 @@ package struct ClientSession: ~Copyable, Sendable {
         guard phase != .idle else { return [] }
         let effects = leaveDaemon(now: now, loss: .ended)
         phase = .idle
-        wasActivated = false
+        staleRefusals = 0
         backoff.reset()
         return [.disconnect, .stopTimer] + effects
     }

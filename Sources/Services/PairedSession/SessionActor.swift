@@ -523,7 +523,13 @@ package actor SessionActor {
         then completion: @escaping Completion<[OutstandingTransfer]>
     ) {
         begin(nil, completion) {
-            queries.outstanding(kind, of: state?.pairing(pairing)?.pairing, named: pairing, then: completion)
+            let target = state?.pairing(pairing)?.pairing
+            queries.outstanding(kind, of: target, named: pairing) { [transfers] result in
+                if let target, case .success(let items) = result {
+                    transfers.noteOutstanding(items, of: kind, to: target)
+                }
+                completion(result)
+            }
         }
     }
 

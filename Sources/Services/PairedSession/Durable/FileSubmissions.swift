@@ -21,6 +21,8 @@ final class FileSubmissions {
         /// The open file: nil until the daemon asks for it, which it does for few files at once (LIM-31).
         var parts: FileParts?
         var isOpening = false
+        /// The connection on which the daemon asked for it last.
+        var connection: UInt64?
         /// The end of what the worker was asked to read, and of what the daemon has written.
         private var next: Int64 = 0
         private var written: Int64 = 0
@@ -102,6 +104,7 @@ final class FileSubmissions {
     func taken(_ id: UniqueIdentifier, _ offset: Int64) {
         guard let feed = feeds[id], (0...feed.source.size).contains(offset) else { return }
         feed.wrote(offset)
+        feed.connection = daemon.number
         feed.transfer.update { $0.handedOver = offset }
         // Of an empty file the daemon wants nothing more, and accepts it without an answer.
         if feed.source.size > 0 { readAhead(feed) }
@@ -119,10 +122,15 @@ final class FileSubmissions {
                 if isLast { guard try parts.isUnchanged() else { return nil } }
                 return bytes
             }) { [weak self, weak feed] result in
-                guard let self, let feed, feeds[feed.transfer.id] === feed, feed.round == round else { return }
+                guard let self, let feed, isAskedForHere(feed), feed.round == round else { return }
                 send(feed, part.offset, result)
             }
         }
+    }
+
+    /// Whether the daemon has asked for the file on this connection: on another one it asks again, and from the start.
+    private func isAskedForHere(_ feed: Feed) -> Bool {
+        feeds[feed.transfer.id] === feed && daemon.isRegistered && feed.connection == daemon.number
     }
 
     private func open(_ feed: Feed, _ worker: FileWorker) {
@@ -137,7 +145,7 @@ final class FileSubmissions {
             case .success(nil): fail(feed, .sourceChanged(feed.transfer.path, feed.transfer.id))
             case .success(let parts?):
                 feed.parts = parts
-                readAhead(feed)
+                if isAskedForHere(feed) { readAhead(feed) }
             }
         }
     }

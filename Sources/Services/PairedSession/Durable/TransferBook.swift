@@ -59,6 +59,8 @@ final class TransferBook {
     /// Ends of former processes' items, until an observer asks for them.
     private var unreported: [TransferEvent] = []
     private var reported = RecentEnds()
+    /// Items of former processes that the daemon has listed, and that have not ended.
+    private var formerItems: [UniqueIdentifier: ItemKey] = [:]
 
     init(app: ApplicationIdentifier, daemon: DaemonChannel, queries: QueryTable, scheduler: any Scheduler) {
         self.app = app
@@ -186,6 +188,13 @@ final class TransferBook {
 
     // MARK: what the daemon reports
 
+    /// The daemon has listed all items of a queue that have not ended.
+    func noteOutstanding(_ outstanding: [OutstandingTransfer], of kind: Transfer.Kind, to pairing: UniqueIdentifier) {
+        let queue = QueueKey(pairing: pairing, app: app, channel: kind.channel)
+        formerItems = formerItems.filter { $0.value.queue != queue }
+        for item in outstanding where items[item.id] == nil { formerItems[item.id] = ItemKey(queue, item.id) }
+    }
+
     func accepted(_ frame: AcceptedFrame) {
         guard let entry = items.reached(.accepted, frame.item.id) else { return }
         entry.token.accepted(.success(Acceptance(note: frame.note, revision: frame.revision)))
@@ -220,6 +229,7 @@ final class TransferBook {
         guard !unacknowledged.contains(frame.item) else { return }
         impliedAcceptance(of: id)
         let outcome = TransferOutcome(frame, peer: peer)
+        formerItems[id] = nil
         let follower = followed.removeValue(forKey: id)
         let isOurs = items.ended(id) != nil
         follower?.transfer.finished(outcome)
@@ -366,10 +376,17 @@ final class TransferBook {
             // A demoted item is in the queue of another channel than it was submitted to.
             let channel = follower?.transfer.kind.channel ?? entry.channel
             let item = ItemKey(QueueKey(pairing: pairing, app: app, channel: channel), id)
-            // An end that the daemon may still send is not reported again.
-            _ = reported.insert(item)
-            report(TransferEvent(item: item, step: .finished(outcome)))
+            reportEnd(of: item, outcome)
         }
+        for (id, item) in formerItems where item.queue.pairing == pairing {
+            formerItems[id] = nil
+            reportEnd(of: item, .failed(error.about(message: id, peer: nil)))
+        }
+    }
+
+    /// An item is over without a word of the daemon about it; an end that it may still send is not reported again.
+    private func reportEnd(of item: ItemKey, _ outcome: TransferOutcome) {
+        if reported.insert(item) { report(TransferEvent(item: item, step: .finished(outcome))) }
     }
 }
 

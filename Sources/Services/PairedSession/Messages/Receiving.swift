@@ -6,8 +6,9 @@ public import TandemPropertyList
 
 extension PairedSession {
     /// Handles dictionary messages: what the handler returns is the reply, nil means that the message is another
-    /// receiver's. If no receiver takes a message, its sender gets 7014 `unhandled`; if the handler throws, 7011. One
-    /// message is handled after the other, so long work belongs into a task that keeps the message and answers later.
+    /// receiver's. If no receiver takes a message, its sender gets 7014 `unhandled`; if the handler throws, 7011. For a
+    /// message without reply the result is ignored: it is handled once a handler has returned. One message is handled
+    /// after the other, so long work belongs into a task that keeps the message and answers later.
     /// - Parameters:
     ///   - topic: takes messages of this topic alone; nil: those without a topic, and those whose topic nobody else
     ///     takes.
@@ -17,15 +18,7 @@ extension PairedSession {
     public func handleMessages(
         topic: String? = nil, _ handler: @escaping @Sendable (ReceivedMessage) async throws -> PropertyListDictionary?
     ) -> MessageSubscription {
-        subscribe(.dictionary, topic) { messages in
-            for await message in messages {
-                do {
-                    if let reply = try await handler(message) { try message.reply(reply) }
-                } catch {
-                    message.fail(String(describing: error))
-                }
-            }
-        }
+        subscribe(.dictionary, topic, handler) { message, reply in try message.reply(reply) }
     }
 
     /// Handles data messages; otherwise as ``handleMessages(topic:_:)``.
@@ -33,15 +26,7 @@ extension PairedSession {
     public func handleMessageData(
         topic: String? = nil, _ handler: @escaping @Sendable (ReceivedMessage) async throws -> [UInt8]?
     ) -> MessageSubscription {
-        subscribe(.data, topic) { messages in
-            for await message in messages {
-                do {
-                    if let reply = try await handler(message) { try message.reply(data: reply) }
-                } catch {
-                    message.fail(String(describing: error))
-                }
-            }
-        }
+        subscribe(.data, topic, handler) { message, reply in try message.reply(data: reply) }
     }
 
     /// All messages, dictionaries and data, from the first use of the sequence on. The reader answers those that want a
@@ -49,12 +34,27 @@ extension PairedSession {
     /// the senders of further ones get 7014 `inbox-full`. Ends with the session.
     public var messages: ReceivedMessages { ReceivedMessages(session: self) }
 
-    private func subscribe(
+    private func subscribe<Reply>(
         _ kind: MessageInbox.Kind, _ topic: String?,
-        _ consume: @escaping @Sendable (AsyncStream<ReceivedMessage>) async -> Void
+        _ handler: @escaping @Sendable (ReceivedMessage) async throws -> Reply?,
+        answer: @escaping @Sendable (ReceivedMessage, Reply) throws -> Void
     ) -> MessageSubscription {
-        let (stream, subscription) = receive(kind, topic: topic, claims: false)
-        subscription.handled(by: Task { await consume(stream) })
+        let (messages, subscription) = receive(kind, topic: topic, claims: false)
+        let handling = Task {
+            for await message in messages {
+                do {
+                    let reply = try await handler(message)
+                    if !message.wantsReply {
+                        message.claim()
+                    } else if let reply {
+                        try answer(message, reply)
+                    }
+                } catch {
+                    message.fail(String(describing: error))
+                }
+            }
+        }
+        subscription.handled(by: handling)
         return subscription
     }
 
