@@ -182,13 +182,30 @@ import Testing
         #expect(slot.active?.record.version == 6)
     }
 
+    @Test("CFG-43, CFG-62: what could not be stored of an app's coming, its going or its verdict is made up for")
+    func lostEvents() throws {
+        let context = try Fixture.context(.staging)
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
+        #expect(slot.caughtUp(isConnected: true, isBeingOffered: true) == ApplyTransition())
+        // The verdict: the offer counts for none, and comes again while the app stays.
+        #expect(slot.caughtUp(isConnected: true, isBeingOffered: false).verdict == .waitingForApplication)
+        #expect(slot.staged?.attempts == 0)
+        #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
+        // Its going, and its coming.
+        #expect(slot.caughtUp(isConnected: false, isBeingOffered: false).verdict == .waitingForApplication)
+        #expect(!slot.isApplicationConnected)
+        #expect(slot.caughtUp(isConnected: true, isBeingOffered: false).effects.count == 1)
+        #expect(slot.phase == .offered && slot.isApplicationConnected)
+    }
+
     @Test("CFG-62: an app that takes no offers has not seen it, and is asked at its next registration")
     func anAppThatTakesNoOffersHasNotSeenIt() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
         _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
         for _ in 0..<5 {
-            #expect(slot.answerOverdue(isSeen: false).verdict == .waitingForApplication)
+            #expect(slot.answerOverdue(.notTaken).verdict == .waitingForApplication)
             #expect(slot.staged?.attempts == 0)
             #expect(slot.timePassed(running: .seconds(10), now: Fixture.now) == ApplyTransition())
             let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))

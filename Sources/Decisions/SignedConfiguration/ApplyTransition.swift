@@ -60,6 +60,16 @@ extension ConfigurationSlot {
         /// The app stays: its configuration has another target from now on.
         case switched
     }
+
+    /// Why an offer has ended without a verdict in force.
+    package enum Lapse: Sendable {
+        /// The app gave no answer in time, or one about other bytes: the attempt counts (CFG-62).
+        case unanswered
+        /// The app has not seen it, or takes none.
+        case notTaken
+        /// The app has answered, and its verdict could not be stored.
+        case notStored
+    }
 }
 
 /// A file with its new content; nil removes it.

@@ -90,11 +90,14 @@ package struct ConfigurationSlot: Sendable, Equatable {
     }
 
     /// The connection has closed: the offered configuration waits again.
+    /// - Parameter isBeingOffered: false if the offer has ended before, with a verdict that could not be stored.
     @discardableResult
-    package mutating func applicationDisconnected(_ ending: Ending = .lost) -> ApplyTransition {
+    package mutating func applicationDisconnected(
+        _ ending: Ending = .lost, isBeingOffered: Bool = true
+    ) -> ApplyTransition {
         guard isApplicationConnected else { return ApplyTransition() }
         app.left()
-        var transition = answerOverdue()
+        var transition = answerOverdue(isBeingOffered ? .unanswered : .notStored)
         guard let trial else { return transition }
         if ending == .inOrder || app.library.isHealthy(trial.digest) {
             passTrial(&transition)
@@ -105,19 +108,18 @@ package struct ConfigurationSlot: Sendable, Equatable {
     }
 
     /// No usable answer came in time (CFG-43): the offered configuration waits, and its sender gets a report; after too
-    /// many attempts it has failed (CFG-63).
-    /// - Parameter isSeen: false if the app takes no offers, so that the attempt does not count.
+    /// many attempts it has failed (CFG-63). Only an attempt that the app left unanswered counts (CFG-62).
     @discardableResult
-    package mutating func answerOverdue(isSeen: Bool = true) -> ApplyTransition {
+    package mutating func answerOverdue(_ lapse: Lapse = .unanswered) -> ApplyTransition {
         var transition = ApplyTransition()
         guard phase == .offered, var staged else { return transition }
         phase = .waitingForApplication
-        if isSeen, max(staged.attempts, app.library.starts(of: staged.record.digest)) >= Self.attempts {
+        if lapse == .unanswered, max(staged.attempts, app.library.starts(of: staged.record.digest)) >= Self.attempts {
             failStaged(&transition)
             return transition
         }
-        if !isSeen {
-            app.refusedOffer()
+        if lapse != .unanswered {
+            if lapse == .notTaken { app.refusedOffer() }
             staged.uncount()
             self.staged = staged
             transition.add(.counted(staged))
@@ -127,6 +129,20 @@ package struct ConfigurationSlot: Sendable, Equatable {
         }
         transition.conclude(.waitingForApplication)
         return transition
+    }
+
+    /// Takes in what an app's connection, its end, or the end of an offer has changed, where the commit of that event
+    /// failed (CFG-43).
+    /// - Parameters:
+    ///   - isConnected: whether the app's receiving connection is there.
+    ///   - isBeingOffered: whether an offer of this slot has not ended.
+    package mutating func caughtUp(isConnected: Bool, isBeingOffered: Bool) -> ApplyTransition {
+        if isConnected != isApplicationConnected {
+            // How the connection ended is lost with its event: a trial stays as it is.
+            return isConnected
+                ? applicationConnected() : applicationDisconnected(.switched, isBeingOffered: isBeingOffered)
+        }
+        return phase == .offered && !isBeingOffered ? answerOverdue(.notStored) : ApplyTransition()
     }
 
     /// The daemon has started. While the clock is not set, a stored configuration goes on to wait for it.

@@ -13,6 +13,9 @@ final class LoneHost: ConfigurationHost {
     var peers: [ConfigurationPeer]
     /// The apps of its secondaries, for a carrier.
     var apps: Set<ApplicationIdentifier> = []
+    /// Whether the app takes offers, which the test answers.
+    var takesOffers = false
+    private(set) var offers: [(body: [UInt8], completion: (OfferOutcome) -> Void)] = []
 
     /// - Parameter isCarrier: its own apps are a secondary's, and have no target.
     init(_ target: PairedIdentifier, peers: [ConfigurationPeer], isCarrier: Bool = false) {
@@ -47,6 +50,6 @@ final class LoneHost: ConfigurationHost {
         _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,
         then completion: @escaping (OfferOutcome) -> Void
     ) {
-        completion(.notConnected)
+        if takesOffers { offers.append((body, completion)) } else { completion(.notConnected) }
     }
 }

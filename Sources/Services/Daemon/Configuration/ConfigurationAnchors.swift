@@ -234,3 +234,27 @@ enum TrustOutcome: Sendable {
     case conflict
     case notStored
 }
+
+extension ConfigurationAnchors.Learning {
+    /// The line for the log; nil if nothing is new.
+    func logEvent(of key: KeySubject) -> LogEvent? {
+        let subject: [LogField] = [.text("app", "\(key.application)"), .text("role", key.role.rawValue)]
+        switch self {
+        case .same: return nil
+        case .new(let anchor):
+            return LogEvent(
+                .info, "configuration key trusted", fields: subject + [.text("source", anchor.source.rawValue)])
+        case .conflict:
+            return LogEvent(
+                .error,
+                "alarm: anchor-conflict, another configuration key is trusted and stays; see 'tandem trust replace'",
+                fields: subject)
+        case .refused(let failure):
+            return LogEvent(
+                .warning, "an app's configuration key is refused",
+                fields: subject + [
+                    .text("reason", failure.rejection.rawValue), .outside("detail", failure.detail),
+                ])
+        }
+    }
+}

@@ -174,37 +174,3 @@ final class ConfigurationContext {
         }
     }
 }
-
-/// A value that one caller awaits for a limited time; confined to its loop.
-final class Expectation<Value: Sendable> {
-    private let scheduler: any Scheduler
-    private var value: Value?
-    private var waiting: UnsafeContinuation<Void, Never>?
-    private var timer: TimerToken?
-
-    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
-
-    /// The value has come; a second one is ignored.
-    func fulfil(_ value: Value) {
-        guard self.value == nil else { return }
-        self.value = value
-        resume()
-    }
-
-    private func resume() {
-        if let timer { scheduler.cancel(timer) }
-        timer = nil
-        waiting?.resume()
-        waiting = nil
-    }
-
-    /// The value, or nil if it has not come in time; once.
-    func value(within time: Duration) async -> Value? {
-        guard value == nil else { return value }
-        await withUnsafeContinuation { continuation in
-            waiting = continuation
-            timer = scheduler.schedule(after: time) { [self] in resume() }
-        }
-        return value
-    }
-}

@@ -25,8 +25,14 @@ final class ConfigurationReceiver {
     private var waivingApplications: Set<ApplicationIdentifier> = []
     /// The schemas that the connected apps have named.
     private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
+    /// The apps with receiving connections.
+    private var connectedApps: Set<KeySubject> = []
+    /// The offers of each slot that have not ended: a newer one may begin before the one that it replaces has ended.
+    private var offers: [ConfigurationSlotKey: Int] = [:]
+    /// Whether the primaries read reports about trials, as their last hellos said.
+    private var readsTrials: [UniqueIdentifier: Bool] = [:]
     /// The last verdict of each slot since the start.
-    private var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
+    private(set) var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     private var signers = SignerLooks()
     private let reports: ReportSubmissions
     /// Chains whose last steps are on their way to their apps' directories.
@@ -45,8 +51,6 @@ final class ConfigurationReceiver {
 
     /// The state in force.
     var state: ReceiverState { committed.state }
-
-    func lastVerdict(of key: ConfigurationSlotKey) -> Verdict? { lastVerdicts[key] }
 
     private var device: any ConfigurationHost { context.device }
 
@@ -129,7 +133,11 @@ final class ConfigurationReceiver {
         _ envelope: [UInt8], by delivery: ConfigurationDelivery?, of key: ConfigurationSlotKey
     ) async -> ApplyTransition? {
         let refusal = await schemaRefusal(of: envelope, for: key)
+        var next: ConfigurationSlotKey?
         let transition = await perform(key) { [self] slot, context in
+            // The target may have ended meanwhile, with its pairing or for another one (CFG-31).
+            next = target(of: key, by: delivery)
+            guard next == key else { return .superseded }
             var context = context
             // Another build of the app may have registered since.
             context.schemaRefusal = refusal.map {
@@ -137,8 +145,19 @@ final class ConfigurationReceiver {
             }
             return slot.received(envelope, by: delivery, in: context)
         }
+        if let next, next != key { return await received(envelope, by: delivery, of: next) }
         logVerdict(transition, of: key)
         return transition
+    }
+
+    /// The slot that bytes are for: that of the pairing they came through, or the one that the app sees.
+    private func target(
+        of key: ConfigurationSlotKey, by delivery: ConfigurationDelivery?
+    ) -> ConfigurationSlotKey? {
+        guard let delivery else { return context.shownKey(of: key.application, as: key.role) }
+        return device.target(of: key.application, through: delivery.pairing).map {
+            ConfigurationSlotKey(application: key.application, role: key.role, target: $0)
+        }
     }
 
     /// Step 18 (CFG-107), beside the loop: an app's patterns may take their time. All other steps run before it, and
@@ -230,11 +249,11 @@ final class ConfigurationReceiver {
     private func chainHasGrown(_ subject: KeySubject, isFelt: Bool) {
         files.chainHasGrown(subject)
         whenChainHasGrown(subject)
-        if isFelt { return writeChain(of: subject) }
-        guard growing.insert(subject).inserted else { return }
+        if isFelt { files.writeChain(of: subject, in: state) }
+        guard !isFelt, growing.insert(subject).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.chainFile) { [weak self] in
             guard let self, growing.remove(subject) != nil else { return }
-            writeChain(of: subject)
+            files.writeChain(of: subject, in: state)
             reload(subject)
         }
     }
@@ -288,14 +307,27 @@ final class ConfigurationReceiver {
 
     func timePassed(running: Duration, now: WallTime) {
         for key in state.slots.keys {
+            catchUp(key)
             // Two events: a lifetime that runs must not keep from another trial what waits for the clock.
             enqueue(key) { slot, _ in slot.timePassed(running: running, now: now) }
             context.scheduler.start { [self] in
                 logVerdict(await perform(key) { slot, context in slot.clockMoved(in: context) }, of: key)
             }
         }
+        noteReadsTrials()
         reportHeldFailures()
         tryFullQueues()
+    }
+
+    /// Events of apps and ends of offers come once: what could not be stored of one is made up for (CFG-43).
+    private func catchUp(_ key: ConfigurationSlotKey) {
+        guard let slot = state.slots[key] else { return }
+        // As of now: events of later connections come behind this one. Offers as of its turn: one before it may offer.
+        let isConnected = connectedApps.contains(key.subject) && context.isShown(key)
+        guard slot.isApplicationConnected != isConnected || slot.phase == .offered && offers[key] == nil else { return }
+        enqueue(key) { [self] slot, _ in
+            slot.caughtUp(isConnected: isConnected, isBeingOffered: offers[key] != nil)
+        }
     }
 
     private func tryFullQueues() {
@@ -305,6 +337,7 @@ final class ConfigurationReceiver {
 
     /// The pairing is gone, with the targets that configuration through it had.
     func unpaired(_ pairing: UniqueIdentifier, targets: [ApplicationIdentifier: PairedIdentifier]) {
+        readsTrials[pairing] = nil
         change(room: .reserve) { next in next.forget(pairing) }
         for (app, target) in targets {
             close(ConfigurationSlotKey(application: app, role: .secondary, target: target))
@@ -384,6 +417,7 @@ final class ConfigurationReceiver {
             waivingApplications.remove(app)
         }
         schemas[app] = registration.schema
+        connectedApps.insert(KeySubject(application: app, role: role))
         if let pem = registration.anchor {
             let key = KeySubject(application: app, role: role)
             context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
@@ -395,17 +429,27 @@ final class ConfigurationReceiver {
 
     /// An app's receiving connection is gone.
     func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole, _ ending: ConfigurationSlot.Ending) {
-        if ending != .switched { schemas[app] = nil }
+        if ending != .switched {
+            schemas[app] = nil
+            connectedApps.remove(KeySubject(application: app, role: role))
+        }
         for key in state.slots.keys where key.application == app && key.role == role {
-            enqueue(key) { slot, _ in slot.applicationDisconnected(ending) }
+            enqueue(key) { [self] slot, _ in
+                slot.applicationDisconnected(ending, isBeingOffered: offers[key] != nil)
+            }
         }
     }
 
     /// A link is ready; reports go to primaries.
     func linked(_ pairing: UniqueIdentifier, readsTrials: Bool) {
         guard device.peer(pairing)?.role == .secondary else { return }
+        self.readsTrials[pairing] = readsTrials
         tryFullQueues()
-        change { next in next.setReadsTrials(readsTrials, pairing) }
+        noteReadsTrials()
+    }
+
+    private func noteReadsTrials() {
+        change { [self] next in readsTrials.flatMap { next.setReadsTrials($1, $0) } }
     }
 
     /// Learns a trusted key; nil if it could not be stored.
@@ -419,7 +463,7 @@ final class ConfigurationReceiver {
                 changes,
                 { [self] in
                     if case .new = learning {
-                        writeChain(of: key)
+                        files.writeChain(of: key, in: state)
                         device.keyTrusted(for: key, true)
                     }
                     return learning
@@ -429,28 +473,8 @@ final class ConfigurationReceiver {
     }
 
     private func log(_ learning: ConfigurationAnchors.Learning, _ key: KeySubject) {
-        let app = key.application.description
-        switch learning {
-        case .same: break
-        case .new(let anchor):
-            context.log(
-                LogEvent(
-                    .info, "configuration key trusted", .text("app", app), .text("role", key.role.rawValue),
-                    .text("source", anchor.source.rawValue)))
-        case .conflict:
-            context.log(
-                LogEvent(
-                    .error,
-                    "alarm: anchor-conflict, another configuration key is trusted and stays; see 'tandem trust replace'",
-                    .text("app", app),
-                    .text("role", key.role.rawValue)), causedBy: key.application)
-        case .refused(let failure):
-            context.log(
-                LogEvent(
-                    .warning, "an app's configuration key is refused", .text("app", app),
-                    .text("role", key.role.rawValue), .text("reason", failure.rejection.rawValue),
-                    .outside("detail", failure.detail)), causedBy: key.application)
-        }
+        guard let event = learning.logEvent(of: key) else { return }
+        if case .new = learning { context.log(event) } else { context.log(event, causedBy: key.application) }
     }
 
     // MARK: offers
@@ -462,6 +486,7 @@ final class ConfigurationReceiver {
             switch effect {
             case .offer(let offer):
                 let digest = SHA256.digest(offer.envelope)
+                offers[key, default: 0] += 1
                 self.offer(offer.message, to: key) { [weak self] in self?.ended($0, key, digest) }
             case .reload: offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
             }
@@ -485,10 +510,11 @@ final class ConfigurationReceiver {
         context.scheduler.start { [self] in
             switch await answered(outcome, key) {
             case .inForce: break
-            case .none: await overdue(key, digest, because: outcome.name, isSeen: outcome.isSeen)
+            case .none: await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
             // The disk's fault, which must not burn a version.
-            case .notStored: await overdue(key, digest, because: "its verdict could not be stored", isSeen: false)
+            case .notStored: await overdue(key, digest, because: "its verdict could not be stored", .notStored)
             }
+            if offers[key] == 1 { offers[key] = nil } else { offers[key]? -= 1 }
         }
     }
 
@@ -516,7 +542,7 @@ final class ConfigurationReceiver {
     }
 
     private func overdue(
-        _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, isSeen: Bool
+        _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, _ lapse: ConfigurationSlot.Lapse
     ) async {
         // Of an offer that a newer one has replaced nothing is expected any more.
         guard state.slots[key]?.staged?.record.digest == digest else { return }
@@ -524,7 +550,7 @@ final class ConfigurationReceiver {
             LogEvent(
                 .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
                 .text("reason", reason)))
-        let transition = await perform(key) { slot, _ in slot.answerOverdue(isSeen: isSeen) }
+        let transition = await perform(key) { slot, _ in slot.answerOverdue(lapse) }
         if transition?.verdict == .failed { logVerdict(transition, of: key) }
         if let transition, transition.verdict != nil { observers.notify(transition, of: digest) }
     }
@@ -555,19 +581,8 @@ final class ConfigurationReceiver {
 
     // MARK: files
 
-    /// The app's own directory, made if it is missing; nil if it cannot be.
-    func directory(of app: ApplicationIdentifier) -> String? { files.directory(of: app) }
-
     /// Makes the files of an app those of the present target.
     func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {
         files.reconcile(app, as: role, with: state)
     }
-
-    /// Writes the files of an app for its new user.
-    func ownerChanged(of app: ApplicationIdentifier, as role: DeviceRole) {
-        files.ownerChanged(of: app, as: role, in: state)
-    }
-
-    /// Writes the chain of key sets for the library.
-    func writeChain(of subject: KeySubject) { files.writeChain(of: subject, in: state) }
 }

@@ -31,6 +31,7 @@ final class ConfigurationService {
     private static var tick: Duration { .seconds(10) }
 
     private let context: ConfigurationContext
+    private let files: ConfigurationSlotFiles
     private let receiver: ConfigurationReceiver
     private let forwarder: ConfigurationForwarder
     private let chains: KeyChainForwarder
@@ -46,9 +47,9 @@ final class ConfigurationService {
     ) throws {
         context = ConfigurationContext(
             options: options, device: device, delivery: delivery, scheduler: scheduler, log: log)
+        files = ConfigurationSlotFiles(context, applications: applications)
         receiver = ConfigurationReceiver(
-            context, files: ConfigurationSlotFiles(context, applications: applications),
-            state: try ReceiverState(device: options.device, rows: rows), store: store)
+            context, files: files, state: try ReceiverState(device: options.device, rows: rows), store: store)
         forwarder = ConfigurationForwarder(context, state: try DesiredConfigurations(rows: rows), store: store)
         chains = KeyChainForwarder(context, state: try KeyChainDeliveries(rows: rows), store: store) {
             [receiver] subject in receiver.state.anchors[subject]?.steps ?? []
@@ -84,9 +85,11 @@ final class ConfigurationService {
         receiver.started()
         for app in configuredApplications { receiver.closeAbandonedSlots(of: app) }
         let apps = Set(receiver.state.slots.keys.map(\.subject).filter(context.isHere).map(\.application))
-        for app in apps.sorted() { receiver.reconcileFiles(of: app, as: context.side(of: app)) }
+        for app in apps.sorted() { files.reconcile(app, as: context.side(of: app), with: receiver.state) }
         let followed = receiver.state.anchors.all.filter { !$0.steps.isEmpty }.map(\.key)
-        for subject in followed where !apps.contains(subject.application) { receiver.writeChain(of: subject) }
+        for subject in followed where !apps.contains(subject.application) {
+            files.writeChain(of: subject, in: receiver.state)
+        }
         keys.started(followed)
         forgetUnknownPairings()
         receiver.submitOwed()
@@ -274,7 +277,9 @@ final class ConfigurationService {
     func isTrusted(_ key: KeySubject) -> Bool { receiver.state.anchors[key] != nil }
 
     /// Writes the files of an app of this device for its new user.
-    func ownerChanged(of app: ApplicationIdentifier) { receiver.ownerChanged(of: app, as: context.side(of: app)) }
+    func ownerChanged(of app: ApplicationIdentifier) {
+        files.ownerChanged(of: app, as: context.side(of: app), in: receiver.state)
+    }
 
     /// Applies or forwards the exact bytes of an envelope.
     /// - Parameters:
@@ -483,7 +488,5 @@ final class ConfigurationService {
     func anchor(of app: ApplicationIdentifier) -> KnownAnchor? { receiver.state.anchors[context.subject(of: app)] }
 
     /// The app's own directory, made if it is missing; nil if it cannot be.
-    func directory(of app: ApplicationIdentifier) -> String? {
-        receiver.directory(of: app)
-    }
+    func directory(of app: ApplicationIdentifier) -> String? { files.directory(of: app) }
 }

@@ -79,7 +79,7 @@ struct ConfigurationStatus {
             body["trial"] = true
             body["attempts"] = PropertyListValue(trial.attempts)
         }
-        body["lastVerdict"] = receiver.lastVerdict(of: slot.key).map { .string($0.name) }
+        body["lastVerdict"] = receiver.lastVerdicts[slot.key].map { .string($0.name) }
         if let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }
         return body
     }
