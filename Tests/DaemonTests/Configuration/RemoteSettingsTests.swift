@@ -158,7 +158,7 @@ import Testing
             settings = ApplicationSettings(
                 in: applications,
                 device: ApplicationSettings.Surroundings(
-                    owners: { [app: Linux.user] }, schema: { _ in digests }, describe: { _, _ in true },
+                    owners: { [app: Linux.user] }, schema: { _ in digests }, describe: { _, _, _ in true },
                     lost: { _, _ in }, signed: { _ in [:] }, reload: { _, done in announced.reload(done) },
                     questions: PageQuestions(
                         to: PageQuestions.Surroundings(connected: { _ in nil }, offer: { _, _, _, _ in }),

@@ -88,10 +88,22 @@ import Testing
         scheduler.run()
         #expect(counterparts[pairing].isEmpty)
         store.isFull = false
-        scheduler.advance(by: .seconds(2))
-        try announce(1, true)
-        scheduler.run()
+        scheduler.advance(by: .seconds(11))
         let last = try app(1)
         #expect(counterparts[pairing] == [last])
+    }
+
+    @Test func `SES-64, DEL-31: what a full disk does not take is stored once there is room, if nothing newer came`()
+        throws
+    {
+        store.isFull = true
+        for number in 1...2 { try announce(number, true) }
+        scheduler.run()
+        #expect(counterparts[pairing].isEmpty)
+        try announce(2, false)
+        scheduler.run()
+        store.isFull = false
+        scheduler.advance(by: .seconds(11))
+        #expect(counterparts[pairing] == [try app(1)])
     }
 }

@@ -3,7 +3,7 @@
 
 import Glibc
 import TandemBase
-import TandemDaemon
+import TandemPairing
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -11,6 +11,8 @@ import TandemSignedConfiguration
 import TandemTestSupport
 import TandemWire
 import Testing
+
+@testable import TandemDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct PairingServiceTests {
     private let nodes: TwoNodes
@@ -212,5 +214,43 @@ import Testing
         #expect(nodes.notes.count { "\($0.message)" == "link ready" } == links + 2, "no link in the old epoch")
         #expect(nodes.verdict(try nodes.envelope(2)) == "applied")
         #expect(app.offers.count == 2)
+    }
+
+    @Test func `PAR-22: what a join by trust brings is refused if the primary is not trusted when it is stored`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair(nodes.primary, nodes.secondary)
+        let record = try #require(nodes.secondary.pairings.all.first)
+        var failure: JoinFailure?
+        nodes.clock.start { [pairings = nodes.secondary.pairings] in
+            do throws(JoinFailure) {
+                try await pairings.add(record, mayReplace: true, byTrust: true)
+            } catch { failure = error }
+        }
+        nodes.run(until: { failure != nil })
+        #expect(failure == .notTrusted)
+    }
+
+    @Test
+    func `PAR-18, LIM-54: a primary that changes an identifier without end fills no log`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair(nodes.primary, nodes.secondary)
+        let pairings = nodes.secondary.pairings
+        let pairing = try #require(pairings.all.first?.pairing)
+        func name(_ text: String) throws -> CustomIdentifier { try CustomIdentifier(text) }
+        pairings.declared(try name("first"), for: nodes.app, pairing: pairing)
+        for number in 0..<200 {
+            pairings.declared(try name("other \(number)"), for: nodes.app, pairing: pairing)
+            nodes.run(until: { true })
+        }
+        let other = try ApplicationIdentifier("org.example.other")
+        let kitchen = try name("kitchen")
+        pairings.declared(kitchen, for: other, pairing: pairing)
+        nodes.run(until: { pairings.targets.target(of: other, through: pairing) == .custom(kitchen) })
+        let lines = nodes.notes.count { "\($0.message)".contains("identifier") && $0.level == .error }
+        #expect((1...60).contains(lines), "\(lines)")
     }
 }

@@ -22,8 +22,9 @@ final class ApplicationSettings {
         let owners: () -> [ApplicationIdentifier: UInt32]
         /// The digests of the schema that an app has sent.
         let schema: (ApplicationIdentifier) -> SchemaDigests?
-        /// Stores these; returns false if it cannot.
-        let describe: (ApplicationIdentifier, SchemaDigests) async -> Bool
+        /// Stores the digests of a schema, if the app still belongs to the owner in whose directory it is; returns false
+        /// if it cannot.
+        let describe: (ApplicationIdentifier, _ owner: UInt32, SchemaDigests) async -> Bool
         /// The file with the schema of this digest is lost: the app is asked for it again.
         let lost: (ApplicationIdentifier, _ digest: [UInt8]) -> Void
         /// The values that are signed for an app and applied.
@@ -92,7 +93,7 @@ final class ApplicationSettings {
             let digests = try await perform(for: .user(user)) { () throws(SettingsFailure) in
                 try folder.store(document)
             }
-            guard await device.describe(app, digests) else { throw .notStored }
+            guard await device.describe(app, folder.owner, digests) else { throw .notStored }
         } catch {
             device.log(
                 LogEvent(

@@ -51,10 +51,12 @@ final class ConfigurationCarrier {
     private var admitted: [UniqueIdentifier: Set<ApplicationIdentifier>] = [:]
     /// Statements that are made again, because an item for a device in them was lost.
     private var repetitions: Set<QueueKey> = []
+    private let retry: StoreRetry
 
     init(_ context: ConfigurationContext, state: State, store: LoopStore) {
         self.context = context
         committed = CommittedState(state, in: store)
+        retry = StoreRetry(on: context.scheduler)
         announcing = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
         presenting = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
     }
@@ -453,7 +455,11 @@ final class ConfigurationCarrier {
                 guard let (item, signed, changes) = statement else { return ([], {}) }
                 return (changes.flatMap(\.rows), { [self] in send(signed, as: item, app, to: primary.pairing) })
             },
-            failure: { [self] in notStored($0) })
+            failure: { [self] error in
+                notStored(error)
+                // Nothing else would state it.
+                retry.request { [weak self] in self?.changed() }
+            })
     }
 
     /// The statement to make, with those below; nil if the last one says the same.

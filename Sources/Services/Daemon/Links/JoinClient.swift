@@ -45,6 +45,8 @@ package enum JoinFailure: Error, Sendable, Equatable {
     case malformed(String)
     /// The primary does not know the pairing of before; a new one would end it with this in it.
     case wouldReplace(PairingContents)
+    /// This device trusts the primary no longer.
+    case notTrusted
     /// The pairing could not be stored.
     case notStored(String)
 }
@@ -63,6 +65,7 @@ extension JoinFailure: CustomStringConvertible {
         case .wouldReplace(let contents):
             "the primary has removed the previous pairing; joining discards what is queued for it here: \(contents). To "
                 + "discard that, join with the same link and --replace"
+        case .notTrusted: "this device no longer trusts the primary; to join it, run 'tandem trust-device'"
         case .notStored(let text): "the pairing could not be stored: \(text)"
         }
     }

@@ -69,7 +69,7 @@ package final class LinkAcceptor {
     package func close() {
         for listener in listeners { listener.close() }
         listeners = []
-        for connection in unknown.values { connection.crowdOut() }
+        for connection in Array(unknown.values) + unlinked.values.joined() { connection.crowdOut() }
     }
 
     private func crowdOut(_ number: UInt64) {

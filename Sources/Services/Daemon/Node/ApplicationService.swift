@@ -65,7 +65,7 @@ final class ApplicationService {
         for (app, remainder) in installed.state.leaving {
             guard local.registrations.beginChange(of: app) else { continue }
             scheduler.start { [self] in
-                if remainder == .all { await clear(app) }
+                if remainder == .all, await !clear(app) { return }
                 await removeDirectory(of: app)
             }
         }
@@ -123,7 +123,7 @@ final class ApplicationService {
         }
         installed.release(next) { local.remove(app) }
         log(LogEvent(.info, "app removed", .text("app", "\(app)")))
-        await clear(app)
+        guard await clear(app) else { return contents }
         scheduler.start { [self] in await removeDirectory(of: app) }
         return contents
     }
@@ -194,11 +194,16 @@ final class ApplicationService {
 
     // MARK: what follows
 
-    private func clear(_ app: ApplicationIdentifier) async {
+    /// Returns false if the daemon stops first: the next start goes on.
+    private func clear(_ app: ApplicationIdentifier) async -> Bool {
         let code = { [local] (pairing: UniqueIdentifier) -> SessionError.Code in
             local[.secondary].serves(pairing) ? .watchAppNotInstalled : .companionAppNotInstalled
         }
-        while await !delivery.clear(app, code: code), !isStopping { await scheduler.sleep(for: .seconds(1)) }
+        while await !delivery.clear(app, code: code) {
+            if isStopping { return false }
+            await scheduler.sleep(for: .seconds(1))
+        }
+        return true
     }
 
     /// Removes the app's directory, and then lets it register; the next owner has a new one.

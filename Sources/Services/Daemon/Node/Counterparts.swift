@@ -12,10 +12,11 @@ final class Counterparts {
     private let stored: CommittedState<CounterpartApplications>
     private let scheduler: any Scheduler
     private let log: LogHandler
-    /// Announcements that no commit has taken yet.
+    /// Announcements that are not stored yet.
     private var pending: [UniqueIdentifier: [ApplicationIdentifier: Bool]] = [:]
     private var isStoring = false
     private var pace = LogPace()
+    private let retry: StoreRetry
     /// Called when announcements have been stored.
     var whenStored: () -> Void = {}
 
@@ -23,6 +24,7 @@ final class Counterparts {
         self.stored = stored
         self.scheduler = scheduler
         self.log = log
+        retry = StoreRetry(on: scheduler)
     }
 
     /// The apps that a paired device has, as far as it is stored.
@@ -30,6 +32,9 @@ final class Counterparts {
 
     /// A paired device has announced an app.
     func announced(_ app: ApplicationIdentifier, isInstalled: Bool, in pairing: UniqueIdentifier) {
+        let isKnown = pending[pairing]?[app] != nil
+        // A device may announce more names than it may have, and nothing takes them from here while the disk is full.
+        guard isKnown || (pending[pairing]?.count ?? 0) < 2 * Limits.applications else { return }
         pending[pairing, default: [:]][app] = isInstalled
         storePending()
     }
@@ -46,7 +51,7 @@ final class Counterparts {
     }
 
     private func storePending() {
-        guard !isStoring, !pending.isEmpty else { return }
+        guard !isStoring, !retry.isComing, !pending.isEmpty else { return }
         isStoring = true
         stored.perform(
             { [self] next in
@@ -60,22 +65,28 @@ final class Counterparts {
                         changes += next.announced(app, isInstalled: true, in: pairing)
                     }
                 }
-                pending = [:]
+                let storing = pending
                 return (
                     changes,
                     { [self, changes] in
-                        finished()
+                        noteStored(storing)
                         if !changes.isEmpty { whenStored() }
                     }
                 )
             },
             failure: { [self] error in
                 failed(error)
-                finished()
+                isStoring = false
+                // Nobody announces them again.
+                retry.request { [weak self] in self?.storePending() }
             })
     }
 
-    private func finished() {
+    private func noteStored(_ announcements: [UniqueIdentifier: [ApplicationIdentifier: Bool]]) {
+        for (pairing, apps) in announcements {
+            for (app, isInstalled) in apps where pending[pairing]?[app] == isInstalled { pending[pairing]?[app] = nil }
+            if pending[pairing]?.isEmpty == true { pending[pairing] = nil }
+        }
         isStoring = false
         storePending()
     }

@@ -28,8 +28,8 @@ final class LinkService {
     /// The run of the peer's daemon (SES-2) that had the pairing's last link.
     private var peerRuns: [UniqueIdentifier: UniqueIdentifier] = [:]
     private var joins: [ObjectIdentifier: JoinClient] = [:]
-    /// The waits between joins by trust, which are repeated until both sides have trusted each other.
-    private var trustRetries: [KeyIdentifier: Backoff] = [:]
+    /// Of each primary that is being joined by trust, what ends the wait before the next attempt.
+    private var trustJoins: [KeyIdentifier: Expectation<Void>] = [:]
     private var downSince: [UniqueIdentifier: MonotonicTime] = [:]
     /// Why each pairing's last link or attempt ended.
     private var lastErrors: [UniqueIdentifier: String] = [:]
@@ -72,7 +72,7 @@ final class LinkService {
     /// Dials the primaries of this device and joins the trusted ones.
     func start() {
         for record in pairings.all { dial(record) }
-        for device in pairings.trusted(as: .primary) { joinByTrust(device) }
+        for device in pairings.trusted(as: .primary) { joinByTrust(device.pin) }
     }
 
     /// Accepts, dials and joins no longer; the ready links stay until ``endAll(_:)``.
@@ -159,25 +159,34 @@ final class LinkService {
         let client = JoinClient(credential, own: own, context: context)
         joins[ObjectIdentifier(client)] = client
         defer { joins[ObjectIdentifier(client)] = nil }
+        let byTrust = if case .trust = credential { true } else { false }
         let record = try await client.join(over: network.dialling) { [pairings] record async throws(JoinFailure) in
-            try await pairings.add(record, mayReplace: mayReplace)
+            try await pairings.add(record, mayReplace: mayReplace, byTrust: byTrust)
         }
         peerRuns[record.pairing] = nil
         dialAgain(record.pairing)
         return record
     }
 
-    /// Joins a primary that is trusted by hand, and tries again until the primary has trusted this device as well.
-    func joinByTrust(_ device: TrustedDevice) {
-        guard !isStopping, pairings.isToBeJoined(device.pin) else { return }
+    /// Joins a primary that is trusted by hand, and tries again until the primary has trusted this device as well, or
+    /// this one trusts it no longer. If that is under way, the next attempt is made at once: the address may be another
+    /// one now.
+    func joinByTrust(_ primary: KeyIdentifier) {
+        if let next = trustJoins[primary] { return next.fulfil(()) }
+        trustJoins[primary] = Expectation(on: context.scheduler)
         context.scheduler.start { [self] in
-            do throws(JoinFailure) { _ = try await join(.trust(device)) } catch {
-                guard !isStopping else { return }
-                context.log(
-                    LogEvent(.info, "trusted primary not joined yet", .outside("reason", error.description)))
-                let wait = trustRetries[device.pin, default: Backoff()].next(random: random())
-                context.scheduler.schedule(after: wait) { [weak self] in self?.joinByTrust(device) }
+            var backoff = Backoff()
+            while !isStopping, let device = pairings.toBeJoined(primary) {
+                do throws(JoinFailure) { _ = try await join(.trust(device)) } catch {
+                    if isStopping { break }
+                    context.log(
+                        LogEvent(.info, "trusted primary not joined yet", .outside("reason", error.description)))
+                    let isHurried = await trustJoins[primary]?.value(within: backoff.next(random: random())) != nil
+                    if isHurried { backoff.reset() }
+                    trustJoins[primary] = Expectation(on: context.scheduler)
+                }
             }
+            trustJoins[primary] = nil
         }
     }
 }

@@ -48,6 +48,9 @@ package final class Node {
     /// The addresses that accept links, with the ports in effect.
     package private(set) var listening: [SocketAddress] = []
     private var isStopping = false
+    /// Apps whose names for this device are not stored, and what tries again.
+    private var undeclared: Set<ApplicationIdentifier> = []
+    private let declaring: StoreRetry
     private var isClosingStore = false
     /// The store has failed for good and can promise nothing: the daemon must end with an error.
     package var onFatal: ((NodeError) -> Void)?
@@ -103,6 +106,7 @@ package final class Node {
             }, counters: counters, log: log)
         delivery = DurableDelivery(
             store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
+        declaring = StoreRetry(on: loop)
         local = LocalSides(
             LocalEndpoint.Options(role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: applications.records.mapValues(\.ownership),
@@ -190,7 +194,9 @@ package final class Node {
         var paces = LogPaces.ofLinks
         let device = ApplicationSettings.Surroundings(
             owners: { installed.state.records.mapValues(\.user) }, schema: { installed.state[$0]?.schema },
-            describe: { app, schema in await change(app) { $0.describe(app, schema) } },
+            describe: { app, owner, schema in
+                await change(app) { $0[app]?.user == owner ? $0.describe(app, schema) : [] }
+            },
             lost: { app, digest in
                 scheduler.start {
                     _ = await change(app) { $0[app]?.schema?.exact == digest ? $0.describe(app, nil) : [] }
@@ -448,21 +454,42 @@ package final class Node {
 
     private func connected(_ application: ConnectedApplication) async {
         let app = application.app
+        await declare(application)
+        // The app may have gone while its name was stored.
+        guard local.connected(app) != nil else { return }
+        configuration.connected(app, as: application.role, application.registration)
+    }
+
+    /// Stores what the app calls this device; on a full disk later, if the app is still there.
+    /// - Parameter isRetry: the configuration knows of the app already.
+    private func declare(_ application: ConnectedApplication, isRetry: Bool = false) async {
+        let app = application.app
         do throws(StoreError) {
-            let isRenamed = try await installed.commit { next in
+            try await installed.commit { [self] next in
                 let registered = next.registered(app)
                 let changes = application.registration.identifier.map { next.declare($0, for: app) } ?? []
-                return (registered + changes, { !changes.isEmpty })
+                return (
+                    registered + changes,
+                    { [self] in
+                        // Another name for this device is another target of its own app.
+                        guard !changes.isEmpty, application.role == .primary else { return }
+                        let isConnected = isRetry && local.connected(app) == application
+                        configuration.targetChanged(of: app, as: .primary, isConnected: isConnected)
+                    }
+                )
             }
-            // Another name for this device is another target of its own app.
-            if isRenamed, application.role == .primary {
-                configuration.targetChanged(of: app, as: .primary, isConnected: false)
-            }
-            // The app may have gone while its name was stored.
-            guard local.connected(app) != nil else { return }
-            configuration.connected(app, as: application.role, application.registration)
         } catch {
             log(.notStored(error))
+            undeclared.insert(app)
+            declaring.request { [weak self] in self?.declareAgain() }
+        }
+    }
+
+    private func declareAgain() {
+        let applications = undeclared.compactMap { local.connected($0) }
+        undeclared = []
+        for application in applications {
+            local.scheduler.start { [self] in await declare(application, isRetry: true) }
         }
     }
 }

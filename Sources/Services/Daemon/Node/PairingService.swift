@@ -39,8 +39,12 @@ final class PairingService {
     private var isStopping = false
     /// Of the warnings that peers cause: joins with made-up tokens, and hellos of other pairings.
     private var warningPaces = LogPaces<String>(burst: 1)
+    /// Of alarms about changed identifiers, by pairing (LIM-54); `ofLinks` admits all of them, as errors.
+    private var alarmPaces = LogPaces<UniqueIdentifier>(burst: 60)
     /// Identifiers that primaries have announced and that are not judged yet.
     private var declarations: [UniqueIdentifier: [ApplicationIdentifier: CustomIdentifier?]] = [:]
+    private var isJudging = false
+    private let retry: StoreRetry
     /// The daemon, whose parts follow each change in the turn in which it comes into force. Set before ``restore()``.
     weak var node: Node?
 
@@ -56,6 +60,7 @@ final class PairingService {
         self.vendor = vendor
         self.installed = installed
         self.scheduler = scheduler
+        retry = StoreRetry(on: scheduler)
         self.log = log
     }
 
@@ -107,10 +112,10 @@ final class PairingService {
     /// Whether a key is this device's own.
     func isOwn(_ pin: KeyIdentifier) -> Bool { pin == own.pin }
 
-    /// Whether a primary is trusted by hand and not joined yet.
-    func isToBeJoined(_ primary: KeyIdentifier) -> Bool {
-        registry.state.isTrusted(primary, as: .primary)
-            && !all.contains { $0.peer == primary && $0.role == .secondary }
+    /// A primary that is trusted by hand and not joined yet.
+    func toBeJoined(_ primary: KeyIdentifier) -> TrustedDevice? {
+        guard !all.contains(where: { $0.peer == primary && $0.role == .secondary }) else { return nil }
+        return trusted(as: .primary).first { $0.pin == primary }
     }
 
     /// Whether a TLS peer with this pin may say hello: it has a pairing here that has not lapsed.
@@ -154,6 +159,7 @@ final class PairingService {
 
     /// A pairing has been removed from the registry.
     private func forget(_ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier]) {
+        declarations[record.pairing] = nil
         node?.follow(.unpaired(record, targets: targets))
         choose()
         log(LogEvent(.info, "unpaired", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
@@ -252,11 +258,16 @@ final class PairingService {
 
     /// Adds the pairing that a primary's answer to a join has made, or renews it. A primary that does not know the
     /// pairing of before makes another one, which ends that one with all that waits in it.
-    /// - Parameter mayReplace: whether the operator knows what is lost with a pairing of before.
-    func add(_ record: PairingRecord, mayReplace: Bool) async throws(JoinFailure) {
+    /// - Parameters:
+    ///   - mayReplace: whether the operator knows what is lost with a pairing of before.
+    ///   - byTrust: whether the join rests on the primary's being trusted by hand, which may have ended meanwhile.
+    func add(_ record: PairingRecord, mayReplace: Bool, byTrust: Bool) async throws(JoinFailure) {
         let outcome: Result<Void, JoinFailure>
         do throws(StoreError) {
             outcome = try await commit { [self] next in
+                guard !byTrust || next.isTrusted(record.peer, as: .primary) else {
+                    return ([], { .failure(.notTrusted) })
+                }
                 let lost = next.replaced(by: record).reduce(PairingContents()) { $0 + contents(of: $1, [:]) }
                 guard mayReplace || lost.isEmpty else { return ([], { .failure(.wouldReplace(lost)) }) }
                 do throws(JoinAnswerError) {
@@ -280,32 +291,52 @@ final class PairingService {
     /// A primary's app has announced its identifier over the pairing's link, or that it has none again. One is judged
     /// after the other, and the last one of each app counts: a device may change its mind as fast as its link is.
     func declared(_ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier) {
-        let isJudging = !declarations.isEmpty
+        let waiting = declarations[pairing] ?? [:]
+        // No more than a device may have apps (LIM-11): on a full disk nothing takes them from here.
+        guard waiting[app] != nil || waiting.count < Limits.applications else { return }
         declarations[pairing, default: [:]].updateValue(identifier, forKey: app)
-        if !isJudging { scheduler.start { [self] in await judgeDeclarations() } }
+        judgeDeclarations()
     }
 
-    private func judgeDeclarations() async {
-        while let (pairing, declared) = declarations.first, let (app, identifier) = declared.first {
-            await judge(identifier, for: app, pairing: pairing)
-            // The same one stays out; another one that came meanwhile is judged next.
-            if declarations[pairing]?[app] == .some(identifier) { declarations[pairing]?.removeValue(forKey: app) }
-            if declarations[pairing]?.isEmpty == true { declarations[pairing] = nil }
+    private func judgeDeclarations() {
+        guard !isJudging, !retry.isComing, !declarations.isEmpty else { return }
+        isJudging = true
+        scheduler.start { [self] in
+            while !declarations.isEmpty, !retry.isComing {
+                // All of them before those that come meanwhile: no device keeps others' from their turn.
+                let turn = declarations
+                declarations = [:]
+                for (pairing, declared) in turn {
+                    for (app, identifier) in declared { await judge(identifier, for: app, pairing: pairing) }
+                }
+            }
+            isJudging = false
         }
     }
 
     private func judge(
         _ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier
     ) async {
-        _ = try? await commit { [self] next in
-            let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
-            return (
-                changes.map(\.rowChange),
-                { [self] in
-                    if let event { log(event.logEvent) }
-                    if !changes.isEmpty { node?.follow(.retargeted(app)) }
-                }
-            )
+        do throws(StoreError) {
+            // The disk has just refused another one.
+            if retry.isComing { throw .full(path: "") }
+            try await commit { [self] next in
+                let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
+                return (
+                    changes.map(\.rowChange),
+                    { [self] in
+                        let line = event.flatMap { alarmPaces.admit($0.logEvent, of: pairing, at: scheduler.now) }
+                        if let line { log(line) }
+                        if !changes.isEmpty { node?.follow(.retargeted(app)) }
+                    }
+                )
+            }
+        } catch {
+            // Nobody announces it again.
+            if declarations[pairing]?[app] == nil {
+                declarations[pairing, default: [:]].updateValue(identifier, forKey: app)
+            }
+            retry.request { [weak self] in self?.judgeDeclarations() }
         }
     }
 

@@ -18,10 +18,9 @@ final class TraceService {
     private let scheduler: any Scheduler
     /// Of durable items, by how far they came.
     private let counters: (accepted: Counter, sent: Counter, arrived: Counter, delivered: Counter, handled: Counter)
-    private var followers: [(number: Int, resume: () -> Void)] = [] {
+    private var followers: [Expectation<Void>] = [] {
         didSet { log.onEvent = followers.isEmpty ? nil : { [weak self] in self?.resumeFollowers() } }
     }
-    private var lastNumber = 0
     private var isResuming = false
     private var leaseTimer: TimerToken?
 
@@ -72,17 +71,10 @@ final class TraceService {
 
     /// Returns at the end of the turn in which the next event comes, or when the time is over.
     func waitForEvent(atMost time: Duration) async {
-        lastNumber += 1
-        let number = lastNumber
-        await withUnsafeContinuation { continuation in
-            followers.append((number, { continuation.resume() }))
-            scheduler.schedule(after: time) { [weak self] in self?.resume(number) }
-        }
-    }
-
-    private func resume(_ number: Int) {
-        guard let index = followers.firstIndex(where: { $0.number == number }) else { return }
-        followers.remove(at: index).resume()
+        let event = Expectation<Void>(on: scheduler)
+        followers.append(event)
+        await event.value(within: time)
+        followers.removeAll { $0 === event }
     }
 
     private func resumeFollowers() {
@@ -90,9 +82,7 @@ final class TraceService {
         isResuming = true
         scheduler.atEndOfTurn { [self] in
             isResuming = false
-            let waiting = followers
-            followers = []
-            for follower in waiting { follower.resume() }
+            for follower in followers { follower.fulfil(()) }
         }
     }
 

@@ -106,7 +106,7 @@ extension JoinFailure {
         case .address, .unreachable: .unreachable
         case .answer(.ownDevice): .ownDevice
         case .wouldReplace: .wouldReplace
-        case .connection(.refusedByPeer), .answer, .malformed: .joinRefused
+        case .connection(.refusedByPeer), .answer, .malformed, .notTrusted: .joinRefused
         case .connection: .unreachable
         case .notStored: .store
         }
@@ -135,7 +135,7 @@ struct TrustDeviceCommand: ControlCommand {
             }
         }
         try await ControlFailure.storing(try await node.pairings.trust(device))
-        if device.role == .primary { node.links.joinByTrust(device) }
+        if device.role == .primary { node.links.joinByTrust(device.pin) }
         return [:]
     }
 }

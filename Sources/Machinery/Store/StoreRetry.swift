@@ -1,0 +1,26 @@
+// A later attempt to store what a full disk did not take and nobody asks for again: one, however often it is asked for.
+
+package import TandemReactor
+
+/// One later attempt; confined to its scheduler's thread.
+package final class StoreRetry {
+    /// The time until the attempt (LIM-56).
+    private static let pause = Duration.seconds(10)
+
+    private let scheduler: any Scheduler
+    /// Whether an attempt is coming: those that are made until then would fail as well.
+    package private(set) var isComing = false
+
+    package init(on scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    /// Makes the attempt after a pause; nothing if one is coming already.
+    package func request(_ attempt: @escaping () -> Void) {
+        guard !isComing else { return }
+        isComing = true
+        scheduler.schedule(after: Self.pause) { [weak self] in
+            guard let self else { return }
+            isComing = false
+            attempt()
+        }
+    }
+}
