@@ -1,4 +1,4 @@
-// Version and capabilities (SES-2 to SES-4).
+// Version and capabilities (SES-2, SES-3).
 
 import TandemSession
 import TandemWire
@@ -14,7 +14,7 @@ struct HelloNegotiationTests {
 
     @Test("SES-2: the highest common version and the common capabilities are chosen")
     func highestCommon() throws {
-        let server = HelloNegotiation(own: try offer(1, 3, [.message, .configuration]))
+        let server = try offer(1, 3, [.message, .configuration])
         let agreement = try server.choose(for: try offer(2, 9, [.message, .messageData]))
         #expect(agreement.version == (try version(3)))
         #expect(agreement.capabilities == [.message])
@@ -22,32 +22,20 @@ struct HelloNegotiationTests {
 
     @Test("versions N and N-1 interoperate, both ways")
     func neighbours() throws {
-        #expect(try HelloNegotiation(own: offer(1, 2)).choose(for: offer(1, 1)).version == version(1))
-        #expect(try HelloNegotiation(own: offer(1, 1)).choose(for: offer(1, 2)).version == version(1))
+        #expect(try offer(1, 2).choose(for: offer(1, 1)).version == version(1))
+        #expect(try offer(1, 1).choose(for: offer(1, 2)).version == version(1))
     }
 
     @Test("SES-2: ranges that do not meet are refused as version")
     func disjoint() throws {
-        let server = HelloNegotiation(own: try offer(2, 3))
+        let server = try offer(2, 3)
         #expect(throws: HelloFailure.version) { try server.choose(for: try offer(1, 1)) }
         #expect(throws: HelloFailure.version) { try server.choose(for: try offer(4, 9)) }
-        #expect(HelloFailure.version.refusal == .version)
-    }
-
-    @Test("SES-4: a version below the highest seen with the pairing is version-lowered, on both ends")
-    func lowered() throws {
-        let seen = try version(3)
-        let negotiation = HelloNegotiation(own: try offer(1, 3), highestSeen: seen)
-        let expected = HelloFailure.versionLowered(chosen: try version(2), seen: seen)
-        #expect(throws: expected) { try negotiation.choose(for: try offer(1, 2)) }
-        #expect(throws: expected) { try negotiation.accept(version: try version(2), capabilities: []) }
-        #expect(expected.refusal == .versionLowered)
-        #expect(try negotiation.choose(for: offer(1, 3)).version == seen)
     }
 
     @Test("SES-3: a client refuses an answer outside what it asked for")
     func madeUpAnswer() throws {
-        let client = HelloNegotiation(own: try offer(1, 2))
+        let client = try offer(1, 2)
         #expect(throws: HelloFailure.version) { try client.accept(version: try version(3), capabilities: []) }
         #expect(throws: HelloFailure.capability(.configuration)) {
             try client.accept(version: try version(2), capabilities: [.message, .configuration])

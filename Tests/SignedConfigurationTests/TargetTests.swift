@@ -64,7 +64,7 @@ import Testing
         var payload = try Fixture.payload()
         payload.target = target
         func chosen(_ secondaries: (PairedIdentifier?, UniqueIdentifier?)...) throws -> [UniqueIdentifier?] {
-            try payload.audience.selection(from: secondaries, known: other) { ($0.0, $0.1) }.map(\.1)
+            try payload.selection(from: secondaries, known: other) { ($0.0, $0.1) }.map(\.1)
         }
         #expect(try chosen((target, lamp), (other, shelf), (nil, nil), (target, nil)) == [lamp, nil])
         payload.only = [lamp]

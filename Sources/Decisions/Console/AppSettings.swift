@@ -18,13 +18,8 @@ struct AppSettings {
 
     /// Reads the answers to `settings-schema`, `settings-get` and `settings-page`.
     init(_ instance: AppInstance, _ replies: [ConsoleReply]) throws(ControlError) {
-        try self.init(instance, schema: try replies[0].get(), state: try replies[1].get(), RunningState(replies[2]))
-    }
-
-    private init(
-        _ instance: AppInstance, schema: PropertyListDictionary, state: PropertyListDictionary, _ running: RunningState
-    ) throws(ControlError) {
-        (self.instance, self.running) = (instance, running)
+        let (schema, state) = (try replies[0].get(), try replies[1].get())
+        (self.instance, running) = (instance, RunningState(replies[2]))
         do throws(SchemaError) {
             let document = try SchemaDocument(reading: schema["schema"]?.dataValue ?? [])
             (self.schema, tree) = (document.schema, PageTree(document))

@@ -10,12 +10,6 @@ package struct AppInstance: Sendable, Hashable {
     /// The secondary's pairing; nil for the asked daemon's own app.
     package let secondary: UniqueIdentifier?
 
-    /// An app of the asked daemon, or of a secondary.
-    package init(app: ApplicationIdentifier, secondary: UniqueIdentifier? = nil) {
-        self.app = app
-        self.secondary = secondary
-    }
-
     fileprivate static let word = "apps"
 
     fileprivate var segments: [String] {

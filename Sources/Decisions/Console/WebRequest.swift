@@ -5,7 +5,7 @@ import TandemBase
 import TandemPages
 
 /// A request, whole.
-package struct WebRequest: Sendable, Equatable {
+package struct WebRequest: Sendable {
     /// The method's word.
     package let method: String
     /// The target as it was sent, with its query.
@@ -65,11 +65,6 @@ package struct WebRequest: Sendable, Equatable {
             return parts.count == 2 && parts[0] == name ? parts[1] : nil
         }
         return found.count == 1 ? String(found[0]) : nil
-    }
-
-    package static func == (left: WebRequest, right: WebRequest) -> Bool {
-        left.method == right.method && left.target == right.target && left.body == right.body
-            && left.fields.elementsEqual(right.fields) { $0 == $1 }
     }
 }
 

@@ -79,7 +79,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     }
 
     /// The urgent items left of the day.
-    package func urgentBudget(at reading: ClockReading) -> UrgentAllowance {
+    package func urgentBudget(at reading: ClockReading) -> BudgetAnswer {
         budget.allowance(at: now(reading), limit: limits.urgentPerDay)
     }
 

@@ -1,6 +1,8 @@
 // The number of urgent items that an application may send to one device in a day, a day being 24 hours of its queue's
 // time from the first one. The queue decides the fate of an item over budget.
 
+import TandemWire
+
 /// The urgent items of a day that are spent.
 package struct UrgentBudget: Sendable, Equatable {
     private static let day: Int64 = 24 * 3600 * 1000
@@ -24,11 +26,10 @@ package struct UrgentBudget: Sendable, Equatable {
     }
 
     /// The items left of the day.
-    func allowance(at now: Int64, limit: Int) -> UrgentAllowance {
+    func allowance(at now: Int64, limit: Int) -> BudgetAnswer {
         let day = current(at: now)
         let reset = day.start.map { max(0, QueueClock.sum($0, Self.day) - now) } ?? 0
-        return UrgentAllowance(
-            remaining: max(0, limit - day.used), limit: limit, reset: .milliseconds(reset))
+        return BudgetAnswer(remaining: max(0, limit - day.used), limit: limit, resets: .milliseconds(reset))
     }
 
     private func current(at now: Int64) -> UrgentBudget {
@@ -50,19 +51,5 @@ package struct UrgentBudget: Sendable, Equatable {
         used = try fields.count(.used)
         start = try fields.integer(.start)
         try fields.finish()
-    }
-}
-
-/// The urgent items that an application has left of the day.
-package struct UrgentAllowance: Sendable, Equatable {
-    package let remaining: Int
-    package let limit: Int
-    /// Time until the day is over; zero if none has begun.
-    package let reset: Duration
-
-    package init(remaining: Int, limit: Int, reset: Duration) {
-        self.remaining = remaining
-        self.limit = limit
-        self.reset = reset
     }
 }

@@ -59,13 +59,6 @@ extension PageTree {
         var known: Set<String> = []
         return pages.flatMap(\.specifiers).flatMap(\.imageNames).filter { known.insert($0).inserted }
     }
-
-    /// The images of a layout, by their names.
-    var imageRows: PropertyListDictionary {
-        var rows: PropertyListDictionary = [:]
-        for name in imageNames { rows[name] = images[name].map { .data($0.bytes) } }
-        return rows
-    }
 }
 
 extension [PageView.Group] {

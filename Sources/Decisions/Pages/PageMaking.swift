@@ -120,7 +120,7 @@ private struct PageMaking {
                 isHiding = isHidden
                 if !isHidden { groups.append(section(specifier, index)) }
             } else if !isHiding, !isHidden {
-                if groups.isEmpty { groups.append(PageView.Group(key: nil, title: nil, footer: nil, rows: [])) }
+                if groups.isEmpty { groups.append(PageView.Group(title: nil, footer: nil, rows: [])) }
                 groups[groups.count - 1].append(row(specifier, index))
             }
         }
@@ -137,7 +137,7 @@ private struct PageMaking {
         let (title, footer) = (specifier.title.map(text), specifier.text(.footer).map(text))
         let isShown = budget.shows((title?.utf8.count ?? 0) + (footer?.utf8.count ?? 0))
         return PageView.Group(
-            key: specifier.key, title: isShown ? title : nil, footer: isShown ? footer : nil,
+            title: isShown ? title : nil, footer: isShown ? footer : nil,
             rows: specifier.kind == .group ? [] : [row(specifier, index)])
     }
 
@@ -344,8 +344,7 @@ private struct PageMaking {
         return .slider(
             PageView.Slider(
                 minimum: ends.lower, maximum: ends.upper, step: declaration.type == .integer ? 1 : nil,
-                minimumImage: specifier.text(.minimumImage), maximumImage: specifier.text(.maximumImage),
-                icon: declaration.icon))
+                minimumImage: specifier.text(.minimumImage), maximumImage: specifier.text(.maximumImage)))
     }
 
     // MARK: choices
@@ -394,12 +393,12 @@ private struct PageMaking {
             } == true
         let items = all.prefix(ListDraft.itemLimit).map { value in
             PageView.Item(
-                title: hasSecretTitle ? item.title.map(text) ?? "" : itemTitle(value, item, labels), value: value,
+                title: hasSecretTitle ? item.title.map(text) ?? "" : itemTitle(value, item, labels),
                 page: item.page.flatMap { tree[$0]?.name })
         }
         return .list(
             PageView.List(
-                items: items, item: item, add: add, addTitle: add?.title.map(text),
+                items: items, add: add, addTitle: add?.title.map(text),
                 isItemEditable: item.hasDraft(in: tree), isDeletable: specifier.flag(.isDeletable) ?? false))
     }
 

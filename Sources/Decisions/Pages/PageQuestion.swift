@@ -205,7 +205,7 @@ package struct RunningPage: Sendable, Equatable {
     /// Reads an answer; nil for one of another form.
     package init?(_ body: PropertyListDictionary) {
         guard let hidden = Self.texts(body["hidden"]), let buttons = Self.texts(body["buttons"]),
-            let choices = Self.map(body["choices"], Self.choices),
+            let choices = Self.map(body["choices"], { $0.list(Self.choice) }),
             let mails = Self.map(body["mails"], { $0.dictionaryValue.flatMap { MailDecision($0) } }),
             let dates = Self.map(body["dates"], { $0.dictionaryValue.flatMap { PickedDate($0) } })
         else { return nil }
@@ -241,12 +241,6 @@ package struct RunningPage: Sendable, Equatable {
     }
 
     private static func texts(_ value: PropertyListValue?) -> Set<String>? { value.texts.map { Set($0) } }
-
-    private static func choices(_ list: PropertyListValue) -> [Choice]? {
-        guard let entries = list.arrayValue else { return nil }
-        let choices = entries.compactMap(choice)
-        return choices.count == entries.count ? choices : nil
-    }
 
     private static func choice(_ entry: PropertyListValue) -> Choice? {
         guard let label = entry.dictionaryValue?["label"]?.stringValue, let value = entry.dictionaryValue?["value"]

@@ -314,7 +314,8 @@ extension PageTree {
         if device != .phone { layout["device"] = .string(device.rawValue) }
         let used = strings.keeping(keys)
         if hasStrings, !used.isEmpty { layout["strings"] = .dictionary(used.dictionary) }
-        let images = imageRows
+        var images: PropertyListDictionary = [:]
+        for name in imageNames { images[name] = self.images[name].map { .data($0.bytes) } }
         if hasImages, !images.isEmpty { layout["images"] = .dictionary(images) }
         return layout
     }
@@ -327,7 +328,7 @@ extension PageTree {
     /// - Parameter isOpen: whether the app opens an entry to the paired device.
     package func keeping(_ isOpen: (Specifier) -> Bool) -> PageTree {
         let useful = usefulPages(isOpen)
-        let ofItems = itemPages(of: pages.flatMap(\.specifiers).filter(isOpen))
+        let ofItems = pages(from: pages.flatMap(\.specifiers).filter(isOpen).flatMap(\.itemPages))
         var kept = PageTree(device: device)
         kept.strings = strings
         // A layout of these pages has those that are named there.
@@ -360,11 +361,6 @@ extension PageTree {
             hasGrown = !more.isEmpty
         }
         return useful
-    }
-
-    /// The pages that items of these entries open, and those that they lead to.
-    func itemPages(of specifiers: [Specifier]) -> Set<String> {
-        pages(from: specifiers.flatMap(\.itemPages))
     }
 
     /// These pages, and those that their entries and the items of their lists lead to.

@@ -97,7 +97,6 @@ package struct PageView: Sendable, Equatable {
 
     /// A section.
     package struct Group: Sendable, Equatable {
-        package let key: String?
         package let title: String?
         package let footer: String?
         package private(set) var rows: [Row]
@@ -184,10 +183,9 @@ package struct PageView: Sendable, Equatable {
         package let maximum: Double
         /// 1 for integers; nil for any real.
         package let step: Double?
-        /// Names of pictures at the two ends, or an icon of the app's.
+        /// Names of pictures at the two ends.
         package let minimumImage: String?
         package let maximumImage: String?
-        package let icon: SliderIcon?
     }
 
     /// One value of several.
@@ -238,8 +236,6 @@ package struct PageView: Sendable, Equatable {
     /// Items whose number is the store's.
     package struct List: Sendable, Equatable {
         package let items: [Item]
-        /// The entry that shows an item.
-        package let item: Specifier
         /// The entry that adds one; nil if none can be added.
         package let add: Specifier?
         package let addTitle: String?
@@ -250,7 +246,6 @@ package struct PageView: Sendable, Equatable {
 
     package struct Item: Sendable, Equatable {
         package let title: String
-        package let value: PropertyListValue
         /// The page that edits it; nil: it is edited in its row.
         package let page: String?
     }

@@ -31,7 +31,7 @@ extension Specifier {
             name: key, type: type, editor: editor, summary: "", bounds: bounds, choices: choices, isSecret: isSecret,
             allowsNothing: allowsNothing, toggleValues: toggleValues, title: title, initialValue: otherwise)
         // A bundle's default may be spelled as those of files are.
-        let value = self[.defaultValue].flatMap { declaration.value(stored: $0) ?? type.value(spelled: $0) }
+        let value = self[.defaultValue].flatMap { declaration.value(loose: $0) }
         if let value { declaration.initialValue = value }
         return declaration
     }
@@ -90,11 +90,6 @@ extension SettingType {
         let kinds = Set(values.map(\.settingType))
         if kinds == [.integer, .double] { return .double }
         return kinds.count > 1 ? nil : kinds.first ?? .string
-    }
-
-    /// The value that a text or a number of a bundle means.
-    fileprivate func value(spelled value: PropertyListValue) -> SettingValue? {
-        SettingConversion(dates: .standard).value(value, as: self)
     }
 }
 

@@ -70,8 +70,8 @@ package struct ClientSession: ~Copyable, Sendable {
     /// When the daemon was last lost, or the session created.
     package private(set) var withoutDaemonSince: MonotonicTime
     private var backoff = Backoff()
-    /// Refusals as `already-receiving` that are taken for the daemon's memory of an earlier connection, whose end it does
-    /// not know yet (SES-6): few after one that was about to register, because it may never have been the app's.
+    /// Refusals as `already-receiving` that are taken for the daemon's memory of an earlier connection, whose end it
+    /// does not know yet (SES-6): few after one that was about to register, because another process may have the app.
     private var staleRefusals = 0
 
     package init(now: MonotonicTime) { withoutDaemonSince = now }

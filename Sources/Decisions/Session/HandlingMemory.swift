@@ -8,19 +8,15 @@ package import TandemWire
 /// The recent items of one app: in hand, or with their verdict.
 package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
     /// The decision on a delivered item.
-    package enum Arrival {
+    package enum Arrival: Sendable {
         case new
         /// Its handler is still running; the verdict will follow.
         case inHand
         case done(Verdict)
     }
 
-    private enum State {
-        case inHand
-        case done(Verdict)
-    }
-
-    private var states: [ItemKey: State] = [:]
+    /// None of them is `new`.
+    private var states: [ItemKey: Arrival] = [:]
     private var finished: [ItemKey] = []
     private var oldest = 0
     private let capacity: Int
@@ -30,13 +26,9 @@ package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
 
     /// An item was delivered.
     package mutating func arrived(_ item: ItemKey) -> Arrival {
-        switch states[item] {
-        case nil:
-            states[item] = .inHand
-            return .new
-        case .inHand: return .inHand
-        case .done(let verdict): return .done(verdict)
-        }
+        if let known = states[item] { return known }
+        states[item] = .inHand
+        return .new
     }
 
     /// The handler is done with it for good.

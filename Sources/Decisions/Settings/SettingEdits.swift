@@ -258,7 +258,7 @@ extension SettingDeclaration {
     }
 
     /// The value that another spelling means, as files of settings have them.
-    fileprivate func value(loose: PropertyListValue) -> SettingValue? {
+    package func value(loose: PropertyListValue) -> SettingValue? {
         value(stored: loose) ?? SettingConversion(dates: .standard).value(loose, as: type)
     }
 }

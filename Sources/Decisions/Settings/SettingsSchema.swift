@@ -17,7 +17,7 @@ package struct SettingsSchema: Sendable {
     package static let patternByteLimit = 2 << 20
 
     /// The mistakes in the declarations, defaults and choices included.
-    package let problems: [DeclarationProblem]
+    package private(set) var problems: [DeclarationProblem]
     /// Bytes of the compiled expressions.
     package let patternBytes: Int
 
@@ -29,21 +29,10 @@ package struct SettingsSchema: Sendable {
         patterns = check.patterns
         patternBytes = check.patternBytes
         indices = Dictionary(declarations.enumerated().map { ($1.name, $0) }) { first, _ in first }
-        let sound = SettingsSchema(declarations, patterns, indices)
-        guard !isForeign else {
-            problems = check.problems
-            return
-        }
-        let ofDefaults = sound.problems(ofDefaults: declarations.map(\.initialValue))
-        problems = check.problems + sound.choiceProblems + ofDefaults.compactMap(\.self)
-    }
-
-    private init(_ declarations: [SettingDeclaration], _ patterns: [Pattern?], _ indices: [String: Int]) {
-        self.declarations = declarations
-        self.patterns = patterns
-        self.indices = indices
-        problems = []
-        patternBytes = 0
+        problems = check.problems
+        if isForeign { return }
+        let ofDefaults = problems(ofDefaults: declarations.map(\.initialValue))
+        problems += choiceProblems + ofDefaults.compactMap(\.self)
     }
 
     /// The index of a property in ``declarations``; nil if there is none of that name.

@@ -4,7 +4,7 @@
 import TandemBase
 
 /// The offsets of a time zone over time.
-package struct TimeZoneRules: Sendable, Equatable {
+package struct TimeZoneRules: Sendable {
     /// Seconds since 1970 from which an offset holds, ascending, and that offset in seconds to the east.
     private let changes: [(since: Int64, offset: Int)]
     /// Before the first change.
@@ -48,11 +48,6 @@ package struct TimeZoneRules: Sendable, Equatable {
         return next == 0 ? first : changes[next - 1].offset
     }
 
-    package static func == (left: TimeZoneRules, right: TimeZoneRules) -> Bool {
-        left.first == right.first && left.yearly == right.yearly
-            && left.changes.elementsEqual(right.changes) { $0.since == $1.since && $0.offset == $1.offset }
-    }
-
     /// A number of so many bytes, the most significant first; fewer bytes count as zeros.
     private static func takeNumber(_ rest: inout ArraySlice<UInt8>, _ count: Int) -> UInt64 {
         let number = UInt64(bigEndianBytes: rest.prefix(count))
@@ -93,10 +88,10 @@ package struct TimeZoneRules: Sendable, Equatable {
 }
 
 /// The rule of all years, as POSIX writes it: `CET-1CEST,M3.5.0,M10.5.0/3`.
-private struct YearlyRule: Equatable {
+private struct YearlyRule {
     /// A day of each year, and the time of it.
-    private struct Moment: Equatable {
-        enum Day: Equatable {
+    private struct Moment {
+        enum Day {
             /// 1 to 365; 29 February is never counted.
             case ofCommonYear(Int64)
             /// From 0; 29 February is counted.
@@ -157,11 +152,6 @@ private struct YearlyRule: Equatable {
         // South of the equator summer goes over the end of the year.
         let isSummer = begin < end ? isAfterBegin && !isAfterEnd : isAfterBegin || !isAfterEnd
         return isSummer ? summer.offset : standard
-    }
-
-    static func == (left: YearlyRule, right: YearlyRule) -> Bool {
-        left.standard == right.standard && left.summer?.offset == right.summer?.offset
-            && left.summer?.begin == right.summer?.begin && left.summer?.end == right.summer?.end
     }
 
     // MARK: reading

@@ -9,23 +9,17 @@ package struct ApplicableConfiguration: Sendable {
     /// It is active already (CFG-30 a): answered as applied, and nothing changes.
     package let isAlreadyActive: Bool
 
-    /// Steps 13 to 16 of CFG-20, those that the context's profile has.
-    package init(_ verified: VerifiedConfiguration, in context: VerificationContext) throws(VerificationFailure) {
+    /// All steps of the context's profile, from the bytes.
+    package init(verifying bytes: [UInt8], in context: VerificationContext) throws(VerificationFailure) {
+        verified = try VerifiedConfiguration(try UnverifiedEnvelope(bytes), in: context)
         let check = ApplicabilityCheck(payload: verified.payload, context: context)
         let profile = context.profile
         if profile.checksTarget { try check.target() }
         if profile.checksKeySetVersion { try check.keySetVersion() }
         isAlreadyActive = profile.checksVersion ? try check.version(of: verified) : false
-        self.verified = verified
         // An active configuration is not applied again: its time has been judged (CFG-33).
         if isAlreadyActive { return }
         if profile.checksTime { try check.time() }
-    }
-
-    /// All steps of the context's profile, from the bytes.
-    package init(verifying bytes: [UInt8], in context: VerificationContext) throws(VerificationFailure) {
-        let envelope = try UnverifiedEnvelope(bytes)
-        try self.init(try VerifiedConfiguration(envelope, in: context), in: context)
     }
 
     package var payload: ConfigurationPayload { verified.payload }
@@ -38,7 +32,7 @@ private struct ApplicabilityCheck {
 
     /// Step 13.
     func target() throws(VerificationFailure) {
-        if let mismatch = payload.audience.mismatch(context.target, context.device) {
+        if let mismatch = payload.mismatch(context.target, context.device) {
             throw failure(.wrongTarget, mismatch)
         }
     }

@@ -19,7 +19,10 @@ package struct CarriedConfiguration: Sendable, Equatable {
     }
 
     package var bytes: [UInt8] {
-        Carriage.bytes(["v": 1, "to": .data(to.bytes), "slot": .data(slot), "envelope": .data(envelope)])
+        let fields: PropertyListDictionary = [
+            "v": 1, "to": .data(to.bytes), "slot": .data(slot), "envelope": .data(envelope),
+        ]
+        return fields.ownBytes
     }
 
     /// Nil for anything else, such as an envelope for this device itself.
@@ -49,7 +52,9 @@ package struct CarriedCancellation: Sendable, Equatable {
 
     package init(to: UniqueIdentifier, item: UniqueIdentifier) { (self.to, self.item) = (to, item) }
 
-    package var bytes: [UInt8] { Carriage.bytes(["v": 1, "to": .data(to.bytes), "cancel": .data(item.bytes)]) }
+    package var bytes: [UInt8] {
+        (["v": 1, "to": .data(to.bytes), "cancel": .data(item.bytes)] as PropertyListDictionary).ownBytes
+    }
 
     package init?(_ bytes: [UInt8]) {
         guard let fields = Carriage.fields(bytes, 3), let to = fields["to"]?.identifierValue,
@@ -68,7 +73,9 @@ package struct CarriedReport: Sendable, Equatable {
 
     package init(from: UniqueIdentifier, report: [UInt8]) { (self.from, self.report) = (from, report) }
 
-    package var bytes: [UInt8] { Carriage.bytes(["v": 1, "from": .data(from.bytes), "report": .data(report)]) }
+    package var bytes: [UInt8] {
+        (["v": 1, "from": .data(from.bytes), "report": .data(report)] as PropertyListDictionary).ownBytes
+    }
 
     package init?(_ bytes: [UInt8]) {
         guard let fields = Carriage.fields(bytes, 3), let from = fields["from"]?.identifierValue,
@@ -79,12 +86,6 @@ package struct CarriedReport: Sendable, Equatable {
 }
 
 private enum Carriage {
-    static func bytes(_ fields: PropertyListDictionary) -> [UInt8] {
-        do { return try PropertyListWriter.write(fields) } catch {
-            preconditionFailure("a carriage holds only what a property list can: \(error)")
-        }
-    }
-
     static func fields(_ bytes: [UInt8], _ count: Int) -> PropertyListDictionary? {
         guard let fields = try? PropertyListReader.readDictionary(bytes), fields.count == count,
             fields["v"]?.integerValue == 1

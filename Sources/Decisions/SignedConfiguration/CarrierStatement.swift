@@ -44,10 +44,6 @@ package struct CarrierStatement: Sendable, Equatable {
         /// Carriers in a row; beyond LIM-94 they are not counted.
         package fileprivate(set) var length: Int
         package fileprivate(set) var statements: Int
-
-        package init(devices: Set<UniqueIdentifier>, length: Int, statements: Int) {
-            (self.devices, self.length, self.statements) = (devices, length, statements)
-        }
     }
 
     /// The carrier.
@@ -65,14 +61,7 @@ package struct CarrierStatement: Sendable, Equatable {
     package let below: [[UInt8]]
 
     /// The exact bytes of the signed statement.
-    package func signed(with key: ReportPrivateKey) -> [UInt8] {
-        do {
-            return try SignedEnvelope.bytes(
-                try PropertyListWriter.write(dictionary), type: .carrier, signedWith: [key.key])
-        } catch {
-            preconditionFailure("a statement holds only what a property list can: \(error)")
-        }
-    }
+    package func signed(with key: ReportPrivateKey) -> [UInt8] { key.sign(dictionary, type: .carrier) }
 
     /// A statement of as many of these secondaries as an envelope has room for (LIM-94), without any below.
     package static func bare(
@@ -91,11 +80,7 @@ package struct CarrierStatement: Sendable, Equatable {
     /// Bytes of an envelope that are left for statements of `below`.
     package var room: Int {
         // Generous: the signature, the keys and the counts of the envelope, and the longest offsets.
-        do {
-            return ConfigurationLimits.envelope - 1_024 - (try PropertyListWriter.write(dictionary).count)
-        } catch {
-            preconditionFailure("a statement holds only what a property list can: \(error)")
-        }
+        ConfigurationLimits.envelope - 1_024 - dictionary.ownBytes.count
     }
 
     /// Nil if more statements are in it than a primary follows (LIM-94).
@@ -108,9 +93,7 @@ package struct CarrierStatement: Sendable, Equatable {
     var contents: [UInt8] {
         var fields = dictionary
         fields["counter"] = nil
-        do { return SHA256.digest(try PropertyListWriter.write(fields)) } catch {
-            preconditionFailure("a statement holds only what a property list can: \(error)")
-        }
+        return SHA256.digest(fields.ownBytes)
     }
 }
 

@@ -4,11 +4,7 @@
 
 package import TandemBase
 
-/// The devices that a configuration is for.
-package struct ConfigurationAudience {
-    fileprivate let target: PairedIdentifier
-    fileprivate let only: [UniqueIdentifier]?
-
+extension ConfigurationPayload {
     /// Whether it is for devices of a paired identifier; nil for none.
     package func isFor(_ identifier: PairedIdentifier?) -> Bool { identifier == target }
 
@@ -48,10 +44,6 @@ package struct ConfigurationAudience {
         }
         return chosen
     }
-}
-
-extension ConfigurationPayload {
-    package var audience: ConfigurationAudience { ConfigurationAudience(target: target, only: only) }
 }
 
 extension ConfigurationAddressee {

@@ -41,14 +41,7 @@ package struct ConfigurationReport: Sendable, Hashable {
     package var isProvisional: Bool { facts.verdict.isProvisional || facts.isOnTrial == true }
 
     /// The exact bytes of the signed report.
-    package func signed(with key: ReportPrivateKey) -> [UInt8] {
-        do {
-            let payload = try PropertyListWriter.write(dictionary)
-            return try SignedEnvelope.bytes(payload, type: .report, signedWith: [key.key])
-        } catch {
-            preconditionFailure("a report holds only what a property list can: \(error)")
-        }
-    }
+    package func signed(with key: ReportPrivateKey) -> [UInt8] { key.sign(dictionary, type: .report) }
 }
 
 extension ConfigurationReport {

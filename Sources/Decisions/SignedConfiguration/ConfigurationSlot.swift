@@ -124,9 +124,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             self.staged = staged
             transition.add(.counted(staged))
         }
-        if let delivery = staged.delivery {
-            transition.add(.report(report(.waitingForApplication, of: staged, by: delivery)))
-        }
+        report(.waitingForApplication, of: staged.record, staged.isWaived, by: staged.delivery, &transition)
         transition.conclude(.waitingForApplication)
         return transition
     }
@@ -225,8 +223,7 @@ extension ConfigurationSlot {
         if app.takesOffers { offer(&transition) }
         guard phase == .waitingForApplication, let staged else { return }
         let text = context.schemaRefusal?.warning
-        let facts = delivery.map { report(.waitingForApplication, of: staged, by: $0, text: text) }
-        if let facts { transition.add(.report(facts)) }
+        report(.waitingForApplication, of: staged.record, staged.isWaived, by: delivery, text: text, &transition)
         transition.conclude(.waitingForApplication, text ?? "")
     }
 
@@ -275,8 +272,8 @@ extension ConfigurationSlot {
         let isSame = staged?.record.digest == record.digest
         // The same bytes without a sender, as an operator here applies them, leave the answer to the one before.
         let delivery = delivery ?? (isSame ? staged?.delivery : nil)
-        if let older = staged, let former = older.delivery, !isSame || former.pairing != delivery?.pairing {
-            transition.add(.report(report(.superseded, of: older, by: former)))
+        if let older = staged, !isSame || older.delivery?.pairing != delivery?.pairing {
+            report(.superseded, of: older.record, older.isWaived, by: older.delivery, &transition)
         }
         // The same attempt begins again, in another envelope.
         if !isSame, phase == .offered { same?.uncount() }
@@ -310,12 +307,9 @@ extension ConfigurationSlot {
             return transition
         case .rejected, .waitingForApplication, .waitingForKey, .superseded: dropStaged(&transition)
         }
-        if let delivery = staged.delivery {
-            let facts = report(
-                reply.verdict, of: staged, by: delivery, text: reply.text,
-                isOnTrial: reply.verdict == .applied ? trial != nil : nil)
-            transition.add(.report(facts))
-        }
+        report(
+            reply.verdict, of: staged.record, staged.isWaived, by: staged.delivery, text: reply.text,
+            isOnTrial: reply.verdict == .applied ? trial != nil : nil, &transition)
         transition.conclude(reply.verdict, reply.text ?? "")
         return transition
     }
@@ -336,8 +330,8 @@ extension ConfigurationSlot {
         mark?.close()
         if let mark { transition.add(.mark(mark)) }
         // Their senders would wait for the last verdict, and deliver nothing again (CFG-72).
-        if let waiting, let by = waiting.delivery { transition.add(.report(report(.superseded, of: waiting, by: by))) }
-        if let onTrial, let sender { transition.add(.report(report(.superseded, of: onTrial, by: sender))) }
+        if let waiting { report(.superseded, of: waiting.record, waiting.isWaived, by: waiting.delivery, &transition) }
+        if let onTrial { report(.superseded, of: onTrial.record, onTrial.isWaived, by: sender, &transition) }
         if wasInUse, isApplicationConnected { transition.add(.reload) }
         return transition
     }
@@ -383,9 +377,7 @@ extension ConfigurationSlot {
         if let trial, trial.digest == ended.record.digest {
             self.trial = nil
             transition.add(.trial(nil))
-            if let delivery = trial.delivery {
-                transition.add(.report(report(.rejected(.signerRevoked), of: ended, by: delivery)))
-            }
+            report(.rejected(.signerRevoked), of: ended.record, ended.isWaived, by: trial.delivery, &transition)
         }
     }
 
@@ -462,8 +454,8 @@ extension ConfigurationSlot {
         var replaced: [UInt8]?
         if let trial, let tried {
             if !tried.isWaived { (previous, replaced) = (trial.previous, trial.digest) }
-            if trial.digest != digest, let delivery = trial.delivery {
-                transition.add(.report(report(.superseded, of: tried, by: delivery)))
+            if trial.digest != digest {
+                report(.superseded, of: tried.record, tried.isWaived, by: trial.delivery, &transition)
             }
         }
         let next = ConfigurationTrial(
@@ -498,8 +490,8 @@ extension ConfigurationSlot {
 
     private mutating func passTrial(_ transition: inout ApplyTransition) {
         guard let trial else { return }
-        if let tried, let delivery = trial.delivery {
-            transition.add(.report(report(.applied, of: tried, by: delivery, isOnTrial: false)))
+        if let tried {
+            report(.applied, of: tried.record, tried.isWaived, by: trial.delivery, isOnTrial: false, &transition)
         }
         self.trial = nil
         transition.add(.trial(nil))
@@ -520,9 +512,7 @@ extension ConfigurationSlot {
         transition.add(.trial(nil))
         let text =
             "the app stopped within \(ConfigurationLimits.trial.components.seconds) s of loading it, \(Self.attempts) times in a row"
-        if let delivery = trial.delivery {
-            transition.add(.report(report(.failed, of: tried, by: delivery, text: text)))
-        }
+        report(.failed, of: tried.record, tried.isWaived, by: trial.delivery, text: text, &transition)
         finishFailure(text, &transition)
     }
 
@@ -532,9 +522,7 @@ extension ConfigurationSlot {
         dropStaged(&transition)
         if !staged.isWaived { burn(staged.record, &transition) }
         let text = reason ?? "the app gave no verdict on it, \(Self.attempts) times in a row"
-        if let delivery = staged.delivery {
-            transition.add(.report(report(.failed, of: staged, by: delivery, text: text)))
-        }
+        report(.failed, of: staged.record, staged.isWaived, by: staged.delivery, text: text, &transition)
         finishFailure(text, &transition)
     }
 
@@ -551,28 +539,17 @@ extension ConfigurationSlot {
 }
 
 extension ConfigurationSlot {
+    /// Adds the report for the sender, if there is one.
     private func report(
-        _ verdict: Verdict, of staged: StagedConfiguration, by delivery: ConfigurationDelivery, text: String? = nil,
-        isOnTrial: Bool? = nil
-    ) -> ReportFacts {
-        report(verdict, of: staged.record, staged.isWaived, by: delivery, text: text, isOnTrial: isOnTrial)
-    }
-
-    private func report(
-        _ verdict: Verdict, of applied: ActiveConfiguration, by delivery: ConfigurationDelivery, text: String? = nil,
-        isOnTrial: Bool? = nil
-    ) -> ReportFacts {
-        report(verdict, of: applied.record, applied.isWaived, by: delivery, text: text, isOnTrial: isOnTrial)
-    }
-
-    private func report(
-        _ verdict: Verdict, of record: ConfigurationRecord, _ isWaived: Bool, by delivery: ConfigurationDelivery,
-        text: String?, isOnTrial: Bool?
-    ) -> ReportFacts {
-        ReportFacts(
+        _ verdict: Verdict, of record: ConfigurationRecord, _ isWaived: Bool, by delivery: ConfigurationDelivery?,
+        text: String? = nil, isOnTrial: Bool? = nil, _ transition: inout ApplyTransition
+    ) {
+        guard let delivery else { return }
+        let facts = ReportFacts(
             delivery: delivery, key: key, digest: record.digest, transaction: record.transaction,
             version: record.version, verdict: verdict, text: text, good: good, isWaived: isWaived,
             isOnTrial: isOnTrial)
+        transition.add(.report(facts))
     }
 
     /// The configuration is active already; the newest delivery of one on trial gets its last verdict.

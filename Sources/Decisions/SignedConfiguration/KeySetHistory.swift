@@ -81,7 +81,7 @@ package struct KeySetHistory: Sendable, Equatable {
         if KeySetText.isKeySet(pem) {
             try self.init(anchor: try KeySetText.bytes(of: pem))
         } else {
-            do { self.init(try TrustedKeySet(pem: pem)) } catch {
+            do { self.init(TrustedKeySet(ConfigurationPublicKey(try PublicKey(pem: pem)))) } catch {
                 throw VerificationFailure(Rejection(error), error.description)
             }
         }

@@ -99,11 +99,6 @@ package struct KeySetDocument: Sendable, Equatable {
     package struct Role: Sendable, Equatable {
         package var keyIdentifiers: [[UInt8]]
         package var threshold: Int64
-
-        package init(keyIdentifiers: [[UInt8]], threshold: Int64) {
-            self.keyIdentifiers = keyIdentifiers
-            self.threshold = threshold
-        }
     }
 
     package var subject: KeySubject
@@ -150,7 +145,7 @@ extension KeySetDocument {
 
     /// Reads a payload's bytes: steps 10 and 11.
     init(payload bytes: [UInt8]) throws(VerificationFailure) {
-        var fields = FieldReader(try PropertyListDictionary(payload: bytes))
+        var fields = FieldReader(try PropertyListDictionary(reading: bytes, else: .payloadMalformed))
         let head: StatementHead
         do {
             head = try StatementHead(&fields)
@@ -351,7 +346,7 @@ extension RevocationDocument {
 
     /// Reads a payload's bytes: steps 10 and 11.
     init(payload bytes: [UInt8]) throws(VerificationFailure) {
-        var fields = FieldReader(try PropertyListDictionary(payload: bytes))
+        var fields = FieldReader(try PropertyListDictionary(reading: bytes, else: .payloadMalformed))
         let head: StatementHead
         do {
             head = try StatementHead(&fields)
@@ -400,12 +395,12 @@ package struct ClaimedStatement: Sendable, Equatable {
 }
 
 extension PropertyListDictionary {
-    /// A payload's fields: step 10.
-    init(payload bytes: [UInt8]) throws(VerificationFailure) {
+    /// The fields of an envelope or of a payload: steps 2 and 10.
+    init(reading bytes: [UInt8], else rejection: Rejection) throws(VerificationFailure) {
         do {
             self = try PropertyListReader.readDictionary(bytes)
         } catch {
-            throw VerificationFailure(.payloadMalformed, error.description)
+            throw VerificationFailure(rejection, error.description)
         }
     }
 }

@@ -62,6 +62,15 @@ extension ReportPublicKey {
     }
 }
 
+extension ReportPrivateKey {
+    /// The envelope of a payload that this device has made itself, with one signature: by this key.
+    func sign(_ fields: PropertyListDictionary, type: SignedPayloadType) -> [UInt8] {
+        do { return try SignedEnvelope.bytes(fields.ownBytes, type: type, signedWith: [key]) } catch {
+            preconditionFailure("an envelope of one's own holds only what a property list can: \(error)")
+        }
+    }
+}
+
 /// A report that is not accepted (CFG-51); the raw value is the stable name.
 package enum ReportFailure: String, Error, Sendable, Hashable, CaseIterable {
     case malformed

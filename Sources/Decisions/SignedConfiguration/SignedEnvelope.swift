@@ -105,7 +105,7 @@ package struct UnverifiedEnvelope: Sendable {
             throw VerificationFailure(
                 .oversize, "\(bytes.count) bytes; an envelope has at most \(ConfigurationLimits.envelope)")
         }
-        let root = try Self.dictionary(bytes)
+        let root = try PropertyListDictionary(reading: bytes, else: .malformed)
         do {
             var fields = FieldReader(root)
             payload = try fields.required("payload", "data") { $0.dataValue }
@@ -138,14 +138,6 @@ package struct UnverifiedEnvelope: Sendable {
         let limit = ConfigurationLimits.keyStatement
         guard bytes.count <= limit else {
             throw VerificationFailure(.oversize, "\(bytes.count) bytes; a statement about keys has at most \(limit)")
-        }
-    }
-
-    private static func dictionary(_ bytes: [UInt8]) throws(VerificationFailure) -> PropertyListDictionary {
-        do {
-            return try PropertyListReader.readDictionary(bytes)
-        } catch {
-            throw VerificationFailure(.malformed, error.description)
         }
     }
 

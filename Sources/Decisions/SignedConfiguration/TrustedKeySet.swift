@@ -41,11 +41,6 @@ package struct TrustedKeySet: Sendable, Equatable {
             keys: [key.identifier: key.key], configuration: KeyRole(keyIdentifiers: [key.identifier], threshold: 1))
     }
 
-    /// The set of a bare PEM `PUBLIC KEY`.
-    package init(pem: String) throws(KeyError) {
-        self.init(ConfigurationPublicKey(try PublicKey(pem: pem)))
-    }
-
     /// A set for the role config alone.
     package init(keys: [KeyIdentifier: PublicKey], configuration: KeyRole, revoked: Set<KeyIdentifier> = []) {
         version = 1

@@ -60,7 +60,7 @@ package struct VerifiedConfiguration: Sendable {
     private static func payload(
         _ bytes: [UInt8], in context: VerificationContext
     ) throws(VerificationFailure) -> ConfigurationPayload {
-        let fields = try PropertyListDictionary(payload: bytes)
+        let fields = try PropertyListDictionary(reading: bytes, else: .payloadMalformed)
         let payload: ConfigurationPayload
         do {
             payload = try ConfigurationPayload(fields)

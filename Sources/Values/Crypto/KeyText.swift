@@ -123,7 +123,7 @@ enum EncryptedKeyText {
     }
 }
 
-/// PEM blocks of our own, for bytes that people carry as text: a key set as a trust anchor.
+/// PEM blocks for bytes that people carry as text: a public key, or a key set as a trust anchor.
 package enum PEMText {
     /// One block with this label, ending in a newline.
     package static func write(_ bytes: [UInt8], label: String) -> String {

@@ -29,11 +29,8 @@ package struct PublicKey: Sendable {
 
     /// Reads one PEM block `PUBLIC KEY`.
     package init(pem text: String) throws(KeyError) {
-        let block = try PEMBlock(SecretBytes(copying: text.utf8))
-        guard block.label == "PUBLIC KEY", !block.hasHeaders else {
-            throw .unexpectedBlock(label: block.label, expected: "PUBLIC KEY")
-        }
-        try self.init(subjectPublicKeyInfo: block.contents.exposed)
+        try self.init(
+            subjectPublicKeyInfo: PEMText.read(text, label: "PUBLIC KEY", limit: PEMBlock.longestText))
     }
 
     /// The public half of a key that OpenSSL holds.

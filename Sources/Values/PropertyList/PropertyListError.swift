@@ -113,10 +113,6 @@ extension PropertyListError.Location: CustomStringConvertible {
 
 extension PropertyListError.Reason: CustomStringConvertible {
     public var description: String {
-        structureDescription ?? objectDescription ?? graphDescription
-    }
-
-    private var structureDescription: String? {
         switch self {
         case .notBinaryPropertyList: "not a binary property list (bplist00)"
         case .tooShort(let count): "\(count) bytes are too few for a property list"
@@ -131,12 +127,6 @@ extension PropertyListError.Reason: CustomStringConvertible {
         case .offsetTableMisplaced(let offset): "offset table at \(offset) does not lie directly before the trailer"
         case .objectMisplaced(let expected, let found): "object should begin at \(expected), not at \(found)"
         case .bytesAfterLastObject(let count): "\(count) bytes between the last object and the offset table"
-        default: nil
-        }
-    }
-
-    private var objectDescription: String? {
-        switch self {
         case .unsupportedType(let marker): "type of marker \(marker) is not supported"
         case .unknownMarker(let marker): "unknown marker \(marker)"
         case .invalidCount: "invalid count"
@@ -147,12 +137,6 @@ extension PropertyListError.Reason: CustomStringConvertible {
         case .invalidASCII: "ASCII string holds another byte"
         case .invalidUTF16: "UTF-16 string is malformed"
         case .needlessUTF16: "UTF-16 string holds only ASCII"
-        default: nil
-        }
-    }
-
-    private var graphDescription: String {
-        switch self {
         case .referenceOutOfRange(let number): "reference to object \(number), which does not exist"
         case .unreferencedObject: "object is not referenced"
         case .cycle: "container holds itself"
@@ -164,7 +148,6 @@ extension PropertyListError.Reason: CustomStringConvertible {
         case .keyContainsNull: "key contains a NUL"
         case .duplicateKey: "duplicate key"
         case .rootNotDictionary: "root is not a dictionary"
-        default: "fault"
         }
     }
 }

@@ -283,3 +283,13 @@ public enum PropertyListWriter {
         try write(.dictionary(dictionary), limits: limits)
     }
 }
+
+extension PropertyListDictionary {
+    /// The bytes of a dictionary that the caller has made itself.
+    /// - Precondition: it has only what a property list can.
+    package var ownBytes: [UInt8] {
+        do { return try PropertyListWriter.write(self) } catch {
+            preconditionFailure("a dictionary of one's own holds only what a property list can: \(error)")
+        }
+    }
+}

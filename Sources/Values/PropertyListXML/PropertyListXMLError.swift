@@ -97,9 +97,7 @@ extension PropertyListXMLError.Location: CustomStringConvertible {
 }
 
 extension PropertyListXMLError.Reason: CustomStringConvertible {
-    package var description: String { documentDescription ?? structureDescription ?? valueDescription }
-
-    private var documentDescription: String? {
+    package var description: String {
         switch self {
         case .tooLarge(let count, let limit): "\(count) bytes are more than the \(limit) allowed; split the file"
         case .notXML(let words): "not well-formed XML: \(words); compare with `plutil -lint` or `xmllint`"
@@ -112,12 +110,6 @@ extension PropertyListXMLError.Reason: CustomStringConvertible {
             "\(OutsideText.quoted(name)) is not a property list; the outermost element is <plist version=\"1.0\">"
         case .version(let version): "version \(OutsideText.quoted(version)) is not read; write version=\"1.0\""
         case .attribute(let name): "attribute \(OutsideText.quoted(name)) has no meaning here; remove it"
-        default: nil
-        }
-    }
-
-    private var structureDescription: String? {
-        switch self {
         case .unknownElement(let name):
             "element \(OutsideText.quoted(name)) is none of dict, array, key, string, integer, real, true, false, "
                 + "date and data; replace it"
@@ -130,12 +122,6 @@ extension PropertyListXMLError.Reason: CustomStringConvertible {
             "a key of \(count) bytes is not 1-\(PropertyListLimits.maximumKeyLength) bytes long; choose another"
         case .duplicateKey(let key): "duplicate key \(OutsideText.quoted(key)); remove one of the two"
         case .rootNotDictionary: "the value is not a dictionary; write <dict> and </dict> around it"
-        default: nil
-        }
-    }
-
-    private var valueDescription: String {
-        switch self {
         case .integer: "not an integer of 64 bits; write digits, or 0x and hexadecimal digits"
         case .real: "not a real; write digits, with a point and an exponent if you like"
         case .notFinite: "a real that is infinite or no number; write one that is finite"
@@ -145,7 +131,6 @@ extension PropertyListXMLError.Reason: CustomStringConvertible {
         case .tooManyValues(let limit): "more than \(limit) values and keys; split the file"
         case .character(let number):
             "character U+\(String(number, radix: 16, uppercase: true)) cannot be in XML; keep such text as data"
-        default: "fault"
         }
     }
 }

@@ -4,7 +4,8 @@
 package import TandemBase
 package import TandemPropertyList
 
-/// A `message`, a `messageData` or a `configuration`, for the app that it is for.
+/// A `message`, a `messageData` or a `configuration`, for the app that it is for, or a `reply`; a `failure` that
+/// answers a message is a ``FailureFrame`` without a channel.
 package struct MessageFrame: TypedFrame {
     package let kind: FrameKind
     package let app: ApplicationIdentifier
@@ -40,33 +41,6 @@ package struct MessageFrame: TypedFrame {
     package var envelope: Envelope {
         var envelope = Envelope(kind, app: app, pairing: pairing, id: id)
         (envelope[.reply], envelope[.deadline], envelope[.topic]) = (reply, deadline, topic)
-        envelope.body = body
-        return envelope
-    }
-}
-
-/// A `reply`; a `failure` that answers a message is a ``FailureFrame`` without a channel.
-package struct ReplyFrame: TypedFrame {
-    package let app: ApplicationIdentifier
-    package let pairing: UniqueIdentifier
-    package let id: UniqueIdentifier
-    package let body: ArraySlice<UInt8>
-
-    package init(
-        app: ApplicationIdentifier, pairing: UniqueIdentifier, id: UniqueIdentifier, body: ArraySlice<UInt8>
-    ) {
-        (self.app, self.pairing, self.id, self.body) = (app, pairing, id, body)
-    }
-
-    package init(_ envelope: borrowing Envelope) throws(WireError) {
-        app = try envelope.required(.app)
-        pairing = try envelope.required(.pairing)
-        id = try envelope.required(.id)
-        body = try envelope.requiredBody()
-    }
-
-    package var envelope: Envelope {
-        var envelope = Envelope(.reply, app: app, pairing: pairing, id: id)
         envelope.body = body
         return envelope
     }

@@ -243,8 +243,10 @@ extension RawSpan {
 extension RawSpan {
     /// Whether the bytes are the same.
     package func isEqual(to other: RawSpan) -> Bool {
-        guard byteCount == other.byteCount, byteCount >= 8 else {
-            return byteCount == other.byteCount && firstDifference(other) == nil
+        guard byteCount == other.byteCount else { return false }
+        guard byteCount >= 8 else {
+            for offset in 0..<byteCount where byte(at: offset) != other.byte(at: offset) { return false }
+            return true
         }
         // The last word may overlap the one before.
         let last = byteCount - 8
@@ -254,20 +256,5 @@ extension RawSpan {
             offset += 8
         }
         return word(at: last) == other.word(at: last)
-    }
-
-    /// Whether the bytes come first in the order of unsigned bytes, a prefix before what it begins.
-    package func precedes(_ other: RawSpan) -> Bool {
-        guard let offset = firstDifference(other) else { return byteCount < other.byteCount }
-        return byte(at: offset) < other.byte(at: offset)
-    }
-
-    /// The first offset where both have a byte and not the same one.
-    private func firstDifference(_ other: RawSpan) -> Int? {
-        let count = Swift.min(byteCount, other.byteCount)
-        var offset = 0
-        while offset + 8 <= count, word(at: offset) == other.word(at: offset) { offset += 8 }
-        while offset < count, byte(at: offset) == other.byte(at: offset) { offset += 1 }
-        return offset < count ? offset : nil
     }
 }

@@ -285,7 +285,7 @@ package struct UnknownItems: Sendable, Equatable {
 package struct BudgetAnswer: Sendable, Equatable {
     package let remaining: Int
     package let limit: Int
-    /// Until the budget is whole.
+    /// Until the budget is whole; zero if it is.
     package let resets: Duration
 
     package init(remaining: Int, limit: Int, resets: Duration) {
