@@ -44,7 +44,7 @@ struct SimulatedTransferTests {
     func acceptanceLost(isHandled: Bool) throws {
         if isHandled { handle() } else { apps.secondaries[0].core.run { $0.end() } }
         apps.scheduler.run()
-        apps.simulator.primary.items?.onTrace { [weak apps] event in if event.step == .accepted { apps?.cut(0) } }
+        apps.simulator.primary.items?.trace = { [weak apps] event in if event.step == .accepted { apps?.cut(0) } }
         let submission = Submission(.userInfo, to: nil, OutgoingContent(["n": 1]))
         let (results, answers) = (
             Collector<Result<Transfer, SessionError>>(), Collector<Result<TransferCancellation, SessionError>>()

@@ -72,7 +72,7 @@ private final class Watch {
     private let loop: EventLoop
     private var streams: [ObjectIdentifier: EventStream] = [:]
     private var updates = LiveUpdates()
-    private var exchanges: [ControlExchange] = []
+    private var exchange: ControlExchange?
     private var timer: TimerToken?
     private var isStopped = false
 
@@ -95,8 +95,8 @@ private final class Watch {
 
     func stop() {
         isStopped = true
-        for exchange in exchanges { exchange.cancel() }
-        exchanges = []
+        exchange?.cancel()
+        exchange = nil
         if let timer { loop.cancel(timer) }
         timer = nil
     }
@@ -111,13 +111,11 @@ private final class Watch {
     }
 
     private func lookAtDevice() {
-        exchanges = [
-            daemon.ask(ConsoleQuestion(.status)) { [weak self] reply in
-                guard let self else { return }
-                if case .success(let status) = reply, let event = updates.event(ofStatus: status) { send(event) }
-                lookLater()
-            }
-        ]
+        exchange = daemon.ask(ConsoleQuestion(.status)) { [weak self] reply in
+            guard let self else { return }
+            if case .success(let status) = reply, let event = updates.event(ofStatus: status) { send(event) }
+            lookLater()
+        }
     }
 
     /// A failure is looked at again after a while: the app or the daemon may come back.
@@ -127,12 +125,10 @@ private final class Watch {
         }
         if let event = updates.event(ofSettings: state) { send(event) }
         let question = Console.waiting(instance, after: ordinal, atMost: Self.wait)
-        exchanges = [
-            daemon.ask(question) { [weak self] reply in
-                guard let self else { return }
-                if case .success = reply { look(after: updates.pause(at: loop.now)) } else { lookLater() }
-            }
-        ]
+        exchange = daemon.ask(question) { [weak self] reply in
+            guard let self else { return }
+            if case .success = reply { look(after: updates.pause(at: loop.now)) } else { lookLater() }
+        }
     }
 
     private func lookLater() { look(after: Self.pause) }

@@ -24,6 +24,13 @@ package enum FileError: Error, Sendable, Equatable {
     case unsafeName(String)
     case full(path: String)
     case system(path: String, SystemError)
+
+    /// The value; nil if a file or directory on the way to it is missing.
+    package static func unlessMissing<Value>(
+        _ value: @autoclosure () throws(FileError) -> Value?
+    ) throws(FileError) -> Value? {
+        do throws(FileError) { return try value() } catch .missing { return nil } catch { throw error }
+    }
 }
 
 extension FileError: CustomStringConvertible {

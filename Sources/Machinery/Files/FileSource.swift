@@ -21,13 +21,8 @@ package struct FileSource: Sendable {
 
     /// Opens the file; nil if it is gone, or its status has changed.
     package func open() throws(FileError) -> FileParts? {
-        do throws(FileError) {
-            let parts = try FileParts(entry)
-            return parts.status == status ? parts : nil
-        } catch {
-            if case .missing = error { return nil }
-            throw error
-        }
+        let parts = try FileError.unlessMissing(try FileParts(entry))
+        return parts?.status == status ? parts : nil
     }
 }
 

@@ -56,14 +56,11 @@ package final class FileWorker {
     }
 
     /// Runs a job that can fail.
-    package func attempt<Value: Sendable>(
-        _ job: @escaping @Sendable () throws(FileError) -> Value,
-        then completion: @escaping (Result<Value, FileError>) -> Void
+    package func attempt<Value: Sendable, Failure: Error>(
+        _ job: @escaping @Sendable () throws(Failure) -> Value,
+        then completion: @escaping (Result<Value, Failure>) -> Void
     ) {
-        perform(
-            { () -> Result<Value, FileError> in
-                do throws(FileError) { return .success(try job()) } catch { return .failure(error) }
-            }, then: completion)
+        perform({ Result { () throws(Failure) in try job() } }, then: completion)
     }
 
     /// Waits for the submitted jobs; their completions come later, as always. For tests that turn time by hand.

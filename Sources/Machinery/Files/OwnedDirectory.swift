@@ -97,12 +97,7 @@ package final class OwnedDirectory: Sendable {
     }
 
     private func read(_ entry: DirectoryEntry, _ limit: Int, _ trust: FileTrust) throws(FileError) -> [UInt8]? {
-        do throws(FileError) {
-            return try FileReading.read(entry, limit: limit, trust: trust)
-        } catch {
-            if case .missing = error { return nil }
-            throw error
-        }
+        try FileError.unlessMissing(try FileReading.read(entry, limit: limit, trust: trust))
     }
 
     /// The status of a file of the user's own or root's that no other user may write; nil if there is none. It is not
@@ -230,12 +225,7 @@ package final class OwnedDirectory: Sendable {
 extension OwnedDirectory {
     /// The directory of this name, if it is there.
     func existing(_ name: String, owner: UInt32? = nil) throws(FileError) -> OwnedDirectory? {
-        do throws(FileError) {
-            return try OwnedDirectory(try safeEntry(name), mode: 0, owner: owner, makes: false)
-        } catch {
-            if case .missing = error { return nil }
-            throw error
-        }
+        try FileError.unlessMissing(try OwnedDirectory(try safeEntry(name), mode: 0, owner: owner, makes: false))
     }
 
     /// Names returned by one call: far more than a sane app has, and little memory.
@@ -261,20 +251,18 @@ extension OwnedDirectory {
         return DirectoryEntry(directory: descriptor.raw, name: name, in: path, holder: self)
     }
 
-    /// An entry whose name is of the small alphabet.
+    /// An entry whose name is 1-200 of `A-Z a-z 0-9 . _ -` without a leading dot: nothing hidden, nothing that a shell
+    /// or a terminal would act on, and short enough for a draft's longer name.
     func safeEntry(_ name: String) throws(FileError) -> DirectoryEntry {
-        guard FileName.isSafe(name) else { throw .unsafeName(name) }
+        let bytes = name.utf8
+        guard (1...200).contains(bytes.count), bytes.first != UInt8(ascii: "."), bytes.allSatisfy(\.isPlainInNames)
+        else { throw .unsafeName(name) }
         return try namedEntry(name)
     }
 
     /// Opens the file to read parts of it; nil if it is not there.
     func parts(of name: String) throws(FileError) -> FileParts? {
-        do throws(FileError) {
-            return try FileParts(try safeEntry(name))
-        } catch {
-            if case .missing = error { return nil }
-            throw error
-        }
+        try FileError.unlessMissing(try FileParts(try safeEntry(name)))
     }
 
     /// Whether a regular file stands there.
@@ -358,13 +346,4 @@ final class DirectoryNames {
 
     /// Begins once more, with what is there then.
     func startOver() { rewinddir(stream) }
-}
-
-/// Checks names of files of ours: no separator, nothing hidden, nothing that a shell or a terminal would act on.
-package enum FileName {
-    /// Whether the name is 1-200 of `A-Z a-z 0-9 . _ -` without a leading dot; short enough for a draft's longer name.
-    package static func isSafe(_ name: String) -> Bool {
-        let bytes = name.utf8
-        return (1...200).contains(bytes.count) && bytes.first != UInt8(ascii: ".") && bytes.allSatisfy(\.isPlainInNames)
-    }
 }

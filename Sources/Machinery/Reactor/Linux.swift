@@ -195,10 +195,10 @@ extension Linux {
         tandem_rename_new(fromDirectory, from, toDirectory, to)
     }
 
-    /// Opens a file only for its lock; made with mode 0600 if missing, never through a symbolic link.
-    package static func openLock(path: String) throws(SystemError) -> OwnedDescriptor {
+    /// Opens a file, never through a symbolic link; one that it makes has mode 0600.
+    package static func open(path: String, _ flags: CInt) throws(SystemError) -> OwnedDescriptor {
         let result = path.withCString { path in
-            SystemCall.retried { open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+            SystemCall.retried { Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
         }
         return try OwnedDescriptor(result, "open")
     }
@@ -220,7 +220,7 @@ extension Linux {
     }
 
     private static func openNull(_ flags: CInt) -> CInt {
-        "/dev/null".withCString { path in SystemCall.retried { open(path, flags) } }
+        "/dev/null".withCString { path in SystemCall.retried { Glibc.open(path, flags) } }
     }
 }
 

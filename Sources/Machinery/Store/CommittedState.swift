@@ -63,6 +63,20 @@ package final class CommittedState<State> {
         return try result.get()
     }
 
+    /// Runs the transition like ``commit(room:_:)``; returns whether it was stored.
+    /// - Parameter failure: called if it was not.
+    package func isStored(
+        room: CommitRoom = .ordinary, _ transition: @escaping Transition, failure: (StoreError) -> Void
+    ) async -> Bool {
+        do throws(StoreError) {
+            try await commit(room: room, transition)
+            return true
+        } catch {
+            failure(error)
+            return false
+        }
+    }
+
     /// Holds back the transitions that follow until ``release(_:then:)``, for a change that another state's commit
     /// makes durable with its own. Returns after the transitions before.
     package func hold() async {

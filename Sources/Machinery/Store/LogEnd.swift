@@ -167,11 +167,8 @@ struct LogReader: ~Copyable {
 
     /// Nil if there is no log, or it cannot be opened: then SQLite cannot read it either, and says so.
     init?(path: String) {
-        let opened = path.withCString { path in
-            SystemCall.retried { open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
-        }
-        guard opened >= 0 else { return nil }
-        descriptor = OwnedDescriptor(takingOwnership: opened)
+        guard let opened = try? Linux.open(path: path, O_RDONLY) else { return nil }
+        descriptor = opened
     }
 
     /// The next bytes, exactly so many; nil at the end.

@@ -52,11 +52,7 @@ struct Reserve {
 
     /// Allocates a file; leaves none behind if there is no room.
     private static func allocate(_ path: String, _ size: Int) -> Bool {
-        let opened = path.withCString { path in
-            SystemCall.retried { open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600) }
-        }
-        guard opened >= 0 else { return false }
-        let file = OwnedDescriptor(takingOwnership: opened)
+        guard let file = try? Linux.open(path: path, O_RDWR | O_CREAT) else { return false }
         // For a file that is there already this changes nothing.
         if size == 0 || posix_fallocate(file.raw, 0, size) == 0 { return true }
         unlink(path)

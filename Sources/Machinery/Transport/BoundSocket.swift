@@ -25,17 +25,9 @@ package struct BoundSocket: ~Copyable {
     }
 
     private static func bind(path: String, access: SocketAccess) throws(ListenError) -> BoundSocket {
-        let descriptor = try socket(path: path)
+        let descriptor = try SocketFile.system(path, try Linux.socket(for: try NetworkAddress(path: path)))
         let file = try SocketFile.bind(descriptor.raw, path: path, access: access)
         return BoundSocket(descriptor: descriptor, address: .unix(path: path), file: file)
-    }
-
-    private static func socket(path: String) throws(ListenError) -> OwnedDescriptor {
-        do throws(SystemError) {
-            return try Linux.socket(for: try NetworkAddress(path: path))
-        } catch {
-            throw .failed(.unix(path: path), error)
-        }
     }
 
     private static func bind(host: String, port: UInt16) throws(ListenError) -> BoundSocket {
@@ -59,14 +51,6 @@ package struct BoundSocket: ~Copyable {
     static func prepareLine(_ descriptor: CInt) throws(SystemError) {
         try Linux.setNoDelay(descriptor)
         try Linux.setUnsentLimit(descriptor, Limits.unsentBytes)
-    }
-
-    private init(
-        descriptor: consuming OwnedDescriptor, address: SocketAddress, file: consuming SocketFile?
-    ) {
-        self.descriptor = descriptor
-        self.address = address
-        self.file = file
     }
 
     /// A name lookup blocks; a listener is made before its loop serves connections.
@@ -115,12 +99,6 @@ struct SocketFile: ~Copyable {
         return file
     }
 
-    private init(path: String, lock: consuming OwnedDescriptor, made: FileStatus) {
-        self.path = path
-        self.lock = lock
-        self.made = made
-    }
-
     deinit {
         defer { Linux.unlock(lock.raw) }
         // A failure leaves a stale file, which the next start takes over.
@@ -131,7 +109,7 @@ struct SocketFile: ~Copyable {
     }
 
     private static func takeLock(path: String) throws(ListenError) -> OwnedDescriptor {
-        let lock = try system(path, try Linux.openLock(path: path + ".lock"))
+        let lock = try system(path, try Linux.open(path: path + ".lock", O_RDWR | O_CREAT))
         let raw = lock.raw
         guard try system(path, try Linux.tryLock(raw)) else { throw .inUse(.unix(path: path)) }
         return lock
@@ -144,7 +122,7 @@ struct SocketFile: ~Copyable {
         try system(path, try Linux.unlink(path: path))
     }
 
-    private static func system<Value: ~Copyable>(
+    fileprivate static func system<Value: ~Copyable>(
         _ path: String, _ call: @autoclosure () throws(SystemError) -> Value
     ) throws(ListenError) -> Value {
         do throws(SystemError) { return try call() } catch { throw .failed(.unix(path: path), error) }
@@ -178,12 +156,8 @@ struct SocketFile: ~Copyable {
     private static func open(path: String, to access: SocketAccess) throws(ListenError) {
         guard case .group(let name) = access else { return }
         guard let group = try? Linux.groupIdentifier(named: name) else { throw .noSuchGroup(name) }
-        do {
-            try Linux.setGroup(path: path, group)
-            try Linux.setMode(path: path, 0o660)
-        } catch {
-            throw .failed(.unix(path: path), error)
-        }
+        try system(path, try Linux.setGroup(path: path, group))
+        try system(path, try Linux.setMode(path: path, 0o660))
     }
 }
 

@@ -89,14 +89,16 @@ package final class StreamConnector {
         guard let next = remaining.popFirst() else {
             return finish(.failure(failure(after: error)))
         }
-        attempt = ConnectAttempt(to: next, loop: loop) { [self] outcome in
-            attempt = nil
-            switch outcome {
-            case .success(let connection): connected(connection)
-            case .failure(let error): tryNext(after: error)
-            }
-        }
+        attempt = ConnectAttempt(to: next, loop: loop) { [self] in tried($0, at: next) }
         attempt?.begin()
+    }
+
+    private func tried(_ outcome: consuming Result<OwnedDescriptor, SystemError>, at next: NetworkAddress) {
+        attempt = nil
+        switch consume outcome {
+        case .success(let descriptor): connected(descriptor, to: next)
+        case .failure(let error): tryNext(after: error)
+        }
     }
 
     private func failure(after error: SystemError?) -> ConnectError {
@@ -104,13 +106,11 @@ package final class StreamConnector {
         return .failed(address, error)
     }
 
-    private func connected(_ connection: ConnectedSocket) {
-        guard let descriptor = connection.take() else { return }
+    private func connected(_ descriptor: consuming OwnedDescriptor, to other: NetworkAddress) {
         do throws(SystemError) {
-            let peer = try PeerDescription(descriptor: descriptor.raw, address: connection.address)
-            if !connection.address.isLocal { try BoundSocket.prepareLine(descriptor.raw) }
-            finish(
-                .success(SocketStream(takingOwnership: descriptor, loop: loop, peer: peer)))
+            let peer = try PeerDescription(descriptor: descriptor.raw, address: other)
+            if !other.isLocal { try BoundSocket.prepareLine(descriptor.raw) }
+            finish(.success(SocketStream(takingOwnership: descriptor, loop: loop, peer: peer)))
         } catch {
             finish(.failure(.failed(address, error)))
         }
@@ -123,30 +123,17 @@ package final class StreamConnector {
     }
 }
 
-/// A connected socket, until its first taker owns it.
-final class ConnectedSocket {
-    let address: NetworkAddress
-    private var descriptor: OwnedDescriptor?
-
-    init(takingOwnership descriptor: consuming OwnedDescriptor, address: NetworkAddress) {
-        self.descriptor = consume descriptor
-        self.address = address
-    }
-
-    func take() -> OwnedDescriptor? { descriptor.take() }
-}
-
 /// Tells its outcome once, unless it is abandoned.
 final class ConnectAttempt: ReadinessTarget {
     private let address: NetworkAddress
     private let loop: EventLoop
     private var descriptor: OwnedDescriptor?
     private var registration: Registration?
-    private var completion: ((Result<ConnectedSocket, SystemError>) -> Void)?
+    private var completion: ((consuming Result<OwnedDescriptor, SystemError>) -> Void)?
 
     init(
         to address: NetworkAddress, loop: EventLoop,
-        completion: @escaping (Result<ConnectedSocket, SystemError>) -> Void
+        completion: @escaping (consuming Result<OwnedDescriptor, SystemError>) -> Void
     ) {
         self.address = address
         self.loop = loop
@@ -186,10 +173,10 @@ final class ConnectAttempt: ReadinessTarget {
         if let registration { loop.deregister(registration) }
         registration = nil
         guard let connected = descriptor.take() else { return }
-        finish(.success(ConnectedSocket(takingOwnership: connected, address: address)))
+        finish(.success(connected))
     }
 
-    private func finish(_ outcome: Result<ConnectedSocket, SystemError>) {
+    private func finish(_ outcome: consuming Result<OwnedDescriptor, SystemError>) {
         let completion = completion
         abandon()
         completion?(outcome)

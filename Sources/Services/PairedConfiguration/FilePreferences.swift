@@ -120,13 +120,7 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     }
 
     private func opened() throws(PreferenceStoreError) -> OwnedDirectory? {
-        do throws(FileError) {
-            return try OwnedDirectory(existing: directory)
-        } catch .missing {
-            return nil
-        } catch {
-            throw PreferenceStoreError(error, store: path)
-        }
+        try trying { () throws(FileError) in try FileError.unlessMissing(try OwnedDirectory(existing: directory)) }
     }
 
     private func read(in directory: OwnedDirectory) throws(PreferenceStoreError) -> Content {

@@ -295,14 +295,8 @@ extension PreferenceForm {
                 let content = try binary(entries)
                 let salt = keys.salt
                 let made = try keys.keys(of: keys.accessibility, salt: salt, making: true)
-                do {
-                    return try PropertyListWriter.write(
-                        SealedFile(
-                            content, accessibility: keys.accessibility, salt: salt, keys: made
-                        ).dictionary)
-                } catch {
-                    throw PreferenceFault(reason: .notStorable, detail: "\(error)")
-                }
+                return try binary(
+                    SealedFile(content, accessibility: keys.accessibility, salt: salt, keys: made).dictionary)
             })
     }
 }

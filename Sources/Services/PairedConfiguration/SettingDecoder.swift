@@ -103,11 +103,6 @@ private struct DecodedElements: UnkeyedDecodingContainer {
     let elements: [PropertyListValue]
     private(set) var currentIndex = 0
 
-    init(node: DecodedNode, elements: [PropertyListValue]) {
-        self.node = node
-        self.elements = elements
-    }
-
     var codingPath: [any CodingKey] { node.codingPath }
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }

@@ -31,14 +31,14 @@ final class SettingsMirror: Sendable {
     private let rules: SyncRules
     /// The pairing that the session is bound to; nil: the active one.
     private let bound: UniqueIdentifier?
-    private let core: WeakCore
+    private let core: WeakSession
 
     init(_ store: SettingsStore, _ stored: StoredPreferences, _ rules: SyncRules, on session: PairedSession) {
         self.store = store
         self.stored = stored
         self.rules = rules
         bound = session.pairing
-        core = WeakCore(value: session.core)
+        core = WeakSession(session.core)
     }
 
     /// Begins, before the session connects.
@@ -254,13 +254,6 @@ final class SettingsMirror: Sendable {
         for name in merged.conflicts { report(.conflict(name)) }
         for name in merged.full { report(.noRoom(name)) }
     }
-}
-
-/// The session, which its mirror does not keep alive.
-private struct WeakCore: Sendable {
-    weak let value: SessionActor?
-
-    init(value: SessionActor) { self.value = value }
 }
 
 /// A value of the counterpart's for the app.

@@ -4,21 +4,17 @@
 internal import Synchronization
 
 extension Configuration {
-    /// The instance of this type that the whole process shares; made with `init()` when it is first asked for.
-    /// CRUConfig's `sharedConfig`.
-    public static var shared: Self { SharedConfigurations.instance(of: self) }
-}
-
-private enum SharedConfigurations {
     private static let instances = Mutex<[ObjectIdentifier: Configuration]>([:])
 
-    static func instance<Kind: Configuration>(of kind: Kind.Type) -> Kind {
-        let key = ObjectIdentifier(kind)
-        if let known = instances.withLock({ $0[key] }) as? Kind { return known }
+    /// The instance of this type that the whole process shares; made with `init()` when it is first asked for.
+    /// CRUConfig's `sharedConfig`.
+    public static var shared: Self {
+        let key = ObjectIdentifier(self)
+        if let known = instances.withLock({ $0[key] }) as? Self { return known }
         // Made without the lock, since an initialiser may ask for another type's. Of two made at once one is dropped.
-        let made = kind.init()
+        let made = self.init()
         return instances.withLock { instances in
-            if let known = instances[key] as? Kind { return known }
+            if let known = instances[key] as? Self { return known }
             instances[key] = made
             return made
         }

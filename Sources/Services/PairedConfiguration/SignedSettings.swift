@@ -227,12 +227,6 @@ struct ConfigurationLoading {
     let judge: ConfigurationJudge
     private(set) var process: ProcessAccount
 
-    init(files: ConfigurationFiles, judge: ConfigurationJudge, process: ProcessAccount) {
-        self.files = files
-        self.judge = judge
-        self.process = process
-    }
-
     /// - Parameter known: what is applied already where no files are kept.
     mutating func best(known: AppliedRecord?) -> AppliedRecord? {
         let active = present(known) ?? applied(files.active, .active)

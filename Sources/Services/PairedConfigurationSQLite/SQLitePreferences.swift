@@ -175,13 +175,7 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
     }
 
     private func opened() throws(PreferenceStoreError) -> OwnedDirectory? {
-        do throws(FileError) {
-            return try OwnedDirectory(existing: directory)
-        } catch .missing {
-            return nil
-        } catch {
-            throw PreferenceStoreError(error, store: path)
-        }
+        try trying { () throws(FileError) in try FileError.unlessMissing(try OwnedDirectory(existing: directory)) }
     }
 
     private func isThere(in directory: OwnedDirectory) throws(PreferenceStoreError) -> Bool {

@@ -235,7 +235,7 @@ package actor SessionActor {
     private func received(_ envelope: Envelope) throws(WireError) {
         switch envelope.kind {
         case .message, .messageData, .configuration: messageArrived(try MessageFrame(envelope))
-        case .reply: replyArrived(try ReplyFrame(envelope))
+        case .reply: replyArrived(try MessageFrame(envelope))
         case .failure: failureArrived(try FailureFrame(envelope))
         case .pong: if let id = PingFrame(envelope).id { broadcasts.pongArrived(id) }
         case .delivery:
@@ -274,13 +274,13 @@ package actor SessionActor {
         guard number == daemon.number else { return }
         switch answer {
         case .reply(let body):
-            daemon.send(ReplyFrame(app: settings.application, pairing: pairing, id: id, body: body[...]))
+            daemon.send(MessageFrame(.reply, app: settings.application, pairing: pairing, id: id, body: body[...]))
         case .failure(let error):
             daemon.send(FailureFrame(app: settings.application, pairing: pairing, id: id, error))
         }
     }
 
-    private func replyArrived(_ frame: ReplyFrame) {
+    private func replyArrived(_ frame: MessageFrame) {
         requests.answered(frame.id, from: frame.pairing, .success(Array(frame.body)))
         leaveWithDaemon()
     }

@@ -245,7 +245,7 @@ final class SessionConnection {
         guard machine.phase == .greeting else { return refuse(Refusal(.unexpected, "hello is sent once")) }
         let own = HelloOffer(capabilities: Set(settings.capabilities))
         guard case .chosen(let version) = hello.versions,
-            (try? HelloNegotiation(own: own).accept(version: version, capabilities: Set(hello.capabilities))) != nil
+            (try? own.accept(version: version, capabilities: Set(hello.capabilities))) != nil
         else { return refuse(Refusal(.version)) }
         daemonRole = hello.role
         takesTopics = hello.capabilities.contains(.topic)

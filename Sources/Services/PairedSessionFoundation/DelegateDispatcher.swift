@@ -233,10 +233,12 @@ extension SessionError {
 extension WCSession {
     /// Through which pairing came what the delegate is being given; nil outside of a receiving callback. To be read in
     /// the callback, on its queue.
-    public var deliveringPairing: UniqueIdentifier? { labels.current }
+    public var deliveringPairing: UniqueIdentifier? { labels.withLock { $0.current } }
 
     /// An arrived item has not reached the delegate yet.
-    public var hasContentPending: Bool { labels.pending > 0 || pairedSession?.hasContentPending == true }
+    public var hasContentPending: Bool {
+        labels.withLock { $0.pending } > 0 || pairedSession?.hasContentPending == true
+    }
 
     func observe(_ session: PairedSession) {
         session.core.run { [weak self] core in
@@ -254,8 +256,10 @@ extension WCSession {
         }
     }
 
+    typealias Callback = @Sendable (WCSession, any WCSessionDelegate) -> Void
+
     /// Calls the delegate from the callback queue; nothing without one.
-    func tell(_ callback: @escaping @Sendable (WCSession, any WCSessionDelegate) -> Void) {
+    func tell(_ callback: @escaping Callback) {
         callbacks.async { [self] in
             guard let delegate else { return }
             callback(self, delegate)
@@ -280,9 +284,9 @@ extension WCSession {
 
     /// Calls the delegate from the callback queue, or the next one if there is none: the end of a transfer is not lost
     /// (SES-63).
-    func deliver(_ callback: @escaping WaitingCallbacks.Callback) {
+    func deliver(_ callback: @escaping Callback) {
         callbacks.async { [self] in
-            waiting.add(callback)
+            waiting.withLock { $0.append(callback) }
             callWaiting()
         }
     }
@@ -292,11 +296,15 @@ extension WCSession {
 
     private func callWaiting() {
         guard let delegate else { return }
-        for callback in waiting.removeAll() { callback(self, delegate) }
+        let ready = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        for callback in ready { callback(self, delegate) }
     }
 
     /// Calls the delegate with what arrived, labelled with its pairing; without a delegate it is let go.
-    func tellArrival(from pairing: UniqueIdentifier, _ callback: @escaping WaitingCallbacks.Callback) {
+    func tellArrival(from pairing: UniqueIdentifier, _ callback: @escaping Callback) {
         changePending(by: 1)
         callbacks.async { [self] in
             if let delegate { callLabelled(pairing, delegate, callback) }
@@ -305,7 +313,7 @@ extension WCSession {
     }
 
     /// The same for what waits for a delegate.
-    func deliverArrival(from pairing: UniqueIdentifier, _ callback: @escaping WaitingCallbacks.Callback) {
+    func deliverArrival(from pairing: UniqueIdentifier, _ callback: @escaping Callback) {
         changePending(by: 1)
         deliver { session, delegate in
             session.callLabelled(pairing, delegate, callback)
@@ -313,48 +321,18 @@ extension WCSession {
         }
     }
 
-    private func callLabelled(
-        _ pairing: UniqueIdentifier, _ delegate: any WCSessionDelegate, _ callback: WaitingCallbacks.Callback
-    ) {
-        labels.set(pairing)
+    private func callLabelled(_ pairing: UniqueIdentifier, _ delegate: any WCSessionDelegate, _ callback: Callback) {
+        labels.withLock { $0.current = pairing }
         callback(self, delegate)
-        labels.set(nil)
+        labels.withLock { $0.current = nil }
     }
 
     /// Counts what has arrived and waits for the delegate.
-    func changePending(by change: Int) { labels.change(by: change) }
+    func changePending(by change: Int) { labels.withLock { $0.pending += change } }
 }
 
-/// The label of the running callback and the number of those to come; usable from any thread.
-final class ArrivalLabels: Sendable {
-    private struct State {
-        var current: UniqueIdentifier?
-        var pending = 0
-    }
-
-    private let state = Mutex(State())
-
-    var current: UniqueIdentifier? { state.withLock { $0.current } }
-
-    var pending: Int { state.withLock { $0.pending } }
-
-    func set(_ pairing: UniqueIdentifier?) { state.withLock { $0.current = pairing } }
-
-    func change(by change: Int) { state.withLock { $0.pending += change } }
-}
-
-/// Callbacks that wait for a delegate, in order; added and removed on the callback queue.
-final class WaitingCallbacks: Sendable {
-    typealias Callback = @Sendable (WCSession, any WCSessionDelegate) -> Void
-
-    private let callbacks = Mutex<[Callback]>([])
-
-    func add(_ callback: @escaping Callback) { callbacks.withLock { $0.append(callback) } }
-
-    func removeAll() -> [Callback] {
-        callbacks.withLock { callbacks in
-            defer { callbacks = [] }
-            return callbacks
-        }
-    }
+/// The label of the running callback and the number of those to come.
+struct ArrivalLabels {
+    var current: UniqueIdentifier?
+    var pending = 0
 }

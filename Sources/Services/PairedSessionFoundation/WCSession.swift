@@ -36,8 +36,9 @@ public final class WCSession: NSObject, Sendable {
     let files = OutstandingTransfers<WCSessionFileTransfer>()
     /// All callbacks come from here, one after the other; it is not the thread that moves the bytes.
     package let callbacks = DispatchQueue(label: "tandem.session.callbacks")
-    let labels = ArrivalLabels()
-    let waiting = WaitingCallbacks()
+    let labels = Mutex(ArrivalLabels())
+    /// Wait for a delegate, in order; added and removed on the callback queue.
+    let waiting = Mutex<[Callback]>([])
     let urgentBudget = UrgentBudget()
 
     override private init() {

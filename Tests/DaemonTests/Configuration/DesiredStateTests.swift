@@ -48,8 +48,8 @@ import Testing
             state: state,
             secondaries: devices.map { device in
                 DesiredStatus.Secondary(
-                    name: "\(device)",
-                    ConfigurationAddressee(pairing: .random(), device: device, target: { _ in target }))
+                    name: "\(device)", via: nil,
+                    addressee: ConfigurationAddressee(pairing: .random(), device: device, target: { _ in target }))
             }, now: nodes.clock.wallNow)
         let listed = status.list(nil)
         #expect(listed.rows.count == 256 && listed.more == 44)

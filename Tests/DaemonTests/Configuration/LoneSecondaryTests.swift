@@ -1,5 +1,5 @@
-// The configuration of a secondary alone: reports for which their queue has no room, and verdicts for which the disk has
-// none.
+// The configuration of a secondary alone: reports for which their queue has no room, and verdicts for which the disk
+// has none.
 
 import TandemBase
 import TandemCrypto

@@ -36,7 +36,7 @@ import Testing
             "the same item again")
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
         #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
-        let reset = sender.delivery.submissions.urgentBudget(of: sender.app, in: sender.pairing).reset
+        let reset = sender.delivery.submissions.urgentBudget(of: sender.app, in: sender.pairing).resets
         #expect(reset == .seconds(24 * 3600))
         sender.link()
         #expect(pair.receiver.received.count == 52, "demoted ones arrive too")

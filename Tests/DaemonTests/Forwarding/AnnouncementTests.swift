@@ -18,8 +18,8 @@ import Testing
 
     @Test func `SES-16: after hello each installed app is announced once, then each change`() throws {
         let relay = world.devices.primary.relay
-        relay.install(try ApplicationIdentifier("app.a"), role: .primary, isAnchored: true)
-        relay.install(try ApplicationIdentifier("app.b"), role: .primary)
+        relay.install(try ApplicationIdentifier("app.a"), on: relay.side(.primary), isAnchored: true)
+        relay.install(try ApplicationIdentifier("app.b"), on: relay.side(.primary))
         world.scheduler.run()
         try world.linkUp()
         let link = try #require(world.links?.primary)

@@ -195,9 +195,12 @@ struct DaemonSettings: Sendable {
         }
         let key = option.map { source == .commandLine ? source.spelling(of: $0) : entry.key } ?? entry.key
         let remedy = option?.remedy ?? ""
+        let nearest =
+            NearestWord.question(entry.key, among: DaemonOption.all.map(\.setting.name))
+            ?? "remove it ('tandem config keys' lists the options)"
         let (name, text) =
             switch entry.reason {
-            case .noProperty: ("no-such-key", "no option has this name; \(Suggestion.remedy(for: entry.key))")
+            case .noProperty: ("no-such-key", "no option has this name; \(nearest)")
             case .notConvertible(let kind, let type):
                 ("wrong-type", "\(kind) is not read as \(type.rawValue); \(remedy)")
             case .invalid(let error) where error.rule == .choice:
@@ -209,13 +212,5 @@ struct DaemonSettings: Sendable {
             case .unexpectedValue: ("unexpected-value", "no value is taken here; \(remedy)")
             }
         return OptionMistake(source: source, key: key, name: name, text: text)
-    }
-}
-
-/// Advice about an unknown key.
-private enum Suggestion {
-    static func remedy(for key: String) -> String {
-        NearestWord.question(key, among: DaemonOption.all.map(\.setting.name))
-            ?? "remove it ('tandem config keys' lists the options)"
     }
 }

@@ -41,28 +41,24 @@ struct FrameDump {
     mutating func add(_ bytes: [UInt8]) throws(CommandFailure) -> [String] {
         decoder.append(bytes)
         var lines: [String] = []
-        while let frame = try next() {
-            number += 1
-            let envelope: Envelope
-            do throws(WireError) { envelope = try Envelope(reading: frame) } catch { throw fault(error) }
-            lines.append("\(offset) \(Self.line(envelope, bytes: frame.count))")
-            offset += frame.count
+        do throws(WireError) {
+            while let frame = try decoder.next() {
+                number += 1
+                let envelope = try Envelope(reading: frame)
+                lines.append("\(offset) \(Self.line(envelope, bytes: frame.count))")
+                offset += frame.count
+            }
+            return lines
+        } catch {
+            let text = Printable.text("\(error)")
+            throw .refused("byte \(offset), frame \(number): \(error.refusalName.rawValue): \(text)")
         }
-        return lines
     }
 
     /// The stream is over.
     func end() throws(CommandFailure) {
         guard decoder.bufferedCount > 0 else { return }
         throw .refused("byte \(offset): the stream ends within a frame; \(decoder.bufferedCount) bytes of it are here")
-    }
-
-    private mutating func next() throws(CommandFailure) -> Frame? {
-        do throws(WireError) { return try decoder.next() } catch { throw fault(error) }
-    }
-
-    private func fault(_ error: WireError) -> CommandFailure {
-        .refused("byte \(offset), frame \(number): \(error.refusalName.rawValue): \(Printable.text("\(error)"))")
     }
 
     /// The keys that a reader looks for first; all others follow in their order.

@@ -42,10 +42,10 @@ extension Subcommand {
     ) { arguments, console in
         let end = ContinuousClock.now + (try arguments.duration("timeout") ?? .zero)
         while true {
-            let outcome = Result { try Readiness(arguments) }
-            if case .success(.ready) = outcome { return console.print("ready") }
+            let outcome = Result { try notReadyReason(arguments) }
+            if case .success(nil) = outcome { return console.print("ready") }
             guard ContinuousClock.now < end else {
-                throw CommandFailure.no(["not ready: \(try outcome.get().reason)"])
+                throw CommandFailure.no(["not ready: \(try outcome.get() ?? "")"])
             }
             try await Task.sleep(for: .milliseconds(200))
         }
@@ -84,17 +84,10 @@ extension Subcommand {
     }
 }
 
-/// A daemon's readiness.
-private enum Readiness {
-    case ready
-    case waiting(String)
-
-    init(_ arguments: Arguments) throws {
-        let report = Fact(try arguments.ask(.health))
-        let reason = report.text("reason")
-        let isReady = report.body["ready"] == .boolean(true) || (arguments.has("no-link") && reason == "no-link")
-        self = isReady ? .ready : .waiting(reason)
-    }
-
-    var reason: String { if case .waiting(let reason) = self { reason } else { "" } }
+/// The reason that a daemon is not ready; nil if it is.
+private func notReadyReason(_ arguments: Arguments) throws -> String? {
+    let report = Fact(try arguments.ask(.health))
+    let reason = report.text("reason")
+    let isReady = report.body["ready"] == .boolean(true) || (arguments.has("no-link") && reason == "no-link")
+    return isReady ? nil : reason
 }

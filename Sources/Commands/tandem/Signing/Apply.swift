@@ -101,11 +101,7 @@ private struct ApplyFollower {
     let body: PropertyListDictionary
     /// Where the lines go; nil for none.
     let progress: Console?
-    private var shown: Set<String> = []
-
-    init(path: String, body: PropertyListDictionary, progress: Console?) {
-        (self.path, self.body, self.progress) = (path, body, progress)
-    }
+    private(set) var shown: Set<String> = []
 
     /// The answer when every secondary has a result, or when the time is over.
     mutating func answer(within wait: Duration) throws -> PropertyListDictionary {

@@ -27,8 +27,9 @@ package final class AppDelivery {
     // Unchecked, because nothing is called while it is touched; each item uses it.
     @exclusivity(unchecked) private var frames = ItemFrames()
     /// Traces what apps submit, are given and have handled.
-    private var trace: (TraceEvent) -> Void = { _ in }
-    private var appHasHandled: (ApplicationIdentifier) -> Void = { _ in }
+    package var trace: (TraceEvent) -> Void = { _ in }
+    /// Called when an app has handled an item.
+    var whenHandled: (ApplicationIdentifier) -> Void = { _ in }
 
     package init(delivery: DurableDelivery, endpoint: LocalEndpoint) {
         self.delivery = delivery
@@ -38,11 +39,6 @@ package final class AppDelivery {
         contexts = AppContexts(of: delivery, endpoint: endpoint)
         queries = AppQueries(to: delivery, outcomes: outcomes, contexts: contexts, endpoint: endpoint)
     }
-
-    package func onTrace(_ trace: @escaping (TraceEvent) -> Void) { self.trace = trace }
-
-    /// - Parameter action: called when an app has handled an item.
-    func whenHandled(_ action: @escaping (ApplicationIdentifier) -> Void) { appHasHandled = action }
 
     /// Whether a pairing is one of this side's.
     func serves(_ pairing: UniqueIdentifier) -> Bool { endpoint.serves(pairing) }
@@ -331,7 +327,7 @@ package final class AppDelivery {
         switch frame.verdict {
         case .handled:
             note(.handled, id, queue, isOutbound: false)
-            appHasHandled(queue.app)
+            whenHandled(queue.app)
             delivery.arrivals.handled(ordinal, in: queue)
         case .failed: delivery.arrivals.failed(ordinal, in: queue)
         case .rejected(let code, _): delivery.arrivals.rejected(ordinal, code: Int64(code), in: queue)

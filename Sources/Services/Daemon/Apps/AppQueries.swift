@@ -185,9 +185,7 @@ final class AppQueries {
     }
 
     private func budget(_ query: QueryFrame, in pairing: UniqueIdentifier, _ connection: HostAppConnection) {
-        let reading = delivery.submissions.urgentBudget(of: query.app, in: pairing)
-        let budget = BudgetAnswer(remaining: reading.remaining, limit: reading.limit, resets: reading.reset)
-        answer(query, connection, nil, budget.body)
+        answer(query, connection, nil, delivery.submissions.urgentBudget(of: query.app, in: pairing).body)
     }
 
     // MARK: configuration
@@ -195,7 +193,8 @@ final class AppQueries {
     /// Judges a configuration that an app hands over, as `apply` of an operator does: it has no other authority.
     private func apply(_ envelope: [UInt8], _ query: QueryFrame, _ connection: HostAppConnection) {
         let number = connection.number
-        guard endpoint.registrations.isOwner(connection.credentials.user, of: query.app), let apply = endpoint.applying
+        guard endpoint.registrations.isOwner(connection.credentials.user, of: query.app),
+            let apply = endpoint.outlets?.apply
         else {
             return refuse(query, .invalidParameter, .unknownCommand, connection)
         }
@@ -213,7 +212,7 @@ final class AppQueries {
     /// Takes the schema of an app from its receiving connection (SES-71).
     private func take(_ document: [UInt8], _ query: QueryFrame, _ connection: HostAppConnection) {
         let (number, user) = (connection.number, connection.credentials.user)
-        guard connection.receiving?.app == query.app, let take = endpoint.takingSchema else {
+        guard connection.receiving?.app == query.app, let take = endpoint.outlets?.takeSchema else {
             return refuse(query, .invalidParameter, .unknownCommand, connection)
         }
         guard applying.insert(number).inserted else {

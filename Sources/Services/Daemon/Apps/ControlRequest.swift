@@ -28,20 +28,16 @@ package struct ControlFailure: Error, Sendable, Equatable {
     /// More for programs, beside the text.
     package var facts: PropertyListDictionary = [:]
 
-    package init(_ name: ControlFailureName, _ text: String) { self.init(name: name.rawValue, text: text) }
-
-    /// A failure named by another room, such as a rejection of a configuration.
-    package init(name: String, text: String) {
-        self.name = name
-        self.text = text
-    }
-
     /// The body of the answer.
     package var body: PropertyListDictionary {
         var body = facts
         body[BodyKey.text] = .string(text)
         return body
     }
+}
+
+extension ControlFailure {
+    package init(_ name: ControlFailureName, _ text: String) { self.init(name: name.rawValue, text: text) }
 }
 
 /// The answer to a control request.

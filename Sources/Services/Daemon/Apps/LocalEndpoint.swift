@@ -108,7 +108,7 @@ package final class LocalEndpoint {
     package let registrations: ApplicationRegistrations
     /// The socket of the device's other side; it shares owners and seats with this one.
     private weak var partner: LocalEndpoint?
-    private var outlets: Outlets?
+    private(set) var outlets: Outlets?
     /// The connection that takes, or is about to take, an app's messages.
     private(set) var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
     // Unchecked, because nothing is called while it is touched; each item uses it.
@@ -302,20 +302,12 @@ package final class LocalEndpoint {
         if receivers[app] === connection { receivers[app] = nil }
     }
 
-    /// Judges a configuration that an app hands over; nil if the side takes none.
-    var applying: ((ApplicationIdentifier, _ envelope: [UInt8]) async -> ApplyAnswer)? { outlets?.apply }
-
     /// Whether the app is to bring its schema (SES-71); a connection that only sends does not speak for its app.
     func lacksSchema(of application: ConnectedApplication) -> Bool {
         guard let outlets, application.registration.receives, let digest = application.registration.schema else {
             return false
         }
         return outlets.lacksSchema(application.app, digest)
-    }
-
-    /// Stores an app's schema; nil if the side keeps none.
-    var takingSchema: ((ApplicationIdentifier, _ document: [UInt8], _ user: UInt32) async -> String?)? {
-        outlets?.takeSchema
     }
 
     /// The app's own directory; one that nobody owns has none.

@@ -72,7 +72,7 @@ final class PendingOffers {
         let id: UniqueIdentifier = try envelope.required(.id)
         guard isOpen(id, to: connection) else { return false }
         if envelope.kind == .reply {
-            complete(id, .reply(Array(try ReplyFrame(envelope).body)))
+            complete(id, .reply(Array(try MessageFrame(envelope).body)))
         } else {
             complete(id, .failed(Self.error(of: try FailureFrame(envelope))))
         }

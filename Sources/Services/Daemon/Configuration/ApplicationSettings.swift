@@ -22,8 +22,8 @@ final class ApplicationSettings {
         let owners: () -> [ApplicationIdentifier: UInt32]
         /// The digests of the schema that an app has sent.
         let schema: (ApplicationIdentifier) -> SchemaDigests?
-        /// Stores the digests of a schema, if the app still belongs to the owner in whose directory it is; returns false
-        /// if it cannot.
+        /// Stores the digests of a schema, if the app still belongs to the owner in whose directory it is; returns
+        /// false if it cannot.
         let describe: (ApplicationIdentifier, _ owner: UInt32, SchemaDigests) async -> Bool
         /// The file with the schema of this digest is lost: the app is asked for it again.
         let lost: (ApplicationIdentifier, _ digest: [UInt8]) -> Void
@@ -149,7 +149,8 @@ final class ApplicationSettings {
                 shown = open
             }
             return SettingsState(
-                document: shown, of: whole, edits: try folder.edits(), signed: signed, code: marks.code(of: app))
+                document: shown, edits: try folder.edits(), signed: signed, secrets: whole.listSecrets,
+                code: marks.code(of: app))
         }
         guard let state else { throw .noSchema }
         return state
@@ -360,11 +361,9 @@ final class ApplicationSettings {
     private func takeBack(ofPrimaries isMeant: @escaping @Sendable (UniqueIdentifier) -> Bool) {
         for (app, owner) in device.owners() {
             let folder = folder(of: app, owner)
-            worker.perform({ () -> Result<Int, SettingsFailure> in
-                do throws(SettingsFailure) { return .success(try folder.takeBack(isMeant)) } catch {
-                    return .failure(error)
-                }
-            }) { [weak self] in self?.tookBack($0, of: app) }
+            worker.attempt({ () throws(SettingsFailure) in try folder.takeBack(isMeant) }) { [weak self] in
+                self?.tookBack($0, of: app)
+            }
         }
     }
 
@@ -440,9 +439,7 @@ final class ApplicationSettings {
             (continuation: UnsafeContinuation<Result<Value, SettingsFailure>, Never>) in
             let begin = { [worker] in
                 guard isStillAllowed() else { return continuation.resume(returning: .failure(.notAllowed)) }
-                worker.perform({ () -> Result<Value, SettingsFailure> in
-                    do throws(SettingsFailure) { return .success(try job()) } catch { return .failure(error) }
-                }) { continuation.resume(returning: $0) }
+                worker.attempt(job) { continuation.resume(returning: $0) }
             }
             turns.add(begin, of: payer)?()
         }

@@ -94,8 +94,6 @@ package struct ConfigurationAnchors: Sendable, Equatable {
     /// rejections. Forgotten at a restart.
     private var refused: [KeySubject: ConfigurationAnchor] = [:]
 
-    init() {}
-
     package subscript(key: KeySubject) -> KnownAnchor? { known[key] }
 
     /// All of them, by application and role.
@@ -225,14 +223,6 @@ extension LogEvent {
             .info, "trusted configuration key replaced or removed", .text("app", key.application.description),
             .text("role", key.role.rawValue), .text("former", names(former)), .text("key", names(next)))
     }
-}
-
-/// The result of trusting a key.
-enum TrustOutcome: Sendable {
-    case trusted
-    /// Another key is trusted, and stays.
-    case conflict
-    case notStored
 }
 
 extension ConfigurationAnchors.Learning {

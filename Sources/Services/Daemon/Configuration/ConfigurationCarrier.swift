@@ -506,13 +506,7 @@ final class ConfigurationCarrier {
     // MARK: changes
 
     private func commit(_ event: @escaping (inout State) -> [RowChange]) async -> Bool {
-        do throws(StoreError) {
-            try await committed.commit { next in (event(&next), {}) }
-            return true
-        } catch {
-            notStored(error)
-            return false
-        }
+        await committed.isStored({ next in (event(&next), {}) }, failure: { notStored($0) })
     }
 
     private func change(_ event: @escaping (inout State) -> [RowChange]) {

@@ -241,13 +241,9 @@ final class ConfigurationService {
 
     // MARK: the operator
 
-    /// Trusts a key by the operator's word (CFG-17); the key has been judged.
-    func trust(_ pem: String, for key: KeySubject) async -> TrustOutcome {
-        switch await receiver.learn(pem, for: key, from: .operator) {
-        case .same?, .new?: .trusted
-        case .conflict?: .conflict
-        case .refused?, nil: .notStored
-        }
+    /// Trusts a key by the operator's word (CFG-17); the key has been judged. Nil if it could not be stored.
+    func trust(_ pem: String, for key: KeySubject) async -> ConfigurationAnchors.Learning? {
+        await receiver.learn(pem, for: key, from: .operator)
     }
 
     /// Replaces the trusted key of an app's configuration, or removes it if there is no other one (CTL-33), and ends
@@ -318,14 +314,14 @@ final class ConfigurationService {
     private func isForSecondaries(_ payload: ConfigurationPayload) -> Bool {
         let app = payload.application
         return (context.side(of: app), payload.role) == (.secondary, .secondary)
-            && !payload.audience.isFor(device.target(of: app, as: .secondary))
-            && context.receivers.contains { payload.audience.isFor(context.target(of: app, through: $0.pairing)) }
+            && !payload.isFor(device.target(of: app, as: .secondary))
+            && context.receivers.contains { payload.isFor(context.target(of: app, through: $0.pairing)) }
     }
 
     /// The secondaries that the configuration is for.
     private func receivers(of payload: ConfigurationPayload) throws(VerificationFailure) -> [ConfigurationPeer] {
         let app = payload.application
-        return try payload.audience.selection(
+        return try payload.selection(
             from: context.receivers, known: device.target(of: app, as: .primary)
         ) { (context.target(of: app, through: $0.pairing), $0.device) }
     }
@@ -456,20 +452,14 @@ final class ConfigurationService {
     }
 
     /// Has an app read its files again (CFG-42).
-    static var reloadBody: [UInt8] {
-        do {
-            return try PropertyListWriter.write(ConfigurationOffer.reloadMessage)
-        } catch {
-            preconditionFailure("a message of one key can always be written: \(error)")
-        }
-    }
+    static var reloadBody: [UInt8] { ConfigurationOffer.reloadMessage.ownBytes }
 
     /// The desired state beside the reports of the secondaries.
     var desired: DesiredStatus {
         DesiredStatus(
             state: forwarder.state,
             secondaries: context.receivers.map {
-                DesiredStatus.Secondary(name: $0.name, via: $0.via, forwarder.addressee($0))
+                DesiredStatus.Secondary(name: $0.name, via: $0.via, addressee: forwarder.addressee($0))
             }, now: context.scheduler.wallNow)
     }
 

@@ -100,7 +100,7 @@ final class ConfigurationSlotFiles {
             for file in ConfigurationFile.allCases {
                 let content = slot?.content(of: file)
                 let bytes = try directory.read(file.rawValue, limit: Self.limit)
-                if bytes != content.map(Self.bytes) { try make((file, content), directory, owner) }
+                if bytes != content?.ownBytes { try make((file, content), directory, owner) }
             }
         } catch {
             context.log(
@@ -161,7 +161,7 @@ final class ConfigurationSlotFiles {
             return
         }
         let content = KeySetChainFile(subject: subject, chain: chain).dictionary
-        let isSame = try directory.read(name, limit: KeySetChainFile.limit) == Self.bytes(content)
+        let isSame = try directory.read(name, limit: KeySetChainFile.limit) == content.ownBytes
         if !isSame { try write(content, name, directory, owner) }
     }
 
@@ -195,15 +195,7 @@ final class ConfigurationSlotFiles {
     private func write(
         _ content: PropertyListDictionary, _ name: String, _ directory: OwnedDirectory, _ owner: UInt32
     ) throws(FileError) {
-        try directory.replace(name, with: Self.bytes(content), FileAttributes(mode: 0o600, owner: owner))
-    }
-
-    private static func bytes(_ content: PropertyListDictionary) -> [UInt8] {
-        do {
-            return try PropertyListWriter.write(content)
-        } catch {
-            preconditionFailure("a configuration record can always be written: \(error)")
-        }
+        try directory.replace(name, with: content.ownBytes, FileAttributes(mode: 0o600, owner: owner))
     }
 }
 

@@ -12,12 +12,6 @@ struct DesiredStatus {
         /// The name of the secondary that carries for it; nil for one of this device's own.
         let via: String?
         let addressee: ConfigurationAddressee
-
-        init(name: String, via: String? = nil, _ addressee: ConfigurationAddressee) {
-            self.name = name
-            self.via = via
-            self.addressee = addressee
-        }
     }
 
     /// Rows of one answer (LIM-85): with the longest names and texts they fit a frame.

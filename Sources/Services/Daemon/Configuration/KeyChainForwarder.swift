@@ -54,13 +54,7 @@ final class KeyChainForwarder {
 
     /// A chain has grown: returns once what follows from that is durable, or false if it could not be stored.
     func advance(_ subject: KeySubject, to peers: [ConfigurationPeer]) async -> Bool {
-        do throws(StoreError) {
-            try await committed.commit { [self] next in advance(&next, subject, to: peers) }
-            return true
-        } catch {
-            log(error)
-            return false
-        }
+        await committed.isStored({ [self] next in advance(&next, subject, to: peers) }, failure: { log($0) })
     }
 
     private func advance(

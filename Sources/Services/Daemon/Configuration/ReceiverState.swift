@@ -175,11 +175,7 @@ struct ReceiverState {
     private static let reportCounterKey = Array("report-counter".utf8)
 
     static func row(_ space: RowSpace, _ key: [UInt8], _ value: PropertyListDictionary) -> RowChange {
-        do {
-            return .put(space, key: key, value: try PropertyListWriter.write(value))
-        } catch {
-            preconditionFailure("the configuration's rows can always be written: \(error)")
-        }
+        .put(space, key: key, value: value.ownBytes)
     }
 
     private var counterRow: RowChange {

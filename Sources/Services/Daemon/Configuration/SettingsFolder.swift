@@ -50,12 +50,7 @@ struct SettingsFolder: Sendable {
     private func directory() throws(FileError) -> OwnedDirectory { try OwnedDirectory(existing: path, owner: owner) }
 
     private func read(_ name: String, limit: Int) throws(FileError) -> [UInt8]? {
-        do throws(FileError) {
-            return try directory().read(name, limit: limit)
-        } catch {
-            if case .missing = error { return nil }
-            throw error
-        }
+        try FileError.unlessMissing(try directory().read(name, limit: limit))
     }
 
     private func write(_ name: String, _ bytes: [UInt8]) throws(SettingsFailure) {

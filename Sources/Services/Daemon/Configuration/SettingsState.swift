@@ -46,18 +46,11 @@ struct SettingsState: Sendable {
 
     /// - Parameters:
     ///   - document: the one that the reader may know.
-    ///   - whole: the app's own, whose pages say what is a secret.
+    ///   - secrets: those of the app's own document, whose pages say what is a secret.
     ///   - code: of the app's marks.
     init(
-        document: SchemaDocument, of whole: SchemaDocument, edits: SettingEdits, signed: PropertyListDictionary,
+        document: SchemaDocument, edits: SettingEdits, signed: PropertyListDictionary, secrets: [String: ListSecrets],
         code: @escaping SecretMarks.Code
-    ) {
-        self.init(document, edits, signed, code, whole.listSecrets)
-    }
-
-    private init(
-        _ document: SchemaDocument, _ edits: SettingEdits, _ signed: PropertyListDictionary,
-        _ code: @escaping SecretMarks.Code, _ secrets: [String: ListSecrets]
     ) {
         (self.document, self.edits, self.signed) = (document, edits, signed)
         declaredRows = document.schema.declarations.map { declaration in
@@ -169,7 +162,8 @@ struct SettingsState: Sendable {
         for case .dictionary(let row) in short {
             if let key = row["key"]?.stringValue, changes[key] == nil { changes[key] = row }
         }
-        let untouched = SettingsState(document, SettingEdits(), [:], { _ in [] }, [:])
+        let untouched = SettingsState(
+            document: document, edits: SettingEdits(), signed: [:], secrets: [:], code: { _ in [] })
         return untouched.declaredRows.map { row in
             guard let changed = row["key"]?.stringValue.flatMap({ changes[$0] }) else { return row }
             var row = row

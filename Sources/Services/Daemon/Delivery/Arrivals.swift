@@ -35,12 +35,11 @@ package final class Arrivals {
         self.environment = environment
         staleContexts = counters.counter("contexts.stale")
         table = QueueTable(in: environment)
-        table.connect(
-            QueueTable<InboundLedger>.Owner(
-                run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
-                send: { effect, key, link, done in Self.send(effect, of: key, over: link, done) },
-                wasReadBack: { [weak self] key in self?.startHandler(of: key) },
-                leftEpoch: { [weak self] key in self?.committed[key] = 0 }))
+        table.owner = QueueTable<InboundLedger>.Owner(
+            run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
+            send: { effect, key, link, done in Self.send(effect, of: key, over: link, done) },
+            wasReadBack: { [weak self] key in self?.startHandler(of: key) },
+            leftEpoch: { [weak self] key in self?.committed[key] = 0 })
     }
 
     private var ledgers: [QueueKey: Ledger] { table.queues }
@@ -290,14 +289,6 @@ package final class Arrivals {
 
     // MARK: status
 
-    /// Unfinished items and dead letters of a pairing, for each channel.
-    func counts(of pairing: UniqueIdentifier) -> [Channel: Int] {
-        table.entries(of: pairing).reduce(into: [:]) { counts, entry in
-            let ledger = entry.value
-            counts[entry.key.channel, default: 0] += ledger.machine.count + ledger.machine.deadLetterCount
-        }
-    }
-
     /// Unfinished items and dead letters of each queue.
     var counts: [(key: QueueKey, items: Int, letters: Int)] {
         ledgers.map { ($0, $1.machine.count, $1.machine.deadLetterCount) }
@@ -308,8 +299,6 @@ package final class Arrivals {
         table.entries(of: pairing).map { key, _ in (key, committed[key] ?? 0) }.filter { $0.1 > 0 }
             .sorted { $0.0.app < $1.0.app }
     }
-
-    var deadLetterCount: Int { ledgers.values.reduce(0) { $0 + $1.machine.deadLetterCount } }
 
     var deadLetters: [DeadLetter] {
         ledgers.flatMap { key, ledger in

@@ -18,7 +18,7 @@ package final class ContextDelivery {
         self.queues = queues
         self.arrivals = arrivals
         self.environment = environment
-        queues.whenContextIsLost { [weak self] in self?.setAgain($0) }
+        queues.whenContextIsLost = { [weak self] in self?.setAgain($0) }
     }
 
     /// Sets the context of an application: it supersedes the one before. `completion` is called once, when it is

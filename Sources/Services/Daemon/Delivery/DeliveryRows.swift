@@ -192,6 +192,10 @@ protocol StoredMachine: DeliveryMachine, ~Copyable {
     /// The table of its new items.
     static var items: DeliveryTable { get }
 
+    /// Its unfinished items.
+    var count: Int { get }
+    var deadLetterCount: Int { get }
+
     /// The queues that have rows.
     static func keys(in rows: DeliveryRows) -> [QueueKey]
 
@@ -272,17 +276,9 @@ extension LoopStore {
     func payload(
         _ ordinal: UInt64, packedIn pack: DeliveryRowKey, then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
-        fetch(.key(pack.bytes, in: pack.table.space)) { [path] result in
-            done(
-                result.flatMap { rows in
-                    guard let row = rows.first else { return .success(nil) }
-                    do throws(DeliveryRecordError) {
-                        return .success(try ItemPacks.body(of: ordinal, in: pack, row.value))
-                    } catch {
-                        return .failure(.corrupt(path: path, detail: error.description))
-                    }
-                })
-        }
+        body(
+            at: pack, { (row) throws(DeliveryRecordError) in try ItemPacks.body(of: ordinal, in: pack, row) },
+            then: done)
     }
 
     /// Reads the body of an item from its row of this table; nil if there is none.
@@ -291,12 +287,20 @@ extension LoopStore {
         then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
         let rowKey = DeliveryRowKey(table, key, ordinal)
-        fetch(.key(rowKey.bytes, in: table.space)) { [path] result in
+        body(
+            at: rowKey, { (row) throws(DeliveryRecordError) in try DeliveryValue(rowKey, bytes: row).body }, then: done)
+    }
+
+    private func body(
+        at key: DeliveryRowKey, _ read: @escaping ([UInt8]) throws(DeliveryRecordError) -> [UInt8]?,
+        then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
+    ) {
+        fetch(.key(key.bytes, in: key.table.space)) { [path] result in
             done(
                 result.flatMap { rows in
                     guard let row = rows.first else { return .success(nil) }
                     do throws(DeliveryRecordError) {
-                        return .success(try DeliveryValue(rowKey, bytes: row.value).body)
+                        return .success(try read(row.value))
                     } catch {
                         return .failure(.corrupt(path: path, detail: error.description))
                     }

@@ -139,21 +139,27 @@ package final class DurableDelivery {
         _ app: ApplicationIdentifier, code: (UniqueIdentifier) -> SessionError.Code
     ) async -> Bool {
         let reading = environment.reading
-        let ends = QueueEnds()
         files?.clear(app)
         // Unsafe, because a scheduler that stops drops the commits, and with them this.
-        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            ends.whenAll { continuation.resume() }
+        return await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
+            // One is open until all events are with their queues.
+            var (open, isDurable) = (1, true)
+            let end = { (result: Result<Void, DeliveryFailure>) in
+                if case .failure(.store) = result { isDurable = false }
+                open -= 1
+                if open == 0 { continuation.resume(returning: isDurable) }
+            }
             for (_, queue) in outbound.table.appEntries(of: app) {
-                queue.perform({ $0.clear(at: reading) }, then: ends.one())
+                open += 1
+                queue.perform({ $0.clear(at: reading) }, then: end)
             }
             for (_, ledger) in arrivals.table.appEntries(of: app) {
                 let code = Int64(code(ledger.machine.key.pairing).rawValue)
-                ledger.perform({ $0.clear(code: code, at: reading) }, then: ends.one())
+                open += 1
+                ledger.perform({ $0.clear(code: code, at: reading) }, then: end)
             }
-            ends.begun()
+            end(.success(()))
         }
-        return !ends.hasFailed
     }
 
     /// An application belongs to another user now: from here on its queues count towards that user's budgets.
@@ -286,29 +292,25 @@ package final class DurableDelivery {
                 let frame = try ItemFrame(envelope)
                 guard takes(frame.item.queue) else { return false }
                 arrivals.arrived(ReceivedItem(frame), as: frame.sequence)
-                return true
             case .gap:
                 let frame = try GapFrame(envelope)
                 guard takes(frame.queue) else { return false }
                 arrivals.gapArrived(frame.sequence, frame.reason, in: frame.queue)
-                return true
             case .outcomeAck:
                 let frame = try PositionFrame(envelope)
                 guard takes(frame.queue) else { return false }
                 arrivals.outcomeAcknowledged(frame.sequence, in: frame.queue)
-                return true
             case .stored:
                 let frame = try PositionFrame(envelope)
                 guard takes(frame.queue) else { return false }
                 outbound.stored(through: frame.sequence, in: frame.queue)
-                return true
             case .outcome:
                 let frame = try OutcomeFrame(envelope)
                 guard takes(frame.queue) else { return false }
                 outbound.ended(frame.sequence, frame.outcome, in: frame.queue)
-                return true
             default: return false
             }
+            return true
         } catch {
             return false
         }
@@ -332,8 +334,8 @@ package final class DurableDelivery {
     /// Items of a pairing that have not ended, and dead letters, for each channel.
     func counts(of pairing: UniqueIdentifier, _ direction: DeliveryDirection) -> [Channel: Int] {
         switch direction {
-        case .outbound: outbound.counts(of: pairing)
-        case .inbound: arrivals.counts(of: pairing)
+        case .outbound: outbound.table.counts(of: pairing)
+        case .inbound: arrivals.table.counts(of: pairing)
         }
     }
 
@@ -355,7 +357,7 @@ package final class DurableDelivery {
         outbound.pairings(where: condition)
     }
 
-    package var deadLetterCount: Int { outbound.deadLetterCount + arrivals.deadLetterCount }
+    package var deadLetterCount: Int { outbound.table.deadLetterCount + arrivals.table.deadLetterCount }
 
     /// All dead letters, by queue.
     package func deadLetters() -> [DeadLetter] {
@@ -401,31 +403,5 @@ extension ReceivedItem {
         self.init(
             queue: frame.item.queue, id: frame.item.id, payload: Array(frame.body), remaining: frame.remaining,
             age: frame.age, topic: frame.topic, revision: frame.revision)
-    }
-}
-
-/// Commits of several queues under way; confined to the loop.
-private final class QueueEnds {
-    private var open = 1
-    private var action: () -> Void = {}
-    private(set) var hasFailed = false
-
-    func whenAll(_ action: @escaping () -> Void) { self.action = action }
-
-    /// The completion of one more queue's event.
-    func one() -> (Result<Void, DeliveryFailure>) -> Void {
-        open += 1
-        return { [self] result in
-            if case .failure(.store) = result { hasFailed = true }
-            end()
-        }
-    }
-
-    /// All events are with their queues.
-    func begun() { end() }
-
-    private func end() {
-        open -= 1
-        if open == 0 { action() }
     }
 }

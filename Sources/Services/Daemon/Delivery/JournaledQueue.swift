@@ -174,9 +174,9 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         }
     }
 
-    /// Applies the event of a frame, whose number is of the epoch in which the frame came. An event that waits until the
-    /// machine is read back may find it in a newer epoch, where the number names another item (DEL-10): then it does
-    /// nothing.
+    /// Applies the event of a frame, whose number is of the epoch in which the frame came. An event that waits until
+    /// the machine is read back may find it in a newer epoch, where the number names another item (DEL-10): then it
+    /// does nothing.
     func performFrame(
         _ event: @escaping Event, size: Int = 0, repeats: Bool = false, room: CommitRoom = .reserve
     ) {

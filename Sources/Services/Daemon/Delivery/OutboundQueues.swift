@@ -14,16 +14,15 @@ final class OutboundQueues {
     let table: QueueTable<OutboundQueue>
     private let environment: DeliveryEnvironment
     /// Sets the context of a queue again.
-    private var contextIsLost: (QueueKey) -> Void = { _ in }
+    var whenContextIsLost: (QueueKey) -> Void = { _ in }
 
     init(in environment: DeliveryEnvironment) {
         self.environment = environment
         table = QueueTable(in: environment)
-        table.connect(
-            QueueTable<OutboundQueue>.Owner(
-                run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
-                send: { [weak self] effect, key, link, done in self?.send(effect, of: key, over: link, done) },
-                wasReadBack: { [weak self] key in self?.wasReadBack(key) }, leftEpoch: { _ in }))
+        table.owner = QueueTable<OutboundQueue>.Owner(
+            run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
+            send: { [weak self] effect, key, link, done in self?.send(effect, of: key, over: link, done) },
+            wasReadBack: { [weak self] key in self?.wasReadBack(key) }, leftEpoch: { _ in })
     }
 
     private var queues: [QueueKey: Queue] { table.queues }
@@ -53,13 +52,11 @@ final class OutboundQueues {
         reconsider(key)
     }
 
-    /// What a queue that was read from its rows still owes: its context in a new epoch, and ends of barriers.
+    /// Makes up for what a queue that was read from its rows still owes: its context in a new epoch, ended barriers.
     private func reconsider(_ key: QueueKey) {
-        if table[key]?.machine.needsContextAgain == true { contextIsLost(key) }
+        if table[key]?.machine.needsContextAgain == true { whenContextIsLost(key) }
         reconsiderBarriers(of: key.app, in: key.pairing)
     }
-
-    func whenContextIsLost(_ action: @escaping (QueueKey) -> Void) { contextIsLost = action }
 
     // MARK: life
 
@@ -154,7 +151,7 @@ final class OutboundQueues {
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
         case .finishedSilently(let id): release(id, of: key.app, in: key.pairing)
         case .released(let id): environment.report(.fileReleased(id, key, .outbound))
-        case .setContextAgain: contextIsLost(key)
+        case .setContextAgain: whenContextIsLost(key)
         case .startEpoch: environment.report(.needsEpoch(key.pairing))
         case .violation: environment.report(.violation(key.pairing))
         }
@@ -317,14 +314,6 @@ final class OutboundQueues {
         }
     }
 
-    /// Unfinished items and dead letters of a pairing, for each channel.
-    func counts(of pairing: UniqueIdentifier) -> [Channel: Int] {
-        table.entries(of: pairing).reduce(into: [:]) { counts, entry in
-            let queue = entry.value
-            counts[entry.key.channel, default: 0] += queue.machine.count + queue.machine.deadLetterCount
-        }
-    }
-
     /// Unfinished items and dead letters of each queue.
     var counts: [(key: QueueKey, items: Int, letters: Int)] {
         queues.map { ($0, Self.count($1), $1.machine.deadLetterCount) }
@@ -362,8 +351,6 @@ final class OutboundQueues {
     }
 
     // MARK: dead letters
-
-    var deadLetterCount: Int { queues.values.reduce(0) { $0 + $1.machine.deadLetterCount } }
 
     var deadLetters: [DeadLetter] {
         queues.flatMap { key, queue in

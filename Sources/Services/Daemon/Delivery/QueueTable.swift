@@ -32,7 +32,8 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     /// The queue that was looked up last: each item asks for its queue several times, and hashing its names costs more
     /// than comparing them.
     @exclusivity(unchecked) private var last: (key: QueueKey, queue: Queue)?
-    private var owner: Owner?
+    /// Set before the first queue.
+    var owner: Owner?
 
     init(in environment: DeliveryEnvironment) {
         self.environment = environment
@@ -41,9 +42,6 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
             for queue in queues.values { queue.perform { $0.noteClock(at: reading) } }
         }
     }
-
-    /// Connects the owner; before the first queue.
-    func connect(_ owner: Owner) { self.owner = owner }
 
     subscript(key: QueueKey) -> Queue? {
         if let last, last.key == key { return last.queue }
@@ -167,7 +165,19 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
         last = nil
     }
 
+    // MARK: status
+
+    /// Unfinished items and dead letters of a pairing, for each channel.
+    func counts(of pairing: UniqueIdentifier) -> [Channel: Int] {
+        entries(of: pairing).reduce(into: [:]) { counts, entry in
+            let queue = entry.value
+            counts[entry.key.channel, default: 0] += queue.machine.count + queue.machine.deadLetterCount
+        }
+    }
+
     // MARK: dead letters
+
+    var deadLetterCount: Int { queues.values.reduce(0) { $0 + $1.machine.deadLetterCount } }
 
     /// Acts on a dead letter; `completion` learns, after the commit, whether it was still there.
     func act(

@@ -209,11 +209,11 @@ package final class Submissions {
     func limits(of key: QueueKey) -> DeliveryLimits { environment.limits(key.channel) }
 
     /// The urgent items that are left of the day.
-    package func urgentBudget(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> UrgentAllowance {
+    package func urgentBudget(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> BudgetAnswer {
         let key = QueueKey(pairing: pairing, app: app, channel: .urgent)
         let limit = environment.limits(.urgent).urgentPerDay
         return queues[key]?.machine.urgentBudget(at: reading)
-            ?? UrgentAllowance(remaining: limit, limit: limit, reset: .zero)
+            ?? BudgetAnswer(remaining: limit, limit: limit, resets: .zero)
     }
 
     /// The queues of an application with ended items that it has not acknowledged.

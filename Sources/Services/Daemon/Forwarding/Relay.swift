@@ -11,28 +11,15 @@ package import TandemWire
 /// forward messages, send broadcasts and publish states.
 package final class Relay {
     /// Answers of the device around a relay that the relay cannot give, and its news.
-    package struct Outlets {
+    struct Outlets {
         /// The target of configuration for the secondary's app in this pairing, as this device sees it.
-        package var target: (ApplicationIdentifier, RelayedPairing) -> PairedIdentifier
+        let target: (ApplicationIdentifier, RelayedPairing) -> PairedIdentifier
         /// The app's directory for a pairing, made if it is missing; nil if there is none.
-        package var directory: (ApplicationIdentifier, RelayedPairing) -> String?
+        let directory: (ApplicationIdentifier, RelayedPairing) -> String?
         /// The other device announced an app (SES-16), and what it had announced before. Reachability has been updated
         /// already.
-        package var announced:
+        let announced:
             (ApplicationIdentifier, RelayedPairing, ApplicationAnnouncement, _ before: ApplicationAnnouncement?) -> Void
-
-        package init(
-            target: @escaping (ApplicationIdentifier, RelayedPairing) -> PairedIdentifier,
-            directory: @escaping (ApplicationIdentifier, RelayedPairing) -> String?,
-            announced:
-                @escaping (
-                    ApplicationIdentifier, RelayedPairing, ApplicationAnnouncement, _ before: ApplicationAnnouncement?
-                ) -> Void
-        ) {
-            self.target = target
-            self.directory = directory
-            self.announced = announced
-        }
     }
 
     package let scheduler: any Scheduler
@@ -57,7 +44,7 @@ package final class Relay {
     }
 
     /// Connects the device around the relay. Without it, as in the simulator, announced identifiers are the targets.
-    package func connect(_ outlets: Outlets) { publisher.outlets = outlets }
+    func connect(_ outlets: Outlets) { publisher.outlets = outlets }
 
     /// This device's side of a role.
     package func side(_ role: DeviceRole) -> RoleContext { sides[role] }
@@ -161,13 +148,6 @@ package final class Relay {
         let application = application(app, on: side)
         let hasChanged = application.declare(identifier: identifier, isAnchored: isAnchored, features: features)
         if hasChanged { publisher.localChanged(application) }
-    }
-
-    /// The same on this device's side of a role.
-    package func install(
-        _ app: ApplicationIdentifier, role: DeviceRole, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil
-    ) {
-        install(app, on: sides[role], identifier: identifier, isAnchored: isAnchored)
     }
 
     /// The app on a side, added if it is new.

@@ -4,7 +4,6 @@
 // read in full, so that each refusal has one place.
 
 package import TandemBase
-package import TandemCrypto
 import TandemPairing
 import TandemReactor
 package import TandemSession
@@ -17,7 +16,6 @@ package final class Link {
     package let pairing: UniqueIdentifier
     /// This device's part in the pairing.
     package let role: DeviceRole
-    package let peerPin: KeyIdentifier
     /// The facts of the peer's hello.
     package let peer: PeerGreeting
     package let agreement: HelloAgreement
@@ -33,7 +31,8 @@ package final class Link {
     @exclusivity(unchecked) private var heartbeat: Heartbeat
     private var heartbeatTimer: TimerToken?
     private var isOver = false
-    private var onClose: ((LinkCloseReason) -> Void)?
+    /// Called before the host; the dialer's.
+    var whenClosed: ((LinkCloseReason) -> Void)?
     /// Forwards messages and their answers; set when the link becomes ready, released when it is over.
     @exclusivity(unchecked) package var forwarder: (any LinkForwarder)?
 
@@ -43,7 +42,6 @@ package final class Link {
     ) {
         pairing = record.pairing
         role = record.role
-        peerPin = record.peer
         self.peer = peer
         self.agreement = agreement
         self.channel = channel
@@ -52,9 +50,6 @@ package final class Link {
         readySince = context.scheduler.now
         heartbeat = Heartbeat(now: context.scheduler.now)
     }
-
-    /// - Parameter onClose: called before the host; the dialer's.
-    func whenClosed(_ onClose: @escaping (LinkCloseReason) -> Void) { self.onClose = onClose }
 
     /// Takes the channel over from the opening. Called once.
     func begin() {
@@ -112,8 +107,8 @@ package final class Link {
         if let heartbeatTimer { context.scheduler.cancel(heartbeatTimer) }
         context.links.remove(self)
         context.log(LogEvent(.info, "link closed", fields: fields + [.outside("reason", "\(reason)")]))
-        onClose?(reason)
-        onClose = nil
+        whenClosed?(reason)
+        whenClosed = nil
         forwarder = nil
         context.host?.link(self, didCloseWith: reason)
     }

@@ -188,8 +188,8 @@ final class AcceptedConnection {
         let agreement: HelloAgreement
         do throws(HelloFailure) {
             let offer = HelloOffer(versions: versions, capabilities: hello.capabilities)
-            agreement = try HelloNegotiation(own: context.device.offer).choose(for: offer)
-        } catch { return refuse(error.refusal, "\(error)") }
+            agreement = try context.device.offer.choose(for: offer)
+        } catch { return refuse(.version, "\(error)") }
         let judged = hello.judged(
             pairing: pairing, peer: pin, version: agreement.version,
             contradictsQueues: host.contradicts(hello, in: pairing, capabilities: agreement.capabilities),

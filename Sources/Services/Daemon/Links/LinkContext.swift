@@ -116,8 +116,6 @@ package final class LinkContext {
 package final class LinkTable {
     private var links: [UniqueIdentifier: Link] = [:]
 
-    init() {}
-
     /// The ready link of a pairing.
     package subscript(pairing: UniqueIdentifier) -> Link? { links[pairing] }
 

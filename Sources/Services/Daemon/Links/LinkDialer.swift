@@ -111,17 +111,17 @@ package final class LinkDialer {
         } catch { retry(after: .ended(.notSecured(error))) }
     }
 
-    private func opened(_ outcome: DialledConnection.Outcome) {
+    private func opened(_ outcome: Result<Link, LinkCloseReason>) {
         connection = nil
         switch outcome {
-        case .linked(let link):
+        case .success(let link):
             status = .linked
             backoff.reset()
-            link.whenClosed { [weak self] reason in
+            link.whenClosed = { [weak self] reason in
                 guard let self, status == .linked else { return }
                 retry(after: .ended(reason))
             }
-        case .failed(let reason): retry(after: .ended(reason))
+        case .failure(let reason): retry(after: .ended(reason))
         }
     }
 
@@ -141,21 +141,15 @@ package final class LinkDialer {
 /// pinned one. The rest is to agree on a version that is not lowered, and to commit that the pairing is alive before
 /// anything is sent on it. Confined to the loop's thread.
 final class DialledConnection {
-    /// How it ended: a link, or the reason why not.
-    enum Outcome {
-        case linked(Link)
-        case failed(LinkCloseReason)
-    }
-
     private let record: PairingRecord
     private let context: LinkContext
     private let channel: SecuredChannel
     private var isJudging = false
-    private var completion: ((Outcome) -> Void)?
+    private var completion: ((Result<Link, LinkCloseReason>) -> Void)?
 
     init(
         to record: PairingRecord, over stream: any ByteStream, context: LinkContext,
-        completion: @escaping (Outcome) -> Void
+        completion: @escaping (Result<Link, LinkCloseReason>) -> Void
     ) throws(TLSError) {
         self.record = record
         self.context = context
@@ -174,7 +168,7 @@ final class DialledConnection {
         channel.cut(.ended(.stopping))
     }
 
-    private func finish(_ outcome: Outcome) {
+    private func finish(_ outcome: Result<Link, LinkCloseReason>) {
         completion?(outcome)
         completion = nil
     }
@@ -190,9 +184,8 @@ final class DialledConnection {
         }
         let agreement: HelloAgreement
         do throws(HelloFailure) {
-            let negotiation = HelloNegotiation(own: context.device.offer)
-            agreement = try negotiation.accept(version: version, capabilities: hello.capabilities)
-        } catch { return channel.refuse(error.refusal, "\(error)") }
+            agreement = try context.device.offer.accept(version: version, capabilities: hello.capabilities)
+        } catch { return channel.refuse(.version, "\(error)") }
         isJudging = true
         channel.frames.pauseReading()
         let judged = hello.judged(
@@ -214,7 +207,7 @@ final class DialledConnection {
             // The registry may have changed again since the commit.
             guard context.host?.positions(of: record.pairing) != nil else { return channel.cut(.ended(.unpaired)) }
             let link = Link(record: record, peer: hello, agreement: agreement, channel: channel, context: context)
-            finish(.linked(link))
+            finish(.success(link))
             link.begin()
             channel.frames.resumeReading()
         }
@@ -255,7 +248,7 @@ extension DialledConnection: FrameChannelDelegate {
         let failure = LinkFailure(
             pairing: record.pairing, pin: channel.tls.peerPin, isStranger: false, reason: reason)
         context.host?.connectionDidFail(failure)
-        finish(.failed(reason))
+        finish(.failure(reason))
     }
 }
 

@@ -10,8 +10,6 @@ package import TandemWire
 package struct PeerGreeting: Sendable, Equatable {
     package let versions: Hello.Versions
     package let capabilities: Set<Capability>
-    /// For people.
-    package let software: String
     /// The peer's part in the pairing.
     package let role: DeviceRole
     package let device: UniqueIdentifier
@@ -31,7 +29,6 @@ package struct PeerGreeting: Sendable, Equatable {
         guard let link = hello.link else { throw .invalidValue(key: "instance", expected: "16 bytes") }
         versions = hello.versions
         capabilities = Set(hello.capabilities)
-        software = hello.software
         self.role = role
         self.device = device
         name = link.name

@@ -23,12 +23,6 @@ struct ApplicationRecord: Equatable {
     /// Of the schema in the app's directory; nil if the daemon lacks one.
     var schema: SchemaDigests?
 
-    init(app: ApplicationIdentifier, user: UInt32, role: DeviceRole?) {
-        self.app = app
-        self.user = user
-        self.role = role
-    }
-
     var ownership: ApplicationOwnership { ApplicationOwnership(user: user, role: role) }
 
     var row: RowChange {
@@ -39,13 +33,11 @@ struct ApplicationRecord: Equatable {
         if isReserved { value["reserved"] = true }
         value["schema"] = schema.map { .data($0.exact) }
         value["openSchema"] = schema?.open.map { .data($0) }
-        do {
-            return .put(.application, key: Array(app.description.utf8), value: try PropertyListWriter.write(value))
-        } catch {
-            preconditionFailure("an application's row can always be written: \(error)")
-        }
+        return .put(.application, key: Array(app.description.utf8), value: value.ownBytes)
     }
+}
 
+extension ApplicationRecord {
     /// Reads a row; nil for one that no version wrote.
     init?(row: Row) {
         guard let value = try? PropertyListReader.readDictionary(row.value),

@@ -218,12 +218,6 @@ final class ApplicationService {
     }
 
     private func forget(_ app: ApplicationIdentifier) async -> Bool {
-        do throws(StoreError) {
-            try await installed.commit(room: .reserve) { next in (next.left(app), {}) }
-            return true
-        } catch {
-            log(.notStored(error))
-            return false
-        }
+        await installed.isStored(room: .reserve, { next in (next.left(app), {}) }, failure: { log(.notStored($0)) })
     }
 }

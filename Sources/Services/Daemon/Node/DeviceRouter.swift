@@ -80,14 +80,14 @@ final class DeviceRouter {
     /// Connects the outlets; once, before the first frame.
     func connect(_ outlets: Outlets) {
         self.outlets = outlets
-        apps.whenHandled(outlets.appHasHandled)
-        otherApps?.whenHandled(outlets.appHasHandled)
+        apps.whenHandled = outlets.appHasHandled
+        otherApps?.whenHandled = outlets.appHasHandled
     }
 
     /// Traces what the apps submit, are given and have handled.
     func onTrace(_ trace: @escaping (TraceEvent) -> Void) {
-        apps.onTrace(trace)
-        otherApps?.onTrace(trace)
+        apps.trace = trace
+        otherApps?.trace = trace
     }
 
     /// The apps on the side of a pairing: they alone get what comes over it (SES-83).

@@ -30,9 +30,10 @@ final class LinkService {
     private var joins: [ObjectIdentifier: JoinClient] = [:]
     /// Of each primary that is being joined by trust, what ends the wait before the next attempt.
     private var trustJoins: [KeyIdentifier: Expectation<Void>] = [:]
-    private var downSince: [UniqueIdentifier: MonotonicTime] = [:]
+    /// When each pairing lost its link; nothing for one that had none since the start.
+    private(set) var downSince: [UniqueIdentifier: MonotonicTime] = [:]
     /// Why each pairing's last link or attempt ended.
-    private var lastErrors: [UniqueIdentifier: String] = [:]
+    private(set) var lastErrors: [UniqueIdentifier: String] = [:]
     /// When the other device last said that it has no such pairing; nothing once there is a link again.
     private var endedThere: [UniqueIdentifier: MonotonicTime] = [:]
     /// The version of a device's last hello, where that was refused because it is older than before (SES-4).
@@ -40,7 +41,8 @@ final class LinkService {
     private var isStopping = false
     /// Since the start.
     private(set) var hasBeenLinked = false
-    private var onChange: (UniqueIdentifier) -> Void = { _ in }
+    /// Called with the pairing whose link has come or gone.
+    var whenChanged: (UniqueIdentifier) -> Void = { _ in }
 
     init(
         _ context: LinkContext, own: PairingRegistry.OwnDevice, pairings: PairingService, relay: Relay,
@@ -60,9 +62,6 @@ final class LinkService {
     }
 
     // MARK: life
-
-    /// - Parameter onChange: called with the pairing whose link has come or gone.
-    func whenChanged(_ onChange: @escaping (UniqueIdentifier) -> Void) { self.onChange = onChange }
 
     /// Accepts links at an address; returns the address in effect.
     func listen(at address: SocketAddress) throws(ListenError) -> SocketAddress {
@@ -91,12 +90,6 @@ final class LinkService {
 
     /// The ready link of a pairing.
     subscript(pairing: UniqueIdentifier) -> Link? { context.links[pairing] }
-
-    /// When the pairing lost its link; nil if it had none since the start.
-    func downSince(_ pairing: UniqueIdentifier) -> MonotonicTime? { downSince[pairing] }
-
-    /// Why the pairing's last link or attempt ended.
-    func lastError(_ pairing: UniqueIdentifier) -> String? { lastErrors[pairing] }
 
     /// How long ago the other device last said that it has no such pairing; nil if it has not, or if there was a link
     /// since.
@@ -231,7 +224,7 @@ extension LinkService: LinkHost {
     package func linkDidBecomeReady(_ link: Link) {
         hasBeenLinked = true
         endedThere[link.pairing] = nil
-        onChange(link.pairing)
+        whenChanged(link.pairing)
         let endpoint = LinkEndpoint(link, queue: context.queue, number: relay.nextNumber())
         let port = relay.linkUp(
             endpoint, pairing: link.pairing, role: link.role, capabilities: Array(link.agreement.capabilities))
@@ -255,7 +248,7 @@ extension LinkService: LinkHost {
     package func link(_ link: Link, didCloseWith reason: LinkCloseReason) {
         downSince[link.pairing] = context.scheduler.now
         ended(link.pairing, reason)
-        onChange(link.pairing)
+        whenChanged(link.pairing)
         router.close(link.pairing, reason.reachabilityReason)
         guard case .endedByPeer(.unpaired) = reason else { return }
         context.log(LogEvent(.warning, "the other device has ended the pairing", .text("pairing", "\(link.pairing)")))

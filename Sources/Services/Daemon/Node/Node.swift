@@ -100,7 +100,7 @@ package final class Node {
             in: device.directory, scheduler: loop, userOf: userOf,
             inbox: { app in
                 guard let user = userOf(app) else { return nil }
-                return FileInbox(of: app, owner: user, log: log) { () throws(FileError) in
+                return AppInbox(of: app, owner: user, log: log) { () throws(FileError) in
                     try device.applications.directory(named: app.description, mode: 0o750, owner: user)
                 }
             }, counters: counters, log: log)
@@ -125,9 +125,7 @@ package final class Node {
             endpoint: local[options.role], other: local[options.role.counterpart], delivery: delivery,
             configuration: configuration)
         router.settings = remoteSettings
-        directories = PairingDirectories(
-            in: device.applications, owner: { [installed] app in installed.state[app]?.user },
-            owners: { [installed] in installed.state.records.mapValues(\.user) }, scheduler: loop, log: log)
+        directories = PairingDirectories(in: device.applications, of: installed, scheduler: loop, log: log)
         self.applications = ApplicationService(
             installed, at: local, delivery: delivery, configuration: configuration, directories: directories, log: log)
 
@@ -179,17 +177,12 @@ package final class Node {
         let (relay, scheduler) = (local.relay, local.scheduler)
         let change = {
             (app: ApplicationIdentifier, transition: @escaping (inout InstalledApplications) -> [RowChange]) in
-            do throws(StoreError) {
-                try await installed.commit { next in
+            await installed.isStored(
+                { next in
                     let changes = transition(&next)
                     let open = next[app]?.schema?.open
                     return (changes, { relay.describe(app, schema: open, role: local.side(of: app)) })
-                }
-                return true
-            } catch {
-                log(.notStored(error))
-                return false
-            }
+                }, failure: { log(.notStored($0)) })
         }
         var paces = LogPaces.ofLinks
         let device = ApplicationSettings.Surroundings(
@@ -251,7 +244,7 @@ package final class Node {
         configuration.connect { [weak settings] in await settings?.refusal(of: $0, optional: $1, for: $2) }
         pairings.node = self
         counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
-        links.whenChanged { [weak self] in self?.health.linkChanged($0) }
+        links.whenChanged = { [weak self] in self?.health.linkChanged($0) }
         router.onTrace { [tracing] in tracing.note($0) }
         router.connect(
             DeviceRouter.Outlets(
@@ -298,7 +291,7 @@ package final class Node {
         for application in installed.state.records.values where !application.isReserved {
             let role = local.side(of: application.app)
             relay.install(
-                application.app, role: role, identifier: application.identifier,
+                application.app, on: relay.side(role), identifier: application.identifier,
                 isAnchored: configuration.anchor(of: application.app) != nil)
             if application.isIdentifierCleared { relay.clearIdentifier(of: application.app, role: role) }
             relay.describe(application.app, schema: application.schema?.open, role: role)
@@ -443,13 +436,7 @@ package final class Node {
     // MARK: host apps
 
     private func store(_ app: ApplicationIdentifier, as ownership: ApplicationOwnership) async -> Bool {
-        do throws(StoreError) {
-            try await installed.commit { next in (next.install(app, as: ownership), {}) }
-            return true
-        } catch {
-            log(.notStored(error))
-            return false
-        }
+        await installed.isStored({ next in (next.install(app, as: ownership), {}) }, failure: { log(.notStored($0)) })
     }
 
     private func connected(_ application: ConnectedApplication) async {

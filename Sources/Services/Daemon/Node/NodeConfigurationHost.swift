@@ -51,7 +51,7 @@ final class NodeConfigurationHost: ConfigurationHost {
         guard let record = apps.state[subject.application], record.role == subject.role, !record.isReserved else {
             return
         }
-        relay.install(subject.application, role: subject.role, isAnchored: isTrusted)
+        relay.install(subject.application, on: relay.side(subject.role), isAnchored: isTrusted)
     }
 
     func offer(

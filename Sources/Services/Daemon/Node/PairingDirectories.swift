@@ -4,6 +4,7 @@
 import TandemBase
 import TandemFiles
 import TandemReactor
+import TandemStore
 
 /// Makes, names and removes the directories; confined to the daemon's loop.
 final class PairingDirectories {
@@ -16,24 +17,18 @@ final class PairingDirectories {
 
     /// Holds one directory for each app.
     private let applications: OwnedDirectory
-    private let owner: (ApplicationIdentifier) -> UInt32?
-    private let owners: () -> [ApplicationIdentifier: UInt32]
+    private let installed: CommittedState<InstalledApplications>
     private let log: LogHandler
     /// Of its own: files of items do not wait for what apps have left behind.
     private let worker: FileWorker
     private var paths: [Key: String] = [:]
 
-    /// - Parameters:
-    ///   - owner: the user of an app that is installed at the moment.
-    ///   - owners: all of these apps and their users.
     init(
-        in applications: OwnedDirectory, owner: @escaping (ApplicationIdentifier) -> UInt32?,
-        owners: @escaping () -> [ApplicationIdentifier: UInt32],
+        in applications: OwnedDirectory, of installed: CommittedState<InstalledApplications>,
         scheduler: any Scheduler, log: @escaping LogHandler
     ) {
         self.applications = applications
-        self.owner = owner
-        self.owners = owners
+        self.installed = installed
         self.log = log
         worker = FileWorker(for: scheduler)
     }
@@ -42,7 +37,7 @@ final class PairingDirectories {
     func path(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> String? {
         let key = Key(app: app, pairing: pairing)
         if let path = paths[key] { return path }
-        guard let owner = owner(app) else { return nil }
+        guard let owner = installed.state[app]?.user else { return nil }
         do throws(FileError) {
             let folder = try applications.directory(named: app.description, mode: 0o750, owner: owner)
                 .directory(named: Self.folder, mode: 0o750, owner: owner)
@@ -63,7 +58,7 @@ final class PairingDirectories {
     func remove(_ pairing: UniqueIdentifier) {
         paths = paths.filter { $0.key.pairing != pairing }
         let name = pairing.description
-        for (app, owner) in owners() {
+        for (app, owner) in installed.state.records.mapValues(\.user) {
             remove(of: app, owner) { (folder) throws(FileError) in
                 try TreeRemoval([name], in: folder, depth: Self.deepest)
             }
@@ -93,7 +88,7 @@ final class PairingDirectories {
     /// can be made: the directory of that is there before the worker comes to the removal.
     func keepOnly(_ pairings: [UniqueIdentifier]) {
         let kept = Set(pairings.map(\.description))
-        for (app, owner) in owners() {
+        for (app, owner) in installed.state.records.mapValues(\.user) {
             let gone = (try? Self.folder(of: app, owner, in: applications).others(than: kept)) ?? []
             guard !gone.isEmpty else { continue }
             remove(of: app, owner) { (folder) throws(FileError) in
@@ -108,12 +103,7 @@ final class PairingDirectories {
     ) {
         let applications = applications
         worker.remove({ () throws(FileError) in
-            do throws(FileError) {
-                return try removal(try Self.folder(of: app, owner, in: applications))
-            } catch {
-                if case .missing = error { return nil }
-                throw error
-            }
+            try FileError.unlessMissing(try removal(try Self.folder(of: app, owner, in: applications)))
         }) { [log] error in
             guard let error else { return }
             log(LogEvent(.error, "a pairing's directory stays", .text("app", "\(app)"), .text("error", "\(error)")))

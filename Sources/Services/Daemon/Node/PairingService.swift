@@ -522,10 +522,6 @@ extension PairingChange {
     fileprivate var rowChange: RowChange {
         let row = self.row
         guard let value = row.value else { return .delete(.pairing, key: row.key) }
-        do {
-            return .put(.pairing, key: row.key, value: try PropertyListWriter.write(value))
-        } catch {
-            preconditionFailure("a pairing's row can always be written: \(error)")
-        }
+        return .put(.pairing, key: row.key, value: value.ownBytes)
     }
 }

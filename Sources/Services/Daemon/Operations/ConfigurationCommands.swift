@@ -27,13 +27,13 @@ struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
         let history = try KeySetHistory(pem, of: anchor)
         switch await device.configuration.trust(pem, for: anchor) {
-        case .conflict:
+        case .conflict?:
             throw ControlFailure(
                 .anchorConflict,
                 "another key is trusted for this app and role, and stays; 'tandem trust replace' puts this one in its "
                     + "place, 'tandem trust remove' ends the trust in it")
-        case .notStored: throw ControlFailure(.store, "the key could not be stored; see the log")
-        case .trusted:
+        case .refused?, nil: throw ControlFailure(.store, "the key could not be stored; see the log")
+        case .same?, .new?:
             let identifiers = history.current.configuration.keyIdentifiers.sorted()
             return [
                 "keyid": .data(identifiers[0].bytes), "version": PropertyListValue(history.current.version),

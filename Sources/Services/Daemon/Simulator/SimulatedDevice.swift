@@ -45,7 +45,7 @@ final class SimulatedDevice {
                 in: directory, suffix: "." + name, scheduler: scheduler,
                 inbox: { app in
                     guard let applications else { return nil }
-                    return FileInbox(of: app, owner: nil, log: log) { () throws(FileError) in
+                    return AppInbox(of: app, owner: nil, log: log) { () throws(FileError) in
                         try applications.directory(named: app.description)
                     }
                 }, log: log)

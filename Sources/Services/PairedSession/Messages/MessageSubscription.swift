@@ -65,9 +65,9 @@ public final class MessageSubscription: Sendable {
     }
 }
 
-/// A session that its subscriptions and transfers do not keep alive.
-struct WeakSession: Sendable {
-    weak let value: SessionActor?
+/// A session that its subscriptions, transfers and mirrors do not keep alive.
+package struct WeakSession: Sendable {
+    package weak let value: SessionActor?
 
-    init(_ value: SessionActor) { self.value = value }
+    package init(_ value: SessionActor) { self.value = value }
 }

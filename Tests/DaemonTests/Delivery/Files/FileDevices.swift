@@ -16,7 +16,7 @@ import Testing
 final class FileDevice {
     private(set) lazy var files = FileDelivery(
         in: state, scheduler: scheduler, limits: limits,
-        inbox: { [unowned self] _ in hasInbox ? FileInbox(of: app, owner: nil) : nil }, counters: counters)
+        inbox: { [unowned self] _ in hasInbox ? AppInbox(of: app, owner: nil) : nil }, counters: counters)
     let items = StandInItems()
     let app: OwnedDirectory
     let path: String

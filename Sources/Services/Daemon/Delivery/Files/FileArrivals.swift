@@ -101,7 +101,7 @@ final class FileArrivals {
         let (isAnothers, promised) = (arrival.isAnothers, promised(besides: arrival))
         environment.worker.perform({ () -> (found: Int64, file: Result<GrowingFile, FileRefusal>) in
             var found: Int64 = 0
-            let file = refusing { () throws(FileRefusal) in
+            let file = Result { () throws(FileRefusal) in
                 let file = try translating { () throws(FileError) in
                     if let kept { try partials.removeAll(of: spoolKey.app, in: spoolKey.pairing, but: kept) }
                     return try partials.open(spoolKey)
@@ -329,8 +329,8 @@ final class FileArrivals {
         }
     }
 
-    /// Ends files under way: in the next epoch the numbers of their items name others (DEL-10). What is there of them
-    /// stays for when they come again.
+    /// Ends files under way: in the next epoch the numbers of their items name others (DEL-10). Their parts stay for
+    /// when they come again.
     func epochEnded(of pairing: UniqueIdentifier) {
         next = next.filter { $0.key.pairing != pairing }
         for (queue, arrival) in arrivals where queue.pairing == pairing {

@@ -50,7 +50,7 @@ package final class FileDelivery {
     package init(
         in directory: OwnedDirectory, suffix: String = "", scheduler: any Scheduler,
         limits: FileLimits = FileLimits(), userOf: @escaping (ApplicationIdentifier) -> UInt32? = { _ in nil },
-        inbox: @escaping (ApplicationIdentifier) -> FileInbox?,
+        inbox: @escaping (ApplicationIdentifier) -> AppInbox?,
         counters: Counters = Counters(), log: @escaping LogHandler = { _ in }
     ) {
         let environment = FileEnvironment(
@@ -192,7 +192,9 @@ final class FileEnvironment {
     let partials: FileSpool
     let scheduler: any Scheduler
     let log: LogHandler
-    private let inboxOf: (ApplicationIdentifier) -> FileInbox?
+    /// The directory in which the files of an app arrive. One that cannot be opened costs that app its files and no
+    /// other.
+    let inbox: (ApplicationIdentifier) -> AppInbox?
     // Set only by `FileDelivery`, in this file; its parts only read them.
     fileprivate(set) var limits: FileLimits
     fileprivate(set) weak var items: (any FileItems)?
@@ -202,18 +204,16 @@ final class FileEnvironment {
 
     fileprivate init(
         in directory: OwnedDirectory, suffix: String, scheduler: any Scheduler, limits: FileLimits,
-        inbox: @escaping (ApplicationIdentifier) -> FileInbox?, log: @escaping LogHandler
+        inbox: @escaping (ApplicationIdentifier) -> AppInbox?, log: @escaping LogHandler
     ) {
         spool = FileSpool("spool" + suffix, in: directory)
         partials = FileSpool("partial" + suffix, in: directory)
         worker = FileWorker(for: scheduler)
         self.scheduler = scheduler
         self.limits = limits
-        inboxOf = inbox
+        self.inbox = inbox
         self.log = log
     }
-
-    func inbox(of app: ApplicationIdentifier) -> AppInbox? { inboxOf(app)?.inbox }
 
     /// A job whose failure only costs space.
     func run(_ what: StaticString, _ job: @escaping @Sendable () throws(FileError) -> Void) {
@@ -249,8 +249,7 @@ final class FileEnvironment {
         then completion: @escaping (Result<Void, FileRefusal>) -> Void
     ) {
         let space = space(on: spool)
-        worker.perform(
-            { refusing { () throws(FileRefusal) in try space.append(bytes, to: file) } }, then: completion)
+        worker.attempt({ () throws(FileRefusal) in try space.append(bytes, to: file) }, then: completion)
     }
 
     /// Sends how far a file is (FIL-10).
@@ -270,16 +269,9 @@ extension FileKey {
     var spoolKey: SpoolKey { SpoolKey(pairing: queue.pairing, app: queue.app, item: id) }
 }
 
-/// The directory in which the files of one app arrive. The daemon opens it for the app's user; one that cannot be
-/// opened costs that app its files and no other.
-package struct FileInbox {
-    fileprivate let inbox: AppInbox
-
-    /// - Parameter owner: the app's user; nil is the daemon's own.
-    package init(of directory: OwnedDirectory, owner: UInt32?) { inbox = AppInbox(of: directory, owner: owner) }
-
-    /// The one of an app; nil, and a line in the log, if its directory cannot be opened.
-    package init?(
+extension AppInbox {
+    /// The inbox of an app; nil, and a line in the log, if its directory cannot be opened.
+    init?(
         of app: ApplicationIdentifier, owner: UInt32?, log: LogHandler,
         directory: () throws(FileError) -> OwnedDirectory
     ) {

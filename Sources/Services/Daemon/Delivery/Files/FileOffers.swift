@@ -39,7 +39,7 @@ package final class FileOffers {
         }
         // The directory cannot be opened at this moment, perhaps because no descriptor is free. That says nothing of
         // the file.
-        guard let inbox = environment.inbox(of: queue.app) else { return completion(.failure(.noInbox)) }
+        guard let inbox = environment.inbox(queue.app) else { return completion(.failure(.noInbox)) }
         let key = FileKey(queue, id)
         let name = ReceivedFileName(reducing: manifest.file.name).text
         let (partials, spoolKey) = (environment.partials, key.spoolKey)
@@ -68,7 +68,7 @@ package final class FileOffers {
 
     private func remove(_ key: FileKey) {
         arrivals.remove(key)
-        guard let inbox = environment.inbox(of: key.queue.app) else { return }
+        guard let inbox = environment.inbox(key.queue.app) else { return }
         let spoolKey = key.spoolKey
         environment.clear("removing a handled file") { () throws(FileError) in try inbox.removal(of: spoolKey) }
     }
@@ -85,7 +85,7 @@ package final class FileOffers {
             let all = kept.union([arriving, arrivals.arriving(in: queue)].compactMap(\.self))
             arrivals.removeAll(but: all, in: queue)
             environment.worker.perform({}) { [weak self] in self?.swept(queue) }
-            guard let inbox = environment.inbox(of: queue.app) else { return }
+            guard let inbox = environment.inbox(queue.app) else { return }
             let names = Set(all.map(\.description))
             environment.clear("removing orphans") { () throws(FileError) in
                 try inbox.removal(of: "\(queue.pairing)", but: names)
@@ -101,7 +101,7 @@ package final class FileOffers {
     func restore(_ received: [FileKey], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]) {
         let received = Dictionary(grouping: received, by: \.queue.app)
         for app in apps {
-            guard let inbox = environment.inbox(of: app) else { continue }
+            guard let inbox = environment.inbox(app) else { continue }
             let files = Dictionary(grouping: received[app] ?? [], by: \.queue.pairing)
             let names = Set(pairings.union(files.keys).map(\.description))
             environment.clear("removing orphans") { () throws(FileError) in try inbox.removal(butOf: names) }
@@ -116,7 +116,7 @@ package final class FileOffers {
 
     func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier]) {
         for app in apps {
-            guard let inbox = environment.inbox(of: app) else { continue }
+            guard let inbox = environment.inbox(app) else { continue }
             environment.clear("removing a pairing's files") { () throws(FileError) in
                 try inbox.removal(of: "\(pairing)")
             }

@@ -108,10 +108,6 @@ func translating<Value>(_ body: () throws(FileError) -> Value) throws(FileRefusa
     do throws(FileError) { return try body() } catch { throw .machine(error) }
 }
 
-func refusing<Value>(_ body: () throws(FileRefusal) -> Value) -> Result<Value, FileRefusal> {
-    do throws(FileRefusal) { return .success(try body()) } catch { return .failure(error) }
-}
-
 extension Result where Failure == FileError {
     var failure: FileError? { if case .failure(let error) = self { error } else { nil } }
 }

@@ -104,13 +104,11 @@ package final class FileUploads {
         uploads[upload.key] = upload
         let (spool, spoolKey) = (environment.spool, upload.key.spoolKey)
         let (size, space) = (upload.size, environment.space(on: spool))
-        environment.worker.perform({ () -> Result<GrowingFile, FileRefusal> in
-            refusing { () throws(FileRefusal) in
-                try space.check(for: size)
-                return try translating { () throws(FileError) in
-                    try spool.remove(spoolKey)
-                    return try spool.open(spoolKey)
-                }
+        environment.worker.attempt({ () throws(FileRefusal) -> GrowingFile in
+            try space.check(for: size)
+            return try translating { () throws(FileError) in
+                try spool.remove(spoolKey)
+                return try spool.open(spoolKey)
             }
         }) { [self] result in
             guard !upload.isOver else { return }
