@@ -12,6 +12,7 @@ package final class StreamRecorder: ByteStreamDelegate {
     package private(set) var closeReasons: [CloseReason] = []
     /// Called for each piece after it was remembered.
     package var onBytes: ((any ByteStream) -> Void)?
+    package var onDrain: ((any ByteStream) -> Void)?
 
     package init() {}
 
@@ -23,7 +24,10 @@ package final class StreamRecorder: ByteStreamDelegate {
         onBytes?(stream)
     }
 
-    package func streamDidDrain(_ stream: any ByteStream) { drains += 1 }
+    package func streamDidDrain(_ stream: any ByteStream) {
+        drains += 1
+        onDrain?(stream)
+    }
 
     package func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) { closeReasons.append(reason) }
 }

@@ -56,6 +56,21 @@ import Testing
         #expect(copy >= 0 && peer.isEnded)
     }
 
+    @Test func `SES-59: bytes that are sent while a full stream drains are charged once, and given back`() throws {
+        let account = QueueAccount()
+        stream.account = account
+        recorder.onDrain = { [recorder] stream in
+            recorder.onDrain = nil
+            stream.send(Bytes.text("more"))
+        }
+        stream.awaitDrain()
+        stream.send(ByteSlice(copying: [UInt8](repeating: 7, count: 4_000_000).span.bytes))
+        loop.runOnce()
+        #expect(account.byteCount == stream.queuedBytes && account.byteCount > 0)
+        #expect(try collect(4_000_004).count == 4_000_004)
+        #expect(account.byteCount == 0)
+    }
+
     @Test func allThatATurnSendsLeavesInOneWrite() throws {
         loop.runOnce()
         let counts = SystemCallCounter.counting {

@@ -244,6 +244,9 @@ extension SocketStream {
         if isBlocked {
             queue.forEachBlock(keep)
             loop.stalls.watch(self, on: loop)
+            // Before the delegate sends more, which is charged then. An owner over its part closes the stream.
+            if !wasBlocked { account?.block(self, queue.byteCount) }
+            guard phase == .open || phase == .finishing else { return }
         }
         updateInterest()
         let hasDrained = isCongested && queue.byteCount <= marks.low
@@ -253,7 +256,6 @@ extension SocketStream {
             delegate?.streamDidDrain(self)
         }
         if phase == .finishing, queue.isEmpty { beginLinger() }
-        if isBlocked, !wasBlocked { account?.block(self, queue.byteCount) }
     }
 
     /// The socket takes bytes again, or is closed.
