@@ -150,10 +150,11 @@ package enum FileMove {
             var offset: Int64 = 0
             while offset < parts.size {
                 let bytes = try parts.read(at: offset, count: 1 << 20)
-                guard !bytes.isEmpty else { break }
+                guard !bytes.isEmpty else { throw .changedMeanwhile(path: source.path) }
                 try target.writeAll(bytes, to: file.raw, at: offset)
                 offset += Int64(bytes.count)
             }
+            guard try parts.isUnchanged() else { throw .changedMeanwhile(path: source.path) }
             try target.synchronise(file.raw)
         } catch {
             _ = try? target.remove()

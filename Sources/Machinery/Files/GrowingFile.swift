@@ -21,6 +21,7 @@ package final class GrowingFile: @unchecked Sendable {
     private let descriptor: OwnedDescriptor
     private let digest = SHA256Stream()
     private var unsynchronised: Int64 = 0
+    private var fault: FileError?
     /// The bytes that were there when it was opened.
     package private(set) var found: Int64 = 0
     /// The bytes that are there and hashed; nothing may be written before these are all that were found.
@@ -52,9 +53,30 @@ package final class GrowingFile: @unchecked Sendable {
         }
     }
 
-    /// Writes the bytes at the end.
+    /// Writes the bytes at the end. After one that failed all fail: their places would be other ones.
     package func append(_ bytes: ArraySlice<UInt8>) throws(FileError) {
+        if let fault { throw fault }
         precondition(size >= found, "what is there is read before more is written")
+        do throws(FileError) {
+            try write(bytes)
+        } catch {
+            fault = error
+            throw error
+        }
+        guard unsynchronised >= Self.synchroniseEvery else { return }
+        let raw = descriptor.raw
+        do throws(FileError) {
+            try entry.check(SystemCall.once { fdatasync(raw) }, "fdatasync")
+            unsynchronised = 0
+        } catch {
+            // Bytes that the system could not write are lost: it says so once, and a later attempt succeeds.
+            fault = error
+            try? startOver()
+            throw error
+        }
+    }
+
+    private func write(_ bytes: ArraySlice<UInt8>) throws(FileError) {
         var bytes = bytes
         while !bytes.isEmpty {
             let written = try entry.write(bytes.span.bytes, to: descriptor.raw, at: size)
@@ -63,15 +85,12 @@ package final class GrowingFile: @unchecked Sendable {
             size += Int64(written)
             unsynchronised += Int64(written)
         }
-        guard unsynchronised >= Self.synchroniseEvery else { return }
-        let raw = descriptor.raw
-        try entry.check(SystemCall.once { fdatasync(raw) }, "fdatasync")
-        unsynchronised = 0
     }
 
-    /// Makes the file and its name durable.
+    /// Makes the file and its name durable. If that fails its bytes may be lost, also if a later attempt succeeds.
     /// - Returns: SHA-256 of all its bytes.
     package func finish() throws(FileError) -> [UInt8] {
+        if let fault { throw fault }
         try entry.synchronise(descriptor.raw)
         try directory.synchronise()
         return digest.finish()

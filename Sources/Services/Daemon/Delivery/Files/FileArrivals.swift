@@ -232,13 +232,19 @@ final class FileArrivals {
         environment.worker.attempt({ () throws(FileError) in try file.finish() }) { [self] result in
             guard !arrival.isOver else { return }
             switch result {
-            case .failure(let error): refuse(arrival, .machine(error))
+            // Its bytes may be lost although they can be read (FIL-11).
+            case .failure(let error): startOver(arrival, .machine(error))
             case .success(let digest) where !isEqualInConstantTime(digest, arrival.manifest.digest):
-                if !arrival.isAnothers { remove(arrival.key) }
-                refuse(arrival, .digestMismatch)
+                startOver(arrival, .digestMismatch)
             case .success: complete(arrival)
             }
         }
+    }
+
+    /// Refuses the item, which comes again from its first byte.
+    private func startOver(_ arrival: FileArrival, _ refusal: FileRefusal) {
+        refuse(arrival, refusal)
+        if !arrival.isAnothers { remove(arrival.key) }
     }
 
     private func complete(_ arrival: FileArrival) {
