@@ -10,9 +10,11 @@ import Testing
 @Suite struct TrialTests {
     private static let limit = ConfigurationLimits.attempts
 
-    private static func applied(_ slot: ConfigurationSlot) throws -> OfferReply {
+    private static func applied(_ slot: ConfigurationSlot) throws -> OfferReply { try reply("applied", to: slot) }
+
+    private static func reply(_ verdict: String, to slot: ConfigurationSlot) throws -> OfferReply {
         let digest = try #require(slot.staged?.record.digest)
-        return try #require(OfferReply(["tandem.verdict": "applied", "tandem.digest": .data(digest)]))
+        return try #require(OfferReply(["tandem.verdict": .string(verdict), "tandem.digest": .data(digest)]))
     }
 
     /// A slot with version 6, which is good, and version 7, which its app has just applied.
@@ -180,6 +182,31 @@ import Testing
         let failed = slot.answerOverdue()
         #expect(failed.verdict == .failed && failed.effects == [.reload])
         #expect(slot.active?.record.version == 6)
+    }
+
+    @Test("CFG-63: a version that fails beside one on trial stays burnt when that one is rolled back")
+    func twoFailures() throws {
+        let context = try Fixture.context(.staging)
+        var slot = try Self.tryingSlot()
+        let newer = try Fixture.envelope(version: 8)
+        _ = slot.received(newer, by: Fixture.delivery, in: context)
+        for _ in 1...Self.limit {
+            slot.applicationDisconnected()
+            _ = slot.applicationConnected()
+        }
+        #expect(slot.active?.record.version == 6 && slot.trial == nil && slot.staged == nil)
+        #expect(slot.mark?.version == 8 && slot.mark?.isBurnt == true)
+        #expect(slot.received(newer, by: Fixture.delivery, in: context).verdict == .rejected(.rollback))
+    }
+
+    @Test("CFG-35: an app that may have taken an offer which another one replaced reads its files if that is rejected")
+    func replacedOffer() throws {
+        let context = try Fixture.context(.staging)
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
+        _ = slot.received(try Fixture.envelope(version: 8), by: Fixture.delivery, in: context)
+        let rejected = slot.answered(try Self.reply("schema", to: slot), now: Fixture.now)
+        #expect(rejected.effects == [.reload] && slot.staged == nil)
     }
 
     @Test("CFG-43, CFG-62: what could not be stored of an app's coming, its going or its verdict is made up for")

@@ -32,6 +32,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// Of ``waived`` or ``active``, whichever was applied last.
     package private(set) var trial: ConfigurationTrial?
     private var app = ApplicationPresence()
+    /// The app may have taken an offer that another one replaced before its verdict came.
+    private var hasReplacedOffer = false
 
     /// The slot of the stored rows; after a crash an offered configuration is offered again.
     package init(
@@ -131,15 +133,11 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     /// Takes in what an app's connection, its end, or the end of an offer has changed, where the commit of that event
     /// failed (CFG-43).
-    /// - Parameters:
-    ///   - isConnected: whether the app's receiving connection is there.
-    ///   - isBeingOffered: whether an offer of this slot has not ended.
+    /// - Parameter isBeingOffered: whether an offer of this slot has not ended.
     package mutating func caughtUp(isConnected: Bool, isBeingOffered: Bool) -> ApplyTransition {
-        if isConnected != isApplicationConnected {
-            // How the connection ended is lost with its event: a trial stays as it is.
-            return isConnected
-                ? applicationConnected() : applicationDisconnected(.switched, isBeingOffered: isBeingOffered)
-        }
+        if isConnected, !isApplicationConnected { return applicationConnected() }
+        // How the connection ended is lost with its event: a trial stays as it is.
+        guard isConnected else { return applicationDisconnected(.switched, isBeingOffered: isBeingOffered) }
         return phase == .offered && !isBeingOffered ? answerOverdue(.notStored) : ApplyTransition()
     }
 
@@ -167,8 +165,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
         var transition = ApplyTransition()
         endWithdrawn(in: context, &transition)
         guard let staged else { return transition }
-        do {
-            _ = try ApplicableConfiguration(verifying: staged.record.envelope, in: completed(context))
+        do throws(VerificationFailure) {
+            let applicable = try ApplicableConfiguration(verifying: staged.record.envelope, in: completed(context))
+            // Its signatures were good, and must not become ones that are waived (CFG-22).
+            if let waived = applicable.verified.waived, !staged.isWaived {
+                throw VerificationFailure(waived, "the keys have changed", payload: applicable.payload)
+            }
         } catch  where error.rejection != .clockUnset {
             // The app may have taken what it was offered, and not have answered yet: it reads its files again.
             if phase == .offered { transition.add(.reload) }
@@ -275,6 +277,7 @@ extension ConfigurationSlot {
         if let older = staged, !isSame || older.delivery?.pairing != delivery?.pairing {
             report(.superseded, of: older.record, older.isWaived, by: older.delivery, &transition)
         }
+        if same == nil, phase == .offered || (staged?.attempts ?? 0) > 0 { hasReplacedOffer = true }
         // The same attempt begins again, in another envelope.
         if !isSame, phase == .offered { same?.uncount() }
         let newer = StagedConfiguration(
@@ -305,7 +308,10 @@ extension ConfigurationSlot {
         case .failed:
             failStaged(&transition, reply.text)
             return transition
-        case .rejected, .waitingForApplication, .waitingForKey, .superseded: dropStaged(&transition)
+        case .rejected, .waitingForApplication, .waitingForKey, .superseded:
+            dropStaged(&transition)
+            if hasReplacedOffer { transition.add(.reload) }
+            hasReplacedOffer = false
         }
         report(
             reply.verdict, of: staged.record, staged.isWaived, by: staged.delivery, text: reply.text,
@@ -403,6 +409,7 @@ extension ConfigurationSlot {
         _ staged: StagedConfiguration, now: WallTime, _ transition: inout ApplyTransition
     ) {
         let applied = ActiveConfiguration(staged.record, applied: now, isWaived: staged.isWaived)
+        hasReplacedOffer = false
         beginTrial(of: staged, &transition)
         if staged.isWaived {
             waived = applied

@@ -82,9 +82,14 @@ package struct VersionMark: Sendable, Equatable {
         return restarted(mark, inEpoch: history.markEpoch) == mark ? mark : nil
     }
 
-    /// The mark after this configuration failed: only a higher version passes from now on.
+    /// The mark after this configuration failed: only a higher version passes from now on. A mark that is higher stays,
+    /// with its own bytes: another one failed while this one was on trial.
     static func burnt(_ mark: VersionMark?, by record: ConfigurationRecord) -> VersionMark {
-        VersionMark(
+        if var mark, (mark.keySetVersion, mark.version) > (record.payload.keySetVersion, record.version) {
+            mark.deactivate()
+            return mark
+        }
+        return VersionMark(
             version: max(record.version, mark?.version ?? 0), digest: record.digest, statement: record.statement,
             floor: mark?.floor ?? 0, isActive: false, keySetVersion: record.payload.keySetVersion, isBurnt: true)
     }

@@ -507,15 +507,23 @@ final class ConfigurationReceiver {
     /// An offer has ended. A callback, because the slot must take this event before those of the app's next
     /// connection.
     private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8]) {
+        let reply = Self.reply(in: outcome)
+        let isAnswered = reply?.digest == digest
         context.scheduler.start { [self] in
-            switch await answered(outcome, key) {
+            switch await answered(reply, key) {
             case .inForce: break
             case .none: await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
             // The disk's fault, which must not burn a version.
             case .notStored: await overdue(key, digest, because: "its verdict could not be stored", .notStored)
             }
-            if offers[key] == 1 { offers[key] = nil } else { offers[key]? -= 1 }
+            if !isAnswered { offerEnded(key) }
         }
+        // An end of the app's connection in front of the verdict's commit must not make it unanswered.
+        if isAnswered { offerEnded(key) }
+    }
+
+    private func offerEnded(_ key: ConfigurationSlotKey) {
+        if offers[key] == 1 { offers[key] = nil } else { offers[key]? -= 1 }
     }
 
     /// The result of an offer: a verdict, or none.
@@ -526,10 +534,13 @@ final class ConfigurationReceiver {
         case none
     }
 
-    private func answered(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey) async -> OfferEnd {
-        guard case .reply(let body) = outcome, let message = try? PropertyListReader.readDictionary(body),
-            let reply = OfferReply(message)
-        else { return .none }
+    private static func reply(in outcome: OfferOutcome) -> OfferReply? {
+        guard case .reply(let body) = outcome else { return nil }
+        return (try? PropertyListReader.readDictionary(body)).flatMap { OfferReply($0) }
+    }
+
+    private func answered(_ reply: OfferReply?, _ key: ConfigurationSlotKey) async -> OfferEnd {
+        guard let reply else { return .none }
         let now = context.reading.wall
         guard let transition = await perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
             return .notStored
