@@ -273,6 +273,30 @@ import Testing
         #expect(pair.primary.pending.map(\.name) == ["volume"] && pair.primary.pending.map(\.value) == [value(1)])
     }
 
+    @Test("SET-77: an app that refuses the counterpart's value, and finds its own missing at start, removes nothing")
+    func missingBesideRefused() throws {
+        var side = SyncedSettings(.primary, names: ["volume"])
+        _ = try side.merge([:])
+        _ = side.look(at: ["volume": value(20)])
+        _ = try side.merge([
+            "clock": 2, "seen": 1, "values": ["volume": ["revision": 2, "side": "secondary", "value": 101]],
+        ])
+        side.refuse("volume")
+        var restarted = try #require(SyncedSettings(.primary, names: ["volume"], stored: side.stored))
+        restarted.restore(missingFrom: [:])
+        #expect(restarted.look(at: [:]).isEmpty)
+        #expect(restarted.stored["body"]?.dictionaryValue?["values"] == side.stored["body"]?.dictionaryValue?["values"])
+    }
+
+    @Test("SET-77: a preference that was never told, and is missing at start, is not taken away")
+    func missingBeforeTheFirstBody() throws {
+        var side = SyncedSettings(.primary, names: ["volume"])
+        _ = side.look(at: ["volume": value(20)])
+        var restarted = try #require(SyncedSettings(.primary, names: ["volume"], stored: side.stored))
+        restarted.restore(missingFrom: [:])
+        #expect(restarted.pending.isEmpty && restarted.look(at: [:]).isEmpty)
+    }
+
     @Test("LIM-108: each side has its share, and two full shares fit a body") func shares() throws {
         var (most, sizes): (Int, [Int]) = (0, [0, 1, 240, 5000])
         for size in sizes {

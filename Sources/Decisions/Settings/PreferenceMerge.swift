@@ -279,6 +279,9 @@ package struct PreferenceMerge: Sendable {
         records[index].isDefault = isDefault
     }
 
+    /// Whether the store lacks the value, which is a default.
+    package func isDefault(at index: Int) -> Bool { records[index].isPending && records[index].isDefault }
+
     /// Takes the editor's changes, and names the app's own that the store lacks.
     /// - Parameters:
     ///   - entries: nil if the store cannot be read: then all values are written, once the app has changed one.

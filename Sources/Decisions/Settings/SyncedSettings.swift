@@ -115,9 +115,10 @@ package struct SyncedSettings: Sendable {
 
     /// The app stores no preferences itself: those that it has not are pending.
     package mutating func restore(missingFrom values: [String: SyncedValue]) {
-        for (name, value) in local where values[name.text] == nil && entries[name]?.value == value {
+        for name in local.keys where values[name.text] == nil {
             local[name] = nil
-            waiting.insert(name)
+            // Of one that neither side has told of there is nothing to take.
+            if entries[name] != nil { waiting.insert(name) }
         }
     }
 

@@ -63,14 +63,19 @@ public final class ProtectedPreferences: PreferenceStore, BoundedPreferenceStore
     }
 
     /// Supplies the key. Configurations on this store read it then.
-    /// - Throws: it is another one than the file's; the store is as it was.
+    /// - Throws: it is another one than the file's, or the store cannot be read now; the store is as it was.
     public func unlock(passphrase: String) throws(PreferenceStoreError) {
         try turn.withLock { _ throws(PreferenceStoreError) in
             let old = keys.replacePassphrase(SecretBytes(copying: passphrase.utf8))
+            var isRead = false
             do throws(PreferenceStoreError) {
-                try use { _ in PreferenceEdit() }
+                try use { _ in
+                    isRead = true
+                    return PreferenceEdit()
+                }
             } catch {
-                if error.reason == .locked { _ = keys.replacePassphrase(old) }
+                // The key is right if only the writing failed.
+                if !isRead { _ = keys.replacePassphrase(old) }
                 throw error
             }
         }

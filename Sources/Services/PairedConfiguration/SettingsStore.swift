@@ -19,7 +19,8 @@ final class SettingsStore: Sendable {
         /// The changes that the store of preferences lacks.
         var merge = PreferenceMerge(SettingsSchema([]))
         /// Whether the hook for defaults runs.
-        var isDefaulting = false
+        /// The thread on which the hook for defaults runs.
+        var defaulting: UInt64?
         /// The store of preferences, if it knows its limit before it writes.
         var room: (any BoundedPreferenceStore)?
         /// Called when the app has changed a preference.
@@ -118,13 +119,16 @@ final class SettingsStore: Sendable {
                 return []
             }
             let old = state.layers.values(in: .storedPreference)[index]
-            guard old != value, !state.isDefaulting || old == nil else { return [] }
+            // Of the hook's values the last one counts, a subclass's behind its superclass's.
+            let isDefault = state.defaulting != nil && state.defaulting == Linux.currentThread
+            let isOpen = !isDefault || old == nil || state.merge.isDefault(at: index)
+            guard old != value, isOpen else { return [] }
             if needsRoom, let fault = state.roomFault(setting: value, at: index) {
                 throw schema.error(of: value, at: index, rule: .notStorable(fault))
             }
             notices.add(.changes(state.layers.put(value, at: index, in: .storedPreference)))
-            state.merge.changed(at: index, to: value, isDefault: state.isDefaulting)
-            return state.isDefaulting ? [] : state.pended
+            state.merge.changed(at: index, to: value, isDefault: isDefault)
+            return isDefault ? [] : state.pended
         }
         for action in pended { action() }
         notices.deliver()
@@ -154,9 +158,9 @@ final class SettingsStore: Sendable {
 
     /// Lets the hook set preferences that have no stored value.
     func fillDefaults(_ hook: () -> Void) {
-        state.withLock { $0.isDefaulting = true }
+        state.withLock { $0.defaulting = Linux.currentThread }
         hook()
-        state.withLock { $0.isDefaulting = false }
+        state.withLock { $0.defaulting = nil }
     }
 
     /// From now on the action is called for each change of the app's, which the store lacks.
