@@ -38,6 +38,18 @@ struct ClaimTests {
         #expect(target(of: other, through: record.pairing, in: registry) == .vendor(vendor))
     }
 
+    @Test("LIM-11: a primary claims no more identifiers than it may have apps")
+    func bound() throws {
+        var (registry, record, _) = try secondaryRegistry()
+        let custom = try CustomIdentifier("kitchen")
+        for number in 0..<Limits.applications {
+            let app = try ApplicationIdentifier("com.example.a\(number)")
+            #expect(registry.declared(custom, for: app, pairing: record.pairing).changes.count == 1)
+        }
+        let more = try ApplicationIdentifier("com.example.more")
+        #expect(registry.declared(custom, for: more, pairing: record.pairing).changes.isEmpty)
+    }
+
     @Test("PAR-18: a primary's own claim, else its own vendor identifier, is the target on its side")
     func ownTarget() throws {
         var fixture = try JoinFixture()

@@ -98,7 +98,10 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
     ) -> Verdict {
         let key = Key(pairing: pairing, app: app)
         guard var claim = claims[key] else {
-            guard let identifier else { return .unchanged }
+            // No more than a device may have apps: it can announce others on each link (LIM-11).
+            guard let identifier, claims.keys.count(where: { $0.pairing == pairing }) < Limits.applications else {
+                return .unchanged
+            }
             let claim = IdentifierClaim(pairing: pairing, app: app, effective: identifier)
             claims[key] = claim
             return .accepted(claim)

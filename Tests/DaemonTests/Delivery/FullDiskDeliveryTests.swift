@@ -88,7 +88,7 @@ import Testing
         device.delivery.setPairing(key.pairing, epoch: 2)
         device.simulation.scheduler.advance(by: .seconds(3))
         device.store.isFull = false
-        device.simulation.scheduler.advance(by: .seconds(3))
+        device.simulation.scheduler.advance(by: .seconds(11))
         #expect(device.delivery.submissions.outstanding(in: key).map(\.revision) == [1])
     }
 

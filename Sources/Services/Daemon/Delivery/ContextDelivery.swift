@@ -13,11 +13,15 @@ package final class ContextDelivery {
     private let queues: OutboundQueues
     private let arrivals: Arrivals
     private let environment: DeliveryEnvironment
+    /// The queues whose contexts wait for room on the disk.
+    private var lost: Set<QueueKey> = []
+    private let retry: StoreRetry
 
     init(to queues: OutboundQueues, from arrivals: Arrivals, in environment: DeliveryEnvironment) {
         self.queues = queues
         self.arrivals = arrivals
         self.environment = environment
+        retry = StoreRetry(on: environment.scheduler)
         queues.whenContextIsLost = { [weak self] in self?.setAgain($0) }
     }
 
@@ -49,8 +53,13 @@ package final class ContextDelivery {
             })
     }
 
-    /// Submits the last context to its queue again: the peer may have lost it with its epoch.
+    /// Submits the last context to its queue again: the peer may have lost it with its epoch. Not while the disk is
+    /// full: each attempt that fails lets the queue be read back.
     private func setAgain(_ key: QueueKey) {
+        guard queues[key]?.fullDisk == nil else {
+            lost.insert(key)
+            return retry.request { [weak self] in self?.setLostAgain() }
+        }
         environment.store.context(at: DeliveryRowKey(.sentContext, key)) { [weak self] context in
             guard let self, let context, let queue = queues[key] else { return }
             let reading = environment.reading
@@ -64,6 +73,12 @@ package final class ContextDelivery {
             }
             queue.perform(set, room: .ordinary)
         }
+    }
+
+    private func setLostAgain() {
+        let keys = lost
+        lost = []
+        for key in keys where queues[key]?.machine.needsContextAgain == true { setAgain(key) }
     }
 
     // MARK: reading

@@ -189,6 +189,7 @@ package final class Node {
             owners: { installed.state.records.mapValues(\.user) }, schema: { installed.state[$0]?.schema },
             describe: { app, owner, schema in
                 await change(app) { $0[app]?.user == owner ? $0.describe(app, schema) : [] }
+                    && installed.state[app]?.user == owner
             },
             lost: { app, digest in
                 scheduler.start {

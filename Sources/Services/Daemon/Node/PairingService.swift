@@ -291,11 +291,18 @@ final class PairingService {
     /// A primary's app has announced its identifier over the pairing's link, or that it has none again. One is judged
     /// after the other, and the last one of each app counts: a device may change its mind as fast as its link is.
     func declared(_ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier) {
-        let waiting = declarations[pairing] ?? [:]
-        // No more than a device may have apps (LIM-11): on a full disk nothing takes them from here.
-        guard waiting[app] != nil || waiting.count < Limits.applications else { return }
-        declarations[pairing, default: [:]].updateValue(identifier, forKey: app)
+        keep(identifier, for: app, pairing: pairing, replacing: true)
         judgeDeclarations()
+    }
+
+    /// Keeps no more than a device may have apps (LIM-11): on a full disk nothing takes them from here.
+    /// - Parameter replacing: whether it takes the place of one that waits.
+    private func keep(
+        _ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier, replacing: Bool
+    ) {
+        let waiting = declarations[pairing] ?? [:]
+        guard waiting[app] == nil ? waiting.count < Limits.applications : replacing else { return }
+        declarations[pairing, default: [:]].updateValue(identifier, forKey: app)
     }
 
     private func judgeDeclarations() {
@@ -333,9 +340,7 @@ final class PairingService {
             }
         } catch {
             // Nobody announces it again.
-            if declarations[pairing]?[app] == nil {
-                declarations[pairing, default: [:]].updateValue(identifier, forKey: app)
-            }
+            keep(identifier, for: app, pairing: pairing, replacing: false)
             retry.request { [weak self] in self?.judgeDeclarations() }
         }
     }

@@ -361,7 +361,7 @@ final class TransferBook {
             follower.transfer.unfollowed(error.about(message: id, peer: nil))
             follower.file?.ended(isStored: false)
         }
-        followed = [:]
+        (followed, formerItems) = ([:], [:])
     }
 
     /// A pairing is gone, and with it all that waited for it in the daemon.

@@ -340,7 +340,8 @@ final class FileArrivals {
     func epochEnded(of pairing: UniqueIdentifier) {
         next = next.filter { $0.key.pairing != pairing }
         for (queue, arrival) in arrivals where queue.pairing == pairing {
-            if !arrival.isAnothers { countWritten(of: arrival) }
+            // Of one that is being opened nobody knows yet what is there: it counts as announced.
+            if !arrival.isAnothers, !opening.contains(queue) { countWritten(of: arrival) }
             end(arrival)
         }
     }
