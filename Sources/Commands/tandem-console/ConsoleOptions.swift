@@ -48,7 +48,9 @@ struct ConsoleOptions {
             values[name, default: []].append(value)
         }
         names = values["--name"] ?? []
-        address = try SocketAddress(values["--address"]?[0] ?? "127.0.0.1:4780")
+        do { address = try SocketAddress(values["--address"]?[0] ?? "127.0.0.1:4780") } catch {
+            throw CommandFailure.usage("--address: \(error)")
+        }
         identity = try Self.identity(values["--certificate"]?[0], values["--key"]?[0])
         guard identity != nil || address.isOfThisMachine else {
             throw CommandFailure.usage(

@@ -29,6 +29,8 @@ final class WebServer {
     private var sweep: TimerToken?
     private var isDue = false
     private var connections: [ObjectIdentifier: WebConnection] = [:]
+    /// A request that comes now is refused: it could not be suspended.
+    fileprivate var isStopping = false
     private var suspended: [ObjectIdentifier: WebExchange] = [:]
 
     /// Serves at once.
@@ -78,6 +80,7 @@ final class WebServer {
     func stop() {
         guard let server else { return }
         // The library must not be stopped with a suspended connection; it forgets the listener, which is ours.
+        isStopping = true
         _ = MHD_quiesce_daemon(server)
         for exchange in suspended.values { exchange.abandon() }
         _ = MHD_run(server)
@@ -243,6 +246,8 @@ final class WebExchange {
             guard request.body.count + data.count <= RequestGate.bodyLimit else { return .NO }
             request.body += data
             return .YES
+        case .body where server.isStopping:
+            return queue(WebAnswer(503, "the console is stopping\n", closes: true))
         case .body:
             phase = .asked
             server.enters(place, isWaiting: true)

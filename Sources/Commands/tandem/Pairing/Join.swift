@@ -97,6 +97,10 @@ enum OfflineJoin {
         let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log.handler)
         let caller = Caller(geteuid(), isOperator: true)
         let request = ControlRequest(command: ControlName.join.rawValue, body: body, caller: caller)
+        let signals = try SignalSource(loop: loop) { signal in
+            if signal != .hangUp { node.stop { loop.stop() } }
+        }
+        defer { signals.cancel() }
         var answer: ControlAnswer?
         node.respond(to: request) { result in
             answer = result
@@ -104,7 +108,7 @@ enum OfflineJoin {
         }
         loop.run()
         guard let answer, answer.code == 0 else {
-            throw CommandFailure.refused(answer?.body["text"]?.stringValue ?? "the join was ended")
+            throw CommandFailure.refused(answer?.body["text"]?.stringValue ?? "the join was ended; it may be stored")
         }
         return answer.body
     }
