@@ -156,16 +156,21 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(verdict.kind == .verdict && verdict.name == "rejected" && verdict.code == 7014)
     }
 
-    @Test("what a former process queued is outstanding again, and finishes here")
-    func formerProcess() throws {
-        let id = UniqueIdentifier.random()
+    /// A transfer that a former process queued.
+    private func learnedTransfer(_ id: UniqueIdentifier) throws -> WCSessionUserInfoTransfer {
         var item = OutstandingPage.Item(id: id)
         item.body = try PropertyListWriter.write(["n": 9] as PropertyListDictionary)
         fixture.daemon.stored?.outstanding[.userInfo] = [item]
         fixture.daemon.cut()
         fixture.scheduler.advance(by: .seconds(1))
         settle()
-        let transfer = try #require(session.outstandingUserInfoTransfers.first)
+        return try #require(session.outstandingUserInfoTransfers.first)
+    }
+
+    @Test("what a former process queued is outstanding again, and finishes here")
+    func formerProcess() throws {
+        let id = UniqueIdentifier.random()
+        let transfer = try learnedTransfer(id)
         #expect(transfer.userInfo["n"] as? Int == 9)
         fixture.daemon.send(
             Envelope(
@@ -177,13 +182,7 @@ struct WCSessionTransferTests: WCSessionSuite {
 
     @Test("SES-50: what a former process queued is over when its pairing is")
     func formerProcessUnpaired() throws {
-        var item = OutstandingPage.Item(id: .random())
-        item.body = try PropertyListWriter.write(["n": 9] as PropertyListDictionary)
-        fixture.daemon.stored?.outstanding[.userInfo] = [item]
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
-        settle()
-        let transfer = try #require(session.outstandingUserInfoTransfers.first)
+        let transfer = try learnedTransfer(.random())
         (fixture.daemon.situation.active, fixture.daemon.situation.pairings) = (nil, [])
         fixture.daemon.tellSituation()
         settle()

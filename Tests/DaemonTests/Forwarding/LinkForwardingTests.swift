@@ -14,6 +14,17 @@ import Testing
 @Suite struct LinkForwardingTests {
     let world = TwoDevices()
 
+    /// A request that waits for its answer.
+    private func openRequest() throws -> (caller: Client, counterpart: Client, request: Envelope) {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        let counterpart = try world.devices.secondary.app()
+        let request = try world.message()
+        try caller.send(request)
+        world.scheduler.run()
+        return (caller, counterpart, request)
+    }
+
     @Test(arguments: DeviceRole.allCases)
     func `FRM-12: over two daemons a message and its reply arrive as they were sent`(from role: DeviceRole) throws {
         try world.linkUp()
@@ -333,12 +344,7 @@ import Testing
     }
 
     @Test func `SES-18: answers that wait for their turn leave before a daemon stops`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        let counterpart = try world.devices.secondary.app()
-        let request = try world.message()
-        try caller.send(request)
-        world.scheduler.run()
+        let (caller, counterpart, request) = try openRequest()
         let link = try #require(world.links?.secondary)
         link.isCongested = true
         try counterpart.send(request.answer("yes"))
@@ -360,12 +366,7 @@ import Testing
     }
 
     @Test func `SES-67, LIM-49: an answer for which the link has no room ends its request at once as 7014`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        let counterpart = try world.devices.secondary.app()
-        let request = try world.message()
-        try caller.send(request)
-        world.scheduler.run()
+        let (caller, counterpart, request) = try openRequest()
         world.links?.secondary.room = 10_000
         try counterpart.send(request.answer(String(repeating: "long", count: 5000)))
         world.scheduler.run()
