@@ -1,4 +1,4 @@
-// A later attempt to store what a full disk did not take and nobody asks for again: one, however often it is asked for.
+// A later attempt to store what a full disk did not take, and no caller repeats: one, however often it is asked for.
 
 package import TandemReactor
 

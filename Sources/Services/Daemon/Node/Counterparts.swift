@@ -77,7 +77,7 @@ final class Counterparts {
             failure: { [self] error in
                 failed(error)
                 isStoring = false
-                // Nobody announces them again.
+                // The devices announce them once.
                 retry.request { [weak self] in self?.storePending() }
             })
     }

@@ -324,10 +324,11 @@ final class PairingService {
     private func judge(
         _ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier
     ) async {
-        do throws(StoreError) {
-            // The disk has just refused another one.
-            if retry.isComing { throw .full(path: "") }
-            try await commit { [self] next in
+        // Once the disk has refused one, the others wait with it.
+        let isStored: Void? =
+            retry.isComing
+            ? nil
+            : try? await commit { [self] next in
                 let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
                 return (
                     changes.map(\.rowChange),
@@ -338,11 +339,10 @@ final class PairingService {
                     }
                 )
             }
-        } catch {
-            // Nobody announces it again.
-            keep(identifier, for: app, pairing: pairing, replacing: false)
-            retry.request { [weak self] in self?.judgeDeclarations() }
-        }
+        guard isStored == nil else { return }
+        // The device announces it once.
+        keep(identifier, for: app, pairing: pairing, replacing: false)
+        retry.request { [weak self] in self?.judgeDeclarations() }
     }
 
     /// One of the two stores was restored: the pairing needs a new epoch (DEL-10).

@@ -340,7 +340,7 @@ final class FileArrivals {
     func epochEnded(of pairing: UniqueIdentifier) {
         next = next.filter { $0.key.pairing != pairing }
         for (queue, arrival) in arrivals where queue.pairing == pairing {
-            // Of one that is being opened nobody knows yet what is there: it counts as announced.
+            // One that is being opened counts as announced: its part has not been looked at.
             if !arrival.isAnothers, !opening.contains(queue) { countWritten(of: arrival) }
             end(arrival)
         }
