@@ -190,6 +190,30 @@ import Testing
         #expect(again.phase == .offered)
     }
 
+    @Test(
+        "CFG-22, CFG-33: a configuration that waited for the clock across a restart keeps its rank, good or waived",
+        arguments: [true, false])
+    func clockWaitKeepsRank(_ isGood: Bool) throws {
+        var slot = try Fixture.usedSlot()
+        var context = try Fixture.context(.staging)
+        context.allowsInvalidSignatures = true
+        context.now = WallTime(seconds: 0)
+        let payload = try Fixture.payload(version: 7)
+        let bytes = try ConfigurationSigner.sign(payload, with: [isGood ? Fixture.key : Fixture.stranger])
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        #expect(slot.phase == .waitingForClock && slot.staged?.isWaived == !isGood)
+        var again = ConfigurationSlot(
+            key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, staged: slot.staged)
+        context.now = Fixture.now
+        _ = again.started(in: context)
+        _ = again.applicationConnected()
+        let message: PropertyListDictionary = [
+            "tandem.verdict": "applied", "tandem.digest": .data(SHA256.digest(bytes)),
+        ]
+        _ = again.answered(try #require(OfferReply(message)), now: Fixture.now)
+        #expect((again.waived == nil) == isGood && again.mark?.version == (isGood ? 7 : 6))
+    }
+
     @Test("CFG-33: what expired while it waited for the clock is dropped")
     func whatExpiredWhileItWaitedForTheClockIsDropped() throws {
         var slot = try Fixture.usedSlot()

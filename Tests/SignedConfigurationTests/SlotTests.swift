@@ -257,20 +257,33 @@ import Testing
         #expect(slot.mark?.version == 7)
     }
 
-    @Test("CFG-22: a waived signature never pushes out a good one that waits")
-    func aWaivedSignatureNeverPushesOutAGoodOneThatWaits() throws {
+    @Test(
+        "CFG-22, CFG-33: a waived signature never pushes out a good one that waits, also for the clock",
+        arguments: [Fixture.now, WallTime(seconds: 0)])
+    func aWaivedSignatureNeverPushesOutAGoodOneThatWaits(_ now: WallTime) throws {
         var slot = try Fixture.slot()
         var context = try Fixture.context(.staging)
         context.allowsInvalidSignatures = true
-        _ = slot.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
+        context.now = now
+        let payload = try Fixture.payload(version: 7)
+        let good = try ConfigurationSigner.sign(payload, with: [Fixture.key])
+        _ = slot.received(good, by: Fixture.delivery, in: context)
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
-        let refused = slot.received(foreign, by: Fixture.delivery, in: context)
-        #expect(refused.verdict == .rejected(.threshold))
-        #expect(slot.staged?.record.version == 7)
+        // The same statement in another envelope, too.
+        for bytes in [foreign, try ConfigurationSigner.sign(payload, with: [Fixture.stranger])] {
+            let refused = slot.received(bytes, by: Fixture.delivery, in: context)
+            #expect(refused.verdict == .rejected(.threshold))
+            #expect(slot.staged?.record.digest == SHA256.digest(good) && slot.staged?.isWaived == false)
+        }
         var other = try Fixture.slot()
         _ = other.received(foreign, by: Fixture.delivery, in: context)
         _ = other.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
         #expect(other.staged?.record.version == 7)
+        // The same statement with good signatures, which an operator here applies, takes the place of a waived one.
+        var third = try Fixture.slot()
+        let waived = try ConfigurationSigner.sign(payload, with: [Fixture.stranger])
+        for bytes in [waived, good] { _ = third.received(bytes, by: nil, in: context) }
+        #expect(third.staged?.record.digest == SHA256.digest(good) && third.staged?.isWaived == false)
     }
 
     @Test("CFG-36: records read back as they were written")

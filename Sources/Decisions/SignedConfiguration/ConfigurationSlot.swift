@@ -76,8 +76,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
                 try stage(applicable.verified, by: delivery, in: context, &transition)
             }
         } catch {
-            stageForClock(envelope, after: error, by: delivery, in: context, &transition)
-            conclude(error, of: envelope, by: delivery, in: context, &transition)
+            let failure = stageForClock(envelope, after: error, by: delivery, in: context, &transition)
+            conclude(failure, of: envelope, by: delivery, in: context, &transition)
         }
         return transition
     }
@@ -195,13 +195,13 @@ package struct ConfigurationSlot: Sendable, Equatable {
 extension ConfigurationSlot {
     /// CFG-32, and the last sentence of CFG-22.
     private func checkWaiting(_ verified: VerifiedConfiguration) throws(VerificationFailure) {
-        // A carrier can put another envelope around what waits (CFG-32).
-        guard let staged, staged.record.statement != verified.statement else { return }
+        guard let staged else { return }
         let payload = verified.payload
         if let waived = verified.waived, !staged.isWaived {
             throw VerificationFailure(waived, "one with good signatures is waiting", payload: payload)
         }
-        if verified.waived == nil, staged.isWaived { return }
+        // A carrier can put another envelope around what waits (CFG-32).
+        if staged.record.statement == verified.statement || verified.waived == nil && staged.isWaived { return }
         if payload.version < staged.record.version {
             throw VerificationFailure(.rollback, "version \(staged.record.version) is waiting", payload: payload)
         }
@@ -238,19 +238,24 @@ extension ConfigurationSlot {
         transition.add(.mark(restarted))
     }
 
-    /// CFG-33: what only lacks a clock is kept, if nothing better waits.
+    /// Stages a configuration that only the clock holds back (CFG-33); returns its failure, or one of CFG-22 or CFG-32.
     private mutating func stageForClock(
         _ envelope: [UInt8], after failure: VerificationFailure, by delivery: ConfigurationDelivery?,
         in context: VerificationContext, _ transition: inout ApplyTransition
-    ) {
-        guard failure.rejection == .clockUnset, let version = failure.payload?.version else { return }
-        guard let record = try? record(of: envelope) else { return }
-        let isAgain = phase == .waitingForClock && delivery != nil && staged?.record.digest == record.digest
-        if !isAgain, let staged, staged.record.version >= version { return }
-        // Whether the signature was waived is found again when the clock is right; until then the lower rank is
-        // assumed.
-        replaceStaged(record, isWaived: context.allowsInvalidSignatures, by: delivery, in: context, &transition)
-        phase = .waitingForClock
+    ) -> VerificationFailure {
+        guard failure.rejection == .clockUnset else { return failure }
+        do {
+            let verified = try VerifiedConfiguration(try UnverifiedEnvelope(envelope), in: completed(context))
+            try checkWaiting(verified)
+            let (record, isWaived) = (try record(of: envelope), verified.waived != nil)
+            let isKept = (phase != .waitingForClock || delivery == nil) && staged?.isWaived == isWaived
+            if isKept, staged?.record.statement == verified.statement { return failure }
+            replaceStaged(record, isWaived: isWaived, by: delivery, in: context, &transition)
+            phase = .waitingForClock
+            return failure
+        } catch {
+            return error
+        }
     }
 
     /// Counts an attempt and offers (CFG-62).
@@ -405,9 +410,7 @@ extension ConfigurationSlot {
         }
     }
 
-    private mutating func commit(
-        _ staged: StagedConfiguration, now: WallTime, _ transition: inout ApplyTransition
-    ) {
+    private mutating func commit(_ staged: StagedConfiguration, now: WallTime, _ transition: inout ApplyTransition) {
         let applied = ActiveConfiguration(staged.record, applied: now, isWaived: staged.isWaived)
         hasReplacedOffer = false
         beginTrial(of: staged, &transition)
@@ -423,8 +426,7 @@ extension ConfigurationSlot {
     private mutating func commitVerified(_ applied: ActiveConfiguration, _ transition: inout ApplyTransition) {
         // After a crash between file and commit the same bytes come again: their lifetime continues, it does not start
         // again.
-        let isSame = active?.record.digest == applied.record.digest
-        let kept = isSame ? active ?? applied : applied
+        let kept = active.flatMap { $0.record.digest == applied.record.digest ? $0 : nil } ?? applied
         active = kept
         transition.add(.active(kept))
         let advanced = VersionMark.advanced(mark, by: applied.record)
@@ -554,8 +556,7 @@ extension ConfigurationSlot {
         guard let delivery else { return }
         let facts = ReportFacts(
             delivery: delivery, key: key, digest: record.digest, transaction: record.transaction,
-            version: record.version, verdict: verdict, text: text, good: good, isWaived: isWaived,
-            isOnTrial: isOnTrial)
+            version: record.version, verdict: verdict, text: text, good: good, isWaived: isWaived, isOnTrial: isOnTrial)
         transition.add(.report(facts))
     }
 
