@@ -230,6 +230,44 @@ import Testing
         }
     }
 
+    @Test("CFG-34: a clock that went ahead and is set back gives no time back in a running app")
+    func lifetimeNeverDecreases() throws {
+        let brief = try fixture.envelope { $0.lifetime = 3600 }
+        try Fixture.withDirectory { directory in
+            try directory.write("configuration.plist", try fixture.active(brief).dictionary)
+            let time = TestTime(Fixture.now)
+            let app = AppConfiguration()
+            fixture.load(app, in: directory.path, time: time.time)
+            time.setWall(Fixture.now + .seconds(2400))
+            time.advance(by: .seconds(600))
+            time.setWall(Fixture.now)
+            time.advance(by: .seconds(599))
+            #expect(app.volume == 90)
+            time.advance(by: .seconds(1))
+            #expect(app.volume == 75, "3,000 s were shown, and 600 s ran")
+        }
+    }
+
+    @Test("CFG-34, CFG-68: a staged one goes on with the time that former starts have used, and is not offered again")
+    func stagedLifetimeAddsUp() throws {
+        let brief = try fixture.envelope { $0.lifetime = 3600 }
+        try Fixture.withDirectory { directory in
+            try directory.write("staged.plist", try fixture.staged(brief).dictionary)
+            for expected in [90, 75] {
+                let time = TestTime(Fixture.now)
+                let app = AppConfiguration()
+                fixture.load(app, in: directory.path, time: time.time)
+                #expect(app.volume == 90)
+                // The trial, and three counts.
+                time.advance(by: .seconds(1830))
+                #expect(app.volume == expected)
+            }
+            let (next, _) = start(in: directory)
+            #expect(next.volume == 75)
+            #expect(fixture.verdict(next, try fixture.message(brief)) == "rollback")
+        }
+    }
+
     @Test("CFG-34, CFG-68: one that the daemon handed over ends, too, without any file")
     func handedOverOneEnds() throws {
         let time = TestTime(Fixture.now)

@@ -42,13 +42,10 @@ struct ConfigurationJudge {
     }
 
     /// A configuration that was applied before: the load profile.
-    /// - Parameter elapsed: milliseconds of its lifetime that are used.
-    func judgeApplied(
-        _ claim: Claim, applied: WallTime, elapsed: Int64
-    ) throws(VerificationFailure) -> AppliedRecord {
+    func judgeApplied(_ claim: Claim, applied: WallTime) throws(VerificationFailure) -> AppliedRecord {
         let context = context(.load, claim)
         let applicable = try ApplicableConfiguration(verifying: claim.envelope, in: context)
-        return try record(applicable.verified, applied: applied, elapsed: elapsed)
+        return try record(applicable.verified, applied: applied)
     }
 
     private func context(_ profile: VerificationProfile, _ claim: Claim) -> VerificationContext {
@@ -59,13 +56,12 @@ struct ConfigurationJudge {
 
     /// Step 18, which is also what makes the typed values.
     private func record(
-        _ verified: VerifiedConfiguration, applied: WallTime, elapsed: Int64 = 0
+        _ verified: VerifiedConfiguration, applied: WallTime
     ) throws(VerificationFailure) -> AppliedRecord {
         do {
             let optional = Set(verified.payload.optional ?? [])
             let payload = try schema.payload(verified.payload.values, optional: optional)
-            return AppliedRecord(
-                configuration: verified, payload: payload, applied: applied, elapsed: elapsed, begun: uptime)
+            return AppliedRecord(verified, payload, applied: applied, now: uptime)
         } catch {
             throw VerificationFailure(.schema, error.description, payload: verified.payload)
         }

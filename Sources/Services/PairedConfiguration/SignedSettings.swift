@@ -104,23 +104,23 @@ final class SignedSettings: Sendable {
                 envelope: offer.envelope, target: offer.target, device: offer.device,
                 allowsInvalid: offer.allowsInvalid)
             let anchor = rules.anchor(of: home.role).followed(in: home).anchor
-            let record = try judge(home, rules, anchor).judgeNew(claim, mark: offer.mark, active: active)
-            if let record {
-                let digest = record.configuration.digest
-                if process.refused.contains(digest) { return nil }
-                if process.reverted.contains(digest) {
-                    let payload = record.configuration.payload
-                    throw VerificationFailure(.rollback, "its lifetime is over", payload: payload)
+            guard var record = try judge(home, rules, anchor).judgeNew(claim, mark: offer.mark, active: active) else {
+                guard let active else {
+                    preconditionFailure("a configuration is active already only if one is applied")
                 }
-                // The daemon has counted this attempt, and watches the app from now on.
-                state.withLock { _ = $0.process.counted.insert(digest) }
-                apply(record)
-                prove(false, home)
+                return active.configuration
             }
-            guard let applied = record ?? active else {
-                preconditionFailure("a configuration is active already only if one is applied")
+            let digest = record.configuration.digest
+            if process.refused.contains(digest) { return nil }
+            record.count(noted: ConfigurationFiles(home).attempts.elapsed(of: digest), at: home.time)
+            if process.reverted.contains(digest) || record.isOver {
+                throw VerificationFailure(.rollback, "its lifetime is over", payload: record.configuration.payload)
             }
-            return applied.configuration
+            // The daemon has counted this attempt, and watches the app from now on.
+            state.withLock { _ = $0.process.counted.insert(digest) }
+            apply(record)
+            prove(false, home)
+            return record.configuration
         }
     }
 
@@ -147,19 +147,20 @@ final class SignedSettings: Sendable {
     /// notices.
     func timePassed(_ rules: Rules) {
         verification.withLock { _ in
-            let (home, applied, proof) = state.withLock { ($0.home, $0.applied, $0.proof) }
-            guard let home, let applied else { return }
+            let (home, known, proof) = state.withLock { ($0.home, $0.applied, $0.proof) }
+            guard let home, var applied = known else { return }
             let digest = applied.configuration.digest
             if let proof, home.time.boot() >= proof {
                 state.withLock { $0.proof = nil }
                 confirm(digest, home)
             }
             if applied.configuration.payload.lifetime != nil {
-                let used = applied.used(at: home.time)
                 var files = ConfigurationFiles(home)
+                applied.count(noted: files.attempts.elapsed(of: digest), at: home.time)
+                state.withLock { [applied] in $0.applied = applied }
                 // A count that cannot be written now is written next time; the daemon counts for itself.
-                try? files.note(digest) { $0.use(digest, elapsed: used) }
-                if applied.configuration.payload.isOver(after: used) {
+                try? files.note(digest) { $0.use(digest, elapsed: applied.elapsed) }
+                if applied.isOver {
                     state.withLock { _ = $0.process.reverted.insert(digest) }
                     read(rules)
                     return
@@ -275,7 +276,9 @@ struct ConfigurationLoading {
             envelope: staged.record.envelope, target: staged.record.key.target, device: staged.record.device,
             allowsInvalid: staged.allowsInvalid)
         do {
-            return try judge.judgeNew(claim, mark: staged.mark, active: active)
+            var record = try judge.judgeNew(claim, mark: staged.mark, active: active)
+            record?.count(noted: files.attempts.elapsed(of: staged.record.digest), at: judge.home.time)
+            return record
         } catch {
             files.fail(ConfigurationFile.staged.rawValue, error.detail, name: error.rejection.rawValue)
             return nil
@@ -292,8 +295,10 @@ struct ConfigurationLoading {
             envelope: file.record.envelope, target: file.record.key.target, device: file.record.device,
             allowsInvalid: file.isWaived)
         do {
-            let elapsed = max(file.elapsed, files.attempts.elapsed(of: file.record.digest))
-            return try judge.judgeApplied(claim, applied: file.applied, elapsed: elapsed)
+            var record = try judge.judgeApplied(claim, applied: file.applied)
+            let noted = max(file.elapsed, files.attempts.elapsed(of: file.record.digest))
+            record.count(noted: noted, at: judge.home.time)
+            return record
         } catch {
             files.fail(name.rawValue, error.detail, name: error.rejection.rawValue)
             return nil
@@ -344,15 +349,28 @@ struct AppliedRecord {
     let payload: SettingsPayload
     /// When it was applied, as far as that is known.
     let applied: WallTime
-    /// Milliseconds of its lifetime that were used when this process began with it, and when that was.
-    let elapsed: Int64
-    let begun: MonotonicTime
+    /// Milliseconds of its lifetime that were used at the last count, and when that was.
+    private(set) var elapsed: Int64 = 0
+    private var counted: MonotonicTime
+
+    init(_ configuration: VerifiedConfiguration, _ payload: SettingsPayload, applied: WallTime, now: MonotonicTime) {
+        (self.configuration, self.payload, self.applied, counted) = (configuration, payload, applied, now)
+    }
 
     var isWaived: Bool { configuration.waived != nil }
 
+    /// Counts what is used of its lifetime, which never decreases, whatever the wall clock shows later (CFG-34).
+    /// - Parameter noted: milliseconds that a file says were used.
+    mutating func count(noted: Int64, at time: ConfigurationTime) {
+        (elapsed, counted) = (max(used(at: time), noted), time.boot())
+    }
+
+    /// Whether its lifetime was over at the last count.
+    var isOver: Bool { configuration.payload.isOver(after: elapsed) }
+
     /// Milliseconds of its lifetime that are used.
-    func used(at time: ConfigurationTime) -> Int64 {
-        let running = elapsed.addingReportingOverflow(time.boot().since(begun).saturatingMilliseconds)
+    private func used(at time: ConfigurationTime) -> Int64 {
+        let running = elapsed.addingReportingOverflow(time.boot().since(counted).saturatingMilliseconds)
         let shown = time.wall().since(applied).saturatingMilliseconds
         return max(running.overflow ? .max : running.partialValue, shown)
     }
