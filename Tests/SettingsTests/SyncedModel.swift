@@ -64,3 +64,7 @@ struct SyncedModel {
         return side == .primary ? ours : theirs
     }
 }
+
+extension SyncReport {
+    var isEmpty: Bool { conflicts.isEmpty && full.isEmpty }
+}

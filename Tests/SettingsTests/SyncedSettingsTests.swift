@@ -267,6 +267,31 @@ import Testing
         #expect(old.pending.isEmpty && old.outgoing?.body["clock"] == 1)
     }
 
+    @Test(
+        "SET-77: of a property that a release begins to sync the primary's value counts", arguments: DeviceRole.allCases
+    )
+    func laterProperty(_ side: DeviceRole) throws {
+        var old = SyncedSettings(side, names: ["volume"])
+        _ = try old.merge([:])
+        let theirs = side.counterpart.rawValue
+        _ = try old.merge([
+            "clock": 1, "seen": 0,
+            "values": ["colour": ["revision": 1, "side": .string(theirs), "value": "red"]],
+        ])
+        _ = old.look(at: ["volume": value(1)])
+        for _ in 0..<2 {
+            var new = try #require(SyncedSettings(side, names: Self.names, stored: old.stored))
+            #expect(new.look(at: ["volume": value(1), "colour": .value("blue")]).conflicts == ["colour"])
+            let entry = new.outgoing?.body["values"]?.dictionaryValue?["colour"]?.dictionaryValue
+            #expect(entry?["value"] == (side == .primary ? "blue" : "red"))
+            #expect(new.pending.map(\.value) == (side == .primary ? [] : [.value("red")]))
+            // A value that the app sets afterwards is an edit.
+            var next = try #require(SyncedSettings(side, names: Self.names, stored: new.stored))
+            #expect(next.look(at: ["volume": value(1), "colour": .value("green")]).isEmpty)
+            #expect(next.pending.isEmpty)
+        }
+    }
+
     @Test("SET-77: an app without stored preferences gets back what it had") func restored() throws {
         var pair = try Pair(["volume": value(1), "colour": value(2)])
         pair.primary.restore(missingFrom: ["colour": value(2)])
@@ -312,7 +337,7 @@ import Testing
                 let own = names.enumerated().filter { $0.offset % 2 == index }.map(\.element)
                 full.append(
                     sides[index].look(at: Dictionary(uniqueKeysWithValues: own.map { ($0, index == 0 ? text : list) }))
-                        .count)
+                        .full.count)
             }
             #expect(size < 240 ? full == [0, 0] : full.allSatisfy { $0 > 0 })
             let body = try #require(sides[0].outgoing?.body)
@@ -325,7 +350,7 @@ import Testing
         var side = SyncedSettings(.primary, names: sizes.map { "\($0)" })
         _ = try side.merge([:])
         let values = Dictionary(uniqueKeysWithValues: sizes.map { ("\($0)", SyncedValue.nothing) })
-        #expect(side.look(at: values).count == 1, "the 513th")
+        #expect(side.look(at: values).full.count == 1, "the 513th")
         // Values of a side above its share are refused, even if their sender is not the one that made them.
         let entries = sizes.map { ("\($0)", PropertyListValue.dictionary(["revision": 1, "side": "secondary"])) }
         #expect(throws: SyncedSettingsFault.self) {
@@ -342,7 +367,7 @@ import Testing
         _ = try mirror.merge([:])
         let value = SyncedValue.value(.array(["text"]))
         let begin = ThreadTime.now
-        #expect(mirror.look(at: Dictionary(uniqueKeysWithValues: names.map { ($0, value) })).isEmpty)
+        #expect(mirror.look(at: Dictionary(uniqueKeysWithValues: names.map { ($0, value) })).full.isEmpty)
         #expect(ThreadTime.now - begin < .milliseconds(100), "\(ThreadTime.now - begin)")
     }
 
@@ -353,6 +378,9 @@ import Testing
         for side in [pair.primary, SyncedSettings(.primary, names: Self.names)] {
             let read = try #require(SyncedSettings(.primary, names: Self.names, stored: side.stored))
             #expect(read.stored == side.stored && read.outgoing?.body == side.outgoing?.body)
+            var former = side.stored
+            former["names"] = nil
+            #expect(SyncedSettings(.primary, names: Self.names, stored: former)?.stored == side.stored)
         }
         for key in pair.primary.stored.keys {
             var damaged = pair.primary.stored

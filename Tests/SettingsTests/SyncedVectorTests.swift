@@ -39,7 +39,8 @@ import Testing
         }
         let stored: PropertyListDictionary = [
             "body": .dictionary(own), "heard": .integer(vector.pairs["heard"]?.integerValue ?? 0),
-            "local": .dictionary(PropertyListDictionary(uniqueKeysWithValues: local)), "waiting": [],
+            "local": .dictionary(PropertyListDictionary(uniqueKeysWithValues: local)),
+            "names": .array(values.keys.map { .string($0) }), "waiting": [],
         ]
         return try #require(SyncedSettings(side, names: values.keys, stored: stored))
     }

@@ -32,6 +32,8 @@ package struct SyncedSettingsFault: Error, Sendable, Equatable {
 package struct SyncedSettings: Sendable {
     private let side: DeviceRole
     private let names: Set<SyncedName>
+    /// Of these the ones that the stored state does not have yet: a later release has begun to sync them (SET-77).
+    private var new: Set<SyncedName> = []
     /// A body of the counterpart's has come; before, nothing is an edit, because its number may have been used.
     private var hasMet = false
     /// The number of this side's last edit.
@@ -61,17 +63,25 @@ package struct SyncedSettings: Sendable {
 
     // MARK: the app's values
 
-    /// Compares the app's values with those at the last look; what differs is an edit.
-    /// - Returns: the edits for which there is no room (LIM-108): they stay on this device.
-    package mutating func look(at values: [String: SyncedValue]) -> [String] {
+    /// Compares the app's values with those at the last look; what differs is an edit. A property that begins to be
+    /// synced knows as little of the counterpart's value as both sides do of each other's before the first body.
+    package mutating func look(at values: [String: SyncedValue]) -> SyncReport {
         var edits: [SyncedName] = []
-        for name in names where values[name.text] != local[name] {
+        var conflicts: [String] = []
+        for name in names.sorted() where values[name.text] != local[name] {
+            let isNew = new.contains(name) && local[name] == nil
             local[name] = values[name.text]
+            if isNew, let entry = entries[name], entry.value != local[name] {
+                conflicts.append(name.text)
+                // The counterpart's waits.
+                if side == .secondary { continue }
+            }
             refused.remove(name)
             waiting.remove(name)
             if hasMet, local[name] != entries[name]?.value { edits.append(name) }
         }
-        return edit(edits)
+        new = []
+        return SyncReport(conflicts: conflicts, full: edit(edits))
     }
 
     /// Makes the app's values entries: one number for all of them, since nobody can know a part.
@@ -222,6 +232,7 @@ extension SyncedSettings {
         return [
             "body": .dictionary(body), "heard": .integer(acknowledged),
             "local": .dictionary(PropertyListDictionary(uniqueKeysWithValues: local)),
+            "names": .array(names.subtracting(new).sorted().map { .string($0.text) }),
             "waiting": .array(waiting.sorted().map { .string($0.text) }),
         ]
     }
@@ -238,6 +249,11 @@ extension SyncedSettings {
         }
         self.acknowledged = acknowledged
         self.waiting = Set(waiting.compactMap(\.stringValue).map { SyncedName($0) })
+        // A file of an earlier release has no names: all of them count as known.
+        if let known = stored["names"] {
+            guard let known = known.arrayValue else { return nil }
+            new = self.names.subtracting(known.compactMap(\.stringValue).map { SyncedName($0) })
+        }
         for (key, value) in local {
             self.local[SyncedName(key)] = value.dictionaryValue.map { SyncedBody.value(of: $0) }
         }

@@ -142,7 +142,7 @@ final class SettingsMirror: Sendable {
             // Bodies that came meanwhile were let go.
             if !state.wasOn { side.settings.announce() }
             var outcome = Outcome.stored
-            for name in side.settings.look(at: values) { report(.noRoom(name)) }
+            report(side.settings.look(at: values))
             switch merge(&side.settings) {
             case .success(let merged)?: report(merged)
             case .failure(let fault)?:
