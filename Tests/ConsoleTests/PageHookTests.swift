@@ -101,7 +101,8 @@ import Testing
 
     @Test("CON-20, PAG-26: what the app refuses stands beside its field, with its replacement in it, and shakes")
     func refused() throws {
-        let browser = browser(.withoutHooks)
+        // A value that the app itself has set hides no replacement.
+        let browser = browser(.running(RunningPage(values: ["name": .init(.preference, "me")])))
         let at = try #require(PropertyListDate(millisecondsSince1970: 9 * 3_600_000))
         browser.refusal = .unfit(
             text: "all",

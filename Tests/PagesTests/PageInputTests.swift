@@ -27,6 +27,22 @@ import Testing
         return PageInput(fields, shown: shown, of: view, Self.schema)
     }
 
+    @Test("PAG-16, PAG-17: a choice of nothing is nothing, also where an empty text would be a value")
+    func nothingChosen() throws {
+        let declaration = SettingDeclaration(
+            name: "mode", type: .string, editor: .editableChoice, summary: "",
+            choices: [SettingChoice(label: "None", value: .nothing), SettingChoice(label: "A", value: .string("a"))],
+            allowsNothing: true, initialValue: .nothing)
+        let schema = SettingsSchema([declaration])
+        for kind in [Specifier.Kind.multiValue, .radioGroup] {
+            let tree = pageTree(["Root": [Specifier(kind, ["Key": "mode"])]])
+            let request = PageRequest(values: ["mode": PageValue(value: "a", layer: "user")])
+            let view = try #require(PageView.make(tree, schema, request))
+            let input = PageInput(["mode": ""], of: view, schema)
+            #expect(input.empty == ["mode"] && input.values.isEmpty && input.errors.isEmpty)
+        }
+    }
+
     @Test("PAG-16: text means the stored form of its property; what is as before is no change")
     func texts() throws {
         let changed = try input(["t": "on", "v": "7", "m": "b", "name": "you", "pin": "1234"])

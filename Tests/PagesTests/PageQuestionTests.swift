@@ -66,8 +66,14 @@ import Testing
             "g": .init(date: PropertyListDate(millisecondsSince1970: 0), shown: "midnight"), "h": .init(date: nil),
         ])
         #expect(RunningPage(dates.body) == dates)
+        let values = RunningPage(values: [
+            "i": .init(.preference, 7), "j": .init(.commandLine, nil), "k": .init(.file, nil, isWithheld: true),
+        ])
+        #expect(RunningPage(values.body) == values)
+        #expect(RunningPage(["values": ["i": ["layer": "moon", "value": 1]]]) == RunningPage(), "of a later release")
         for body: PropertyListDictionary in [
-            ["dates": 1], ["dates": ["g": 1]], ["dates": ["g": ["date": 1]]], ["dates": ["g": ["shown": 1]]],
+            ["values": 1], ["values": ["i": 1]], ["dates": 1], ["dates": ["g": 1]], ["dates": ["g": ["date": 1]]],
+            ["dates": ["g": ["shown": 1]]],
             ["hidden": 1], ["hidden": [1]], ["choices": 1], ["buttons": ["a", 2]], ["choices": ["b": 1]],
             ["choices": ["b": [1]]],
             ["choices": ["b": [["label": "x"]]]], ["choices": ["b": [["value": 1]]]], ["mails": 1],
@@ -115,7 +121,7 @@ import Testing
             let bytes = try PropertyListWriter.write(PageQuestion.reply(fitting: body))
             return try #require(PageQuestion.answer(in: bytes))
         }
-        let long = String(repeating: "é", count: 40_000)
+        let (long, wide) = (String(repeating: "é", count: 40_000), String(repeating: "é", count: 300))
         #expect(try fitted(PressAnswer.done("short").body) == PressAnswer.done("short").body)
         guard case .refused(let text) = PressAnswer(try fitted(PressAnswer.refused(long).body)) else {
             Issue.record("the refusal is lost")
@@ -125,6 +131,15 @@ import Testing
         let page = RunningPage(
             hidden: ["a"], choices: ["b": [.init(label: long, value: 1)]], buttons: ["c"])
         #expect(RunningPage(try fitted(page.body)) == RunningPage(hidden: ["a"], buttons: ["c"]))
+        // Of the app's own values the long ones are withheld first, and nothing else is missing.
+        let choices = ["b": [RunningPage.Choice(label: "One", value: 1)]]
+        let withheld = RunningPage.OwnValue(.file, nil, isWithheld: true)
+        let own = RunningPage(choices: choices, values: ["d": .init(.preference, 1), "e": .init(.file, .string(long))])
+        let shorter = RunningPage(choices: choices, values: ["d": .init(.preference, 1), "e": withheld])
+        #expect(RunningPage(try fitted(own.body)) == shorter)
+        let many = Dictionary(
+            uniqueKeysWithValues: (0..<900).map { ("\($0)", RunningPage.OwnValue(.file, .string(wide))) })
+        #expect(RunningPage(try fitted(RunningPage(choices: choices, values: many).body))?.values["0"] == withheld)
         func checked(_ results: [(String, PageValidation)]) throws -> CheckedEdit? {
             let all = PropertyListDictionary(
                 uniqueKeysWithValues: results.map { ($0.0, PropertyListValue.dictionary($0.1.dictionary)) })
@@ -161,12 +176,14 @@ import Testing
         Specifier(.button, ["Key": "test", "Title": "Test"]), Specifier(.button, ["Key": "other", "Title": "Other"]),
     ]
 
-    private func view(_ state: RunningState, on page: [Specifier] = Self.page) throws -> PageView {
+    private func view(
+        _ state: RunningState, on page: [Specifier] = Self.page, values: [String: PageValue] = [:]
+    ) throws -> PageView {
         let tree = PageTree { name throws(SettingsBundleProblem) in
             name == PageTree.root ? ["PreferenceSpecifiers": .array(page.map { .dictionary($0.entries) })] : nil
         }
         let schema = SettingsSchema(page.filter { $0.kind != .button }.compactMap { $0.declaration() })
-        var request = PageRequest()
+        var request = PageRequest(values: values)
         request.take(state, schema)
         return try #require(PageView.make(tree, schema, request))
     }
@@ -185,6 +202,32 @@ import Testing
         }
         #expect(choices.options.map(\.title) == ["Low"] && choices.selected == 0)
         #expect(try view(.running(RunningPage(hidden: ["group"]))).groups.map(\.title) == ["More"])
+    }
+
+    @Test(
+        "PAG-34: the app's own value is in force over a default, in conditions too, and under an edit and a signed one")
+    func ownValues() throws {
+        let page = [
+            Specifier(.toggle, ["Key": "auto"]), Specifier(.textField, ["Key": "name", "DefaultValue": "x"]),
+            Specifier(.group, ["Title": "More", "TandemVisibleWhen": ["auto": true]]),
+            Specifier(.textField, ["Key": "more"]),
+            Specifier(.listGroup, ["Key": "list", "ItemSpecifier": ["Type": "PSTextFieldSpecifier"]]),
+        ]
+        let own = RunningPage(values: [
+            "auto": .init(.preference, true), "name": .init(.environment, "y"), "none": .init(.file, 1),
+            "list": .init(.preference, nil, isWithheld: true),
+        ])
+        let running = try view(.running(own), on: page)
+        #expect(running.rows.map(\.layer) == ["preference", "environment", "default", "preference"])
+        #expect(running.rows.map(\.shown).prefix(2) == ["true", "y"] && running.rows[0].kind == .toggle(isOn: true))
+        #expect(running.rows.map(\.lock) == [nil, nil, nil, .withheld] && !running.rows.contains(where: \.isEdited))
+        let stopped = try view(.notRunning, on: page).rows
+        #expect(stopped.map(\.key) == ["auto", "name", "list"] && stopped.allSatisfy { $0.layer == "default" })
+        for layer in ["user", "signed"] {
+            let value = PageValue(value: "z", layer: layer, isEdited: layer == "user")
+            let row = try view(.running(own), on: page, values: ["name": value]).rows[1]
+            #expect(row.shown == "z" && row.layer == layer)
+        }
     }
 
     @Test("PAG-31: a running app changes the parts of a mail, or refuses it with its reason; others stay as they are")

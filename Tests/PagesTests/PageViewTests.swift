@@ -282,7 +282,7 @@ import Testing
         let tree = pageTree([
             "Root": [
                 Specifier(.group, ["Title": "Loudness"]), Specifier(.textField, ["Key": "a", "Title": "Left"]),
-                Specifier(.childPane, ["File": "Deep", "Title": "More"]),
+                Specifier(.childPane, ["File": "Deep", "Title": "More", "Key": "more"]),
             ],
             "Deep": [
                 Specifier(.textField, ["Key": "b", "Title": "left over"]), Specifier(.childPane, ["File": "Root"]),
@@ -294,6 +294,42 @@ import Testing
         }
         #expect(found("LEFT") == ["Root Left", "Deep left over"] && found("loud") == ["Root Left", "Root More"])
         #expect(found("").isEmpty && found("nothing").isEmpty)
+        let hidden = PageRequest(hidden: ["more"])
+        #expect(PageView.search("left", in: tree, schema, hidden).map(\.page.name) == ["Root"])
+    }
+
+    @Test(
+        "PAG-17, SET-56: labels match values in the property's type; nothing and a person's added values are choices, too"
+    )
+    func choicesInType() throws {
+        let page = Specifier(
+            .multiValue,
+            [
+                "Key": "gain", "Values": [1, 0.5, 0], "Titles": ["Full", "Half", "Off"],
+                "ShortTitles": ["F", "H", "O"],
+            ])
+        func options(_ declaration: SettingDeclaration, _ page: Specifier, _ value: PageValue?) throws -> [String] {
+            let request = PageRequest(values: value.map { [declaration.name: $0] } ?? [:])
+            let row = try view([page], request, [declaration]).rows[0]
+            guard case .choice(let choices) = row.kind else { throw TestFailure() }
+            return choices.options.map { "\($0.title) \($0.shortTitle ?? "-")" } + [row.shown]
+        }
+        for type in [SettingType.double, .float] {
+            let values: [SettingValue] = [0, 0.5, 1].map { type == .float ? .float(Float($0)) : .double($0) }
+            let gain = SettingDeclaration(
+                name: "gain", type: type, editor: .choice, summary: "",
+                choices: values.map { SettingChoice(label: "own \($0.text)", value: $0) }, initialValue: values[2])
+            #expect(try options(gain, page, nil) == ["Full F", "Half H", "Off O", "F"])
+        }
+        let mode = SettingDeclaration(
+            name: "mode", type: .string, editor: .editableChoice, summary: "",
+            choices: [SettingChoice(label: "None", value: .nothing), SettingChoice(label: "A", value: .string("a"))],
+            allowsNothing: true, initialValue: .nothing)
+        let added: PropertyListValue = [["label": "Mine", "value": "m"], ["label": "Wrong", "value": 7]]
+        let value = PageValue(value: nil, layer: "default", added: added)
+        let entry = Specifier(.multiValue, ["Key": "mode"])
+        #expect(try options(mode, entry, value) == ["None -", "A -", "Mine -", "None"])
+        #expect(try options(mode, entry, PageValue(value: "m", layer: "user", added: added)).last == "Mine")
     }
 }
 

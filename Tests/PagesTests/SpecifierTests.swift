@@ -128,16 +128,20 @@ import Testing
             page(
                 ["Type": "PSSliderSpecifier", "Key": "volume", "MinimumValue": 0, "MaximumValue": 10],
                 ["Type": "PSToggleSwitchSpecifier", "Key": "name"],
-                ["Type": "PSMultiValueSpecifier", "Key": "mode", "Values": ["a", "b"], "Titles": ["A", "B"]]))
+                ["Type": "PSMultiValueSpecifier", "Key": "mode", "Values": ["a", "b"], "Titles": ["A", "B"]],
+                ["Type": "PSToggleSwitchSpecifier", "Key": "off", "TrueValue": false, "FalseValue": true]))
         let refined = bundle.refine([
             SettingDeclaration(
                 name: "volume", type: .integer, editor: .preference, summary: "", initialValue: .integer(5)),
             SettingDeclaration(name: "name", type: .string, editor: .edit, summary: "", initialValue: .string("")),
             SettingDeclaration(
                 name: "mode", type: .string, editor: .preference, summary: "", initialValue: .string("a")),
+            SettingDeclaration(
+                name: "off", type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false)),
         ])
         #expect(refined[0].editor == .slider && refined[0].bounds == .integer(0...10))
-        #expect(refined[1].editor == .edit && bundle.problems == [.differentRule(key: "name")])
+        #expect(refined[1].editor == .edit)
+        #expect(bundle.problems == [.differentRule(key: "name"), .differentRule(key: "off")])
         #expect(refined[2].editor == .choice && refined[2].choices.map(\.label) == ["A", "B"])
     }
 

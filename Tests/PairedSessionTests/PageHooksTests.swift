@@ -111,7 +111,18 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
     @Slider("Volume", in: 0...100) var volume = 50
 }
 
-@Suite(.timeLimit(.minutes(10))) struct PageHooksTests {
+/// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
+private final class OwnConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Volume", in: 0...100) var volume = 50
+    @Edit("Colour") var colour: String?
+    @Edit("Token", secret: true) var token: String?
+    @Edit("Code") var code: String?
+    @Preference("Accounts") var accounts: [String] = []
+
+    override var settingsBundle: String? { bundlePath.withLock(\.self) }
+}
+
+@Suite(.timeLimit(.minutes(10)), .serialized) struct PageHooksTests {
     private let fixture: SessionFixture
 
     init() throws { fixture = try SessionFixture() }
@@ -146,7 +157,7 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         return try #require(PageQuestion.answer(in: Array(body)))
     }
 
-    @Test("SES-80: an app registers the questions that it has hooks for, and without hooks none")
+    @Test("SES-80, PAG-34: an app registers the questions that it has hooks for, and `page` if it has any property")
     func registers() throws {
         try start(HookedConfiguration())
         #expect(fixture.daemon.registrations.last?.questions.names == ["page", "press", "validate"])
@@ -154,7 +165,7 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         try PlainConfiguration().install(on: plain.session, in: .memory)
         plain.activate()
         plain.scheduler.settle()
-        #expect(plain.daemon.registrations.last?.questions.names == [])
+        #expect(plain.daemon.registrations.last?.questions.names == ["page"])
     }
 
     @Test("SCH-21, PAG-30: the schema that an app announces has the buttons that it opens, and no others")
@@ -228,6 +239,29 @@ private final class PlainConfiguration: Configuration, @unchecked Sendable {
         let mail = PageView.Mail(to: ["a@b"], copy: ["e@f"], blindCopy: [], subject: "", body: "Volume 50")
         #expect(
             RunningPage(try await answer(.page))?.mails == ["ask": .compose(mail), "tell": .refused("No account.")])
+    }
+
+    @Test("PAG-34: a running app tells what it has set itself, but no secret, and of a list with secrets only that")
+    func ownValues() async throws {
+        let place = TemporaryDirectory()
+        let secure = "<key>Type</key><string>PSTextFieldSpecifier</string><key>IsSecure</key><true/>"
+        let page = """
+            <plist version="1.0"><dict><key>PreferenceSpecifiers</key><array>
+            <dict>\(secure)<key>Key</key><string>code</string></dict>
+            <dict><key>Type</key><string>IASKListGroupSpecifier</string><key>Key</key><string>accounts</string>
+            <key>ItemSpecifier</key><dict>\(secure)</dict></dict></array></dict></plist>
+            """
+        place.write(Array(page.utf8), to: "Root.plist")
+        bundlePath.withLock { $0 = place.path }
+        defer { bundlePath.withLock { $0 = nil } }
+        let configuration = OwnConfiguration(preferences: MemoryPreferences())
+        try start(configuration)
+        #expect(fixture.daemon.registrations.last?.questions.names == ["page"])
+        #expect(RunningPage(try await answer(.page)) == RunningPage())
+        (configuration.volume, configuration.token, configuration.code) = (70, "swordfish", "1234")
+        configuration.accounts = ["ann"]
+        let values = RunningPage(try await answer(.page))?.values
+        #expect(values == ["volume": .init(.preference, 70), "accounts": .init(.preference, nil, isWithheld: true)])
     }
 
     @Test("PAG-32: an app's closures make a date of a value, a value of a date, and the text of a date")

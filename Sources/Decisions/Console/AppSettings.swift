@@ -32,8 +32,8 @@ struct AppSettings {
         var settings = self
         for refusal in refusals {
             guard let value = refusal.replacement else { continue }
-            let layer = values[refusal.key]?.layer ?? "default"
-            settings.values[refusal.key] = PageValue(value: value, layer: layer)
+            // As an edit is, which hides what the app itself has set.
+            settings.values[refusal.key] = PageValue(value: value, layer: "user")
         }
         return settings
     }

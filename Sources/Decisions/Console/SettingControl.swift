@@ -107,7 +107,8 @@ struct SettingControl {
         let ends = [slider.minimum, slider.maximum].map { SettingValue.double($0).text }
         let control = input(
             "range", .init("min", ends[0]), .init("max", ends[1]), .init("step", slider.step == 1 ? "1" : "any"))
-        let (low, high) = (image(slider.minimumImage), image(slider.maximumImage))
+        let low = slider.icon.map { [sign($0.signs?.low ?? ends[0])] } ?? image(slider.minimumImage)
+        let high = slider.icon.map { [sign($0.signs?.high ?? ends[1])] } ?? image(slider.maximumImage)
         let isPlain = low.isEmpty && high.isEmpty
         return Markup([
             isPlain ? control : .tag("div", .init("class", "range"), of: low + [control] + high),
@@ -115,10 +116,13 @@ struct SettingControl {
         ])
     }
 
+    /// The sign at one end. It is hidden from screen readers, which read the bounds of the range.
+    private func sign(_ text: String) -> Markup { .tag("span", .init("aria-hidden", "true"), text: text) }
+
     private func field(_ traits: TextTraits) -> Markup {
         input(
             "text", .init("dir", "auto"), .optional("inputmode", traits.inputMode),
-            .optional("placeholder", traits.placeholder),
+            .optional("autocomplete", traits.autocomplete), .optional("placeholder", traits.placeholder),
             .init("autocapitalize", traits.autocapitalize),
             .init("spellcheck", traits.correction == .no ? "false" : "true"))
     }
@@ -199,7 +203,33 @@ struct SettingControl {
     }
 }
 
+extension SliderIcon {
+    /// The signs at the two ends; nil: the bounds stand there.
+    fileprivate var signs: (low: String, high: String)? {
+        switch self {
+        case .speed: ("🐢", "🐇")
+        case .capacity: ("🪫", "🔋")
+        case .numeric: nil
+        case .brightness: ("🔅", "🔆")
+        case .volume: ("🔈", "🔊")
+        }
+    }
+}
+
 extension TextTraits {
+    /// The kind of text that a browser may fill in; nil for a type that browsers do not have.
+    fileprivate var autocomplete: String? { contentType.flatMap { Self.autocompletes[$0] } }
+
+    private static let autocompletes = [
+        "Username": "username", "EmailAddress": "email", "TelephoneNumber": "tel", "URL": "url", "Name": "name",
+        "NamePrefix": "honorific-prefix", "GivenName": "given-name", "MiddleName": "additional-name",
+        "FamilyName": "family-name", "NameSuffix": "honorific-suffix", "Nickname": "nickname",
+        "OrganizationName": "organization", "JobTitle": "organization-title", "OneTimeCode": "one-time-code",
+        "FullStreetAddress": "street-address", "StreetAddressLine1": "address-line1",
+        "StreetAddressLine2": "address-line2", "AddressCity": "address-level2", "AddressState": "address-level1",
+        "PostalCode": "postal-code", "CountryName": "country-name",
+    ]
+
     fileprivate var inputMode: String? {
         switch keyboard {
         case .numberPad: "numeric"

@@ -89,7 +89,7 @@ package struct PageInput: Sendable, Equatable {
         let key = declaration.name
         // An empty field says nothing about a secret, and nothing where there is no value yet.
         if text.isEmpty, row.isSecret || row.value == nil { return }
-        if text.isEmpty, declaration.allowsNothing, !field.takesEmptyText {
+        if text.isEmpty, declaration.allowsNothing, !field.takesEmptyText || row.kind.offersNothing {
             empty.append(key)
             return
         }
@@ -252,5 +252,15 @@ package struct PageInput: Sendable, Equatable {
             parts.allSatisfy({ $0.utf8.allSatisfy(\.isASCIIDigit) })
         else { return nil }
         return parts.compactMap { Int64($0) }
+    }
+}
+
+extension PageView.Kind {
+    /// Whether one of its choices is no value.
+    fileprivate var offersNothing: Bool {
+        switch self {
+        case .choice(let choices), .radio(let choices): choices.options.contains { $0.value == nil }
+        default: false
+        }
     }
 }

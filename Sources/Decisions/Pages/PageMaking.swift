@@ -32,16 +32,23 @@ extension PageView {
         return making.view()
     }
 
-    /// The rows of all pages that a reader gets to whose title, section or explanation has the text, in any case of
-    /// letters; each page once.
+    /// The rows of all pages that shown rows lead to, whose title, subtitle, explanation, key or section contains the
+    /// text, in any case of letters; each page once.
     package static func search(
         _ text: String, in tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest
     ) -> [(page: PageView, row: Row)] {
         let sought = text.lowercased()
         guard !sought.isEmpty else { return [] }
         var budget = PageBudget()
-        let views = tree.opened.map { make(tree, schema, page: $0, request, within: &budget) }
-        return views.flatMap { view in
+        var views: [String: PageView] = [:]
+        var waiting = [PageTree.root][...]
+        while let name = waiting.popFirst() {
+            guard views[name] == nil, let page = tree[name] else { continue }
+            let view = make(tree, schema, page: page, request, within: &budget)
+            views[name] = view
+            waiting += view.rows.compactMap(\.kind.opened)
+        }
+        return tree.opened.compactMap { views[$0.name] }.flatMap { view in
             view.groups.flatMap { group in
                 group.rows.filter { row in
                     [row.title, row.subtitle, row.summary, row.key, group.title].contains {
@@ -62,7 +69,7 @@ extension PageTree {
             guard let index = schema.index(of: condition.key) else { return false }
             let declaration = schema.declarations[index]
             if declaration.isSecret { return false }
-            let value = request.values[condition.key].map(\.value) ?? declaration.stored(declaration.initialValue)
+            let value = request.value(of: condition.key).map(\.value) ?? declaration.stored(declaration.initialValue)
             return value.flatMap { declaration.value(stored: $0) } == declaration.value(stored: condition.value)
         }
     }
@@ -153,7 +160,7 @@ private struct PageMaking {
 
     private mutating func wholeRow(_ specifier: Specifier, _ index: Int) -> PageView.Row {
         let declaration = specifier.key.flatMap { schema[$0] }
-        let known = specifier.key.flatMap { request.values[$0] }
+        let known = specifier.key.flatMap { request.value(of: $0) }
         let isSecret = declaration?.isSecret ?? false || specifier.isSecure
         let initial = declaration.flatMap { $0.stored($0.initialValue) }
         // Nothing of a view depends on a secret's value.
@@ -232,7 +239,10 @@ private struct PageMaking {
         let labels = specifier.labelCount
         switch specifier.kind {
         case .multiValue, .radioGroup:
-            return max(labels, declaration.map { (request.choices[$0.name] ?? $0.choices).count } ?? 0)
+            guard let declaration else { return labels }
+            let added = request.values[declaration.name]?.added?.arrayValue?.count ?? 0
+            let choices = request.choices[declaration.name] ?? declaration.choices
+            return max(labels, choices.count) + min(added, AddedChoices.countLimit.ofList)
         case .listGroup:
             let items = min(value?.arrayValue?.count ?? 0, ListDraft.itemLimit)
             return max(items, labels, specifier.specifier(.item)?.labelCount ?? 0)
@@ -247,6 +257,7 @@ private struct PageMaking {
         if known?.layer == "signed" { return .signedValue }
         if declaration.access == .signed { return .signedOnly }
         if declaration.access < request.editor { return .notForCounterpart }
+        if known?.isWithheld == true { return .withheld }
         switch kind {
         case .text, .multilineText: return value.map { PageInput.hasText($0, declaration) } ?? true ? nil : .noText
         case .toggle, .slider, .secureText, .choice, .radio, .date, .list: return nil
@@ -257,7 +268,7 @@ private struct PageMaking {
 
     // MARK: kinds
 
-    private func kind(
+    private mutating func kind(
         _ specifier: Specifier, _ declaration: SettingDeclaration?, _ value: PropertyListValue?
     ) -> PageView.Kind {
         guard let kind = specifier.kind else { return .unsupported("Entries of this type are not known.") }
@@ -344,29 +355,33 @@ private struct PageMaking {
         return .slider(
             PageView.Slider(
                 minimum: ends.lower, maximum: ends.upper, step: declaration.type == .integer ? 1 : nil,
-                minimumImage: specifier.text(.minimumImage), maximumImage: specifier.text(.maximumImage)))
+                minimumImage: specifier.text(.minimumImage), maximumImage: specifier.text(.maximumImage),
+                icon: specifier[.minimumImage] == nil && specifier[.maximumImage] == nil ? declaration.icon : nil))
     }
 
     // MARK: choices
 
-    private func choices(
+    private mutating func choices(
         _ specifier: Specifier, _ declaration: SettingDeclaration, _ value: PropertyListValue?
     ) -> PageView.Choices {
-        let labels = specifier.labels
-        let choices = request.choices[declaration.name] ?? declaration.choices
-        let allowed = choices.compactMap { choice in declaration.stored(choice.value).map { (choice.label, $0) } }
-        let names = ValueIndices(allowed.map(\.1))
+        let labels = specifier.labels(declaration)
+        let choices = (request.choices[declaration.name] ?? declaration.choices) + added(declaration)
+        let allowed = choices.compactMap { choice -> (label: String, value: PropertyListValue?)? in
+            if choice.value == .nothing { return (choice.label, nil) }
+            return declaration.stored(choice.value).map { (choice.label, $0) }
+        }
+        let names = ValueIndices(allowed.map(\.value))
         // The page's order and texts; a choice that the page does not name stands at the end.
         let values =
             (choices.isEmpty ? labels.values : labels.values.filter { names.index(of: $0) != nil })
-            + allowed.map(\.1).filter { labels.index(of: $0) == nil }
+            + allowed.map(\.value).filter { labels.index(of: $0) == nil }
         let allowsOthers = declaration.editor == .editableChoice
         let options = values.enumerated().map { id, stored -> PageView.Option in
             let label = labels.index(of: stored)
-            let own = names.index(of: stored).map { allowed[$0].0 }
+            let own = names.index(of: stored).map { allowed[$0].label }
             return PageView.Option(
-                id: id, input: PageInput.text(ofChoice: stored, declaration),
-                title: text(label.flatMap { labels.title($0) } ?? own ?? stored.description),
+                id: id, input: stored.map { PageInput.text(ofChoice: $0, declaration) } ?? "",
+                title: text(label.flatMap { labels.title($0) } ?? own ?? stored?.description ?? ""),
                 shortTitle: label.flatMap { labels.shortTitle($0) }.map(text),
                 image: label.flatMap { labels.image($0) },
                 value: stored)
@@ -377,6 +392,14 @@ private struct PageMaking {
             allowsOthers: allowsOthers, footer: specifier.text(.footer).map(text))
     }
 
+    /// The values that a person has added to the list, and that keep its rules.
+    private mutating func added(_ declaration: SettingDeclaration) -> [SettingChoice] {
+        guard let list = request.values[declaration.name]?.added, let index = schema.index(of: declaration.name) else {
+            return []
+        }
+        return AddedChoices([declaration.name: list]).choices(at: index, in: schema, within: &budget.steps)
+    }
+
     // MARK: lists
 
     private func list(_ specifier: Specifier, _ value: PropertyListValue?) -> PageView.Kind {
@@ -385,7 +408,7 @@ private struct PageMaking {
         let add = specifier.specifier(.add).flatMap {
             $0.hasDraft(in: tree) && all.count < ListDraft.itemLimit ? $0 : nil
         }
-        let labels = item.labels
+        let labels = item.labels(nil)
         let hasSecretTitle =
             item.isSecure
             || item.page.flatMap { tree[$0] }?.specifiers.contains { entry in
@@ -430,17 +453,16 @@ private struct PageMaking {
     private func shown(
         _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
     ) -> String {
+        if case .choice(let choices) = kind, let chosen = choices.title(of: value) { return chosen }
+        if case .radio(let choices) = kind, let chosen = choices.title(of: value) { return chosen }
         guard let value else { return "" }
         switch kind {
-        case .choice(let choices), .radio(let choices):
-            let option = choices.options.first { $0.value == value }
-            return option.map { $0.shortTitle ?? $0.title } ?? PageInput.text(value, declaration)
         case .date(let traits): return PageInput.text(value, traits)
         case .list(let list): return String(list.items.count)
         // Perhaps because it has too many labels.
         case .unsupported: return PageInput.text(value, declaration)
         default:
-            let labels = specifier.labels
+            let labels = specifier.labels(declaration)
             return labels.index(of: value).flatMap { labels.title($0) }.map(text) ?? PageInput.text(value, declaration)
         }
     }
@@ -460,40 +482,44 @@ extension [PageView.Option] {
 private struct ValueIndices {
     private let indices: [String: Int]
 
-    init(_ values: [PropertyListValue]) {
+    init(_ values: [PropertyListValue?]) {
         indices = Dictionary(values.enumerated().map { (Self.name($1), $0) }) { first, _ in first }
     }
 
-    func index(of value: PropertyListValue) -> Int? { indices[Self.name(value)] }
+    func index(of value: PropertyListValue?) -> Int? { indices[Self.name(value)] }
 
     /// Equal values of one kind have one text.
-    private static func name(_ value: PropertyListValue) -> String { "\(value.kind) \(value)" }
+    private static func name(_ value: PropertyListValue?) -> String { value.map { "\($0.kind) \($0)" } ?? "" }
 }
 
 /// Texts and pictures of an entry's values: lists of one length.
 private struct ChoiceLabels {
-    let values: [PropertyListValue]
+    let values: [PropertyListValue?]
     private let indices: ValueIndices
     private let titles: [String]
     private let shortTitles: [String]
     private let images: [String]
 
-    init(_ specifier: Specifier) {
-        values = specifier[.values]?.arrayValue ?? []
+    /// - Parameter declaration: the property, in whose stored form the values are: a page may say 1 for the real 1.
+    init(_ specifier: Specifier, _ declaration: SettingDeclaration?) {
+        values = (specifier[.values]?.arrayValue ?? []).map { value in
+            guard let declaration else { return value }
+            return SettingValue(value, as: declaration.type).flatMap { declaration.stored($0) } ?? value
+        }
         indices = ValueIndices(values)
         titles = specifier.texts(.titles)
         shortTitles = specifier.texts(.shortTitles)
         images = specifier.texts(.icons)
     }
 
-    func index(of value: PropertyListValue) -> Int? { indices.index(of: value) }
+    func index(of value: PropertyListValue?) -> Int? { indices.index(of: value) }
     func title(_ index: Int) -> String? { titles.indices.contains(index) ? titles[index] : nil }
     func shortTitle(_ index: Int) -> String? { shortTitles.indices.contains(index) ? shortTitles[index] : nil }
     func image(_ index: Int) -> String? { images.indices.contains(index) ? images[index] : nil }
 }
 
 extension Specifier {
-    fileprivate var labels: ChoiceLabels { ChoiceLabels(self) }
+    fileprivate func labels(_ declaration: SettingDeclaration?) -> ChoiceLabels { ChoiceLabels(self, declaration) }
 
     /// The most values or texts of any of its lists.
     fileprivate var labelCount: Int {
@@ -517,7 +543,23 @@ extension PageView.Row {
     }
 }
 
+extension PageView.Choices {
+    /// The title of the option that has the value; an option may stand for no value.
+    fileprivate func title(of value: PropertyListValue?) -> String? {
+        options.first { $0.value == value }.map { $0.shortTitle ?? $0.title }
+    }
+}
+
 extension PageView.Kind {
+    /// The page that the row opens.
+    fileprivate var opened: String? {
+        switch self {
+        case .page(let name): name
+        case .custom(let page): page
+        default: nil
+        }
+    }
+
     fileprivate var textBytes: Int {
         switch self {
         case .text(let traits), .secureText(let traits), .multilineText(let traits):

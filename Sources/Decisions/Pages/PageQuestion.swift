@@ -82,9 +82,31 @@ package enum PageQuestion: Sendable, Equatable {
 
     /// The body of a reply with an answer that the daemon takes (LIM-129): of one that is too long a shorter one.
     package static func reply(fitting body: PropertyListDictionary) -> PropertyListDictionary {
-        let whole = reply(body)
-        let fits = (try? PropertyListWriter.write(whole)).map { answer(in: $0) != nil } ?? false
-        return fits ? whole : reply(shortened(body))
+        if fits(body) { return reply(body) }
+        for longest in [1024, 0] {
+            let rest = withholding(body, over: longest)
+            if fits(rest) { return reply(rest) }
+        }
+        return reply(shortened(withholding(body, over: 0)))
+    }
+
+    private static func fits(_ body: PropertyListDictionary) -> Bool {
+        (try? PropertyListWriter.write(reply(body))).map { answer(in: $0) != nil } ?? false
+    }
+
+    /// An answer that says of the app's own values of more bytes only that they are there (PAG-34).
+    private static func withholding(_ body: PropertyListDictionary, over longest: Int) -> PropertyListDictionary {
+        guard let values = body["values"]?.dictionaryValue else { return body }
+        var body = body
+        body["values"] = .dictionary(
+            values.compactMapValues { _, form in
+                guard var own = form.dictionaryValue, let value = own["value"],
+                    (try? PropertyListWriter.write(value).count) ?? .max > longest
+                else { return form }
+                (own["value"], own["withheld"]) = (nil, true)
+                return .dictionary(own)
+            })
+        return body
     }
 
     /// An answer with its texts cut and without choices, mails and dates, for which the page's own stand. Of a check
@@ -163,6 +185,25 @@ package struct RunningPage: Sendable, Equatable {
         package init(date: PropertyListDate?, shown: String? = nil) { (self.date, self.shown) = (date, shown) }
     }
 
+    /// A value that the app itself has set, where neither a signed one nor an edit is in force (PAG-34).
+    package struct OwnValue: Sendable, Equatable {
+        /// The word of its layer.
+        package enum Layer: String, Sendable {
+            case preference, environment, file
+            case commandLine = "command-line"
+        }
+
+        package let layer: Layer
+        /// The stored form; nil for none, and for one that is withheld.
+        package let value: PropertyListValue?
+        /// Whether only the layer is told: of a list with secrets, and of a value for which the answer has no room.
+        package let isWithheld: Bool
+
+        package init(_ layer: Layer, _ value: PropertyListValue?, isWithheld: Bool = false) {
+            (self.layer, self.value, self.isWithheld) = (layer, isWithheld ? nil : value, isWithheld)
+        }
+    }
+
     /// The keys of rows and sections that are not shown.
     package var hidden: Set<String>
     /// By key, in the place of the page's.
@@ -173,13 +214,15 @@ package struct RunningPage: Sendable, Equatable {
     package var mails: [String: MailDecision]
     /// By the name of the property.
     package var dates: [String: PickedDate]
+    /// By the name of the property.
+    package var values: [String: OwnValue]
 
     package init(
         hidden: Set<String> = [], choices: [String: [Choice]] = [:], buttons: Set<String> = [],
-        mails: [String: MailDecision] = [:], dates: [String: PickedDate] = [:]
+        mails: [String: MailDecision] = [:], dates: [String: PickedDate] = [:], values: [String: OwnValue] = [:]
     ) {
         (self.hidden, self.choices, self.buttons) = (hidden, choices, buttons)
-        (self.mails, self.dates) = (mails, dates)
+        (self.mails, self.dates, self.values) = (mails, dates, values)
     }
 
     package var body: PropertyListDictionary {
@@ -199,6 +242,10 @@ package struct RunningPage: Sendable, Equatable {
             let rows = dates.map { name, picked in (name, PropertyListValue.dictionary(picked.body)) }
             body["dates"] = .dictionary(PropertyListDictionary(uniqueKeysWithValues: rows))
         }
+        if !values.isEmpty {
+            let rows = values.map { name, own in (name, PropertyListValue.dictionary(own.body)) }
+            body["values"] = .dictionary(PropertyListDictionary(uniqueKeysWithValues: rows))
+        }
         return body
     }
 
@@ -207,9 +254,12 @@ package struct RunningPage: Sendable, Equatable {
         guard let hidden = Self.texts(body["hidden"]), let buttons = Self.texts(body["buttons"]),
             let choices = Self.map(body["choices"], { $0.list(Self.choice) }),
             let mails = Self.map(body["mails"], { $0.dictionaryValue.flatMap { MailDecision($0) } }),
-            let dates = Self.map(body["dates"], { $0.dictionaryValue.flatMap { PickedDate($0) } })
+            let dates = Self.map(body["dates"], { $0.dictionaryValue.flatMap { PickedDate($0) } }),
+            let values = Self.map(body["values"], { $0.dictionaryValue.map { OwnValue($0) } })
         else { return nil }
-        self.init(hidden: hidden, choices: choices, buttons: buttons, mails: mails, dates: dates)
+        self.init(
+            hidden: hidden, choices: choices, buttons: buttons, mails: mails, dates: dates,
+            values: values.compactMapValues(\.self))
     }
 
     /// A dictionary's values, none where there is no dictionary; nil if one of them does not read.
@@ -237,7 +287,8 @@ package struct RunningPage: Sendable, Equatable {
         let open = properties.subtracting(secrets)
         return RunningPage(
             hidden: hidden.intersection(known), choices: choices.filter { open.contains($0.key) },
-            buttons: buttons.intersection(document.buttons), dates: dates.filter { open.contains($0.key) })
+            buttons: buttons.intersection(document.buttons), dates: dates.filter { open.contains($0.key) },
+            values: values.filter { ($0.value.isWithheld ? properties : open).contains($0.key) })
     }
 
     private static func texts(_ value: PropertyListValue?) -> Set<String>? { value.texts.map { Set($0) } }
@@ -290,6 +341,21 @@ extension RunningPage.PickedDate {
     fileprivate init?(_ body: PropertyListDictionary) {
         self.init(date: body["date"]?.dateValue, shown: body["shown"]?.stringValue)
         guard (body["date"] == nil) == (date == nil), (body["shown"] == nil) == (shown == nil) else { return nil }
+    }
+}
+
+extension RunningPage.OwnValue {
+    fileprivate var body: PropertyListDictionary {
+        var body: PropertyListDictionary = ["layer": .string(layer.rawValue)]
+        body["value"] = value
+        if isWithheld { body["withheld"] = true }
+        return body
+    }
+
+    /// Reads a value; nil for one of a layer that a later release has.
+    fileprivate init?(_ body: PropertyListDictionary) {
+        guard let layer = body["layer"]?.stringValue.flatMap({ Layer(rawValue: $0) }) else { return nil }
+        self.init(layer, body["value"], isWithheld: body["withheld"]?.booleanValue ?? false)
     }
 }
 
@@ -447,7 +513,7 @@ extension SettingsSchema {
 package enum RunningState: Sendable, Equatable {
     /// It runs, and this is its answer.
     case running(RunningPage)
-    /// It runs, and has no hooks.
+    /// It runs, and has not registered the question: an older library, or an app without properties.
     case withoutHooks
     case notRunning
     /// It runs, and has not answered in time.
@@ -501,9 +567,9 @@ package enum RunningState: Sendable, Equatable {
     package var note: String? {
         switch self {
         case .running, .withoutHooks, .unknown: nil
-        case .notRunning: "The app does not run: this page is without its buttons, its own checks and choices."
-        case .noAnswer: "The app does not answer: this page is without its buttons, its own checks and choices."
-        case .elsewhere: "The app runs on another device: this page is without its buttons and its own choices."
+        case .notRunning: "The app does not run: this page is without its buttons, its own values, checks and choices."
+        case .noAnswer: "The app does not answer: this page is without its buttons, its own values, checks and choices."
+        case .elsewhere: "The app runs on another device: this page is without its buttons, its own values and choices."
         }
     }
 }
@@ -513,6 +579,9 @@ extension PageRequest {
     package mutating func take(_ state: RunningState, _ schema: SettingsSchema) {
         let page = if case .running(let page) = state { page } else { RunningPage() }
         (hidden, buttons, mails, dates) = (page.hidden, page.buttons, page.mails, page.dates)
+        own = page.values.mapValues {
+            PageValue(value: $0.value, layer: $0.layer.rawValue, isWithheld: $0.isWithheld)
+        }
         choices = page.choices.reduce(into: [:]) { all, list in
             guard let declaration = schema[list.key] else { return }
             all[list.key] = list.value.compactMap { choice in

@@ -8,7 +8,7 @@ package import TandemSettings
 package struct PageValue: Sendable, Equatable {
     /// The stored form in force; nil if there is none.
     package let value: PropertyListValue?
-    /// The layer of the value: `signed`, `user` or `default`; an app that runs may name others.
+    /// The layer of the value: `signed`, `user` or `default`, or one that a running app names (PAG-34).
     package let layer: String
     /// Whether there is a user's edit, also one that a signed value hides.
     package let isEdited: Bool
@@ -16,15 +16,22 @@ package struct PageValue: Sendable, Equatable {
     package let author: String?
     /// Stands for the edit of a list in a change that is made of it (CTL-40); empty without one.
     package let tag: [UInt8]
+    /// The labelled values that a person has added to its list (SET-56), as they are stored; nil for none.
+    package let added: PropertyListValue?
+    /// Whether it is a running app's own value that is not known here.
+    package let isWithheld: Bool
 
     package init(
-        value: PropertyListValue?, layer: String, isEdited: Bool = false, author: String? = nil, tag: [UInt8] = []
+        value: PropertyListValue?, layer: String, isEdited: Bool = false, author: String? = nil, tag: [UInt8] = [],
+        added: PropertyListValue? = nil, isWithheld: Bool = false
     ) {
         self.value = value
         self.layer = layer
         self.isEdited = isEdited
         self.author = author
         self.tag = tag
+        self.added = added
+        self.isWithheld = isWithheld
     }
 
     /// The values of the rows of `settings-get`, by key.
@@ -36,7 +43,7 @@ package struct PageValue: Sendable, Equatable {
                 PageValue(
                     value: row["value"], layer: row["layer"]?.stringValue ?? "default",
                     isEdited: row["edited"]?.booleanValue ?? false, author: row["by"]?.stringValue,
-                    tag: row["tag"]?.dataValue ?? [])
+                    tag: row["tag"]?.dataValue ?? [], added: row["choices"])
             )
         }
         // A secondary's answer may name a key twice.
@@ -50,8 +57,10 @@ package struct PageRequest: Sendable {
     package var languages: [String]
     /// The person who looks: `user` here, `counterpart` on the paired primary.
     package var editor: SettingAccess
-    /// By key; a key without one has its default.
+    /// As the daemon knows them, by key; a key without one has its default.
     package var values: [String: PageValue]
+    /// Those that the running app itself has set, which hide defaults.
+    var own: [String: PageValue] = [:]
     /// Keys that are hidden now, besides those of `TandemVisibleWhen`.
     package var hidden: Set<String>
     /// Choices of a running app, in the place of the page's.
@@ -79,6 +88,12 @@ package struct PageRequest: Sendable {
         self.choices = choices
         self.errors = errors
         self.isOfItem = isOfItem
+    }
+
+    /// The value in force; nil for the declared default.
+    func value(of key: String) -> PageValue? {
+        let known = values[key]
+        return known == nil || known?.layer == "default" ? own[key] ?? known : known
     }
 }
 
@@ -186,6 +201,8 @@ package struct PageView: Sendable, Equatable {
         /// Names of pictures at the two ends.
         package let minimumImage: String?
         package let maximumImage: String?
+        /// The pictures that the app declares, where the page has none.
+        package let icon: SliderIcon?
     }
 
     /// One value of several.
@@ -260,6 +277,8 @@ package struct PageView: Sendable, Equatable {
         case notForCounterpart
         /// The value has no text form.
         case noText
+        /// The app itself has set a value that is not known here: an edit would hide what nobody has seen.
+        case withheld
         /// The page only shows it.
         case shownOnly
         /// A row without a value, or one that no page can edit.
@@ -271,6 +290,7 @@ package struct PageView: Sendable, Equatable {
             case .signedValue: "Set by a signed configuration. Only a signed configuration changes it."
             case .signedOnly: "Changed by a signed configuration only."
             case .notForCounterpart: "The app does not let the paired device change it."
+            case .withheld: "The app has set this itself to a value that no page can show."
             case .noText: "This value has no text form; the command line edits it."
             case .shownOnly: "Shown only."
             case .noValue: ""

@@ -92,7 +92,7 @@ package struct Specifier: Sendable, Equatable {
     }
 
     /// Whether the value of its key is a secret.
-    var isSecure: Bool { flag(.isSecure) == true }
+    package var isSecure: Bool { flag(.isSecure) == true }
 
     /// The page that a tap opens; a link's file is a URL and no page.
     package var page: String? { kind == .childPane || kind == .custom ? file : nil }

@@ -127,6 +127,7 @@ extension SettingDeclaration {
     /// Whether a page's declaration says nothing else about values.
     func agrees(with page: SettingDeclaration) -> Bool {
         guard fits(page) || page.editor == .edit else { return false }
+        guard page.toggleValues == nil || page.toggleValues == toggleValues else { return false }
         return page.bounds == nil || bounds == nil || bounds == page.bounds?.converted(to: type)
     }
 

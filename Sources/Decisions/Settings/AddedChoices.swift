@@ -2,7 +2,7 @@
 // kept with the edits and offered again; a value that is in force needs none of them. Each keeps the rules of its
 // property.
 
-import TandemPattern
+package import TandemPattern
 package import TandemPropertyList
 
 /// The values that were added to the editable lists of one app.
@@ -42,17 +42,26 @@ package struct AddedChoices: Sendable, Equatable {
 
     /// The added values of a property that keep its rules, in their order.
     package func choices(at index: Int, in schema: SettingsSchema) -> [SettingChoice] {
+        var steps = PatternSteps.ofSet
+        return choices(at: index, in: schema, within: &steps)
+    }
+
+    /// As ``choices(at:in:)``, but none behind one whose judgement takes more than the steps.
+    package func choices(at index: Int, in schema: SettingsSchema, within steps: inout PatternSteps) -> [SettingChoice]
+    {
         let name = schema.declarations[index].name
         guard schema.declarations[index].editor.takesAddedChoices else { return [] }
-        var steps = PatternSteps.ofSet
-        return (lists[name]?.arrayValue ?? []).prefix(Self.countLimit.ofList).compactMap { row in
+        var choices: [SettingChoice] = []
+        for row in (lists[name]?.arrayValue ?? []).prefix(Self.countLimit.ofList) {
             guard let row = row.dictionaryValue, let label = row["label"]?.stringValue, let form = row["value"] else {
-                return nil
+                continue
             }
-            return (try? schema.edit(name, form, by: .user, isLoose: false, within: &steps).get()).map {
-                SettingChoice(label: label, value: $0.value)
+            switch schema.edit(name, form, by: .user, isLoose: false, within: &steps) {
+            case .success(let edit): choices.append(SettingChoice(label: label, value: edit.value))
+            case .failure(let error): if error.isCostly { return choices }
             }
         }
+        return choices
     }
 
     private static func check(

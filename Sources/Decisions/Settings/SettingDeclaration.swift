@@ -324,7 +324,7 @@ public enum SliderIcon: String, Sendable, Hashable, CaseIterable {
     case speed
     /// Empty and full battery.
     case capacity
-    /// 0 and 1.
+    /// The two bounds.
     case numeric
     /// Dim and bright.
     case brightness

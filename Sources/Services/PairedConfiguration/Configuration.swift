@@ -343,9 +343,7 @@ extension Configuration {
     private var conversion: SettingConversion { ConversionRules(self).conversion }
 
     /// The answers to the daemon's questions about the pages.
-    func runner(_ hooks: PageHooks) -> PageHookRunner {
-        PageHookRunner(hooks, store.schema, pages.withLock(\.self)) { [store] in store.snapshot[$0] }
-    }
+    func runner(_ hooks: PageHooks) -> PageHookRunner { PageHookRunner(hooks, store, pages.withLock(\.self)) }
 
     /// The mirror of the synced settings.
     func mirror(on session: PairedSession) -> SettingsMirror? {

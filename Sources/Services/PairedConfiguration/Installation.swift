@@ -66,7 +66,7 @@ extension Configuration {
             InstalledConfiguration(
                 anchor: { self.publicKey(for: $0) }, identifier: customIdentifier,
                 allowsInvalidSignatures: allowsInvalidSignatures, identity: type(of: self).manifest.identity,
-                schema: schema, questions: hooks.questions,
+                schema: schema, questions: runner.questions,
                 load: { role, directory, loaded in
                     ConfigurationThread.run {
                         self.load(application: application, role: role, directory: directory)

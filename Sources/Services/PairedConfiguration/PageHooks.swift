@@ -176,10 +176,13 @@ public struct PageHooks: Sendable {
         dates[name] = DateHooks(make: make, store: store, show: show)
     }
 
-    /// The kinds of questions that the app registers.
-    var questions: [String] {
+    /// The kinds of questions that an app with these properties registers.
+    fileprivate func questions(about schema: SettingsSchema) -> [String] {
         var kinds: [PageQuestion.Kind] = []
-        let hasPage = hidden != nil || !presses.isEmpty || !choices.isEmpty || !mails.isEmpty || !dates.isEmpty
+        // Of a property only the app knows what its own code, files and environment have set.
+        let hasPage =
+            !schema.declarations.isEmpty || hidden != nil || !presses.isEmpty || !choices.isEmpty || !mails.isEmpty
+            || !dates.isEmpty
         if hasPage { kinds.append(.page) }
         if !presses.isEmpty { kinds.append(.press) }
         if !checks.isEmpty || dates.values.contains(where: { $0.store != nil }) { kinds.append(.validate) }
@@ -193,23 +196,27 @@ final class PageHookRunner: Sendable {
     private static let limit = 32
 
     private let hooks: PageHooks
+    private let store: SettingsStore
     private let schema: SettingsSchema
     /// The mails of the app's pages, by the keys of their entries.
     private let mails: [String: PageHooks.Mail]
-    /// The value of a property at the moment.
-    private let value: @Sendable (String) -> SettingValue?
+    /// Keys whose values no page shows, and the lists whose items have such keys.
+    private let secrets: (keys: Set<String>, lists: Set<String>)
     private let underWay = Mutex(0)
 
-    init(
-        _ hooks: PageHooks, _ schema: SettingsSchema, _ tree: PageTree,
-        value: @escaping @Sendable (String) -> SettingValue?
-    ) {
-        (self.hooks, self.schema, self.value) = (hooks, schema, value)
-        let entries = tree.pages.flatMap(\.specifiers).filter { $0.kind == .mailCompose }
-        mails = Dictionary(entries.compactMap { entry in entry.key.map { ($0, PageHooks.Mail(entry)) } }) { first, _ in
+    init(_ hooks: PageHooks, _ store: SettingsStore, _ tree: PageTree) {
+        (self.hooks, self.store, schema) = (hooks, store, store.schema)
+        let entries = tree.pages.flatMap(\.specifiers)
+        let mails = entries.filter { $0.kind == .mailCompose }
+        self.mails = Dictionary(mails.compactMap { mail in mail.key.map { ($0, PageHooks.Mail(mail)) } }) { first, _ in
             first
         }
+        let lists = Set(ListSecrets.all(in: tree).keys)
+        secrets = (Set(entries.filter(\.isSecure).compactMap(\.key)).subtracting(lists), lists)
     }
+
+    /// The kinds of questions that the app registers.
+    var questions: [String] { hooks.questions(about: schema) }
 
     /// Takes a question; false if the message is none. One that does not read is let go, which answers it.
     func take(_ message: ReceivedMessage) -> Bool {
@@ -268,12 +275,20 @@ final class PageHookRunner: Sendable {
                     }
             }
             for (name, hook) in hooks.dates { page.dates[name] = await picked(name, hook) }
+            for (declaration, value, layer) in store.inForce where !declaration.isSecret {
+                let name = declaration.name
+                guard let word = RunningPage.OwnValue.Layer(layer), !secrets.keys.contains(name) else { continue }
+                page.values[name] = RunningPage.OwnValue(
+                    word, declaration.stored(value), isWithheld: secrets.lists.contains(name))
+            }
             return page
         }
     }
 
     private func picked(_ name: String, _ hook: PageHooks.DateHooks) async -> RunningPage.PickedDate? {
-        guard let declaration = schema[name], !declaration.isSecret, let value = value(name) else { return nil }
+        guard let declaration = schema[name], !declaration.isSecret, let value = store.snapshot[name] else {
+            return nil
+        }
         let date: PropertyListDate?
         if declaration.type == .date {
             date = if case .date(let date) = value { date } else { nil }
@@ -340,6 +355,19 @@ extension PageHooks.Person {
         switch person {
         case .user(let uid): self = .user(uid)
         case .primary(let name): self = .primary(name)
+        }
+    }
+}
+
+extension RunningPage.OwnValue.Layer {
+    /// nil for a layer that the daemon knows itself.
+    fileprivate init?(_ layer: SettingLayer) {
+        switch layer {
+        case .storedPreference: self = .preference
+        case .commandLine: self = .commandLine
+        case .environment: self = .environment
+        case .file: self = .file
+        case .signedOverride, .userEdit, .declaredDefault: return nil
         }
     }
 }

@@ -18,7 +18,6 @@ final class SettingsStore: Sendable {
         var added: [[SettingChoice]] = []
         /// The changes that the store of preferences lacks.
         var merge = PreferenceMerge(SettingsSchema([]))
-        /// Whether the hook for defaults runs.
         /// The thread on which the hook for defaults runs.
         var defaulting: UInt64?
         /// The store of preferences, if it knows its limit before it writes.
@@ -103,6 +102,15 @@ final class SettingsStore: Sendable {
     }
 
     func layer(at index: Int) -> SettingLayer { state.withLock { $0.layers.layer(at: index) } }
+
+    /// All properties with the values in force and their layers.
+    var inForce: [(declaration: SettingDeclaration, value: SettingValue, layer: SettingLayer)] {
+        state.withLock { state in
+            state.layers.schema.declarations.enumerated().map { index, declaration in
+                (declaration, state.layers.value(at: index), state.layers.layer(at: index))
+            }
+        }
+    }
 
     /// Sets the stored preference; the default while `reset()` runs, and a source's value while this thread reads it.
     /// - Parameter needsRoom: a value for which the store has no room is refused.

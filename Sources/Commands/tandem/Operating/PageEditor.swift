@@ -131,7 +131,7 @@ struct PageEditor {
             guard word == .reset else { return edit(row, "") }
             return row.key.map { row.isEdited ? .reset([$0]) : .refuse("It has no edit.") } ?? Self.noRow
         default:
-            guard let row = row(first) else { return Self.unknown }
+            guard let row = row(first) else { return Int(first) == nil ? Self.unknown : Self.noRow }
             return rest.map { edit(row, $0) } ?? open(row)
         }
     }

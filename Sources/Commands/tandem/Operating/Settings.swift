@@ -15,8 +15,8 @@ extension Subcommand {
         options: [.device, .secondary, .application.required, .json],
         notes: """
             'layer' is where the value comes from, as far as the daemon knows: 'signed' configuration, a 'user's
-            edit, or the app's 'default'. 'by' is the primary that made the edit; without one it was made on the device. What
-            the app's own code, files and environment set is known to the app alone.
+            edit, or the app's 'default'. 'by' is the primary that made the edit; without one it was made on the device.
+            'settings pages' also shows what a running app's own code, files and environment set.
             """,
         examples: ["settings list --app org.example.lamp", "settings list --app org.example.lamp --json"]
     ) { arguments, console in

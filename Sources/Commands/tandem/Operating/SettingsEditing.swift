@@ -59,6 +59,8 @@ extension Subcommand {
                 }
                 break
             }
+            // The app may have changed what it has set since the screen was shown.
+            editor.follow(try arguments.runningState())
             step = editor.take(line, try arguments.pageValues())
         }
     }
