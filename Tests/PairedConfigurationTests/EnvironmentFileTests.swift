@@ -81,6 +81,16 @@ private struct OtherEvent: Error {}
         #expect(app.volume == 2 && app.logging)
     }
 
+    @Test("SET-11, SET-12: an environment may have any name that a file can have", arguments: ["Ad Hoc", "Prüfung"])
+    func anyName(_ environment: String) {
+        write("config.\(environment.lowercased()).plist", volume(1))
+        write("config.default.plist", volume(2))
+        let app = ShopConfiguration()
+        #expect(load(app, environment).failure == nil && app.volume == 1)
+        unlink(place.path("config.\(environment.lowercased()).plist"))
+        #expect(load(app, environment).failure == nil && app.volume == 2)
+    }
+
     @Test("SET-11: without the others config.plist counts, and without any file everything has its default")
     func withoutFiles() {
         let app = ShopConfiguration()

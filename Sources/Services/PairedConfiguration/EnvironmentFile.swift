@@ -58,7 +58,8 @@ struct EnvironmentFile: Sendable, Equatable {
         }
         for name in names {
             do {
-                guard let bytes = try directory.read(name, limit: Self.limit, trust: .ownOrRootsAndUnwritable) else {
+                guard let bytes = try directory.read(named: name, limit: Self.limit, trust: .ownOrRootsAndUnwritable)
+                else {
                     continue
                 }
                 return .file(name, digest: SHA256.digest(bytes), try PropertyListXMLReader.readAny(bytes))

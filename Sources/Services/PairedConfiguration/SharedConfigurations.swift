@@ -6,8 +6,9 @@ internal import Synchronization
 extension Configuration {
     private static let instances = Mutex<[ObjectIdentifier: Configuration]>([:])
 
-    /// The instance of this type that the whole process shares; made with `init()` when it is first asked for.
-    /// CRUConfig's `sharedConfig`.
+    /// The instance of this type that the whole process shares; made with `init()` when it is first asked for. If two
+    /// threads ask for it first at the same time, each may make one; both get the same instance. CRUConfig's
+    /// `sharedConfig`.
     public static var shared: Self {
         let key = ObjectIdentifier(self)
         if let known = instances.withLock({ $0[key] }) as? Self { return known }
