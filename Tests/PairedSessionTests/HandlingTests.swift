@@ -165,6 +165,8 @@ struct HandlingTests {
         try deliver(topic: "alarms")
         #expect(alarms.all.count == 1)
         try deliver(topic: "weather")
+        #expect(verdicts.isEmpty, "the app may still register a handler")
+        fixture.scheduler.advance(by: Limits.startingTime)
         let verdict = try #require(verdicts.last)
         #expect(verdict.name == "rejected" && verdict.code == 7014)
         #expect(try verdict.dictionaryBody()["text"]?.stringValue?.contains("'weather'") == true)
@@ -173,6 +175,21 @@ struct HandlingTests {
         try deliver(topic: "alarms")
         #expect(others.all.map(\.0.facts.topic) == ["weather"])
         #expect(alarms.all.count == 2)
+    }
+
+    @Test(
+        "SES-51, LIM-33: an item waits for the handler of its topic, which an app registers after another one's, also late",
+        arguments: [false, true])
+    func parkedTopic(isLate: Bool) throws {
+        // The library's own, with which no app begins.
+        if isLate { _ = handle([.settings]) }
+        if isLate { fixture.scheduler.advance(by: .seconds(10)) }
+        try deliver(topic: "weather")
+        let alarms = handle(topic: "alarms")
+        fixture.scheduler.run()
+        let weather = handle(topic: "weather")
+        fixture.scheduler.run()
+        #expect(alarms.all.isEmpty && weather.all.count == 1 && verdicts.isEmpty)
     }
 
     @Test("SES-53: a session bound to a pairing gets that pairing's items alone")

@@ -290,6 +290,12 @@ private final class ClockConfiguration: Configuration, @unchecked Sendable {
     override func publicKey(for role: DeviceRole) -> String? { "a \(role)'s key" }
 }
 
+/// `@unchecked`: a wrapper around state behind a mutex, which the base class checks.
+private final class NamelessConfiguration: Configuration, @unchecked Sendable {
+    @Toggle("On") var isOn = false
+    override var customIdentifier: String? { "" }
+}
+
 /// Runs the manual clock, and in between all that the library's own threads have been given: each of them works in
 /// order, so that an action at its end is a wait without time.
 private func turn(_ fixture: SessionFixture, _ session: WCSession) {
@@ -327,6 +333,16 @@ struct InstalledOnWCSessionTests {
         fixture.daemon.send(try envelope.with(body: ["tandem.reload": true]))
         turn(fixture, session)
         #expect(try fixture.daemon.received.last?.dictionaryBody() == ["tandem.verdict": "applied"])
+    }
+
+    @Test("SES-70: a WCSession never activates without a configuration that could not be installed")
+    func refusedConfiguration() {
+        session.install(NamelessConfiguration())
+        for _ in 0..<2 {
+            session.activate()
+            turn(fixture, session)
+            #expect(session.activationState == .notActivated && fixture.daemon.registrations.isEmpty)
+        }
     }
 
     @Test(

@@ -86,6 +86,24 @@ struct WCSessionFileTests: WCSessionSuite {
         return URL(fileURLWithPath: directory.path("photo.jpg"))
     }
 
+    @Test("SES-31: a file is for the device that was active at the call, whichever is when the file has been opened")
+    func switchWhileOpening() throws {
+        let first = try #require(fixture.daemon.situation.active)
+        session.transferFile(makeFile(), metadata: nil)
+        // Comes behind the call, and before the file has been opened on another thread.
+        fixture.daemon.situation.active = fixture.daemon.pair()
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(submitted.map(\.pairing) == [first])
+    }
+
+    @Test("FIL-2: a URL that is none of a file is no file on this device")
+    func webAddress() throws {
+        session.transferFile(try #require(URL(string: "https://example.org/etc/hostname")), metadata: nil)
+        settle()
+        #expect(submitted.isEmpty && calls == ["finished hostname 7013"])
+    }
+
     @Test(
         "FIL-2, FIL-3, SES-50: transferFile hands the file over, shows how far it is, and finishes once when it is stored"
     )

@@ -59,7 +59,7 @@ package actor SessionActor {
         queries = QueryTable(app: app, daemon: daemon, scheduler: scheduler)
         transfers = TransferBook(app: app, daemon: daemon, queries: queries, scheduler: scheduler)
         files = FileSubmissions(app: app, daemon: daemon, queries: queries, transfers: transfers, scheduler: scheduler)
-        items = ItemInbox()
+        items = ItemInbox(scheduler: scheduler)
     }
 
     // MARK: entering
@@ -179,9 +179,15 @@ package actor SessionActor {
         }
     }
 
+    /// The app is at its start: it has activated, or registers its first receiver or handler (SES-34).
+    private func starts() {
+        messages.starts()
+        items.starts()
+    }
+
     private func activated() {
         onEvent?(.activation(.activated))
-        if !wasActivated { messages.starts() }
+        if !wasActivated { starts() }
         wasActivated = true
         // A switch activates on the same connection, whose daemon knows all of it.
         if followedOn != daemon.number { transfers.connected() }
@@ -380,12 +386,16 @@ package actor SessionActor {
     /// Adds a receiver of messages; its number, or nil if the session has ended.
     func addReceiver(
         _ interest: MessageInbox.Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void
-    ) -> UInt64? { isEnded ? nil : messages.add(interest, take: take, ended: ended) }
+    ) -> UInt64? {
+        guard !isEnded else { return nil }
+        if messages.hasNoReceiver { starts() }
+        return messages.add(interest, take: take, ended: ended)
+    }
 
     /// Adds a receiver of all messages, called on the scheduler, in order; it decides later what becomes of each.
     package func receive(
         pairing: UniqueIdentifier? = nil, topic: String? = nil, _ take: @escaping (ReceivedMessage) -> Void
-    ) { _ = messages.add(MessageInbox.Interest(pairing: pairing, topic: topic), take: take) }
+    ) { _ = addReceiver(MessageInbox.Interest(pairing: pairing, topic: topic), take: take, ended: {}) }
 
     /// Adds a handler of durable items, called on the scheduler; its number, or nil if the session has ended.
     @discardableResult
@@ -395,7 +405,7 @@ package actor SessionActor {
     ) -> UInt64? {
         guard !isEnded else { return nil }
         defer { publishPending() }
-        if items.hasNoHandler { messages.starts() }
+        if items.hasNoHandler { starts() }
         let interest = ItemInbox.Interest(channels: channels, pairing: pairing, topic: topic)
         return items.add(interest, take: take, ended: ended)
     }
@@ -452,33 +462,30 @@ package actor SessionActor {
 
     // MARK: files
 
-    /// Opens the file and submits it; the transfer reports the rest.
+    /// Opens the file and submits it to the pairing that is active at the call, also if another one is once the file is
+    /// open; the transfer reports the rest.
     func transferFile(
         _ transfer: FileTransfer, metadata: PropertyListDictionary?, options: TransferOptions,
         to pairing: UniqueIdentifier?
     ) {
-        files.inspect(transfer) { [weak self] source in
-            self?.assumeIsolated { actor in
-                actor.submit(
-                    transfer, source, Submission(of: transfer, size: source.size, metadata, options, to: pairing))
+        begin(transfer.id, transfer.answered) { () throws(SessionError) in
+            // The size is not known yet, and admission does not judge it.
+            let target = try admission.item(Submission(of: transfer, size: 0, metadata, options, to: pairing)).pairing
+            files.inspect(transfer) { [weak self] source in
+                let submission = Submission(of: transfer, size: source.size, metadata, options, to: target)
+                self?.assumeIsolated { $0.submit(transfer, source, submission) }
             }
         }
     }
 
     private func submit(_ transfer: FileTransfer, _ source: FileSource, _ submission: Submission) {
-        let accepted: @Sendable (Result<Transfer, SessionError>) -> Void = { result in
-            switch result {
-            case .failure(let error): transfer.refused(error)
-            case .success(let item): transfer.accepted(as: item)
-            }
-        }
-        begin(transfer.id, accepted) { () throws(SessionError) in
+        begin(transfer.id, transfer.answered) { () throws(SessionError) in
             let target = try admission.item(submission)
             // Before the daemon can answer.
             files.offer(transfer, source, to: target.pairing)
             transfers.transfer(submission, of: transfer, to: target, session: WeakSession(self)) { [weak files] in
                 files?.ended(transfer.id)
-                accepted($0)
+                transfer.answered($0)
             }
         }
     }

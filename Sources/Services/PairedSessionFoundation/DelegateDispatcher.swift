@@ -101,6 +101,7 @@ final class DelegateDispatcher {
     private func refused(_ error: SessionError) {
         let count = max(completions, wasLost && stage == .none ? 1 : 0)
         completions = 0
+        wasLost = false
         for _ in 0..<count {
             session?.tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
         }

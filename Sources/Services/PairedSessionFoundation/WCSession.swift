@@ -134,7 +134,11 @@ public final class WCSession: NSObject, Sendable {
                 defer { state.configuration = nil }
                 return state.configuration
             }
-            try configuration?.install(on: session)
+            do throws(SessionError) { try configuration?.install(on: session) } catch {
+                // The next call must not activate without it.
+                state.withLock { $0.configuration = $0.configuration ?? configuration }
+                throw error
+            }
             session.core.run { core in
                 core.activate { [weak core] result in core?.assumeIsolated { $0.report(.asked(result)) } }
             }

@@ -19,8 +19,12 @@ extension WCSession {
             [weak self] in self?.takeBack(id, on: .file)
         }
         files.add(transfer)
-        do {
+        do throws(WCError) {
             let session = try ready()
+            guard file.isFileURL else {
+                let reason = "'\(file.absoluteString)' is no URL of a file"
+                throw WCError(SessionError(.fileAccessDenied, .notAFile, reason: reason))
+            }
             let values = try metadata.map { values throws(WCError) in try Self.values(values) }
             // The session keeps these closures, and not the objects with its names: they own it.
             _ = session.beginFileTransfer(

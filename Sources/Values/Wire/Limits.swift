@@ -84,7 +84,7 @@ package enum Limits {
 
     /// Applications of one device (LIM-11): they are announced after each hello.
     package static let applications = 256
-    /// From an app's activation, and from its first receiver, until it has registered them all (LIM-33).
+    /// From an app's activation, and from its first receiver or handler, until it has registered them all (LIM-33).
     package static let startingTime = Duration.seconds(1)
     /// Names that an app provides (LIM-32): all of them are reported for each pairing.
     package static let providedNames = 16

@@ -141,7 +141,13 @@ public final class FileTransfer: Sendable {
         onChange(progress)
     }
 
-    func accepted(as transfer: Transfer) { leave(.accepted(transfer), hasEnded: false) }
+    /// The daemon has accepted the file, or it is refused.
+    @Sendable func answered(_ result: Result<Transfer, SessionError>) {
+        switch result {
+        case .failure(let error): refused(error)
+        case .success(let transfer): leave(.accepted(transfer), hasEnded: false)
+        }
+    }
 
     func refused(_ error: SessionError) {
         leave(.refused(error), hasEnded: true)

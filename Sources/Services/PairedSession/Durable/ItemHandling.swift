@@ -9,8 +9,9 @@ import TandemWire
 extension PairedSession {
     /// Handles user infos, urgent ones too. With several handlers for an item it is handled when all have returned.
     /// WCSession's `didReceiveUserInfo` (SES-51, SES-53).
-    /// An item that none of the app's handlers takes is refused for good: 7014 `unhandled` for its sender. Until the
-    /// first handler is there, items wait.
+    /// Items wait until the first handler for their channel is there, and until the app has started: one second from
+    /// its activation and from its first handler. After that, an item that none of the app's handlers takes is refused
+    /// for good: 7014 `unhandled` for its sender.
     /// - Parameters:
     ///   - topic: only items of this topic; nil: what no topic's handler takes.
     ///   - handler: returning has handled the item; throwing gets it again after a pause; throwing an

@@ -1,9 +1,11 @@
 // Handlers of durable items, and the verdicts (SES-51): each item goes to its handlers once in this process's life. A
-// handler may come late: until the first one for a channel is there the item waits here. The daemon sends no further
-// item of that queue, so the number of queues bounds what waits. A handler that names a topic gets the items of that
-// topic; items that no topic's handler takes are for those that name none.
+// handler may come late: until the first one for a channel is there, and while the app registers one after the other,
+// the item waits here. The daemon sends no further item of that queue, so the number of queues bounds what waits. A
+// handler that names a topic gets the items of that topic; items that no topic's handler takes are for those that name
+// none.
 
 import TandemBase
+import TandemReactor
 import TandemSession
 import TandemWire
 
@@ -31,12 +33,22 @@ final class ItemInbox {
     private var handlers: [Handler] = []
     private var waiting: [(item: DeliveredItem, give: @Sendable (HandlingVerdict) -> Void)] = []
     private var nextNumber: UInt64 = 0
+    private let scheduler: any Scheduler
+    private let timer: DeadlineTimer
+    /// When the app's start ends (SES-34); nil before its activation and its first handler.
+    private var startedAt: MonotonicTime?
+
+    init(scheduler: any Scheduler) {
+        self.scheduler = scheduler
+        timer = DeadlineTimer(on: scheduler)
+        timer.onDeadline = { [weak self] in self?.judgeWaiting() }
+    }
 
     /// Something of the app's waits for its first handler: `hasContentPending` of WCSession.
     var hasWaiting: Bool { waiting.contains { $0.item.channel != .settings } }
 
-    /// The app has registered no handler yet, or has taken back all of them.
-    var hasNoHandler: Bool { handlers.isEmpty }
+    /// The app has registered no handler yet, or has taken back all of them; that of synced settings is the library's.
+    var hasNoHandler: Bool { handlers.allSatisfy { $0.interest.channels == [.settings] } }
 
     /// A `delivery` arrived.
     /// - Parameter give: called once with the verdict of the handlers.
@@ -64,10 +76,12 @@ final class ItemInbox {
 
     /// Passes the item to its handlers, queues it for a later one, or rejects what the app's handlers do not want.
     private func arrived(_ item: DeliveredItem, give: @escaping @Sendable (HandlingVerdict) -> Void) {
-        guard handlers.contains(where: { $0.interest.channels.contains(item.channel) }) else {
-            return waiting.append((item, give))
-        }
         let takers = takers(of: item)
+        let hasHandler = handlers.contains { $0.interest.channels.contains(item.channel) }
+        guard hasHandler, !takers.isEmpty || isStarted else {
+            waiting.append((item, give))
+            return watch()
+        }
         guard !takers.isEmpty else { return give(.rejected(.unhandled(item.facts.topic))) }
         let token = HandlingToken(handlers: takers.count, give: give)
         for handler in takers { handler.take(item, token) }
@@ -77,10 +91,27 @@ final class ItemInbox {
     func add(_ interest: Interest, take: @escaping Take, ended: @escaping () -> Void = {}) -> UInt64 {
         nextNumber += 1
         handlers.append(Handler(number: nextNumber, interest: interest, take: take, ended: ended))
+        judgeWaiting()
+        return nextNumber
+    }
+
+    /// The app is at its start.
+    func starts() {
+        startedAt = scheduler.now + Limits.startingTime
+        watch()
+    }
+
+    private var isStarted: Bool { startedAt.map { scheduler.now >= $0 } ?? false }
+
+    /// Judges the items that wait again when the app has started.
+    private func watch() {
+        if let startedAt, scheduler.now < startedAt, !waiting.isEmpty { timer.watch(startedAt) }
+    }
+
+    private func judgeWaiting() {
         let items = waiting
         waiting = []
         for (item, give) in items { arrived(item, give: give) }
-        return nextNumber
     }
 
     func remove(_ number: UInt64) { handlers.removeAll { $0.number == number } }

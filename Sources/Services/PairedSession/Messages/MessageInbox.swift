@@ -67,13 +67,15 @@ final class MessageInbox {
         watch()
     }
 
+    /// The app has registered no receiver yet, or has taken back all of them.
+    var hasNoReceiver: Bool { receivers.isEmpty }
+
     /// Adds a receiver and passes it what waited for one like it, in order; returns its number.
     func add(
         _ interest: Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void = {}
     ) -> UInt64 {
         let now = scheduler.now
         nextNumber += 1
-        if receivers.isEmpty { starts() }
         receivers.append(Receiver(number: nextNumber, interest: interest, take: take, ended: ended))
         let before = waiting
         waiting = []
@@ -90,8 +92,7 @@ final class MessageInbox {
         return nextNumber
     }
 
-    /// The app is at its start: it has activated, or registers its first receiver or handler of anything. It registers
-    /// all of them within the starting time, also one that has none for messages.
+    /// The app is at its start, within which it registers all of its receivers.
     func starts() {
         startedAt = scheduler.now + Self.startingTime
         watch()
