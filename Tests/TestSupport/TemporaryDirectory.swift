@@ -18,8 +18,9 @@ package final class TemporaryDirectory: Sendable {
         return "/dev/shm"
     }()
 
-    package init() {
-        let place = Self.place
+    /// - Parameter place: an existing directory, for a test that needs a certain file system.
+    package init(in place: String? = nil) {
+        let place = place ?? Self.place
         var template = Array("\(place)/tandem-XXXXXX".utf8CString)
         path = template.withUnsafeMutableBufferPointer { template in
             guard let start = template.baseAddress, mkdtemp(start) != nil else {

@@ -136,7 +136,8 @@ package enum FileMove {
         let (source, target) = (DirectoryEntry(path: path), DirectoryEntry(path: other))
         let result = source.move(to: target)
         guard result == -EXDEV else {
-            try (result == -ENOENT ? source : target).check(result, "renameat2")
+            let isSourceMissing = result == -ENOENT ? try source.status() == nil : false
+            try (isSourceMissing ? source : target).check(result, "renameat2")
             return
         }
         try copy(source, target)
@@ -156,8 +157,25 @@ package enum FileMove {
             }
             guard try parts.isUnchanged() else { throw .changedMeanwhile(path: source.path) }
             try target.synchronise(file.raw)
+            try synchroniseName(of: target)
         } catch {
             _ = try? target.remove()
+            throw error
+        }
+    }
+
+    /// Makes the new name durable before the old file is removed: the two file systems commit in no fixed order.
+    private static func synchroniseName(of entry: DirectoryEntry) throws(FileError) {
+        // By bytes: Swift joins a slash and a combining mark behind it into one Character.
+        let parent = entry.path.utf8.lastIndex(of: UInt8(ascii: "/")).map { entry.path.utf8[...$0] }
+        // The dot makes the kernel follow a parent that is a symbolic link.
+        let directory = DirectoryEntry(path: String(decoding: parent ?? "".utf8[...], as: UTF8.self) + ".")
+        do throws(FileError) {
+            let descriptor = try directory.openDirectory()
+            try directory.synchronise(descriptor.raw)
+        } catch .system(_, let error) where error.errno == EACCES || error.errno == EINVAL {
+            // A directory that may be written to and not read, or of a file system that does not synchronise names.
+        } catch {
             throw error
         }
     }

@@ -1,0 +1,40 @@
+// A received file that its app takes to a place of its own, on the same file system or on another one.
+
+import Glibc
+import TandemFiles
+import TandemTestSupport
+import Testing
+
+@Suite struct FileMoveTests {
+    private let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    private let source = TemporaryDirectory()
+
+    /// Two file systems on most machines.
+    private static let places = ["/dev/shm", "/tmp"].filter { place in place.withCString { access($0, W_OK) == 0 } }
+
+    @Test("FIL-15: a file moves whole, by its name or by a copy, and leaves nothing behind", arguments: places)
+    func moves(to place: String) throws {
+        let target = TemporaryDirectory(in: place)
+        source.write(bytes, to: "received")
+        // Of two scalars: a slash and the mark behind it are one Character.
+        try FileMove.move(from: source.path("received"), to: target.path("\u{301}kept"))
+        let kept = try OwnedDirectory(existing: target.path)
+        #expect(try kept.read(named: "\u{301}kept", limit: bytes.count, trust: .any) == bytes)
+        #expect(access(source.path("received"), F_OK) != 0)
+    }
+
+    @Test("FIL-15: nothing is overwritten, and what cannot move stays", arguments: places)
+    func takenPlace(in place: String) throws {
+        let target = TemporaryDirectory(in: place)
+        source.write(bytes, to: "received")
+        target.write([1], to: "kept")
+        #expect(throws: FileError.self) {
+            try FileMove.move(from: source.path("received"), to: target.path("kept"))
+        }
+        #expect(throws: FileError.missing(path: target.path("no/kept"))) {
+            try FileMove.move(from: source.path("received"), to: target.path("no/kept"))
+        }
+        #expect(try OwnedDirectory(existing: target.path).read("kept", limit: 10) == [1])
+        #expect(access(source.path("received"), F_OK) == 0)
+    }
+}
