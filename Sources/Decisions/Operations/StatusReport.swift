@@ -244,17 +244,21 @@ package enum DesiredReport {
         for row in facts.list("history") {
             history.add(
                 row.text("version"), row.date("accepted"), signers(of: row), row.date("withdrawn"),
-                row.digest("digest"), applications(of: row.text("version"), facts))
+                row.digest("digest"), applications(of: row, facts))
         }
         let tables = [desired, secondaries(facts.list("secondaries"), title: "secondaries"), history]
         let head = ["app     \(facts.text("app"))", "target  \(facts.text("target"))"]
         return head + tables.map(\.lines).filter { !$0.isEmpty }.flatMap { [""] + $0 }
     }
 
-    /// Where and when a version was applied, as far as the secondaries' histories go back.
-    private static func applications(of version: String, _ facts: Fact) -> String {
-        (facts.list("secondaries") + facts.list("others")).flatMap { secondary in
-            secondary.list("history").filter { $0.text("version") == version }.map { line in
+    /// Where and when an envelope was applied, as far as the secondaries' histories go back. Two envelopes can have one
+    /// version, so the digest decides; a row of an earlier release has none.
+    private static func applications(of row: Fact, _ facts: Fact) -> String {
+        let digest = row.body["digest"]
+        return (facts.list("secondaries") + facts.list("others")).flatMap { secondary in
+            secondary.list("history").filter { line in
+                line.text("version") == row.text("version") && (line.body["digest"] ?? digest) == digest
+            }.map { line in
                 "\(secondary.deviceName) \(line.date("reported"))"
             }
         }.joined(separator: ", ")

@@ -43,13 +43,14 @@ package struct JoinRequest: Sendable, Equatable {
 
     package init(body: PropertyListDictionary) throws(WireError) {
         let fields = BodyFields(body)
-        let isToken = try fields.string("method") == "token"
+        let word = try fields.string("method")
+        guard word == "token" || word == "trust" else {
+            throw .invalidValue(key: "method", expected: "token or trust")
+        }
+        let isToken = word == "token"
         let keys = ["method", "name", "reportKey", "minimum", "maximum"] + (isToken ? ["token", "proof"] : [])
         try fields.refuseKeys(otherThan: keys)
         method = isToken ? try .token(fields.token("token"), proof: fields.proof("proof")) : .trust
-        guard isToken || body["method"] == "trust" else {
-            throw .invalidValue(key: "method", expected: "token or trust")
-        }
         claim = try fields.claim()
         let (minimum, maximum) = (try fields.version("minimum"), try fields.version("maximum"))
         guard minimum <= maximum else { throw .invalidValue(key: "maximum", expected: "a version from 'minimum'") }

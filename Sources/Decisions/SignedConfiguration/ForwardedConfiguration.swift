@@ -89,6 +89,8 @@ package struct SecondaryState: Sendable, Equatable {
     /// A version that the secondary has applied.
     package struct Application: Sendable, Equatable {
         package let version: UInt64
+        /// Of its envelope; nil in a row of an earlier release.
+        package let digest: [UInt8]?
         /// As ``ForwardedConfiguration/keySet``.
         let keySet: UInt64?
         package let reported: WallTime
@@ -138,7 +140,9 @@ package struct SecondaryState: Sendable, Equatable {
         if awaited == entry.digest { (awaited, awaitedSince) = (nil, nil) }
         guard isNew else { return }
         history.append(
-            Application(version: entry.version, keySet: keySet, reported: entry.reported ?? entry.accepted))
+            Application(
+                version: entry.version, digest: entry.digest, keySet: keySet,
+                reported: entry.reported ?? entry.accepted))
         history.removeFirst(max(0, history.count - ConfigurationLimits.history))
     }
 
@@ -179,6 +183,7 @@ package struct SecondaryState: Sendable, Equatable {
                     var row: PropertyListDictionary = [
                         "version": PropertyListValue(line.version), "time": .integer(line.reported.milliseconds),
                     ]
+                    row["digest"] = line.digest.map { .data($0) }
                     row["keyset"] = line.keySet.map { PropertyListValue($0) }
                     return .dictionary(row)
                 }),
@@ -211,7 +216,8 @@ package struct SecondaryState: Sendable, Equatable {
             let time = fields["time"]?.timeValue
         else { return nil }
         return Application(
-            version: version, keySet: fields["keyset"]?.positiveValue, reported: time)
+            version: version, digest: fields["digest"]?.digestValue, keySet: fields["keyset"]?.positiveValue,
+            reported: time)
     }
 
     private static func refusal(_ value: PropertyListValue) -> Refusal? {

@@ -91,6 +91,8 @@ struct SocketFile: ~Copyable {
 
     /// Binds the socket to the path; it must not listen yet, so that no client connects before the mode is right.
     static func bind(_ descriptor: CInt, path: String, access: SocketAccess) throws(ListenError) -> SocketFile {
+        // Before the lock, too: no lock file may appear beside a file that is not a socket.
+        _ = try socket(at: path)
         let lock = try takeLock(path: path)
         try removeStale(path: path)
         let made = try make(binding: descriptor, path: path)
@@ -115,9 +117,15 @@ struct SocketFile: ~Copyable {
         return lock
     }
 
-    private static func removeStale(path: String) throws(ListenError) {
-        guard let found = try system(path, try Linux.lookAt(path: path)) else { return }
+    /// The socket at the path; nil if there is nothing.
+    private static func socket(at path: String) throws(ListenError) -> FileStatus? {
+        guard let found = try system(path, try Linux.lookAt(path: path)) else { return nil }
         guard found.isSocket else { throw .notASocket(path: path) }
+        return found
+    }
+
+    private static func removeStale(path: String) throws(ListenError) {
+        guard try socket(at: path) != nil else { return }
         if try system(path, try isAnswered(path: path)) { throw .inUse(.unix(path: path)) }
         try system(path, try Linux.unlink(path: path))
     }

@@ -148,7 +148,7 @@ package enum ListenError: Error, Hashable, Sendable {
 extension ListenError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .inUse(let address): "\(address) is in use by another process; stop it or choose another address"
+        case .inUse(let address): "\(address) is in use by another listener; stop it or choose another address"
         case .notASocket(let path): "\(path) exists and is not a socket; nothing was changed, choose another path"
         case .unresolved(let error): "\(error)"
         case .noSuchGroup(let name): "there is no group \"\(name)\" on this machine"

@@ -167,6 +167,26 @@ struct AppDeliveryTests {
         #expect(primary.received(.finished).isEmpty && primary.received(.progress).isEmpty)
     }
 
+    @Test("SES-52: a connection that has not named the channel is told of no context, neither at first nor at a change")
+    func contextsOfOthers() throws {
+        let (primary, secondary) = (simulation.simulator.endpoint(.primary), simulation.simulator.endpoint(.secondary))
+        let able = Capability.allCases.filter { $0.channel != .context }
+        try installCounterpart()
+        func app(_ endpoint: LocalEndpoint, _ capabilities: [Capability], receives: Bool) throws -> Client {
+            try endpoint.app(
+                "com.example.app", .init(receives: receives), capabilities: capabilities, on: simulation.scheduler,
+                user: Simulation.user)
+        }
+        let old = try app(primary, able, receives: false)
+        let sender = try app(primary, Capability.allCases, receives: true)
+        for number in 1...2 { try submit(item(["n": .integer(Int64(number))], on: .context), from: sender) }
+        let later = try app(primary, able, receives: false)
+        let counterpart = try app(secondary, able, receives: true)
+        simulation.scheduler.run()
+        #expect(sender.received(.context).count == 2)
+        #expect([old, later, counterpart].allSatisfy { $0.received(.context).isEmpty })
+    }
+
     @Test("SES-48: a context with the bytes of the last one is not sent again, unless its sender wants that")
     func identicalContext() throws {
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))

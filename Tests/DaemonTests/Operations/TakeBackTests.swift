@@ -349,7 +349,7 @@ import Testing
         nodes.clock.advance(by: .seconds(60))
         #expect(nodes.verdict(try nodes.envelope(4)) == "threshold")
         #expect(nodes.verdict(try nodes.envelope(4, with: next)) == "waiting-for-app")
-        #expect(ask(nodes.secondary, "trust-replace", ["role": "secondary", "key": "no key"]).name == "bad-request")
+        #expect(ask(nodes.secondary, "trust-replace", ["role": "secondary", "key": "no key"]).name == "no-key")
     }
 
     // MARK: trusted devices and identifiers

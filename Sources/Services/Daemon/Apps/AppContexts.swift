@@ -27,7 +27,9 @@ final class AppContexts {
 
     private let delivery: DurableDelivery
     private unowned let endpoint: LocalEndpoint
-    /// The connections to which contexts are still being sent.
+    /// The connections that have named the channel, of users who may use the app's queues.
+    private var takers: Set<ConnectionNumber> = []
+    /// Of these the ones to which contexts are still being sent.
     private var underWay: [ConnectionNumber: UnderWay] = [:]
 
     init(of delivery: DurableDelivery, endpoint: LocalEndpoint) {
@@ -39,6 +41,7 @@ final class AppContexts {
     /// connection (LIM-6): the next one is read when the connection has taken most of those before.
     func sendAll(of app: ApplicationIdentifier, to connection: HostAppConnection) {
         let number = connection.number
+        takers.insert(number)
         underWay[number] = UnderWay()
         delivery.contexts.read(
             of: app, in: { [unowned endpoint] in endpoint.serves($0) },
@@ -80,14 +83,19 @@ final class AppContexts {
     }
 
     /// The connection is gone.
-    func left(_ connection: HostAppConnection) { finish(connection.number) }
+    func left(_ connection: HostAppConnection) {
+        takers.remove(connection.number)
+        finish(connection.number)
+    }
 
     private func finish(_ number: ConnectionNumber) {
         for action in underWay.removeValue(forKey: number)?.afterwards ?? [] { action() }
     }
 
-    /// A context was sent or has arrived: all connections of its app get it.
-    func changed(_ context: LatestContext) { send(context, to: endpoint.connections(of: context.app)) }
+    /// A context was sent or has arrived: all connections of its app that take contexts get it.
+    func changed(_ context: LatestContext) {
+        send(context, to: endpoint.connections(of: context.app).filter { takers.contains($0.number) })
+    }
 
     /// One frame for all connections, whose queues share its bytes.
     private func send(_ context: LatestContext, to connections: [HostAppConnection]) {

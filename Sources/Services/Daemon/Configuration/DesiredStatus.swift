@@ -152,8 +152,15 @@ struct DesiredStatus {
 
     private func history(of key: ConfigurationSlotKey, at pairing: PropertyListValue?) -> [PropertyListValue] {
         guard let bytes = pairing?.dataValue, let identifier = UniqueIdentifier(bytes: bytes) else { return [] }
+        let accepted = state.history(of: key)
         return (state.state(of: key, at: identifier)?.history ?? []).reversed().map { line in
-            ["version": PropertyListValue(line.version), "reported": .integer(line.reported.milliseconds)]
+            var row: PropertyListDictionary = [
+                "version": PropertyListValue(line.version), "reported": .integer(line.reported.milliseconds),
+            ]
+            // All rows have to fit the answer (LIM-85).
+            let isAmbiguous = accepted.count { $0.version == line.version } > 1
+            row["digest"] = isAmbiguous ? line.digest.map { .data($0) } : nil
+            return .dictionary(row)
         }
     }
 }

@@ -329,6 +329,12 @@ package final class Node {
                 .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
                 .text("other", options.localOther ?? "none"),
                 .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
+        let others = installed.state.records.values.count { $0.role != options.role }
+        if options.localOther == nil, others > 0 {
+            let message: StaticString =
+                "installed apps of the other role are refused: start a daemon of that role, or serve both"
+            log(LogEvent(.warning, message, .text("apps", "\(others)")))
+        }
         if options.allowsInvalidSignatures {
             log(LogEvent(.warning, "invalid signatures are allowed to apps that allow them, too"))
         }

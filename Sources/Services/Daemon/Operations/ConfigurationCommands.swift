@@ -50,7 +50,7 @@ extension KeySetHistory {
             self = try KeySetHistory(pem: pem)
             try check(anchor)
         } catch {
-            throw ControlFailure(.badRequest, "key: \(error)")
+            throw ControlFailure(name: error.rejection.rawValue, text: "key: \(error.detail)")
         }
     }
 }

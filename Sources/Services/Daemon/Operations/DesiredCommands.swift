@@ -39,10 +39,11 @@ private struct DesiredChoice {
             throw ControlFailure(.badRequest, "several targets are desired for '\(app)', name one: \(targets)")
         }
         guard let key = keys.first else {
+            let choice = role == nil && target == nil ? "" : " with this role and target"
             throw ControlFailure(
                 .notFound,
-                "nothing is or was desired for '\(app)' on this device; 'tandem configuration list' shows all that is, "
-                    + "'tandem status' what is applied here")
+                "nothing is or was desired for '\(app)'\(choice) on this device; 'tandem configuration list' shows all "
+                    + "that is, 'tandem status' what is applied here")
         }
         return key
     }
