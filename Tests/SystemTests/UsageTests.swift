@@ -37,6 +37,9 @@ import Testing
         ("send --app a --file k --metadata [1]", "--metadata must be one JSON object"),
         ("receive --app a --reply x", "--reply must be one JSON object"),
         ("sign --key k --app a --role both --target custom:x --version 1 --out o", "neither primary nor secondary"),
+        ("sign --key k --app a --role secondary --target x --version 1 --out o", "paired identifier"),
+        ("sign --key k --app .. --role secondary --target custom:x --version 1 --out o", "application identifier"),
+        ("drain --timeout 2h", "at most 1h"), ("address hub 127.0.0.1:0", "has port 0"),
     ])
     func wrongCallsEndWithTwo(line: String, message: String) async throws {
         try makeKey()
@@ -56,8 +59,6 @@ import Testing
         ("verify --key k.pub --app a none", "does not exist"),
         ("verify --key k.pub --app a rubbish.pem", "malformed"),
         ("sign --key none --app a --role secondary --target custom:x --version 1 --out o", "does not exist"),
-        ("sign --key k --app a --role secondary --target x --version 1 --out o", "paired identifier"),
-        ("sign --key k --app .. --role secondary --target custom:x --version 1 --out o", "application identifier"),
         ("sign --key k --app a --role secondary --target custom:x --version 1 --values rubbish.pem --out o", "JSON"),
         ("sign --key k.pub --app a --role secondary --target custom:x --version 1 --out o", "k.pub is a public key"),
         ("status --device ./k", "./k is a file, not a socket"),
@@ -71,6 +72,19 @@ import Testing
         let ending = try await run(line)
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.errors.contains(message), "\(ending)")
+    }
+
+    @Test(arguments: [
+        ("--help >/dev/full", 1, "cannot write the result: No space left on device"), ("--help | head -c 1", 0, ""),
+        ("keys show \"$(printf 'k\\377')\"", 2, "argument 3 is not UTF-8 text"),
+    ])
+    func unwritableResultsAndUnreadableArgumentsAreNoSuccess(line: String, status: Int32, message: String) async throws
+    {
+        let tandem = Program.directory.appendingPathComponent("tandem").path
+        let shell = try Program("/bin/sh", ["-c", "'\(tandem)' \(line)"], named: "shell", in: workspace)
+        let ending = try await shell.ending()
+        #expect(ending.status == status && ending.errors.isEmpty == message.isEmpty, "\(ending)")
+        #expect(message.isEmpty || ending.errors.contains(message), "\(ending)")
     }
 
     @Test(arguments: ["status", "health", "ready", "drain", "trace --follow"])

@@ -37,6 +37,10 @@ import TandemTransport
         if arguments.contains("--help") { return put(ConsoleOptions.help + "\n") }
         if arguments.contains("--version") { return put("tandem-console \(PairedSession.version)\n") }
         let options = try ConsoleOptions(arguments)
+        if !SocketAddress.isServed(path: options.daemon) {
+            let path = options.daemon
+            put("tandem-console: no daemon listens at \(path); pages say so until one does\n", on: STDERR_FILENO)
+        }
         // Before anything that could start a thread.
         try ProcessSignal.prepareProcess()
         try Linux.closeToOthers()

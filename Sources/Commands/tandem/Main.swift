@@ -3,6 +3,7 @@
 
 import Glibc
 import PairedSession
+import TandemBase
 import TandemControl
 import TandemOperations
 import TandemReactor
@@ -11,7 +12,20 @@ import TandemReactor
     static func main() async {
         // There may be no standard error to say it on: only an exit code is left.
         do { try Linux.fillUsualDescriptors() } catch { exit(1) }
-        exit(await run(Array(CommandLine.arguments.dropFirst()), on: Console()))
+        let console = Console()
+        // `CommandLine.arguments` has replaced bytes that are not UTF-8.
+        if let index = indexOfMalformedArgument {
+            exit(report(.usage("argument \(index) is not UTF-8 text"), [], console))
+        }
+        let code = await run(Array(CommandLine.arguments.dropFirst()), on: console)
+        if code == 0, let failure = Console.failure { exit(report(failure, [], console)) }
+        exit(code)
+    }
+
+    private static var indexOfMalformedArgument: Int? {
+        (1..<max(1, Int(CommandLine.argc))).first { index in
+            CommandLine.unsafeArgv[index].map { String(validatingCString: $0) == nil } ?? false
+        }
     }
 
     /// Runs the command line and returns its exit code.
@@ -31,6 +45,8 @@ import TandemReactor
             return report(CommandFailure(failure), arguments, console)
         } catch let mistakes as OptionMistakes {
             return report(mistakes.failure, arguments, console)
+        } catch let error as IdentifierError {
+            return report(.usage("\(error)"), arguments, console)
         } catch let error as SessionError where error.isNamed(.noDaemon) {
             return report(.unanswered("\(error)"), arguments, console)
         } catch {

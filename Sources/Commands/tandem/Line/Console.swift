@@ -1,8 +1,10 @@
 // Console output: results to standard output, everything else to standard error, each line written at once so that a
-// reader of a pipe sees it. A reader that went away is no error: the rest is dropped. Colour appears only on a terminal
-// and never with NO_COLOR.
+// reader of a pipe sees it. A reader that went away is no error: the rest is dropped. Any other fault, such as a full
+// disk, makes the command fail. Colour appears only on a terminal and never with NO_COLOR.
 
 import Glibc
+import Synchronization
+import TandemControl
 import TandemPropertyList
 
 /// The command's two outputs.
@@ -19,7 +21,20 @@ struct Console: Sendable {
     func print(_ line: String = "") { write(line + "\n") }
 
     /// Writes text to standard output as it is.
-    func write(_ text: String) { _ = LocalFile.write(Array(text.utf8), to: STDOUT_FILENO) }
+    func write(_ text: String) {
+        if !LocalFile.write(Array(text.utf8), to: STDOUT_FILENO), errno != EPIPE {
+            Self.fault.store(errno, ordering: .relaxed)
+        }
+    }
+
+    /// The error number of the last write to standard output that failed; 0 for none.
+    private static let fault = Atomic<CInt>(0)
+
+    /// Why a result has not been written; nil if all of it has.
+    static var failure: CommandFailure? {
+        let fault = fault.load(ordering: .relaxed)
+        return fault == 0 ? nil : .refused("cannot write the result: \(String(cString: strerror(fault)))")
+    }
 
     /// Writes a line to standard error.
     func warn(_ line: String) { _ = LocalFile.write(Array((line + "\n").utf8), to: STDERR_FILENO) }

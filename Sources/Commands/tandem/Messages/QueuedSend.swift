@@ -72,28 +72,12 @@ struct QueuedSend {
         if transfer.isDemoted { line["demoted"] = .boolean(true) }
         console.print(json: .dictionary(line))
         guard level > .accepted else { return }
-        try await reached(transfer)
+        let level = level
+        guard try await ends(within: timeout, { try await transfer.reached(level) }) else {
+            throw CommandFailure.no(["not there yet; the item stays queued"])
+        }
         line["state"] = .string("\(level)")
         console.print(json: .dictionary(line))
-    }
-
-    private func reached(_ transfer: Transfer) async throws {
-        let (level, timeout) = (level, timeout)
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await transfer.reached(level)
-                return true
-            }
-            if let timeout {
-                group.addTask {
-                    try await Task.sleep(for: timeout)
-                    return false
-                }
-            }
-            let isReached = try await group.next() ?? false
-            group.cancelAll()
-            if !isReached { throw CommandFailure.no(["not there yet; the item stays queued"]) }
-        }
     }
 }
 
@@ -109,6 +93,7 @@ struct SendFile {
     let metadata: PropertyListDictionary?
     let level: AcknowledgementLevel
     let options: TransferOptions
+    private let timeout: Duration?
 
     /// Nil if the arguments mean no file.
     init?(_ arguments: Arguments) throws(CommandFailure) {
@@ -123,6 +108,7 @@ struct SendFile {
         self.path = path
         level = try QueuedSend.level(arguments, absent: "stored")
         options = try QueuedSend.options(arguments)
+        timeout = try arguments.duration("timeout")
         metadata = try arguments.value("metadata").map { (text) throws(CommandFailure) in
             try MessageText.dictionary(text, of: "--metadata")
         }
@@ -135,13 +121,16 @@ struct SendFile {
             for await progress in transfer.progressUpdates { bar.draw(progress) }
         }
         defer { drawing.cancel() }
+        let level = level
+        let isThere: Bool
         do {
-            try await transfer.reached(level)
-        } catch {
-            bar.clear()
-            throw error
+            defer { bar.clear() }
+            isThere = try await ends(within: timeout) { try await transfer.reached(level) }
         }
-        bar.clear()
+        guard isThere else {
+            throw CommandFailure.no(["not there yet; the file stays queued if the daemon has all of it: \(transfer.id)"]
+            )
+        }
         console.print(json: .dictionary(result(transfer, bar.elapsed)))
     }
 

@@ -66,7 +66,8 @@ extension Subcommand {
             """,
         examples: ["drain", "drain --timeout 5m", "drain --end"]
     ) { arguments, console in
-        let time = min(try arguments.duration("timeout") ?? .seconds(30), longestDrain)
+        let time = try arguments.duration("timeout") ?? .seconds(30)
+        guard time <= longestDrain else { throw CommandFailure.usage("--timeout is at most 1h") }
         let body: PropertyListDictionary = [
             "wait": .integer(time.saturatingMilliseconds), "end": .boolean(arguments.has("end")),
         ]

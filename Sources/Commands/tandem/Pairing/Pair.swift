@@ -209,6 +209,11 @@ extension Arguments {
 private enum PrimaryAddress {
     /// The form that a daemon dials; a host alone gets the usual port, as with --listen.
     static func text(_ argument: String) throws(CommandFailure) -> String {
-        do { return try DaemonOptions.address(argument).description } catch { throw .usage("\(error)") }
+        let address: SocketAddress
+        do { address = try DaemonOptions.address(argument) } catch { throw .usage("\(error)") }
+        if case .tcp(_, 0) = address {
+            throw .usage("'\(argument)' has port 0; name the port that the primary listens on")
+        }
+        return address.description
     }
 }

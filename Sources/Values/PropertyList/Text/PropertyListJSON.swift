@@ -102,9 +102,9 @@ package struct JSONReader {
     /// The data or date that a dictionary of one reserved key stands for, or the dictionary itself.
     private static func meaning(of dictionary: PropertyListDictionary) -> PropertyListValue {
         guard dictionary.count == 1 else { return .dictionary(dictionary) }
-        if let bytes = dictionary[PropertyListJSON.dataKey]?.stringValue.flatMap(Base64URL.decode) {
-            return .data(bytes)
-        }
+        // People write what other tools print.
+        let data = dictionary[PropertyListJSON.dataKey]?.stringValue
+        if let bytes = data.flatMap({ Base64URL.decode($0) ?? Base64.decode(Array($0.utf8)) }) { return .data(bytes) }
         let milliseconds = dictionary[PropertyListJSON.dateKey]?.integerValue
         if let date = milliseconds.flatMap(PropertyListDate.init(millisecondsSince1970:)) { return .date(date) }
         return .dictionary(dictionary)
