@@ -61,6 +61,8 @@ import Testing
         #expect(try await holds(within: .seconds(10)) { app.output.contains("value volume = 62") })
         let wrong = try await settings("set", "volume=1000")
         #expect(wrong.status == 1 && wrong.errors.contains("volume: 1000 is over the maximum"), "\(wrong)")
+        let closed = try await settings("choices", "volume", "Loud=90")
+        #expect(closed.status == 1 && closed.errors.contains("its list cannot be edited"), "\(closed)")
         app.signal(SIGKILL)
         _ = try await app.ending()
         #expect(try await settings("set", "volume=63", "logging=true").status == 0)

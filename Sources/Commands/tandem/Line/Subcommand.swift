@@ -49,7 +49,8 @@ extension Subcommand {
             cosign, sign, verify,
             trustAdd, trustList, trustRemove, trustReplace, apply, configurationList, configurationShow,
             configurationWithdraw, identifierAccept, identifierClear,
-            settingsPages, settingsEdit, settingsList, settingsGet, settingsSet, settingsReset, settingsPress,
+            settingsPages, settingsEdit, settingsList, settingsGet, settingsSet, settingsChoices, settingsReset,
+            settingsPress,
             settingsWatch, settingsExport, settingsImport, settingsSchema,
         ]
     }

@@ -75,6 +75,30 @@ extension Subcommand {
         try printRows(of: values.keys + nothing, arguments, console)
     }
 
+    static let settingsChoices = Subcommand(
+        path: ["settings", "choices"], summary: "replace the values that people have added to a property's list",
+        operands: [.required("KEY"), .several("LABEL=VALUE")], options: [.device, .application.required, .json],
+        notes: """
+            They are offered on this device beside those of the app, which lets people add some to an editable list. Without
+            LABEL=VALUE there are none any more.
+            """,
+        examples: [
+            "settings choices --app org.example.player duration Month=30 Year=365",
+            "settings choices --app org.example.player duration",
+        ]
+    ) { arguments, console in
+        let key = arguments.operands[0]
+        let list = try arguments.operands.dropFirst().map { text throws -> PropertyListValue in
+            let (label, value) = try ValuesInput.assignment(text)
+            return ["label": .string(label), "value": value]
+        }
+        let choices: PropertyListDictionary = [key: .array(Array(list))]
+        _ = try arguments.ask(
+            .settingsSet, try arguments.settings(["values": [:], "choices": .dictionary(choices)]))
+        if arguments.has("json") { return console.print(json: .dictionary(choices)) }
+        console.print("\(list.count) added \(list.count == 1 ? "value" : "values")")
+    }
+
     static let settingsReset = Subcommand(
         path: ["settings", "reset"], summary: "undo edits of an app's properties",
         operands: [.several("KEY")],
