@@ -121,7 +121,7 @@ import Testing
             let bytes = try PropertyListWriter.write(PageQuestion.reply(fitting: body))
             return try #require(PageQuestion.answer(in: bytes))
         }
-        let (long, wide) = (String(repeating: "é", count: 40_000), String(repeating: "é", count: 300))
+        let long = String(repeating: "é", count: 40_000)
         #expect(try fitted(PressAnswer.done("short").body) == PressAnswer.done("short").body)
         guard case .refused(let text) = PressAnswer(try fitted(PressAnswer.refused(long).body)) else {
             Issue.record("the refusal is lost")
@@ -131,15 +131,23 @@ import Testing
         let page = RunningPage(
             hidden: ["a"], choices: ["b": [.init(label: long, value: 1)]], buttons: ["c"])
         #expect(RunningPage(try fitted(page.body)) == RunningPage(hidden: ["a"], buttons: ["c"]))
-        // Of the app's own values the long ones are withheld first, and nothing else is missing.
+        // Of the app's own values the long ones are withheld first, and none because something else is too long.
         let choices = ["b": [RunningPage.Choice(label: "One", value: 1)]]
         let withheld = RunningPage.OwnValue(.file, nil, isWithheld: true)
-        let own = RunningPage(choices: choices, values: ["d": .init(.preference, 1), "e": .init(.file, .string(long))])
-        let shorter = RunningPage(choices: choices, values: ["d": .init(.preference, 1), "e": withheld])
-        #expect(RunningPage(try fitted(own.body)) == shorter)
-        let many = Dictionary(
-            uniqueKeysWithValues: (0..<900).map { ("\($0)", RunningPage.OwnValue(.file, .string(wide))) })
-        #expect(RunningPage(try fitted(RunningPage(choices: choices, values: many).body))?.values["0"] == withheld)
+        let (small, large) = (RunningPage.OwnValue(.preference, 1), RunningPage.OwnValue(.file, .string(long)))
+        let own = RunningPage(choices: choices, values: ["d": small, "e": large])
+        #expect(
+            RunningPage(try fitted(own.body)) == RunningPage(choices: choices, values: ["d": small, "e": withheld]))
+        let wordy = RunningPage(choices: ["b": [.init(label: long, value: 1)]], values: ["d": small])
+        #expect(RunningPage(try fitted(wordy.body)) == RunningPage(values: ["d": small]))
+        func many(_ value: RunningPage.OwnValue, _ key: String) -> RunningPage {
+            let values = (0..<1024).map { (key + "\($0)", value) }
+            return RunningPage(buttons: ["c"], values: Dictionary(uniqueKeysWithValues: values))
+        }
+        let wide = RunningPage.OwnValue(.file, .string(String(repeating: "é", count: 300)))
+        #expect(RunningPage(try fitted(many(wide, "").body))?.values["0"] == withheld)
+        let full = many(wide, String(repeating: "k", count: 60))
+        #expect(RunningPage(try fitted(full.body)) == RunningPage(buttons: ["c"]))
         func checked(_ results: [(String, PageValidation)]) throws -> CheckedEdit? {
             let all = PropertyListDictionary(
                 uniqueKeysWithValues: results.map { ($0.0, PropertyListValue.dictionary($0.1.dictionary)) })
@@ -150,8 +158,8 @@ import Testing
         let key = { (number: Int) in String(repeating: "k", count: 250) + "\(number)" }
         let fine = try checked((0..<900).map { (key($0), .ok) })
         #expect(fine?.refusals.isEmpty == true && fine?.replacements.isEmpty == true)
-        let wordy = String(repeating: "é", count: 400)
-        let refused = try checked((0..<900).map { (key($0), .failed(wordy, replacement: .string(wordy))) })
+        let words = String(repeating: "é", count: 400)
+        let refused = try checked((0..<900).map { (key($0), .failed(words, replacement: .string(words))) })
         #expect(refused?.refusals.isEmpty == false)
         let replaced = try checked([("a", .replaced(.string(long))), ("b", .ok)])
         #expect(replaced?.replacements.isEmpty == true && replaced?.refusals.map(\.key) == ["a"])

@@ -325,7 +325,9 @@ import Testing
             name: "mode", type: .string, editor: .editableChoice, summary: "",
             choices: [SettingChoice(label: "None", value: .nothing), SettingChoice(label: "A", value: .string("a"))],
             allowsNothing: true, initialValue: .nothing)
-        let added: PropertyListValue = [["label": "Mine", "value": "m"], ["label": "Wrong", "value": 7]]
+        let added: PropertyListValue = [
+            ["label": "Mine", "value": "m"], ["label": "Wrong", "value": 7], ["label": "Again", "value": "a"],
+        ]
         let value = PageValue(value: nil, layer: "default", added: added)
         let entry = Specifier(.multiValue, ["Key": "mode"])
         #expect(try options(mode, entry, value) == ["None -", "A -", "Mine -", "None"])

@@ -28,13 +28,13 @@ struct DraftRequest {
             // Somebody may have moved, changed or deleted the item since the page was made.
             var index: Int?
             if let item {
-                index = ItemDigest.find(digest ?? "", near: item, in: list.items, cookie: cookie)
+                index = ItemDigest.find(digest ?? "", near: item, in: list, cookie: cookie)
                 if index == nil { return gone(409) }
             }
             guard let first = list.draft(at: index) else { return gone(409) }
             var draft = first
             var input = draft.take(values, shown: shown, of: settings.view(first, languages))
-            guard item != nil || digest == ItemDigest.make(.array(list.items), cookie: cookie) else {
+            guard item != nil || digest == ItemDigest.make(.array(list.items), of: list, cookie: cookie) else {
                 return page(409, settings, list, first, nil, refused: input, refusal: Self.changed)
             }
             guard input.errors.isEmpty, let items = list.done(draft) else {
@@ -76,7 +76,7 @@ struct DraftRequest {
         let page = ItemPage(
             list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), instance: instance,
             index: item,
-            digest: ItemDigest.make(item.map { list.items[$0] } ?? .array(list.items), cookie: cookie),
+            digest: ItemDigest.make(item.map { list.items[$0] } ?? .array(list.items), of: list, cookie: cookie),
             cookie: cookie, refused: refused, refusal: refusal)
         return .answer(Console.page(status, instance, cookie, page.content))
     }

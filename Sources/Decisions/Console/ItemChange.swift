@@ -35,13 +35,13 @@ struct ItemChange {
     }
 
     /// The value of the button.
-    static func value(_ key: String, _ index: Int, _ item: PropertyListValue, cookie: String) -> String {
-        "\(PercentText.encode(key))/\(index)/\(ItemDigest.make(item, cookie: cookie))"
+    static func value(_ index: Int, of list: EditableList, cookie: String) -> String {
+        "\(PercentText.encode(list.key))/\(index)/\(ItemDigest.make(list.items[index], of: list, cookie: cookie))"
     }
 
     /// The list after the change; nil if the item is not as the page showed it, or may not be changed so.
     func done(in list: EditableList, cookie: String) -> [PropertyListValue]? {
-        guard let index = ItemDigest.find(digest, near: index, in: list.items, cookie: cookie) else { return nil }
+        guard let index = ItemDigest.find(digest, near: index, in: list, cookie: cookie) else { return nil }
         return switch action {
         case .remove: list.removing(index)
         case .up: list.moving(index, to: index - 1)
@@ -50,18 +50,21 @@ struct ItemChange {
     }
 }
 
-/// The digest of an item as one browser saw it, or of all items for the form of a new one (CON-19).
+/// The digest of an item as one browser saw it, or of all items for the form of a new one (CON-19). The list's layer is
+/// part of it: the default of an app that has fallen silent is not what the page showed (PAG-34).
 enum ItemDigest {
     static let field = "item"
 
-    static func make(_ item: PropertyListValue, cookie: String) -> String {
-        let text = "tandem-console item\u{0}\(cookie)\u{0}\(PropertyListJSON.text(item))"
+    static func make(_ item: PropertyListValue, of list: EditableList, cookie: String) -> String {
+        let layer = list.row.layer ?? ""
+        let text = "tandem-console item\u{0}\(cookie)\u{0}\(layer)\u{0}\(PropertyListJSON.text(item))"
         return Hexadecimal.encode(SHA256.digest(Array(text.utf8)).prefix(16))
     }
 
     /// The index of the item now: the old one, or another if it was moved; nil if it was changed or is gone.
-    static func find(_ digest: String, near index: Int, in items: [PropertyListValue], cookie: String) -> Int? {
-        let isMeant = { (index: Int) in Self.make(items[index], cookie: cookie) == digest }
+    static func find(_ digest: String, near index: Int, in list: EditableList, cookie: String) -> Int? {
+        let items = list.items
+        let isMeant = { (index: Int) in Self.make(items[index], of: list, cookie: cookie) == digest }
         return items.indices.contains(index) && isMeant(index) ? index : items.indices.first(where: isMeant)
     }
 }

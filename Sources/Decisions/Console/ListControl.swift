@@ -35,7 +35,7 @@ struct ListControl {
     }
 
     private func button(_ action: ItemChange.Action, _ index: Int, _ label: String, _ sign: String) -> Markup {
-        let value = ItemChange.value(list.key, index, list.items[index], cookie: cookie)
+        let value = ItemChange.value(index, of: list, cookie: cookie)
         return .ofOtherForm(action.rawValue, value, label: label, [Markup(sign)])
     }
 }

@@ -374,7 +374,8 @@ private struct PageMaking {
         // The page's order and texts; a choice that the page does not name stands at the end.
         let values =
             (choices.isEmpty ? labels.values : labels.values.filter { names.index(of: $0) != nil })
-            + allowed.map(\.value).filter { labels.index(of: $0) == nil }
+            + allowed.enumerated().filter { names.index(of: $1.value) == $0 && labels.index(of: $1.value) == nil }
+            .map(\.element.value)
         let allowsOthers = declaration.editor == .editableChoice
         let options = values.enumerated().map { id, stored -> PageView.Option in
             let label = labels.index(of: stored)

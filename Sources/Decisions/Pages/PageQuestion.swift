@@ -83,11 +83,13 @@ package enum PageQuestion: Sendable, Equatable {
     /// The body of a reply with an answer that the daemon takes (LIM-129): of one that is too long a shorter one.
     package static func reply(fitting body: PropertyListDictionary) -> PropertyListDictionary {
         if fits(body) { return reply(body) }
-        for longest in [1024, 0] {
-            let rest = withholding(body, over: longest)
-            if fits(rest) { return reply(rest) }
-        }
-        return reply(shortened(withholding(body, over: 0)))
+        var short = shortened(body)
+        let shorter = [
+            withholding(body, over: 1024), short, withholding(short, over: 1024), withholding(short, over: 0),
+        ]
+        if let rest = shorter.first(where: fits) { return reply(rest) }
+        short["values"] = nil
+        return reply(short)
     }
 
     private static func fits(_ body: PropertyListDictionary) -> Bool {

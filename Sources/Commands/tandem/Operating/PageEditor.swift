@@ -45,6 +45,8 @@ struct PageEditor {
     /// The rows and items as they were shown last.
     private var rows: [PageView.Row] = []
     private var items: [PropertyListValue] = []
+    /// The layer of these items: the default of an app that has fallen silent is not what was shown (PAG-34).
+    private var layer: String?
     /// A sentence about what the pages lack now.
     private var note: String?
 
@@ -88,7 +90,7 @@ struct PageEditor {
         case .list(let key):
             guard let editable = list(key) else { return ["The list cannot be edited."] }
             let list = editable.list
-            items = editable.items
+            (items, layer) = (editable.items, editable.row.layer)
             let shown = list.items.enumerated().map { "  \($0 + 1)  \($1.title)" }
             let adding = list.add == nil ? [] : ["  add  \(list.addTitle ?? "a new item")"]
             return [editable.row.title] + (shown.isEmpty ? ["  No items."] : shown) + adding
@@ -133,6 +135,14 @@ struct PageEditor {
         default:
             guard let row = row(first) else { return Int(first) == nil ? Self.unknown : Self.noRow }
             return rest.map { edit(row, $0) } ?? open(row)
+        }
+    }
+
+    /// Whether the answer to a line depends on what the app has set.
+    func asks(_ line: String) -> Bool {
+        switch line.split(separator: " ").first.flatMap({ Word(rawValue: String($0)) }) {
+        case .quit, .help, .back, .cancel: false
+        default: !line.isEmpty
         }
     }
 
@@ -214,7 +224,7 @@ struct PageEditor {
 
     private mutating func inList(_ key: String, _ word: Word?, _ number: String, isAlone: Bool) -> Step {
         guard let index = Self.index(number, in: items.indices) else { return Self.unknown }
-        guard let list = list(key), list.items == items else { return Self.changed }
+        guard let list = list(key), list.items == items, list.row.layer == layer else { return Self.changed }
         let next: [PropertyListValue]?
         switch word {
         case .delete: next = list.removing(index)
@@ -226,7 +236,7 @@ struct PageEditor {
     }
 
     private func done(_ key: String, _ draft: ListDraft, _ old: PropertyListValue?) -> Step {
-        guard let list = list(key) else { return Self.changed }
+        guard let list = list(key), list.row.layer == layer else { return Self.changed }
         if let index = draft.index, !list.items.indices.contains(index) || list.items[index] != old {
             return Self.changed
         }

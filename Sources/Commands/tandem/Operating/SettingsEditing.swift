@@ -60,7 +60,7 @@ extension Subcommand {
                 break
             }
             // The app may have changed what it has set since the screen was shown.
-            editor.follow(try arguments.runningState())
+            if editor.asks(line) { editor.follow(try arguments.runningState()) }
             step = editor.take(line, try arguments.pageValues())
         }
     }
