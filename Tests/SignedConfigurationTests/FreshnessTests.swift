@@ -214,6 +214,18 @@ import Testing
         #expect((again.waived == nil) == isGood && again.mark?.version == (isGood ? 7 : 6))
     }
 
+    @Test("CFG-22, CFG-91: good signatures of what waits for the clock do not become waived ones with other keys")
+    func clockWaitUnderOtherKeys() throws {
+        var slot = try Fixture.usedSlot()
+        var context = try Fixture.context(.staging)
+        context.allowsInvalidSignatures = true
+        context.now = WallTime(seconds: 0)
+        _ = slot.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
+        #expect(slot.phase == .waitingForClock)
+        context.anchor = .trusted(KeySetHistory(TrustedKeySet(Fixture.stranger.publicKey)))
+        #expect(slot.keysChanged(in: context).verdict == .rejected(.threshold) && slot.staged == nil)
+    }
+
     @Test("CFG-33: what expired while it waited for the clock is dropped")
     func whatExpiredWhileItWaitedForTheClockIsDropped() throws {
         var slot = try Fixture.usedSlot()

@@ -166,11 +166,13 @@ package struct ConfigurationSlot: Sendable, Equatable {
         endWithdrawn(in: context, &transition)
         guard let staged else { return transition }
         do throws(VerificationFailure) {
-            let applicable = try ApplicableConfiguration(verifying: staged.record.envelope, in: completed(context))
+            let verified = try VerifiedConfiguration(
+                try UnverifiedEnvelope(staged.record.envelope), in: completed(context))
             // Its signatures were good, and must not become ones that are waived (CFG-22).
-            if let waived = applicable.verified.waived, !staged.isWaived {
-                throw VerificationFailure(waived, "the keys have changed", payload: applicable.payload)
+            if let waived = verified.waived, !staged.isWaived {
+                throw VerificationFailure(waived, "the keys have changed", payload: verified.payload)
             }
+            _ = try ApplicableConfiguration(verifying: staged.record.envelope, in: completed(context))
         } catch  where error.rejection != .clockUnset {
             // The app may have taken what it was offered, and not have answered yet: it reads its files again.
             if phase == .offered { transition.add(.reload) }
@@ -368,10 +370,8 @@ extension ConfigurationSlot {
         return transition
     }
 
-    private func counted(
-        _ configuration: ActiveConfiguration?, running: Duration, now: WallTime
-    ) -> ActiveConfiguration? {
-        guard var counted = configuration, counted.record.payload.lifetime != nil else { return nil }
+    private func counted(_ present: ActiveConfiguration?, running: Duration, now: WallTime) -> ActiveConfiguration? {
+        guard var counted = present, counted.record.payload.lifetime != nil else { return nil }
         counted.advance(running: running, now: now, known: app.library.elapsed(of: counted.record.digest))
         return counted
     }
