@@ -51,6 +51,13 @@ struct TopicTests {
         #expect(rest.all.map(\.topic) == [nil, "other"])
     }
 
+    @Test("SES-53: topics are told apart by their bytes, however a person reads them")
+    func spellings() throws {
+        let (one, other) = (fixture.receive(topic: "caf\u{e9}"), fixture.receive(topic: "cafe\u{301}"))
+        try deliver(1, topic: "cafe\u{301}")
+        #expect(one.all.isEmpty && numbers(other) == [1])
+    }
+
     @Test("SES-34: all receivers of the same rank see a message, and the first answer counts")
     func observers() throws {
         let observers = (0..<3).map { _ in fixture.receive(topic: "alarms") }

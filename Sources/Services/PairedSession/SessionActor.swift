@@ -388,7 +388,8 @@ package actor SessionActor {
         _ interest: MessageInbox.Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void
     ) -> UInt64? {
         guard !isEnded else { return nil }
-        if messages.hasNoReceiver { starts() }
+        if messages.hasNoReceiver { messages.starts() }
+        if messages.hasNoReceiver, items.hasNoHandler { items.starts() }
         return messages.add(interest, take: take, ended: ended)
     }
 

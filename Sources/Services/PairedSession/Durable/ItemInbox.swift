@@ -139,7 +139,7 @@ final class ItemInbox {
         let all = handlers.filter { $0.interest.channels.contains(item.channel) }
         let bound = all.filter { $0.interest.pairing == item.facts.pairing }
         let candidates = bound.isEmpty ? all.filter { $0.interest.pairing == nil } : bound
-        let named = candidates.filter { $0.interest.topic != nil && $0.interest.topic == item.facts.topic }
+        let named = candidates.filter { $0.interest.topic != nil && $0.interest.topic.isTopic(item.facts.topic) }
         return named.isEmpty ? candidates.filter { $0.interest.topic == nil } : named
     }
 }

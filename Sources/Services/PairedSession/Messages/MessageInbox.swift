@@ -133,11 +133,19 @@ final class MessageInbox {
         let able = receivers.filter { $0.interest.kind.takes(message.content) }
         for pairing in [message.pairing, nil] as [UniqueIdentifier?] {
             for topic in message.topic == nil ? [nil] : [message.topic, nil] {
-                let takers = able.filter { $0.interest.pairing == pairing && $0.interest.topic == topic }
+                let takers = able.filter { $0.interest.pairing == pairing && $0.interest.topic.isTopic(topic) }
                 if !takers.isEmpty { return takers }
             }
         }
         return []
+    }
+}
+
+extension String? {
+    /// Whether both name the same topic, byte by byte, or none.
+    func isTopic(_ other: String?) -> Bool {
+        guard let self, let other else { return self == nil && other == nil }
+        return self.utf8.elementsEqual(other.utf8)
     }
 }
 
