@@ -39,7 +39,9 @@ import TandemTransport
         let options = try ConsoleOptions(arguments)
         if !SocketAddress.isServed(path: options.daemon) {
             let path = options.daemon
-            put("tandem-console: no daemon listens at \(path); pages say so until one does\n", on: STDERR_FILENO)
+            put(
+                "tandem-console: no daemon takes connections of this user at \(path); pages say so until one does\n",
+                on: STDERR_FILENO)
         }
         // Before anything that could start a thread.
         try ProcessSignal.prepareProcess()

@@ -174,9 +174,16 @@ import Testing
         nodes.network.isDown = true
         nodes.network.cut()
         nodes.run(until: { nodes.ask(nodes.primary, "health").body["state"] == "degraded" })
-        let problem = nodes.ask(nodes.primary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
-        #expect(problem?["name"] == "unlinked")
-        #expect(problem?["pairing"] == (try nodes.rows("pairings", of: nodes.primary).first?["pairing"]))
+        func problem() -> PropertyListDictionary? {
+            nodes.ask(nodes.primary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
+        }
+        #expect(problem()?["name"] == "unlinked")
+        #expect(problem()?["pairing"] == (try nodes.rows("pairings", of: nodes.primary).first?["pairing"]))
+        #expect(problem()?["text"]?.stringValue?.hasPrefix("no link to") == true)
+        // It counts for a while after it is over, and says so.
+        nodes.network.isDown = false
+        nodes.waitForLink()
+        #expect(problem()?["text"]?.stringValue?.hasSuffix("it is linked again") == true)
     }
 
     @Test func `CTL-14: drain refuses new items until its end, waits no longer than it was told, and shows in health`()

@@ -10,7 +10,8 @@ extension Subcommand {
         path: ["send"], summary: "send a message, a queued item or a file to an app's counterpart",
         operands: [.optional("JSON")],
         options: [
-            .device, .application.required, .valued("timeout", "TIME", "how long to wait for the reply (default 30s)"),
+            .device, .application.required,
+            .valued("timeout", "TIME", "how long to wait for the reply (default 30s), or with --wait for that"),
             .flag("no-reply", "do not wait for a reply"),
             .flag("all", "send to the counterparts on all paired devices, without replies; one line for each device"),
         ] + QueuedSend.options + SendFile.options,

@@ -124,11 +124,12 @@ final class KeyChanges {
         return .results([own(subject, envelope)] + results, ordinal: chains.changes.ordinal)
     }
 
-    /// This device's own result on what it has followed.
+    /// This device's own result: what is in force, also after a statement that it followed long ago.
     private func own(_ subject: KeySubject, _ envelope: [UInt8]) -> ApplyResult {
-        ApplyResult(
-            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil,
-            version: receiver.state.anchors[subject]?.version ?? 0, digest: SHA256.digest(envelope))
+        let anchor = receiver.state.anchors[subject]
+        return ApplyResult(
+            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil, version: anchor?.version ?? 0,
+            digest: anchor?.steps.last?.digest ?? SHA256.digest(envelope))
     }
 
     /// The step that a statement is; nil if the chain has none.

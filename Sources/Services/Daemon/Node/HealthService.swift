@@ -125,6 +125,9 @@ final class HealthService {
         let name = record?.name ?? "a device"
         switch problem.word {
         case .unlinked:
+            if let record, links[record.pairing] != nil {
+                return "there was no link to \(name) for a while; it is linked again"
+            }
             guard let record, let said = links.endedThere(record.pairing) else {
                 return "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
             }
