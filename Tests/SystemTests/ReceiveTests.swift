@@ -23,6 +23,24 @@ import Testing
         #expect(item.output.contains(#""queued":1"#) && item.output.contains(#""attempt":1"#), "\(item)")
     }
 
+    @Test func `SES-51: an item that cannot be printed is not handled`() async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let receiver = try devices.receiver(on: "kiosk")
+        try #require(try await devices.isAnswered(from: "hub"))
+        receiver.signal(SIGKILL)
+        _ = try await receiver.ending()
+        try await send(devices, "--queue", #"{"queued":1}"#)
+        let tandem = Program.directory.appendingPathComponent("tandem").path
+        let receive = "receive --app \(TwoDevices.app) --count 1"
+        let line = "'\(tandem)' \(receive) --device '\(devices.workspace["kiosk.sock"])' >/dev/full"
+        let full = try Program("/bin/sh", ["-c", line], named: "full", in: devices.workspace)
+        let ending = try await full.ending()
+        #expect(ending.status == 1 && ending.errors.contains("cannot write the result"), "\(ending)")
+        let item = try await devices.run("kiosk", "receive", "--app", TwoDevices.app, "--count", "1")
+        #expect(item.output.contains(#""queued":1"#) && item.output.contains(#""attempt":2"#), "\(item)")
+    }
+
     private func send(_ devices: TwoDevices, _ option: String, _ value: String) async throws {
         let sent = try await devices.run("hub", "send", "--app", TwoDevices.app, "--wait", "stored", option, value)
         #expect(sent.status == 0, "\(sent)")

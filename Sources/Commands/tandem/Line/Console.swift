@@ -22,22 +22,30 @@ struct Console: Sendable {
 
     /// Writes text to standard output as it is.
     func write(_ text: String) {
-        if !LocalFile.write(Array(text.utf8), to: STDOUT_FILENO), errno != EPIPE {
-            Self.fault.store(errno, ordering: .relaxed)
-        }
+        if !LocalFile.write(Array(text.utf8), to: STDOUT_FILENO) { Self.fault.store(errno, ordering: .relaxed) }
     }
 
     /// The error number of the last write to standard output that failed; 0 for none.
     private static let fault = Atomic<CInt>(0)
 
-    /// Why a result has not been written; nil if all of it has.
+    /// Why a result has not been written; nil if all of it has, or its reader went away.
     static var failure: CommandFailure? {
         let fault = fault.load(ordering: .relaxed)
-        return fault == 0 ? nil : .refused("cannot write the result: \(String(cString: strerror(fault)))")
+        guard fault != 0, fault != EPIPE else { return nil }
+        return .refused("cannot write the result: \(String(cString: strerror(fault)))")
     }
 
     /// Writes a line to standard error.
     func warn(_ line: String) { _ = LocalFile.write(Array((line + "\n").utf8), to: STDERR_FILENO) }
+
+    /// Prints a value that is nowhere else once it is printed: if that fails, the process ends before the value counts
+    /// as handled.
+    func handOver(json value: PropertyListValue) {
+        print(json: value)
+        guard Self.fault.load(ordering: .relaxed) != 0 else { return }
+        if let failure = Self.failure { warn("tandem: \(failure.text)") }
+        exit(1)
+    }
 
     /// Prints a value as one line of JSON.
     func print(json value: PropertyListValue) { print(PropertyListJSON.text(value)) }

@@ -37,11 +37,11 @@ extension Subcommand {
         // All handlers are there before the first thing can arrive.
         let messages = session.messages
         let userInfos = session.handleUserInfo { info in
-            try places.take { console.print(json: .dictionary(info.line)) }
+            try places.take { console.handOver(json: .dictionary(info.line)) }
             try verdict.judge()
         }
         let contexts = session.handleApplicationContext { context in
-            try places.take { console.print(json: .dictionary(context.line)) }
+            try places.take { console.handOver(json: .dictionary(context.line)) }
             try verdict.judge()
         }
         let answering = Task {  // ends with this command
@@ -62,7 +62,7 @@ private enum MessageAnswer {
     ) throws {
         if message.isConfiguration { return message.fail("'tandem receive' takes no configuration") }
         try places.take {
-            console.print(json: message.dictionary.map { .dictionary($0) } ?? .data(message.data ?? []))
+            console.handOver(json: message.dictionary.map { .dictionary($0) } ?? .data(message.data ?? []))
             do { try answer(message, with: reply) } catch { message.fail("\(error)") }
         }
     }
