@@ -187,15 +187,24 @@ import Testing
 
     // MARK: lifetimes
 
-    @Test("CFG-34, CFG-68: a lifetime ends in a running app without its daemon, and stays ended")
-    func lifetimeEnds() throws {
+    /// An app that has loaded a configuration which was applied now, for an hour.
+    private func withAnHour(
+        _ body: (_ app: AppConfiguration, _ time: TestTime, _ directory: OwnedDirectory, _ envelope: [UInt8]) throws ->
+            Void
+    ) throws {
         let brief = try fixture.envelope { $0.lifetime = 3600 }
         try Fixture.withDirectory { directory in
             try directory.write("configuration.plist", try fixture.active(brief).dictionary)
-            let time = TestTime(Fixture.now)
-            let app = AppConfiguration()
-            let events = Mutex<[ConfigurationEvent]>([])
+            let (app, time) = (AppConfiguration(), TestTime(Fixture.now))
             fixture.load(app, in: directory.path, time: time.time)
+            try body(app, time, directory, brief)
+        }
+    }
+
+    @Test("CFG-34, CFG-68: a lifetime ends in a running app without its daemon, and stays ended")
+    func lifetimeEnds() throws {
+        try withAnHour { app, time, directory, brief in
+            let events = Mutex<[ConfigurationEvent]>([])
             let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
             time.setWall(Fixture.now + .seconds(-86_400))
             time.advance(by: .seconds(3599))
@@ -204,7 +213,8 @@ import Testing
             #expect(app.volume == 75 && app.applied == nil)
             #expect(events.withLock { $0 } == [.deactivated])
             time.setWall(Fixture.now + .seconds(60))
-            #expect(fixture.verdict(app, try fixture.message(brief)) == "rollback")
+            let again = try fixture.message(brief)
+            #expect(fixture.verdict(app, again) == "rollback")
             let (next, load) = start(in: directory)
             #expect(next.volume == 75 && load.failures.map(\.rejection.name) == ["reverted"])
             observation.cancel()
@@ -232,12 +242,7 @@ import Testing
 
     @Test("CFG-34: a clock that went ahead and is set back gives no time back in a running app")
     func lifetimeNeverDecreases() throws {
-        let brief = try fixture.envelope { $0.lifetime = 3600 }
-        try Fixture.withDirectory { directory in
-            try directory.write("configuration.plist", try fixture.active(brief).dictionary)
-            let time = TestTime(Fixture.now)
-            let app = AppConfiguration()
-            fixture.load(app, in: directory.path, time: time.time)
+        try withAnHour { app, time, _, _ in
             time.setWall(Fixture.now + .seconds(2400))
             time.advance(by: .seconds(600))
             time.setWall(Fixture.now)
