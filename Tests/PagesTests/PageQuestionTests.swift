@@ -146,8 +146,9 @@ import Testing
         }
         let wide = RunningPage.OwnValue(.file, .string(String(repeating: "é", count: 300)))
         #expect(RunningPage(try fitted(many(wide, "").body))?.values["0"] == withheld)
-        let full = many(wide, String(repeating: "k", count: 60))
-        #expect(RunningPage(try fitted(full.body)) == RunningPage(buttons: ["c"]))
+        var full = many(wide, String(repeating: "k", count: 60))
+        full.values["list"] = withheld
+        #expect(RunningPage(try fitted(full.body)) == RunningPage(buttons: ["c"], values: ["list": withheld]))
         func checked(_ results: [(String, PageValidation)]) throws -> CheckedEdit? {
             let all = PropertyListDictionary(
                 uniqueKeysWithValues: results.map { ($0.0, PropertyListValue.dictionary($0.1.dictionary)) })

@@ -88,7 +88,10 @@ package enum PageQuestion: Sendable, Equatable {
             withholding(body, over: 1024), short, withholding(short, over: 1024), withholding(short, over: 0),
         ]
         if let rest = shorter.first(where: fits) { return reply(rest) }
-        short["values"] = nil
+        // Even their names are too long. The lists that the library itself withholds stay locked.
+        short["values"] = body["values"]?.dictionaryValue.map { values in
+            .dictionary(values.compactMapValues { $1.dictionaryValue?["withheld"] == true ? $1 : nil })
+        }
         return reply(short)
     }
 
