@@ -77,6 +77,7 @@ import Testing
                 expected += piece.copied()
             case 4: if let block = source.blocks.randomElement(using: &source.generator) { queue.leave(block) }
             case 5: sent += received(from: pair.far)
+            case 6: queue.leaveWrittenBlock()
             default: _ = try queue.write(to: pair.near, loop)
             }
             #expect(queue.byteCount <= expected.count - sent.count)
@@ -95,6 +96,32 @@ import Testing
         var told = 0
         queue.forEachBlock { _ in told += 1 }
         #expect(queue.byteCount == 30 && told == 1)
+    }
+
+    @Test("LIM-48: the rest of a frame that is written for the most part does not hold the frame's memory")
+    func leavesWrittenBlock() throws {
+        let pair = try Pair()
+        let frame = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
+        var queue = SendQueue()
+        weak var block: ByteBlock?
+        do {
+            let slice = ByteSlice(copying: frame)
+            block = slice.block
+            queue.append(slice, loop)
+        }
+        var sent: [UInt8] = []
+        while queue.byteCount > 50_000 {
+            _ = try queue.write(to: pair.near, loop)
+            sent += received(from: pair.far)
+        }
+        #expect(block != nil)
+        queue.leaveWrittenBlock()
+        #expect(block == nil && queue.byteCount <= 50_000)
+        while !queue.isEmpty {
+            _ = try queue.write(to: pair.near, loop)
+            sent += received(from: pair.far)
+        }
+        #expect(sent + received(from: pair.far) == frame)
     }
 
     @Test func aBlockThatWasLeftIsHeldNoMore() throws {

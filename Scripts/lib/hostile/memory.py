@@ -16,8 +16,9 @@ APP = "org.example.hostile"
 MIB = 1024  # in KiB, as the kernel tells memory
 SHARE_OF_UNREAD = 32 * MIB  # LIM-47 of LIM-48: the only user of a resource gets half of it
 SHARE_OF_ANNOUNCED = 16 * MIB  # LIM-47 of LIM-51
-SHARE_OF_BEGUN = 32 * MIB  # LIM-47 of LIM-70
-BEGUN_OF_EACH = 64  # LIM-70: so much of a frame is not counted
+SHARE_OF_BEGUN = 8 * MIB  # LIM-47 of LIM-70
+BEGUN_OF_EACH = 16  # LIM-70: so much of a frame is not counted
+OF_A_USER = 64 * MIB  # LIM-70: its shares of LIM-48, LIM-51 and LIM-70, with 512 begun frames
 UNREAD_LINKS = 64 * MIB  # LIM-49
 KEPT_OF_EACH_LINK = 64  # LIM-49
 CONNECTION = 16  # what one connection may cost beside what waits for it: its state and a frame that has begun
@@ -290,6 +291,31 @@ def unfinished(world):
     return f"{count} connections with 500 kB of a frame each; {text}"
 
 
+def together(world):
+    """One user's bytes of every kind at once: contexts that nobody reads, files that are announced, unfinished frames."""
+    hub, kiosk, _ = world.pair()
+    names = APP, f"{APP}.files"
+    install(kiosk, *names)
+    # Another app: this one would get the contexts, and not read them either.
+    writer, announcer = (App(hub, name) for name in names)
+    for app in (writer, announcer):
+        app.until_installed()
+    watch = Watch(hub)
+    connections = [App(hub, APP) for _ in range(40)]
+    for _ in range(17):
+        writer.accepted(writer.submit("context", body_of(250_000, world.random)))
+    announce(world, announcer, announcer.pairing, 400)
+    for size in [15 * 1024] * 360 + [430 * 1024] * 80:
+        try:
+            connections.append(App(hub, APP))
+            connections[-1].write(struct.pack(">I", 512 * 1024) + bytes(size))
+        except (Refused, OSError):
+            continue
+    require_alive(hub, kiosk)
+    # Twice the slack: at the peak some of it is on its way from one kind to the next.
+    return f"{len(connections)} connections; {watch.require(OF_A_USER + len(connections) * CONNECTION + 2 * SLACK)}"
+
+
 def named(world):
     """A paired device that names ever new apps in each kind of frame."""
     count = 300 if world.short else 5000
@@ -379,5 +405,6 @@ CASES = (
     Case("1h", "one device's connections and unfinished hellos", hellos, needs_root=True),
     Case("1i", "one user's unfinished frames", unfinished, needs_root=True),
     Case("1j", "a device that names ever new apps", named),
+    Case("1l", "one user's bytes of every kind at once", together),
     Case("1k", "one user's requests without an answer beside another's", requested, is_short=False, needs_root=True),
 )

@@ -298,7 +298,7 @@ extension FrameChannel {
     }
 
     /// A begun frame of this size is not counted (LIM-70).
-    private static var begunFree: Int { 64 * 1024 }
+    private static var begunFree: Int { 16 * 1024 }
 
     private func watchUnfinished() -> Watch? {
         guard decoder.bufferedCount > 0 else { return nil }

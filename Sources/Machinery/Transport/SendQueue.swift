@@ -14,6 +14,9 @@ struct SendQueue {
     /// The largest piece that is gathered: written pieces are freed whole.
     private static var mostGathered: Int { 64 * 1024 }
 
+    /// Written bytes that a waiting queue may hold: those of a thousand connections are 16 MiB.
+    private static var mostWritten: Int { 16 * 1024 }
+
     /// All there is, as long as it is one piece.
     private var single: ByteSlice?
     /// All there is otherwise.
@@ -97,6 +100,16 @@ struct SendQueue {
         }
         parts[written] = parts[written].dropFirst(rest)
         parts.removeFirst(written)
+    }
+
+    /// Copies what is left of the first piece out of a block that is written for the most part: the block stays whole
+    /// for it, and only what waits is charged to its owner (LIM-48).
+    mutating func leaveWrittenBlock() {
+        guard let first = single ?? parts.first else { return }
+        let written = first.block.capacity - first.count
+        guard written >= Self.mostWritten, written >= first.count / 4 else { return }
+        let rest = ByteSlice(copying: first.copied())
+        if parts.isEmpty { single = rest } else { parts[0] = rest }
     }
 
     mutating func removeAll(_ loop: EventLoop) {

@@ -242,6 +242,7 @@ extension SocketStream {
             guard writeOnce() else { break }
         }
         if isBlocked {
+            queue.leaveWrittenBlock()
             queue.forEachBlock(keep)
             loop.stalls.watch(self, on: loop)
             // Before the delegate sends more, which is charged then. An owner over its part closes the stream.

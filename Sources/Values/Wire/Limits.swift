@@ -34,7 +34,7 @@ package enum Limits {
     /// Bytes that wait because the apps of all users do not read (LIM-48): one user gets at most half.
     package static let queuedBytesOfApps = 64 * 1024 * 1024
     /// Bytes of large frames that all users' connections have begun (LIM-70): one user gets at most half.
-    package static let begunBytesOfApps = 64 * 1024 * 1024
+    package static let begunBytesOfApps = 16 * 1024 * 1024
     /// Bytes that wait because peers do not read their links (LIM-49).
     package static let queuedBytesOfLinks = 64 * 1024 * 1024
 
