@@ -102,7 +102,7 @@ let decisionRooms: [Target] = [
 let machineryRooms: [Target] = [
     room("Machinery", "Reactor", imports: ["CTandemLinux", "TandemBase"]),
     room("Machinery", "Transport", imports: ["TandemReactor", "TandemBase", "TandemWire"]),
-    room("Machinery", "Files", imports: ["TandemReactor", "TandemCrypto", "TandemBase"]),
+    room("Machinery", "Files", imports: ["TandemReactor", "TandemBase"]),
     room("Machinery", "Store", imports: ["CTandemSQLite", "TandemReactor", "TandemFiles", "TandemBase"]),
 ]
 

@@ -24,6 +24,8 @@ DOORS = {
     "CTandemMicroHTTPD": {"tandem-console"},
     "CTandemLinux": {"Reactor"},
 }
+# The doors behind which a room's own and its imports' code may reach, where that is a promise to those who link it.
+REACH = {"PairedSession": {"CTandemLinux"}}
 PUBLIC = {"PairedSession", "PairedConfiguration", "PairedConfigurationSQLite", "PairedSessionFoundation"}
 FOUNDATION = {"Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking"}
 TOOLCHAIN = FOUNDATION | {"Glibc", "Synchronization", "Testing", "Dispatch"}
@@ -84,6 +86,19 @@ def manifest_problems(rooms):
             other_place, other = by_target[target]
             if problem := edge_problem(room, other, down=other_place < place):
                 yield f"Package.swift: {room.target} may import {target}: {problem}"
+    yield from reach_problems(rooms)
+
+
+def reach_problems(rooms):
+    """C libraries that a room links through what it imports, and that it promises not to."""
+    imports_of = {room.target: set(room.may) for room in rooms}
+    for target, allowed in REACH.items():
+        reached, next_ones = set(), {target}
+        while next_ones := next_ones - reached:
+            reached |= next_ones
+            next_ones = set().union(*(imports_of.get(other, set()) for other in next_ones))
+        for door in sorted(reached & (DOORS.keys() - allowed)):
+            yield f"Package.swift: {target} links {door} through what it imports"
 
 
 def name_problems(room):

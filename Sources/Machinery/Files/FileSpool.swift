@@ -23,11 +23,14 @@ package struct SpoolKey: Sendable, Hashable {
 package final class FileSpool: Sendable {
     private let parent: OwnedDirectory
     private let name: String
+    private let digest: @Sendable () -> any FileDigest
 
     /// The spool of this name in a device's own directory, made when it is first used.
-    package init(_ name: String, in directory: OwnedDirectory) {
+    /// - Parameter digest: makes the digest of one file.
+    package init(_ name: String, in directory: OwnedDirectory, digest: @escaping @Sendable () -> any FileDigest) {
         parent = directory
         self.name = name
+        self.digest = digest
     }
 
     private func root() throws(FileError) -> OwnedDirectory { try parent.directory(named: name) }
@@ -39,7 +42,7 @@ package final class FileSpool: Sendable {
     package func open(_ key: SpoolKey) throws(FileError) -> GrowingFile {
         let directory = try root().directory(named: key.pairing.description).directory(
             named: key.app.description)
-        return try GrowingFile(named: key.item.description, in: directory)
+        return try GrowingFile(named: key.item.description, in: directory, digest: digest())
     }
 
     /// Opens the file to read parts of it; nil if it is not there.

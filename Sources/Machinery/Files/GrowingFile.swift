@@ -3,8 +3,14 @@
 // written out every few megabytes, so that the last synchronisation is short and does not delay the store's.
 
 internal import Glibc
-internal import TandemCrypto
 internal import TandemReactor
+
+/// A hash of bytes that come in parts. The caller supplies it: `PairedSession` links this room, and no OpenSSL.
+package protocol FileDigest: AnyObject {
+    func add(_ bytes: UnsafeRawBufferPointer)
+    /// The hash of all bytes added so far. Resets the digest.
+    func finish() -> [UInt8]
+}
 
 /// A file that grows at its end.
 ///
@@ -19,7 +25,7 @@ package final class GrowingFile: @unchecked Sendable {
     private let entry: DirectoryEntry
     private let directory: OwnedDirectory
     private let descriptor: OwnedDescriptor
-    private let digest = SHA256Stream()
+    private let digest: any FileDigest
     private var unsynchronised: Int64 = 0
     private var fault: FileError?
     /// The bytes that were there when it was opened.
@@ -27,8 +33,9 @@ package final class GrowingFile: @unchecked Sendable {
     /// The bytes that are there and hashed; nothing may be written before these are all that were found.
     package private(set) var size: Int64 = 0
 
-    init(named name: String, in directory: OwnedDirectory) throws(FileError) {
+    init(named name: String, in directory: OwnedDirectory, digest: any FileDigest) throws(FileError) {
         self.directory = directory
+        self.digest = digest
         let entry = try directory.safeEntry(name)
         self.entry = entry
         let opened = try entry.open(O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o600)
@@ -88,7 +95,7 @@ package final class GrowingFile: @unchecked Sendable {
     }
 
     /// Makes the file and its name durable. If that fails its bytes may be lost, also if a later attempt succeeds.
-    /// - Returns: SHA-256 of all its bytes.
+    /// - Returns: the hash of all its bytes.
     package func finish() throws(FileError) -> [UInt8] {
         if let fault { throw fault }
         try entry.synchronise(descriptor.raw)

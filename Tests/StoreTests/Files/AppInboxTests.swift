@@ -21,7 +21,7 @@ import Testing
         key = SpoolKey(
             pairing: UniqueIdentifier(high: 1, low: 2), app: try ApplicationIdentifier("a"),
             item: UniqueIdentifier(high: 3, low: 4))
-        spool = FileSpool("partial", in: try OwnedDirectory(path: temporary.path("state")))
+        spool = FileSpool(hashed: "partial", in: try OwnedDirectory(path: temporary.path("state")))
         app = try OwnedDirectory(path: temporary.path("app"))
         try spool.open(key).append([1, 2])
     }

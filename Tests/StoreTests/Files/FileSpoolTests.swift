@@ -10,7 +10,7 @@ import Testing
     private let temporary = TemporaryDirectory()
 
     private func spool() throws -> FileSpool {
-        FileSpool("partial", in: try OwnedDirectory(path: temporary.path("state")))
+        FileSpool(hashed: "partial", in: try OwnedDirectory(path: temporary.path("state")))
     }
 
     private func key(_ item: UInt8 = 1, pairing: UInt8 = 9, app: String = "org.example.app") throws -> SpoolKey {
@@ -97,4 +97,19 @@ import Testing
         }
         #expect(try parts.isUnchanged() == (change == "none"))
     }
+}
+
+extension FileSpool {
+    /// A spool whose files are hashed as the daemon's are.
+    convenience init(hashed name: String, in directory: OwnedDirectory) {
+        self.init(name, in: directory) { FileHash() }
+    }
+}
+
+private final class FileHash: FileDigest {
+    private let stream = SHA256Stream()
+
+    func add(_ bytes: UnsafeRawBufferPointer) { stream.add(bytes) }
+
+    func finish() -> [UInt8] { stream.finish() }
 }

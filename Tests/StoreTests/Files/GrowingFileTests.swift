@@ -11,7 +11,7 @@ import Testing
     private let temporary = TemporaryDirectory()
 
     @Test func whatAnEarlierLifeWroteIsReadAgainInParts() throws {
-        let spool = FileSpool("partial", in: try OwnedDirectory(path: temporary.path("device")))
+        let spool = FileSpool(hashed: "partial", in: try OwnedDirectory(path: temporary.path("device")))
         let key = SpoolKey(
             pairing: .random(), app: try ApplicationIdentifier("org.example.app"), item: .random())
         let part = (0..<1_048_576).map { (index: Int) -> UInt8 in UInt8(truncatingIfNeeded: (index &* 31) >> 4) }
@@ -33,7 +33,7 @@ import Testing
 
     @Test func aFileThatBecameShorterIsTheShorterOne() throws {
         let device = try OwnedDirectory(path: temporary.path("device"))
-        let spool = FileSpool("partial", in: device)
+        let spool = FileSpool(hashed: "partial", in: device)
         let key = SpoolKey(
             pairing: .random(), app: try ApplicationIdentifier("org.example.app"), item: .random())
         try spool.open(key).append([1, 2, 3])

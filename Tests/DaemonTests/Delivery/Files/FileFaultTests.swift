@@ -46,7 +46,7 @@ import Testing
     func roomLater() throws {
         let devices = try FileDevices()
         let manifest = try #require(devices.handOver(bytes)).get()
-        let spool = FileSpool("any", in: try OwnedDirectory(path: devices.receiver.path))
+        let spool = FileSpool(hashed: "any", in: try OwnedDirectory(path: devices.receiver.path))
         let whole = try spool.wholeSpace()
         // The first needs all there is: never more than that, and more than is free, as the sender's copy is there,
         // too.

@@ -47,7 +47,7 @@ import Testing
 
     /// A partial file that an earlier life of the receiver left: zeros, which take no space.
     private func leave(_ size: Int, of key: FileKey) throws {
-        let spool = FileSpool("partial", in: try OwnedDirectory(path: receiver.path))
+        let spool = FileSpool(hashed: "partial", in: try OwnedDirectory(path: receiver.path))
         _ = try spool.open(SpoolKey(pairing: key.queue.pairing, app: key.queue.app, item: key.id))
         #expect(truncate(path(key), size) == 0)
     }

@@ -55,7 +55,8 @@ import Testing
     func promisedOnce() throws {
         let devices = try FileDevices(receiverLimits: limits { ($0.received, $0.reserve) = (.max, 0) })
         let (first, second) = (try key("org.example.first", devices), try key("org.example.second", devices))
-        let size = try FileSpool("any", in: OwnedDirectory(path: devices.receiver.path)).availableSpace() / 3 * 2
+        let size =
+            try FileSpool(hashed: "any", in: OwnedDirectory(path: devices.receiver.path)).availableSpace() / 3 * 2
         try tell(first, size: size, devices)
         try tell(second, size: size, devices)
         #expect(answers(of: first, devices) == ["fetch"] && answers(of: second, devices) == ["insufficient-space"])

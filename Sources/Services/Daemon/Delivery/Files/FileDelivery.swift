@@ -4,6 +4,7 @@
 // file in memory than a window.
 
 package import TandemBase
+internal import TandemCrypto
 package import TandemDelivery
 package import TandemFiles
 package import TandemReactor
@@ -206,8 +207,8 @@ final class FileEnvironment {
         in directory: OwnedDirectory, suffix: String, scheduler: any Scheduler, limits: FileLimits,
         inbox: @escaping (ApplicationIdentifier) -> AppInbox?, log: @escaping LogHandler
     ) {
-        spool = FileSpool("spool" + suffix, in: directory)
-        partials = FileSpool("partial" + suffix, in: directory)
+        spool = FileSpool(hashed: "spool" + suffix, in: directory)
+        partials = FileSpool(hashed: "partial" + suffix, in: directory)
         worker = FileWorker(for: scheduler)
         self.scheduler = scheduler
         self.limits = limits
@@ -282,6 +283,22 @@ extension AppInbox {
             return nil
         }
     }
+}
+
+extension FileSpool {
+    /// A spool whose files are hashed as FIL-11 says.
+    package convenience init(hashed name: String, in directory: OwnedDirectory) {
+        self.init(name, in: directory) { FileHash() }
+    }
+}
+
+/// SHA-256 of one file's bytes.
+private final class FileHash: FileDigest {
+    private let stream = SHA256Stream()
+
+    func add(_ bytes: UnsafeRawBufferPointer) { stream.add(bytes) }
+
+    func finish() -> [UInt8] { stream.finish() }
 }
 
 extension LogEvent {
