@@ -90,6 +90,10 @@ import Testing
         #expect(throws: SettingsPayloadError.self) { try Self.schema.payload(["speed": 1]) }
         let payload = try Self.schema.payload(["speed": 1, "volume": 51], optional: ["speed", "colour"])
         #expect(payload.ignored == ["speed"])
+        // By bytes: the same letter in two spellings is two names.
+        #expect(throws: SettingsPayloadError.self) {
+            try Self.schema.payload(["caf\u{e9}": 1], optional: ["cafe\u{301}"])
+        }
         #expect(payload.values == [nil, .integer(51), nil])
         #expect(throws: SettingsPayloadError.self) { try Self.schema.payload(["volume": 1], optional: ["volume"]) }
     }

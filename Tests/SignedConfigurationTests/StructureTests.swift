@@ -132,6 +132,18 @@ import Testing
         try Fixture.expectRejected(try Fixture.envelope(fields: ["colour": 1, "crit": ["colour"]]), .critical)
     }
 
+    @Test("CFG-10: the names of a list are distinct by their bytes: two spellings of one word are two names")
+    func namesByBytes() throws {
+        let spellings: [PropertyListValue] = ["caf\u{e9}", "cafe\u{301}"]
+        let values: PropertyListValue = .dictionary(["caf\u{e9}": 1, "cafe\u{301}": 2])
+        let list = PropertyListValue.array(spellings)
+        let bytes = try Fixture.envelope(fields: ["values": values, "optional": list])
+        #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: try Fixture.context()) }
+        let twice = PropertyListValue.array(spellings + spellings)
+        let repeated = try Fixture.envelope(fields: ["values": values, "optional": twice])
+        try Fixture.expectRejected(repeated, .payloadMalformed)
+    }
+
     @Test("CFG-11: a hostile critical name is shown harmlessly")
     func aHostileCriticalNameIsShownHarmlessly() throws {
         let bytes = try Fixture.envelope(fields: [

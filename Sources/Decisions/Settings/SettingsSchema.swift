@@ -103,7 +103,7 @@ extension SettingsPayloadError: CustomStringConvertible {
 extension SettingsSchema {
     /// Judges a whole set of overrides. An unknown key is a mistake unless `optional` names it.
     package func payload(
-        _ values: PropertyListDictionary, optional: Set<String> = []
+        _ values: PropertyListDictionary, optional: [String] = []
     ) throws(SettingsPayloadError) -> SettingsPayload {
         var taken = [SettingValue?](repeating: nil, count: declarations.count)
         var ignored: [String] = []
@@ -112,7 +112,8 @@ extension SettingsSchema {
         judging: for (key, value) in values {
             switch judge(key, value, within: &steps) {
             case .success(let found): taken[found.index] = found.value
-            case .failure(let error) where error.rule == .unknownProperty && optional.contains(key):
+            case .failure(let error)
+            where error.rule == .unknownProperty && optional.contains { $0.utf8.elementsEqual(key.utf8) }:
                 ignored.append(key)
             case .failure(let error):
                 errors.append(error)

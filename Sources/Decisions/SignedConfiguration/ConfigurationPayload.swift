@@ -74,7 +74,9 @@ extension ConfigurationPayload {
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         application = try fields.required("app", "an application identifier") { $0.applicationValue }
-        critical = try fields.optional("crit", "1 to 64 distinct field names", Self.names)
+        critical = try fields.optional("crit", "1 to 64 distinct field names") { value in
+            value.distinctTexts(1...ConfigurationLimits.list)
+        }
         expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
         floor = try fields.optional("floor", "an integer from 1") { $0.positiveValue }
         issued = try fields.required("iat", "seconds since 1970") { $0.unsignedValue }
@@ -84,7 +86,9 @@ extension ConfigurationPayload {
         only = try fields.optional("only", "1 to 64 distinct vendor identifiers") { value in
             value.distinct(1...ConfigurationLimits.list) { $0.identifierValue }
         }
-        optional = try fields.optional("optional", "1 to 64 distinct keys of 'values'", Self.names)
+        optional = try fields.optional("optional", "1 to 64 distinct keys of 'values'") { value in
+            value.distinctTexts(1...ConfigurationLimits.list)
+        }
         role = try fields.required("role", "'primary' or 'secondary'") { $0.roleValue }
         specification = try fields.required("spec", "a string") { $0.stringValue }
         target = try fields.required("target", "a paired identifier") { $0.targetValue }
@@ -116,10 +120,6 @@ extension ConfigurationPayload {
     /// The lowest version of the form that has such values.
     private static func specification(for values: PropertyListDictionary) -> String {
         values.firstKey(whereValue: { $0.isTextList }) == nil ? "1.0" : "1.1"
-    }
-
-    private static func names(_ value: PropertyListValue) -> [String]? {
-        value.distinct(1...ConfigurationLimits.list) { $0.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
     }
 }
 

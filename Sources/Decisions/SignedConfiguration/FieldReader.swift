@@ -73,4 +73,10 @@ extension PropertyListValue {
         guard let elements = list(atMost: count.upperBound, read), count.contains(elements.count) else { return nil }
         return Set(elements).count == elements.count ? elements : nil
     }
+
+    /// Distinct texts that are not empty, compared by their bytes: `==` equates composed and decomposed characters.
+    func distinctTexts(_ count: ClosedRange<Int>) -> [String]? {
+        let texts = distinct(count) { $0.stringValue.flatMap { $0.isEmpty ? nil : Array($0.utf8) } }
+        return texts?.map { String(decoding: $0, as: UTF8.self) }
+    }
 }

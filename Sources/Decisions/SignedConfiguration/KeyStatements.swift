@@ -78,7 +78,7 @@ private struct StatementHead {
         subject = try KeySubject(&fields)
         issued = try fields.required("iat", "seconds since 1970") { $0.unsignedValue }
         critical = try fields.optional("crit", "1 to 64 distinct field names") { value in
-            value.distinct(1...ConfigurationLimits.list) { $0.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
+            value.distinctTexts(1...ConfigurationLimits.list)
         }
     }
 

@@ -59,8 +59,7 @@ struct ConfigurationJudge {
         _ verified: VerifiedConfiguration, applied: WallTime
     ) throws(VerificationFailure) -> AppliedRecord {
         do {
-            let optional = Set(verified.payload.optional ?? [])
-            let payload = try schema.payload(verified.payload.values, optional: optional)
+            let payload = try schema.payload(verified.payload.values, optional: verified.payload.optional ?? [])
             return AppliedRecord(verified, payload, applied: applied, now: uptime)
         } catch {
             throw VerificationFailure(.schema, error.description, payload: verified.payload)

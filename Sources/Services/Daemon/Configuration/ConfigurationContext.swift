@@ -42,7 +42,7 @@ extension ConfigurationPeer {
 
 /// The words in which the schema of an app refuses values, and its digest; nil if it takes them, or cannot be read.
 typealias SchemaJudge = (
-    _ values: PropertyListDictionary, _ optional: Set<String>, ApplicationIdentifier
+    _ values: PropertyListDictionary, _ optional: [String], ApplicationIdentifier
 ) async -> (text: String, schema: [UInt8])?
 
 /// Surroundings of the parts of the service; confined to its loop.
