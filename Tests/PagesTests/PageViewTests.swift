@@ -195,16 +195,17 @@ import Testing
     @Test("PAG-15: a row says why it is locked: signed value, signed property, not for the paired device, shown only")
     func locks() throws {
         func lock(
-            _ access: SettingAccess, _ layer: String, _ editor: SettingAccess, _ kind: Specifier.Kind = .textField
-        )
-            throws -> PageView.Lock?
-        {
+            _ access: SettingAccess, _ layer: String, _ editor: SettingAccess, _ kind: Specifier.Kind = .textField,
+            isWaived: Bool = false
+        ) throws -> PageView.Lock? {
             let declaration = SettingDeclaration(
                 name: "k", type: .string, editor: .edit, summary: "", access: access, initialValue: .string(""))
-            let request = PageRequest(editor: editor, values: ["k": PageValue(value: "x", layer: layer)])
+            let value = PageValue(value: "x", layer: layer, isWaived: isWaived)
+            let request = PageRequest(editor: editor, values: ["k": value])
             return try view([Specifier(kind, ["Key": "k"])], request, [declaration]).rows[0].lock
         }
         #expect(try lock(.user, "signed", .user) == .signedValue && lock(.signed, "default", .user) == .signedOnly)
+        #expect(try lock(.user, "signed", .user, isWaived: true) == .waivedValue)
         #expect(try lock(.user, "user", .counterpart) == .notForCounterpart)
         #expect(try lock(.counterpart, "user", .counterpart) == nil && lock(.user, "user", .user) == nil)
         #expect(try lock(.user, "user", .user, .titleValue) == .shownOnly)

@@ -20,10 +20,12 @@ package struct PageValue: Sendable, Equatable {
     package let added: PropertyListValue?
     /// Whether it is a running app's own value that is not known here.
     package let isWithheld: Bool
+    /// Whether it is a signed value whose signature is invalid, and was allowed (CFG-22).
+    package let isWaived: Bool
 
     package init(
         value: PropertyListValue?, layer: String, isEdited: Bool = false, author: String? = nil, tag: [UInt8] = [],
-        added: PropertyListValue? = nil, isWithheld: Bool = false
+        added: PropertyListValue? = nil, isWithheld: Bool = false, isWaived: Bool = false
     ) {
         self.value = value
         self.layer = layer
@@ -32,6 +34,7 @@ package struct PageValue: Sendable, Equatable {
         self.tag = tag
         self.added = added
         self.isWithheld = isWithheld
+        self.isWaived = isWaived
     }
 
     /// The values of the rows of `settings-get`, by key.
@@ -43,7 +46,8 @@ package struct PageValue: Sendable, Equatable {
                 PageValue(
                     value: row["value"], layer: row["layer"]?.stringValue ?? "default",
                     isEdited: row["edited"]?.booleanValue ?? false, author: row["by"]?.stringValue,
-                    tag: row["tag"]?.dataValue ?? [], added: row["choices"])
+                    tag: row["tag"]?.dataValue ?? [], added: row["choices"],
+                    isWaived: row["waived"]?.booleanValue ?? false)
             )
         }
         // A secondary's answer may name a key twice.
@@ -271,6 +275,8 @@ package struct PageView: Sendable, Equatable {
     package enum Lock: String, Sendable, CaseIterable {
         /// A signed configuration has set the value, which hides every edit.
         case signedValue
+        /// Such a value whose signature is invalid, and was allowed.
+        case waivedValue
         /// The app lets nothing but a signed configuration set it.
         case signedOnly
         /// The app does not let the paired device edit it.
@@ -288,6 +294,8 @@ package struct PageView: Sendable, Equatable {
         package var text: String {
             switch self {
             case .signedValue: "Set by a signed configuration. Only a signed configuration changes it."
+            case .waivedValue:
+                "Set by a configuration whose signature is INVALID, which the app and its device allow."
             case .signedOnly: "Changed by a signed configuration only."
             case .notForCounterpart: "The app does not let the paired device change it."
             case .withheld: "The app has set this itself to a value that no page can show."

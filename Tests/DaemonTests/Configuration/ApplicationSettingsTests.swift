@@ -4,7 +4,6 @@
 import Glibc
 import TandemBase
 import TandemCrypto
-import TandemDaemon
 import TandemFiles
 import TandemPropertyList
 import TandemReactor
@@ -15,6 +14,8 @@ import TandemTestSupport
 import TandemTransport
 import TandemWire
 import Testing
+
+@testable import TandemDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct ApplicationSettingsTests {
     private let nodes: TwoNodes
@@ -80,6 +81,18 @@ import Testing
     }
 
     // MARK: the schema
+
+    @Test("CFG-22, CTL-39, SES-78: a signed value whose signature is invalid is marked, in full and in short rows")
+    func waived() throws {
+        defer { nodes.stop() }
+        let state = SettingsState(
+            document: document, edits: SettingEdits(), signed: SignedValues(values: ["volume": 9], isWaived: true),
+            secrets: [:], code: { _ in [] })
+        let short = SettingsState.rows(state.shortRows.map { .dictionary($0) }, of: document)
+        for rows in [state.declaredRows, short] {
+            #expect(rows.filter { $0["waived"] == true }.map { $0["key"] } == ["volume"])
+        }
+    }
 
     @Test("SES-71, SCH-6: a daemon asks for a schema that it lacks, keeps it over a restart, and asks for another one")
     func brought() throws {

@@ -172,6 +172,24 @@ import Testing
             ])
     }
 
+    @Test func `CFG-21, CTL-25: a primary that trusts no key for a configuration says that it has not checked it`()
+        throws
+    {
+        defer { nodes.stop() }
+        _ = try nodes.startApp()
+        func isUnchecked(_ envelope: [UInt8]) -> Bool {
+            let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: envelope, wait: 0))
+            return answer.body["unchecked"] == true
+        }
+        #expect(isUnchecked(try nodes.envelope(1)))
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary",
+            "key": .string(nodes.signer.publicKey.key.pem),
+        ]
+        #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
+        #expect(!isUnchecked(try nodes.envelope(2)))
+    }
+
     @Test func `CFG-21: a primary's own configuration goes to the app on the primary`() throws {
         defer { nodes.stop() }
         let app = try nodes.startApp(at: .primary)

@@ -159,7 +159,7 @@ import Testing
                 in: applications,
                 device: ApplicationSettings.Surroundings(
                     owners: { [app: Linux.user] }, schema: { _ in digests }, describe: { _, _, _ in true },
-                    lost: { _, _ in }, signed: { _ in [:] }, reload: { _, done in announced.reload(done) },
+                    lost: { _, _ in }, signed: { _ in SignedValues() }, reload: { _, done in announced.reload(done) },
                     questions: PageQuestions(
                         to: PageQuestions.Surroundings(connected: { _ in nil }, offer: { _, _, _, _ in }),
                         scheduler: scheduler),

@@ -200,5 +200,7 @@ import Testing
         #expect(try state() == "applied, invalid signature allowed" && isOnTrial())
         let row = try #require(try nodes.rows("configurations", of: nodes.primary).last)
         #expect(row["text"]?.stringValue?.contains("invalid signature") == true, "\(row)")
+        let judged = try #require(nodes.notes.last { "\($0.message)" == "configuration judged" })
+        #expect(judged.level == .warning && "\(judged)".contains("INVALID"), "\(judged)")
     }
 }

@@ -26,7 +26,8 @@ extension Subcommand {
             standard input. Exit code 0: every secondary reported 'applied'. It is the desired configuration from then
             on, also after Ctrl-C: each secondary that lacks it gets it when it can; see 'tandem configuration show' and
             'withdraw'. With --first or --only the other secondaries get it after the apps of the first have run with it
-            for 30 s without a rejection or a crash; applied again without these options, it goes to all.
+            for 30 s; a rejection, or three ends of an app before that, stop it. Applied again without these options, it
+            goes to all.
             A key set or a revocation ('tandem keyset rotate' and 'revoke') takes effect on this device at once and for
             good, and reaches each secondary before any configuration. A configuration that the new keys do not verify is
             no longer desired.
@@ -61,6 +62,9 @@ extension Subcommand {
         {
             throw CommandFailure.refused(
                 "\(arguments.operands[0]) is no signed configuration, and has no link to one: \(error)")
+        }
+        if answer["unchecked"] == true {
+            console.warn("not checked here: this device trusts no key for it, and only the secondaries verify it")
         }
         if arguments.has("json") {
             console.print(json: Fact.plain(answer["results"] ?? .array([])))

@@ -28,7 +28,7 @@ final class ApplicationSettings {
         /// The file with the schema of this digest is lost: the app is asked for it again.
         let lost: (ApplicationIdentifier, _ digest: [UInt8]) -> Void
         /// The values that are signed for an app and applied.
-        let signed: (ApplicationIdentifier) -> PropertyListDictionary
+        let signed: (ApplicationIdentifier) -> SignedValues
         /// Has the app read its files again, if it is connected; calls back when it has, or will not.
         let reload: (ApplicationIdentifier, _ done: @escaping () -> Void) -> Void
         /// Asks running apps.
@@ -122,7 +122,7 @@ final class ApplicationSettings {
     /// Judges the values of a signed configuration by the schema that the app has sent (CFG-107); nil if that takes
     /// them, or cannot be read. The caller bounds how many wait.
     func refusal(
-        of values: PropertyListDictionary, optional: Set<String>, for app: ApplicationIdentifier
+        of values: PropertyListDictionary, optional: [String], for app: ApplicationIdentifier
     ) async -> (text: String, schema: [UInt8])? {
         guard let folder = try? folder(of: app), let digest = folder.schema else { return nil }
         let text = await judge.value { () -> String? in

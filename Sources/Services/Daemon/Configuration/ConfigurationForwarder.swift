@@ -337,7 +337,8 @@ final class ConfigurationForwarder {
             LogEvent(
                 .info, "configuration reported", .outside("device", peer.name),
                 .text("app", "\(entry.key.application)"),
-                .text("verdict", entry.verdict ?? ""), .integer("version", entry.version)))
+                .text("verdict", entry.verdict ?? ""), .integer("version", entry.version),
+                .outside("detail", entry.text ?? "")))
     }
 
     // MARK: changes

@@ -64,8 +64,7 @@ final class ConfigurationReceiver {
         do throws(StoreError) {
             return try await committed.commit(room: room) { [self] next in
                 let before = next
-                let step = step(event, of: key, in: &next)
-                let transition = step.transition
+                let step = step(event, of: key, in: &next), transition = step.transition
                 guard files.write(transition, of: key, .beforeCommit, in: state) else {
                     next = before
                     return ([], { nil })
@@ -168,7 +167,7 @@ final class ConfigurationReceiver {
         guard let judge = context.schemaJudge, context.isHere(key.subject),
             let payload = state[key].candidate(envelope, in: verification(of: key, in: state))
         else { return nil }
-        return await judge(payload.values, Set(payload.optional ?? []), key.application)
+        return await judge(payload.values, payload.optional ?? [], key.application)
     }
 
     /// An item has arrived from a primary; returns whether it is done with.
@@ -291,16 +290,18 @@ final class ConfigurationReceiver {
     private func logVerdict(_ transition: ApplyTransition?, of key: ConfigurationSlotKey) {
         guard let verdict = transition?.verdict else { return }
         if state.slots[key] != nil { lastVerdicts[key] = verdict }
+        let isWaived = verdict == .applied && state.slots[key]?.waived != nil
+        let detail = isWaived ? "its signature is INVALID, which is allowed here" : transition?.detail ?? ""
         let level: LogLevel =
             switch verdict {
-            case .rejected: .warning
+            case .applied where isWaived, .rejected: .warning
             case .failed: .error
             case .applied, .waitingForApplication, .waitingForKey, .superseded: .info
             }
         context.log(
             LogEvent(
                 level, "configuration judged", .text("app", "\(key.application)"), .text("verdict", verdict.name),
-                .outside("target", key.target.text), .outside("detail", transition?.detail ?? "")))
+                .outside("target", key.target.text), .outside("detail", detail)))
     }
 
     // MARK: time and pairings

@@ -310,6 +310,13 @@ final class ConfigurationService {
         }
     }
 
+    /// Whether this device forwards a configuration that it cannot verify, because it trusts no key for it (CFG-21).
+    func isUnchecked(_ envelope: [UInt8], app: ApplicationIdentifier) -> Bool {
+        guard ClaimedStatement(envelope) == nil, let payload = try? claimed(envelope, app: app) else { return false }
+        let isForOthers = payload.role != context.side(of: app) || isForSecondaries(payload)
+        return isForOthers && !isTrusted(KeySubject(application: app, role: payload.role))
+    }
+
     /// Whether it is for the secondaries of a device whose own app is a secondary's.
     private func isForSecondaries(_ payload: ConfigurationPayload) -> Bool {
         let app = payload.application
@@ -446,9 +453,10 @@ final class ConfigurationService {
     var status: ConfigurationStatus { ConfigurationStatus(of: receiver, forwarder, context) }
 
     /// The values that are signed for an app of this device and applied.
-    func signedValues(of app: ApplicationIdentifier) -> PropertyListDictionary {
+    func signedValues(of app: ApplicationIdentifier) -> SignedValues {
         let slot = context.shownKey(of: app, as: context.side(of: app)).flatMap { receiver.state.slots[$0] }
-        return (slot?.waived ?? slot?.active)?.record.payload.values ?? [:]
+        let values = (slot?.waived ?? slot?.active)?.record.payload.values ?? [:]
+        return SignedValues(values: values, isWaived: slot?.waived != nil)
     }
 
     /// Has an app read its files again (CFG-42).

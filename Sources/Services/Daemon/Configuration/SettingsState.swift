@@ -36,11 +36,18 @@ final class SecretMarks: Sendable {
     func renew(_ app: ApplicationIdentifier) { keys.withLock { $0[app] = nil } }
 }
 
+/// The values of the configuration that an app has applied.
+struct SignedValues: Sendable {
+    var values: PropertyListDictionary = [:]
+    /// Their signature is invalid, and was allowed (CFG-22).
+    var isWaived = false
+}
+
 /// An app's settings at one moment, as far as its daemon knows them.
 struct SettingsState: Sendable {
     let document: SchemaDocument
     let edits: SettingEdits
-    let signed: PropertyListDictionary
+    let signed: SignedValues
     /// A row for each property, without the names of those who have edited. Made beside the loop, with its marks.
     let declaredRows: [PropertyListDictionary]
 
@@ -49,13 +56,15 @@ struct SettingsState: Sendable {
     ///   - secrets: those of the app's own document, whose pages say what is a secret.
     ///   - code: of the app's marks.
     init(
-        document: SchemaDocument, edits: SettingEdits, signed: PropertyListDictionary, secrets: [String: ListSecrets],
+        document: SchemaDocument, edits: SettingEdits, signed: SignedValues, secrets: [String: ListSecrets],
         code: @escaping SecretMarks.Code
     ) {
         (self.document, self.edits, self.signed) = (document, edits, signed)
         declaredRows = document.schema.declarations.map { declaration in
             let (name, list) = (declaration.name, secrets[declaration.name])
-            return Self.row(declaration, signed[name], edits[name], edits.choices.lists[name], list, code)
+            var row = Self.row(declaration, signed.values[name], edits[name], edits.choices.lists[name], list, code)
+            if signed.isWaived, signed.values[name] != nil { row["waived"] = true }
+            return row
         }
     }
 
@@ -144,7 +153,7 @@ struct SettingsState: Sendable {
     // MARK: short rows (SES-78)
 
     /// The keys of a row that the document does not decide.
-    private static let shortKeys = ["layer", "value", "edit", "edited", "tag"]
+    private static let shortKeys = ["layer", "waived", "value", "edit", "edited", "tag"]
 
     /// The rows of the properties that are not at their defaults, without what the document says.
     var shortRows: [PropertyListDictionary] {
@@ -163,7 +172,7 @@ struct SettingsState: Sendable {
             if let key = row["key"]?.stringValue, changes[key] == nil { changes[key] = row }
         }
         let untouched = SettingsState(
-            document: document, edits: SettingEdits(), signed: [:], secrets: [:], code: { _ in [] })
+            document: document, edits: SettingEdits(), signed: SignedValues(), secrets: [:], code: { _ in [] })
         return untouched.declaredRows.map { row in
             guard let changed = row["key"]?.stringValue.flatMap({ changes[$0] }) else { return row }
             var row = row

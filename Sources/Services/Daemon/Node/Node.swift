@@ -196,7 +196,7 @@ package final class Node {
                     _ = await change(app) { $0[app]?.schema?.exact == digest ? $0.describe(app, nil) : [] }
                 }
             },
-            signed: { [weak configuration] in configuration?.signedValues(of: $0) ?? [:] },
+            signed: { [weak configuration] in configuration?.signedValues(of: $0) ?? SignedValues() },
             reload: { app, done in
                 local.endpoint(of: app).offer(ConfigurationService.reloadBody, to: app, pairing: .zero) { _ in done() }
             },

@@ -159,6 +159,7 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
         case .results(let results, let ordinal):
             var body: PropertyListDictionary = ["results": .array(results.map { .dictionary($0.body) })]
             body["ordinal"] = ordinal.map { PropertyListValue($0) }
+            if configuration.isUnchecked(envelope, app: app) { body["unchecked"] = true }
             return body
         }
     }
