@@ -68,6 +68,17 @@ import Testing
         #expect(lines.last?.contains("tandem identifier accept") == true)
     }
 
+    @Test("CTL-29, CTL-64: a changed identifier is accepted beside the old one, with what ends")
+    func accepting() {
+        let fact = body(["name": "hub", "former": "one", "target": "custom:two", "configuration": "applied"])
+        let lines = Consequences.accepting(fact)
+        #expect(lines[0].contains("custom:two") && lines[0].contains("hub") && lines[0].hasSuffix("one"))
+        #expect(lines.count == 2 && lines[1].contains("(applied) ends here"))
+        #expect(Consequences.accepting(body(["target": "custom:two", "configuration": "none"])).count == 1)
+        let long = String(repeating: "x", count: 250)
+        #expect(Consequences.accepting(body(["target": .string("custom:\(long)y")]))[0].contains("xy from now on"))
+    }
+
     @Test("CTL-29, PAR-13: the end of a pairing says what is dropped, and nothing that is not there")
     func unpairing() {
         let nothing = Fact([

@@ -17,7 +17,7 @@ package struct IdentifierClaim: Sendable, Equatable {
 
         fileprivate init(_ identifier: CustomIdentifier?) { self = identifier.map { .identifier($0) } ?? .cleared }
 
-        fileprivate var identifier: CustomIdentifier? {
+        var identifier: CustomIdentifier? {
             if case .identifier(let identifier) = self { identifier } else { nil }
         }
     }
@@ -86,6 +86,8 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
         self.claims = Dictionary(
             claims.map { (Key(pairing: $0.pairing, app: $0.app), $0) }, uniquingKeysWith: { first, _ in first })
     }
+
+    var applications: Set<ApplicationIdentifier> { Set(claims.keys.map(\.app)) }
 
     package func claim(_ pairing: UniqueIdentifier, _ app: ApplicationIdentifier) -> IdentifierClaim? {
         claims[Key(pairing: pairing, app: app)]

@@ -28,10 +28,17 @@ package struct PairedTargets {
         guard let record = registry[pairing] else { return nil }
         switch record.role {
         case .primary: return ownTarget(of: app)
-        case .secondary:
-            if let identifier = registry.claim(of: app, in: pairing)?.effective { return .custom(identifier) }
-            return record.peerVendorIdentifier.map { .vendor($0) }
+        case .secondary: return Self.target(of: record, registry.claim(of: app, in: pairing)?.effective)
         }
+    }
+
+    /// The target through a secondary's pairing once a changed identifier has been accepted.
+    package func target(of record: PairingRecord, claiming offer: IdentifierClaim.Offer) -> PairedIdentifier? {
+        Self.target(of: record, offer.identifier)
+    }
+
+    private static func target(of record: PairingRecord, _ identifier: CustomIdentifier?) -> PairedIdentifier? {
+        identifier.map { .custom($0) } ?? record.peerVendorIdentifier.map { .vendor($0) }
     }
 
     private func ownTarget(of app: ApplicationIdentifier) -> PairedIdentifier {

@@ -15,7 +15,7 @@ package enum PairingEvent: Sendable, Equatable {
     case versionLowered(UniqueIdentifier, from: ProtocolVersion, to: ProtocolVersion)
     case epochRefused(UniqueIdentifier, own: UInt64, peer: UInt64)
     case storeRestored(UniqueIdentifier)
-    case identifierChanged(UniqueIdentifier, app: ApplicationIdentifier)
+    case identifierChanged(IdentifierClaim)
 
     package var logEvent: LogEvent {
         switch self {
@@ -37,10 +37,12 @@ package enum PairingEvent: Sendable, Equatable {
         case .storeRestored(let pairing):
             LogEvent(
                 .warning, "one of the stores was restored, a new epoch begins", .text("pairing", pairing.description))
-        case .identifierChanged(let pairing, let app):
+        case .identifierChanged(let claim):
             LogEvent(
                 .error, "alarm: custom identifier changed, the old one stays until it is accepted",
-                .text("pairing", pairing.description), .text("app", app.description))
+                .text("pairing", claim.pairing.description), .text("app", claim.app.description),
+                .text("old", claim.effective?.description ?? "none"),
+                .text("new", claim.offered?.identifier?.description ?? "none"))
         }
     }
 

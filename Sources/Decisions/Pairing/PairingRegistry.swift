@@ -42,9 +42,12 @@ package struct PairingRegistry: Sendable, Equatable {
     }
 
     /// The claim of a primary's app on a custom identifier; ``PairedTargets`` says what follows from it.
-    func claim(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> IdentifierClaim? {
+    package func claim(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> IdentifierClaim? {
         claims.claim(pairing, app)
     }
+
+    /// The apps with a claim.
+    package var claimedApplications: Set<ApplicationIdentifier> { claims.applications }
 }
 
 /// The stored form.
@@ -439,7 +442,7 @@ extension PairingRegistry {
         switch claims.declared(identifier, for: app, pairing: pairing) {
         case .unchanged: return ([], nil)
         case .accepted(let claim), .withdrawn(let claim): return ([.putClaim(claim)], nil)
-        case .changed(let claim): return ([.putClaim(claim)], .identifierChanged(pairing, app: app))
+        case .changed(let claim): return ([.putClaim(claim)], .identifierChanged(claim))
         }
     }
 

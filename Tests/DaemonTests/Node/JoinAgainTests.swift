@@ -154,7 +154,7 @@ import Testing
         let address = SocketAddress.unix(path: nodes.directory.path("moved.sock")).description
         nodes.run(until: { (try? nodes.rows("pairings", of: nodes.secondary).first?["level"]) == "unreachable" })
         let answer = nodes.ask(nodes.secondary, "address", ["who": "the primary", "address": .string(address)])
-        #expect(answer.code == 0 && answer.body["pairing"] == pairing)
+        #expect(answer.code == 0 && answer.body["pairing"] == pairing && answer.body["former"] != nil)
         nodes.waitForLink()
         try nodes.restart(.secondary)
         nodes.waitForLink()

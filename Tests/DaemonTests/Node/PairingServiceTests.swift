@@ -174,7 +174,10 @@ import Testing
         #expect(again.body["unchosen"] == [], "the only one that is left is chosen")
     }
 
-    @Test func `PAR-18: a primary's changed identifier has no effect until the secondary's operator accepts it`() throws
+    @Test
+    func
+        `PAR-18, CTL-30, CTL-64: a primary's changed identifier has no effect until the secondary's operator accepts it`()
+        throws
     {
         defer { nodes.stop() }
         try nodes.pair()
@@ -186,10 +189,17 @@ import Testing
         nodes.run(until: { nodes.hasNoted("alarm: custom identifier changed, the old one stays until it is accepted") })
         let renamed = try nodes.envelope(1) { $0.target = two }
         #expect(nodes.verdict(renamed) == "wrong-target")
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "pairing": try nodes.pairing(of: nodes.secondary),
-        ]
-        #expect(nodes.ask(nodes.secondary, "identifier-accept", body).body["identifier"] == "two")
+        var body: PropertyListDictionary = ["app": .string(nodes.app.description), "who": "the primary"]
+        let shown = nodes.ask(nodes.secondary, "identifier-accept", body).body
+        #expect(shown["former"] == "one" && shown["offered"] == "two" && shown["target"] == .string(two.text))
+        #expect(shown["done"] == false && shown["configuration"] == "none")
+        let apps = nodes.ask(nodes.secondary, "apps").body["apps"]?.arrayValue
+        let claims = apps?.first?.dictionaryValue?["claims"]?.arrayValue
+        #expect(claims?.first?.dictionaryValue?["offered"] == "two")
+        (body["yes"], body["target"]) = (true, .string(one.text))
+        #expect(nodes.ask(nodes.secondary, "identifier-accept", body).name == "not-found", "another was shown")
+        body["target"] = .string(two.text)
+        #expect(nodes.ask(nodes.secondary, "identifier-accept", body).body["done"] == true)
         #expect(nodes.ask(nodes.secondary, "identifier-accept", body).name == "not-found", "once")
         #expect(nodes.verdict(renamed) == "applied")
         #expect(nodes.verdict(try nodes.envelope(2) { $0.target = one }) == "wrong-target")

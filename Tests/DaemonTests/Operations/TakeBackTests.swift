@@ -424,7 +424,7 @@ import Testing
         try nodes.restart(.primary)
         nodes.waitForLink()
         let pairing: PropertyListDictionary = ["pairing": try nodes.pairing(of: nodes.secondary)]
-        #expect(ask(nodes.secondary, "identifier-accept", pairing).body["identifier"] == .string(vendor.text))
+        #expect(ask(nodes.secondary, "identifier-accept", pairing).body["target"] == .string(vendor.text))
         nodes.run(until: { shown(receiver) == vendor })
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
         let states = try nodes.rows("configurations", of: nodes.secondary)

@@ -12,15 +12,17 @@ extension Arguments {
     /// Asks a daemon for a change in two steps (CTL-29): what it would end, and once the operator has agreed to that,
     /// the change itself.
     /// - Parameter consequences: the lines that tell what the change ends, from the daemon's answer.
+    /// - Parameter shown: the key of what was agreed to, for a command that changes nothing else.
     /// - Returns: the answer to the change.
     func askTwice(
         _ command: ControlName, _ body: PropertyListDictionary, of role: DeviceRole? = nil, _ console: Console,
-        consequences: (Fact) -> [String]
+        confirming shown: String? = nil, consequences: (Fact) -> [String]
     ) throws -> Fact {
-        let lines = consequences(Fact(try ask(command, body, of: role)))
-        for line in lines { console.warn(line) }
+        let first = Fact(try ask(command, body, of: role))
+        for line in consequences(first) { console.warn(line) }
         try agree(console)
         var body = body
+        if let shown { body[shown] = first.body[shown] }
         body["yes"] = true
         return Fact(try ask(command, body, of: role))
     }

@@ -32,7 +32,8 @@ extension Subcommand {
             table.add(
                 app.text("app"), app.owner("uid"), app.text("role"), app.text("connected"), app.text("receiving"),
                 app.text("items"), app.text("files"), app.text("letters"), app.text("configuration"),
-                app.text("identifier"))
+                ([app.text("identifier")] + app.list("claims").map(\.claimed)).filter { !$0.isEmpty }
+                    .joined(separator: "; "))
         }
         for line in table.listing { console.print(line) }
     }
@@ -80,6 +81,24 @@ extension Subcommand {
         console.print("\(app) \(hasChanged ? "belongs to" : "belonged already to") \(answer.owner("uid"))")
     }
 
+    static let identifierAccept = Subcommand(
+        path: ["identifier", "accept"], summary: "accept a primary's changed custom identifier for an app",
+        operands: [.required("PAIRING|NAME")], options: [.device, .application.required, .yes, .json],
+        notes: """
+            A changed identifier is alarmed and not used until its secondary's operator accepts it here. Then
+            configuration for the old one ends on this device. 'tandem apps list' shows what waits.
+            """,
+        examples: ["identifier accept --app org.example.lamp kitchen"]
+    ) { arguments, console in
+        var body = arguments.pairingOrName
+        body["app"] = .string(try arguments.application().description)
+        let answer = try arguments.askTwice(
+            .identifierAccept, body, of: .secondary, console, confirming: "target"
+        ) { Consequences.accepting($0) }
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        console.print("accepted \(answer.text("target"))")
+    }
+
     static let identifierClear = Subcommand(
         path: ["identifier", "clear"], summary: "remove a primary's custom identifier for an app",
         options: [.device, .application.required, .yes, .json],
@@ -112,6 +131,16 @@ extension Arguments {
 }
 
 extension Fact {
+    /// A text of up to 256 bytes, and what stands before it.
+    fileprivate func whole(_ key: String) -> String { Printable.text(body[key]?.stringValue ?? "", limit: 300) }
+
+    /// The identifier that a primary claims for an app, and the changed one that waits.
+    fileprivate var claimed: String {
+        let waiting = body["cleared"] == true ? "none" : body["offered"] == nil ? nil : whole("offered")
+        let present = body["identifier"] == nil ? "none" : whole("identifier")
+        return "\(text("name")): \(present)" + (waiting.map { ", to accept: \($0)" } ?? "")
+    }
+
     /// A user's name and number.
     fileprivate func owner(_ key: String) -> String {
         guard let number = body[key]?.integerValue, let user = UInt32(exactly: number) else { return "no owner" }
@@ -133,6 +162,18 @@ extension Fact {
 
 /// Changes of apps and of their keys in lines for the operator, who has not agreed yet.
 enum Consequences {
+    static func accepting(_ fact: Fact) -> [String] {
+        // Whole: two that differ behind a cut would look the same.
+        let (target, former) = (fact.whole("target"), fact.body["former"] == nil ? "none" : fact.whole("former"))
+        var lines = [
+            "\(fact.text("app")) of \(fact.text("name")) is \(target) from now on; its identifier was \(former)"
+        ]
+        if let state = fact.body["configuration"]?.stringValue, state != "none" {
+            lines.append("  the configuration for the old one (\(state)) ends here; its versions stay refused")
+        }
+        return lines
+    }
+
     static func removal(_ fact: Fact) -> [String] {
         let owner = fact.body["uid"] == nil ? ", which has no owner," : " of \(fact.owner("uid"))"
         var lines = ["\(fact.text("app"))\(owner) is removed from this device:"]

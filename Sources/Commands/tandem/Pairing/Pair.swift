@@ -172,7 +172,8 @@ extension Subcommand {
         let address = try PrimaryAddress.text(arguments.operands[1])
         body["address"] = .string(address)
         let answer = Fact(try arguments.ask(.address, body, of: .secondary))
-        console.print("\(answer.text("name")) is at \(address)  \(answer.text("pairing"))")
+        let former = answer.body["former"] == nil ? "" : ", was at \(answer.text("former"))"
+        console.print("\(answer.text("name")) is at \(address)\(former)  \(answer.text("pairing"))")
     }
 
     static let allowVersion = Subcommand(

@@ -100,18 +100,4 @@ extension Subcommand {
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
         console.print("trusted \(answer.text("keyid"))")
     }
-
-    static let identifierAccept = Subcommand(
-        path: ["identifier", "accept"], summary: "accept a primary's changed custom identifier for an app",
-        operands: [.required("PAIRING")], options: [.device, .application.required],
-        notes: "A changed identifier is alarmed and not used until its secondary's operator accepts it here.",
-        examples: ["identifier accept --app org.example.lamp 0123ABCD-0000-4000-8000-0123456789AB"]
-    ) { arguments, console in
-        let pairing = try arguments.pairing()
-        let body: PropertyListDictionary = [
-            "app": .string(try arguments.application().description), "pairing": .data(pairing.bytes),
-        ]
-        let answer = Fact(try arguments.ask(.identifierAccept, body, of: .secondary))
-        console.print("accepted \(answer.text("identifier"))")
-    }
 }

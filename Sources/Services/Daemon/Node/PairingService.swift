@@ -121,6 +121,14 @@ final class PairingService {
     /// Whether a TLS peer with this pin may say hello: it has a pairing here that has not lapsed.
     func isPinned(_ pin: KeyIdentifier) -> Bool { registry.state.isPinned(pin, now: scheduler.wallNow) }
 
+    /// The custom identifiers that the primaries of this device claim for an app.
+    func claims(of app: ApplicationIdentifier) -> [(record: PairingRecord, claim: IdentifierClaim)] {
+        all.compactMap { record in registry.state.claim(of: app, in: record.pairing).map { (record, $0) } }
+    }
+
+    /// The apps for which a primary claims an identifier.
+    var claimedApplications: Set<ApplicationIdentifier> { registry.state.claimedApplications }
+
     /// The paired identifiers of this device's apps.
     var targets: PairedTargets { targets(in: registry.state) }
 
@@ -469,17 +477,20 @@ final class PairingService {
         }
     }
 
-    /// Accepts a changed identifier of a primary's app; returns the target of its configuration, nil if none waits.
-    func acceptIdentifier(
-        of app: ApplicationIdentifier, pairing: UniqueIdentifier
-    ) async throws(StoreError) -> PairedIdentifier? {
+    /// Accepts a changed identifier of a primary's app; false if it is not the one that waits.
+    func accept(
+        _ offer: IdentifierClaim.Offer, of app: ApplicationIdentifier, pairing: UniqueIdentifier
+    ) async throws(StoreError) -> Bool {
         try await commit { [self] next in
-            guard let (_, changes) = next.acceptIdentifier(of: app, pairing: pairing) else { return ([], { nil }) }
+            let waiting = next.claim(of: app, in: pairing)?.offered
+            guard waiting == offer, let (_, changes) = next.acceptIdentifier(of: app, pairing: pairing) else {
+                return ([], { false })
+            }
             return (
                 changes.map(\.rowChange),
                 { [self] in
                     node?.follow(.retargeted(app))
-                    return targets.target(of: app, through: pairing)
+                    return true
                 }
             )
         }

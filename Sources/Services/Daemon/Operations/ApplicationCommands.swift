@@ -1,5 +1,5 @@
-// The control commands about installed apps: their list (CTL-30), their removal and assignment (CTL-31, CTL-32), and
-// the end of a custom identifier (CTL-35).
+// The control commands about installed apps: their list (CTL-30), their removal and assignment (CTL-31, CTL-32), the
+// end of a custom identifier (CTL-35), and the consent to a changed one (CTL-64).
 
 import TandemBase
 import TandemCrypto
@@ -15,7 +15,25 @@ struct AppsCommand: ControlCommand {
     init(_ request: ControlRequest) {}
 
     func run(on node: Node) -> PropertyListDictionary {
-        ["apps": .array(node.applications.contents.map { .dictionary($0.contents.body(of: $0.app)) })]
+        let known = node.applications.contents.map { app, contents in (app, contents.body(of: app)) }
+        // A primary may claim an identifier for an app of which this device has nothing yet.
+        let claimed = node.pairings.claimedApplications.subtracting(known.map(\.0)).sorted()
+        let all = known + claimed.map { ($0, ["app": .string($0.description)]) }
+        return ["apps": .array(all.map { .dictionary(Self.body($1, claims: node.pairings.claims(of: $0))) })]
+    }
+
+    private static func body(
+        _ body: PropertyListDictionary, claims: [(record: PairingRecord, claim: IdentifierClaim)]
+    ) -> PropertyListDictionary {
+        guard !claims.isEmpty else { return body }
+        var body = body
+        body["claims"] = .array(
+            claims.map { record, claim in
+                var row = claim.body(of: record)
+                row["identifier"] = claim.effective.map { .string($0.description) }
+                return .dictionary(row)
+            })
+        return body
     }
 }
 
@@ -120,6 +138,68 @@ struct ClearIdentifierCommand: ControlCommand {
             "target": .string(PairedIdentifier.vendor(node.device.keys.vendorIdentifier).text),
             "secondaries": .array(secondaries.map { .string($0.name) }), "done": .boolean(change.isAgreed),
         ]
+    }
+}
+
+/// `identifier-accept`: accepts the changed identifier of a primary's app (PAR-18).
+struct AcceptIdentifierCommand: ControlCommand {
+    private let change: ApplicationChange
+    private let pairing: PairingName
+    /// The target that the operator has agreed to; nil for any.
+    private let agreed: PairedIdentifier?
+
+    init(_ request: ControlRequest) throws(WireError) {
+        change = try ApplicationChange(request.fields)
+        pairing = try PairingName(request.fields)
+        agreed = try request.fields.optionalPairedIdentifier("target")
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let record = try pairing.record(in: node.pairings)
+        let claims = node.pairings.claims(of: change.app)
+        guard let claim = claims.first(where: { $0.record == record })?.claim, let offered = claim.offered else {
+            throw ControlFailure(.notFound, "no changed identifier waits for this app; 'tandem apps list' shows them")
+        }
+        let target = node.pairings.targets.target(of: record, claiming: offered)
+        if let agreed, agreed != target { throw Self.another }
+        let body = consequences(of: claim, of: record, target, on: node)
+        if change.isAgreed {
+            let isDone = try await ControlFailure.storing(
+                try await node.pairings.accept(offered, of: change.app, pairing: record.pairing))
+            guard isDone else { throw Self.another }
+        }
+        return body
+    }
+
+    private func consequences(
+        of claim: IdentifierClaim, of record: PairingRecord, _ target: PairedIdentifier?, on node: Node
+    ) -> PropertyListDictionary {
+        var body = claim.body(of: record)
+        body["app"] = .string(change.app.description)
+        body["former"] = claim.effective.map { .string($0.description) }
+        body["target"] = target.map { .string($0.text) }
+        if node.pairings.active(as: .secondary) == record, node.local.side(of: change.app) == .secondary {
+            body["configuration"] = node.applications.contents(of: change.app)?.configurationState.map { .string($0) }
+        }
+        body["done"] = .boolean(change.isAgreed)
+        return body
+    }
+
+    private static var another: ControlFailure {
+        ControlFailure(.notFound, "the primary claims another identifier by now; look at it first")
+    }
+}
+
+extension IdentifierClaim {
+    /// The change that waits, and whose it is; without the identifier in force.
+    fileprivate func body(of record: PairingRecord) -> PropertyListDictionary {
+        var body: PropertyListDictionary = ["pairing": .data(pairing.bytes), "name": .string(record.name)]
+        switch offered {
+        case .identifier(let identifier): body["offered"] = .string(identifier.description)
+        case .cleared: body["cleared"] = true
+        case nil: break
+        }
+        return body
     }
 }
 

@@ -88,8 +88,7 @@ extension Node: ControlResponder {
         case .health: HealthCommand.self
         case .drain: DrainCommand.self
         case .deadLetters: DeadLettersCommand.self
-        case .deadLetterRetry: DeadLetterRetryCommand.self
-        case .deadLetterDrop: DeadLetterDropCommand.self
+        case .deadLetterRetry, .deadLetterDrop: DeadLetterActionCommand.self
         case .trace: TraceCommand.self
         case .settingsGet: SettingsGetCommand.self
         case .settingsSet: SettingsSetCommand.self

@@ -50,21 +50,24 @@ struct DeadLettersCommand: ControlCommand {
     }
 }
 
-/// The dead letters that a request means: `id` names one, `all` means all, of an app if there is one.
-private struct DeadLetterChoice {
+/// `dead-letter-retry` sends or handles dead letters again, from the first attempt on; `dead-letter-drop` forgets them.
+/// `id` names one, `all` means all, of an app if there is one.
+struct DeadLetterActionCommand: ControlCommand {
     private let app: ApplicationIdentifier?
     private let id: UniqueIdentifier?
+    private let action: DeadLetterAction
 
-    init(_ fields: BodyFields) throws(WireError) {
+    init(_ request: ControlRequest) throws(WireError) {
+        let fields = request.fields
         (app, id) = (try fields.optionalApplication("app"), try fields.optionalIdentifier("id"))
         let all = try fields.boolean("all", absent: false)
         guard id != nil || all else { throw .invalidValue(key: "id", expected: "an identifier, or 'all'") }
+        action = request.command == ControlName.deadLetterDrop.rawValue ? .drop : .retry
     }
 
-    /// Acts on one letter after the other, each durable before the next; returns the answer.
-    func act(
-        _ action: DeadLetterAction, on delivery: DurableDelivery
-    ) async throws(ControlFailure) -> PropertyListDictionary {
+    /// Acts on one letter after the other, each durable before the next.
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let delivery = node.delivery
         let letters = delivery.deadLetters().filter { letter in
             (app == nil || letter.queue.app == app) && (id == nil || letter.id == id)
         }
@@ -81,28 +84,6 @@ private struct DeadLetterChoice {
             if isDone { count += 1 }
         }
         return ["count": .integer(count)]
-    }
-}
-
-/// `dead-letter-retry`: sends or handles dead letters again, from the first attempt on.
-struct DeadLetterRetryCommand: ControlCommand {
-    private let choice: DeadLetterChoice
-
-    init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }
-
-    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        try await choice.act(.retry, on: node.delivery)
-    }
-}
-
-/// `dead-letter-drop`: forgets dead letters.
-struct DeadLetterDropCommand: ControlCommand {
-    private let choice: DeadLetterChoice
-
-    init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }
-
-    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        try await choice.act(.drop, on: node.delivery)
     }
 }
 

@@ -266,7 +266,9 @@ struct AddressCommand: ControlCommand {
         let isKnown = try await ControlFailure.storing(try await node.pairings.setAddress(address, of: record))
         guard isKnown else { throw ControlFailure.unknownPairing }
         node.links.dialAgain(record.pairing)
-        return ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
+        var answer: PropertyListDictionary = ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
+        answer["former"] = record.address.map { .string($0) }
+        return answer
     }
 }
 
@@ -287,25 +289,6 @@ struct SwitchCommand: ControlCommand {
             "pairing": .data(record.pairing.bytes), "name": .string(record.name),
             "role": .string(record.role.rawValue), "changed": .boolean(hasChanged),
         ]
-    }
-}
-
-/// `identifier-accept`: accepts the changed identifier of a primary's app.
-struct AcceptIdentifierCommand: ControlCommand {
-    private let app: ApplicationIdentifier
-    private let pairing: UniqueIdentifier
-
-    init(_ request: ControlRequest) throws(WireError) {
-        app = try request.fields.application("app")
-        pairing = try request.fields.identifier("pairing")
-    }
-
-    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let identifier = try await ControlFailure.storing(
-            try await node.pairings.acceptIdentifier(of: app, pairing: pairing))
-        guard let identifier else { throw ControlFailure(.notFound, "no changed identifier waits for this app") }
-        if case .custom(let custom) = identifier { return ["identifier": .string(custom.description)] }
-        return ["identifier": .string(identifier.text)]
     }
 }
 
