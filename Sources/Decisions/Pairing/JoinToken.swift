@@ -391,8 +391,9 @@ package struct JoinLink: Sendable, Equatable {
         guard address.utf8.count <= 255, !address.utf8.contains(where: { $0 < 33 || $0 == 127 }) else { return false }
         if address.hasPrefix("unix:") { return (1...107).contains(address.utf8.count - 5) }
         guard let colon = address.lastIndex(of: ":"), colon != address.startIndex else { return false }
-        guard let port = UInt16(address[address.index(after: colon)...]), port > 0 else { return false }
-        return true
+        let digits = address[address.index(after: colon)...]
+        guard let port = UInt16(digits), port > 0 else { return false }
+        return String(port) == digits
     }
 }
 
@@ -440,7 +441,8 @@ extension JoinLink {
 
     private static func time(_ text: String) -> WallTime? {
         guard let seconds = UInt64(text), String(seconds) == text else { return nil }
-        return WallTime(seconds: seconds)
+        let time = WallTime(seconds: seconds)
+        return time.seconds == seconds ? time : nil
     }
 }
 

@@ -166,7 +166,9 @@ package struct KeyIdentifier: Sendable, Hashable {
     /// nil for anything else.
     package init?(text: String) {
         let digits = text.filter { $0 != "-" && $0 != " " }
-        guard let bytes = Hexadecimal.decode(digits) ?? Base32.decode(digits) else { return nil }
+        // Chosen by length: a fingerprint may consist of hexadecimal digits only.
+        let isHexadecimal = digits.utf8.count == 2 * SHA256.count
+        guard let bytes = isHexadecimal ? Hexadecimal.decode(digits) : Base32.decode(digits) else { return nil }
         self.init(bytes: bytes)
     }
 
