@@ -2,6 +2,7 @@
 
 import PairedConfiguration
 import Synchronization
+import TandemCrypto
 import Testing
 
 @Suite struct DeclaringTests {
@@ -51,6 +52,24 @@ import Testing
         #expect(app.$colour.layer == .storedPreference)
         app.duration = 46
         #expect(app.duration == 46)
+    }
+
+    @Test("CFG-17: a key that can verify nothing is a mistake in the declaration, once for each role that has its own")
+    func unusableKeys() {
+        let sound = AppConfiguration.key.publicKey.key.pem
+        let both = Keys.problems([.primary: "garbage", .secondary: "garbage"]).map(\.description)
+        #expect(both.count == 1 && both.first?.hasPrefix("publicKey: ") == true)
+        #expect(both.first?.hasSuffix("[no-key]") == true)
+        let own = Keys.problems([.primary: sound, .secondary: "garbage"]).map(\.description)
+        #expect(own.count == 1 && own.first?.hasPrefix("publicKey(for: .secondary): ") == true)
+        #expect(Keys.problems([.primary: "a", .secondary: "b"]).count == 2)
+        #expect(Keys.problems([.primary: sound]).isEmpty && Keys.problems([:]).isEmpty)
+    }
+
+    @Test("CFG-17: an unusable key stops a debug build and no release build, whose app registers all the same")
+    func unusableKeyStops() {
+        let found = Keys.problems([.primary: "garbage"])
+        #expect(ProblemPolicy.stop.stops(found, debug: true) && !ProblemPolicy.stop.stops(found, debug: false))
     }
 
     @Test func mistakesAreReportedTogetherWithPropertyValueAndRule() {
@@ -168,4 +187,23 @@ private final class RealChoices: Configuration, @unchecked Sendable {
     @Slider("Number", in: 0...9, icon: .numeric) var number = 1
     @Slider("Brightness", in: 0...9, icon: .brightness) var brightness = 1
     @Slider("Volume", in: 0...9, icon: .volume) var volume = 1
+}
+
+/// The keys that ``KeysConfiguration`` names while a test runs.
+private enum Keys {
+    @TaskLocal static var named: [DeviceRole: String] = [:]
+
+    /// The mistakes in a declaration with these keys.
+    static func problems(_ keys: [DeviceRole: String]) -> [DeclarationProblem] {
+        $named.withValue(keys) { KeysConfiguration().declarationProblems }
+    }
+}
+
+/// `@unchecked`: its property is a wrapper around state behind a mutex.
+private final class KeysConfiguration: Configuration, @unchecked Sendable {
+    @Toggle("On") var isOn = false
+
+    required init() { super.init(problems: .collect) }
+
+    override func publicKey(for role: DeviceRole) -> String? { Keys.named[role] }
 }

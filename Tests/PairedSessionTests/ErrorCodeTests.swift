@@ -179,6 +179,50 @@ struct ErrorCodeTests {
         }
     }
 
+    @Test("SES-37: without its daemon a session that was activated says no-daemon for every kind of call")
+    func lostDaemon() throws {
+        fixture.daemon.isRunning = false
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        let errors = Collector<SessionError?>()
+        let content = OutgoingContent(["a": 1])
+        fixture.core.run { [pairing] core in
+            for target in [nil, pairing] {
+                core.request(content, to: target) { errors.add($0.error) }
+                core.submit(Submission(.userInfo, to: target, content)) { errors.add($0.error) }
+                core.outstanding(.userInfo, to: target) { errors.add($0.error) }
+            }
+            core.broadcast(content) { errors.add($0.error) }
+        }
+        fixture.scheduler.run()
+        errors.add(fixture.session.obstacle(to: Submission(.context, to: nil, content)))
+        #expect(errors.all.count == 8)
+        for error in errors.all {
+            #expect(error?.code == .sessionNotActivated && error?.name == "no-daemon" && error?.isRetryable == true)
+            #expect(error?.reason.contains("by itself") == true)
+        }
+    }
+
+    @Test("SES-37: a session that has never been activated, or that the daemon refuses, is to be activated by the app")
+    func neverActivated() throws {
+        let new = try SessionFixture()
+        new.daemon.isRunning = false
+        new.activate()
+        #expect(new.request().all.first?.error?.name == nil)
+        fixture.daemon.send(try Refusal(.appRemoved, "the operator has removed it").envelope)
+        fixture.scheduler.run()
+        let error = try #require(fixture.request().all.first?.error)
+        #expect(error.code == .sessionNotActivated && error.name == nil && error.reason.contains("activate()"))
+    }
+
+    @Test("SES-37: no later call of an ended session succeeds, and its error says so")
+    func ended() {
+        fixture.session.end {}
+        fixture.scheduler.run()
+        let error = fixture.request().all.first?.error
+        #expect(error?.name == "ended" && error?.isRetryable == false)
+    }
+
     @Test("SES-37: the protocol's table has each code once, and says of the impossible ones why")
     func table() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -7,10 +7,12 @@ import PairedSession
 import PairedSessionFoundation
 import Synchronization
 import TandemBase
+import TandemCrypto
 import TandemFiles
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemSignedConfiguration
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -121,6 +123,55 @@ struct InstalledConfigurationTests {
         let session = try PairedSession(
             options: PairedSessionOptions(socketPath: "/tmp/none.sock"), configuration: ManifestConfiguration())
         #expect(session.application.description == "com.example.door")
+    }
+
+    @Test("SET-81: the manifest's identifier is the session's, unless the app has named another one")
+    func identified() {
+        let door = ManifestConfiguration()
+        #expect(PairedSessionOptions().identified(by: door).application == "com.example.door")
+        #expect(PairedSessionOptions(application: "org.example.a").identified(by: door).application == "org.example.a")
+    }
+
+    @Test("SES-70: a session that was asked to activate no longer takes a configuration, and says so")
+    func installedTooLate() throws {
+        fixture.activate()
+        let error = #expect(throws: SessionError.self) {
+            try PanelConfiguration().install(on: fixture.session, in: .memory)
+        }
+        #expect(error?.code == .invalidParameter && error?.name == "configuration")
+        let bound = fixture.session.session(for: pairing)
+        #expect(throws: SessionError.self) { try PanelConfiguration().install(on: bound, in: .memory) }
+        let waiting = try SessionFixture()
+        waiting.daemon.isRunning = false
+        waiting.activate()
+        #expect(throws: SessionError.self) { try PanelConfiguration().install(on: waiting.session, in: .memory) }
+    }
+
+    @Test("SES-70: a configuration is on one session at a time, and may go on another one when that is over")
+    func installedTwice() throws {
+        let app = PanelConfiguration()
+        try app.install(on: fixture.session, in: .memory)
+        let other = try SessionFixture()
+        let error = #expect(throws: SessionError.self) { try app.install(on: other.session, in: .memory) }
+        #expect(error?.code == .invalidParameter && error?.name == "configuration")
+        #expect(error?.reason.contains("one session") == true)
+        #expect(throws: SessionError.self) { try app.install(on: fixture.session, in: .memory) }
+        fixture.session.end {}
+        fixture.scheduler.run()
+        try app.install(on: other.session, in: .memory)
+        var released: PairedSession? = try PairedSession(PairedSessionOptions(application: "com.example.app"))
+        let next = PanelConfiguration()
+        if let released { try next.install(on: released, in: .memory) }
+        released = nil
+        try next.install(on: try SessionFixture().session, in: .memory)
+    }
+
+    @Test("SES-70: a configuration that its session refuses may go on another one")
+    func refusedBefore() throws {
+        fixture.activate()
+        let app = PanelConfiguration()
+        #expect(throws: SessionError.self) { try app.install(on: fixture.session, in: .memory) }
+        try app.install(on: try SessionFixture().session, in: .memory)
     }
 
     @Test("CFG-60: a damaged link is malformed, and a URL that is not the app's own is nil")
@@ -287,7 +338,11 @@ struct InstalledConfigurationTests {
 private final class ClockConfiguration: Configuration, @unchecked Sendable {
     @Toggle("Show the seconds") var showsSeconds = false
     override var customIdentifier: String? { "clock" }
-    override func publicKey(for role: DeviceRole) -> String? { "a \(role)'s key" }
+    static let keys: [DeviceRole: String] = [
+        .primary: ConfigurationPrivateKey.generate().publicKey.key.pem,
+        .secondary: ConfigurationPrivateKey.generate().publicKey.key.pem,
+    ]
+    override func publicKey(for role: DeviceRole) -> String? { Self.keys[role] }
 }
 
 /// `@unchecked`: a wrapper around state behind a mutex, which the base class checks.
@@ -328,7 +383,7 @@ struct InstalledOnWCSessionTests {
         turn(fixture, session)
         #expect(session.activationState == .activated)
         #expect(fixture.daemon.registrations.first?.identifier?.description == "clock")
-        #expect(fixture.daemon.registrations.first?.anchor == "a primary's key")
+        #expect(fixture.daemon.registrations.first?.anchor == ClockConfiguration.keys[.primary])
         let envelope = Envelope(.configuration, app: fixture.daemon.app, pairing: pairing, id: .random(), reply: true)
         fixture.daemon.send(try envelope.with(body: ["tandem.reload": true]))
         turn(fixture, session)
@@ -343,6 +398,17 @@ struct InstalledOnWCSessionTests {
             turn(fixture, session)
             #expect(session.activationState == .notActivated && fixture.daemon.registrations.isEmpty)
         }
+    }
+
+    @Test("SES-70: a WCSession that was asked to activate ignores a configuration, and an error in the log says so")
+    func installedTooLate() {
+        session.activate()
+        turn(fixture, session)
+        session.install(configuration)
+        session.activate()
+        turn(fixture, session)
+        #expect(session.activationState == .activated)
+        #expect(throws: Never.self) { try configuration.install(on: try SessionFixture().session, in: .memory) }
     }
 
     @Test(

@@ -87,6 +87,24 @@ struct ReceivingTests {
         #expect(failure.name == "handler-failed" && failure.reason == "no such room")
     }
 
+    @Test("SES-12: a handler of messages that throws a rejection is handler-failed, with the rejection's own text")
+    func handlerRejects() async throws {
+        let (fixture, pairing) = try activated()
+        let (handled, continuation) = AsyncStream.makeStream(of: Void.self)
+        fixture.session.handleMessages { message in
+            if message.dictionary == ["n": 2] { continuation.finish() }
+            throw ItemRejection(.invalidParameter, reason: "no such room")
+        }
+        fixture.scheduler.run()
+        // The second one begins when the first is over.
+        for number: Int64 in [1, 2] { try deliver(fixture, pairing, ["n": .integer(number)]) }
+        for await _ in handled {}
+        fixture.scheduler.run()
+        let failure = try SessionError(failure: try #require(fixture.daemon.received.first { $0.kind == .failure }))
+        #expect(failure.name == "handler-failed" && failure.code == .messageReplyFailed)
+        #expect(failure.reason == "7008 invalidParameter: no such room [rejected]")
+    }
+
     @Test("SES-15: a message with a reserved key is never shown, and answered reserved-key")
     func reservedKey() throws {
         let (fixture, pairing) = try activated()

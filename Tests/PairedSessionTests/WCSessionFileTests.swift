@@ -324,6 +324,19 @@ struct WCSessionFileTests: WCSessionSuite {
         #expect(session.outstandingFileTransfers.isEmpty && submitted.isEmpty)
     }
 
+    @Test("SES-13: without a pairing a file finishes with 7005, whatever else there is against it")
+    func unpaired() throws {
+        (fixture.daemon.situation.pairings, fixture.daemon.situation.active) = ([], nil)
+        fixture.daemon.tellSituation()
+        settle()
+        session.activate()
+        settle()
+        session.transferFile(makeFile(), metadata: ["bad": URL(fileURLWithPath: "/")])
+        session.transferFile(try #require(URL(string: "https://example.org/etc/hostname")), metadata: nil)
+        settle()
+        #expect(calls == ["finished photo.jpg 7005", "finished hostname 7005"])
+    }
+
     @Test("SES-63: a symbolic link's target is sent, under the name that the app gave")
     func symbolicLink() throws {
         let file = makeFile()

@@ -152,6 +152,34 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(!session.isPaired)
     }
 
+    @Test("SES-37: without its daemon every call says no-daemon, and after a switch that the app has to activate")
+    func callsWithoutDaemon() throws {
+        func errors() -> [SessionError?] {
+            let errors = Collector<SessionError?>()
+            session.sendMessage(["n": 1], replyHandler: nil) { errors.add(($0 as? WCError)?.underlyingError) }
+            settle()
+            do { try session.updateApplicationContext(["n": 1]) } catch {
+                errors.add((error as? WCError)?.underlyingError)
+            }
+            return errors.all
+        }
+        session.activate()
+        settle()
+        fixture.daemon.isRunning = false
+        fixture.daemon.cut()
+        settle()
+        #expect(errors().map(\.?.name) == ["no-daemon", "no-daemon"])
+        fixture.daemon.isRunning = true
+        advance(by: .seconds(31))
+        fixture.daemon.situation.active = fixture.daemon.pair()
+        fixture.daemon.tellSituation()
+        settle()
+        fixture.daemon.isRunning = false
+        fixture.daemon.cut()
+        settle()
+        #expect(errors().map(\.?.name) == [nil, nil] && errors().first??.reason.contains("activate()") == true)
+    }
+
     // MARK: the budget
 
     @Test("SES-54: the budget of urgent items recovers at the end of the day, without a call of the app")

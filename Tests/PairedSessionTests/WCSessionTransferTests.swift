@@ -91,7 +91,7 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(session.outstandingUserInfoTransfers.isEmpty)
     }
 
-    @Test("of the complication's transfers the newest is the current one, and the older one still goes")
+    @Test("of the complication's transfers the newest that may go is the current one, and the older one still goes")
     func complication() throws {
         let first = session.transferCurrentComplicationUserInfo(["n": 1])
         let second = session.transferCurrentComplicationUserInfo(["n": 2])
@@ -99,6 +99,9 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(!first.isCurrentComplicationInfo && second.isCurrentComplicationInfo)
         #expect(session.outstandingUserInfoTransfers == [first, second])
         #expect(submitted.map(\.channel) == [.urgent, .urgent])
+        session.transferCurrentComplicationUserInfo(["n": 3, "bad": URL(fileURLWithPath: "/")])
+        settle()
+        #expect(calls == ["finished 3 7010"] && second.isCurrentComplicationInfo)
     }
 
     @Test("updateApplicationContext throws at once what can be seen at once, and else sends")
@@ -389,6 +392,15 @@ struct WCSessionTransferTests: WCSessionSuite {
             } catch WCError.deliveryFailed { return "pattern" } catch { return "other" }
         }
         #expect([error, WCError(.deliveryFailed), CancellationError()].map(name) == ["where", "pattern", "other"])
+    }
+
+    @Test("SES-37: the text of an error names the place of the fault, unless its reason does")
+    func keyPathInText() {
+        let reason = "the message holds a set"
+        let error = WCError(SessionError(.payloadUnsupportedTypes, reason: reason, keyPath: "a.b[2]"))
+        #expect(error.localizedDescription == "the message holds a set at a.b[2]")
+        #expect(error.userInfo[NSLocalizedDescriptionKey] as? String == error.localizedDescription)
+        #expect(!WCError(SessionError.unhandled("lamp")).localizedDescription.contains(" at "))
     }
 
     @Test("SES-50, SES-63: a transfer that the daemon has accepted finishes with 7005 when its pairing ends")

@@ -69,6 +69,8 @@ package struct ClientSession: ~Copyable, Sendable {
     package private(set) var state: SessionState?
     /// When the daemon was last lost, or the session created.
     package private(set) var withoutDaemonSince: MonotonicTime
+    /// The daemon was lost, and the session activates again by itself.
+    package private(set) var isComingBack = false
     private var backoff = Backoff()
     /// Refusals as `already-receiving` that are taken for the daemon's memory of an earlier connection, whose end it
     /// does not know yet (SES-6): few after one that was about to register, because another process may have the app.
@@ -103,7 +105,7 @@ package struct ClientSession: ~Copyable, Sendable {
     /// `registered` arrived.
     package mutating func registered(_ answer: RegistrationAnswer) -> [Effect] {
         guard phase == .registering else { return [] }
-        phase = .active
+        (phase, isComingBack) = (.active, false)
         staleRefusals = .max
         backoff.reset()
         let former = state
@@ -155,7 +157,7 @@ package struct ClientSession: ~Copyable, Sendable {
             return lost(now: now, random: random)
         }
         let effects = leaveDaemon(now: now)
-        phase = .refused(name)
+        (phase, isComingBack) = (.refused(name), false)
         return [.disconnect, .stopTimer] + effects + [.activationRefused(name)]
     }
 
@@ -186,7 +188,7 @@ package struct ClientSession: ~Copyable, Sendable {
     package mutating func end(now: MonotonicTime) -> [Effect] {
         guard phase != .idle else { return [] }
         let effects = leaveDaemon(now: now, loss: .ended)
-        phase = .idle
+        (phase, isComingBack) = (.idle, false)
         staleRefusals = 0
         backoff.reset()
         return [.disconnect, .stopTimer] + effects
@@ -194,7 +196,7 @@ package struct ClientSession: ~Copyable, Sendable {
 
     private mutating func leaveDaemon(now: MonotonicTime, loss: RequestLoss = .daemonLost) -> [Effect] {
         guard phase == .active else { return [] }
-        activation = .notActivated
+        (activation, isComingBack) = (.notActivated, true)
         withoutDaemonSince = now
         return [.failRequests(to: nil, loss), .activation(.notActivated), .stateChanged]
     }

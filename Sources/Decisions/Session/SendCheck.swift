@@ -20,6 +20,8 @@ package enum SendRefusal: Sendable, Equatable {
     /// The daemon speaks no version that this app speaks (7002).
     case notSupported
     case notActivated
+    /// The same while the session has lost its daemon and activates again by itself.
+    case daemonAway
     case inactive
     /// The default session has no pairing to talk through (7005).
     case notPaired
@@ -38,6 +40,11 @@ extension SendRefusal {
     /// No pairing to send through. `named` is the one that the caller names; nil if it means the active one.
     package static func withoutPairing(_ named: UniqueIdentifier?) -> SendRefusal {
         named == nil ? .notPaired : .noSuchPairing
+    }
+
+    /// The same of a session that may be coming back to its daemon.
+    package func whileComingBack(_ isComingBack: Bool) -> SendRefusal {
+        self == .notActivated && isComingBack ? .daemonAway : self
     }
 }
 
@@ -153,6 +160,10 @@ extension SessionError {
             self.init(.sessionNotSupported, .version, reason: Self.noCommonVersion)
         case .notActivated:
             self.init(.sessionNotActivated, reason: "the session is not activated: await activate() first")
+        case .daemonAway:
+            self.init(
+                .sessionNotActivated, .noDaemon,
+                reason: "this device's daemon is away: the session activates again by itself once it is back")
         case .inactive: self.init(.sessionInactive, reason: "the session is switching to another device: try again")
         case .notPaired:
             self.init(

@@ -164,8 +164,7 @@ extension DeclarationProblem {
         switch self {
         case .duplicateName, .invalidName, .invalidPattern: true
         case .noProperties, .notASetting, .noChoices, .duplicateLabel, .choice, .invalidDateFormat, .manifest,
-            .invalidSync,
-            .defaultValue, .notAnnounced:
+            .invalidSync, .unusableKey, .defaultValue, .notAnnounced:
             false
         }
     }

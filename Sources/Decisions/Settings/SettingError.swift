@@ -2,7 +2,7 @@
 // source of values, so that the same mistake reads the same everywhere. Mistakes in declarations are the author's; they
 // are found at start and reported together.
 
-import TandemBase
+public import TandemBase
 
 /// A value that a property does not take.
 public struct SettingError: Error, Sendable, Equatable {
@@ -129,6 +129,8 @@ public enum DeclarationProblem: Error, Sendable, Equatable {
     case manifest(key: String, reason: String)
     /// A property that cannot be synced.
     case invalidSync(property: String, String)
+    /// A key for signed configuration that can verify nothing; nil: of both roles.
+    case unusableKey(role: DeviceRole?, reason: String)
     /// The default (declared, or assigned in `reset()`) breaks the property's own rule.
     case defaultValue(SettingError)
     /// The declarations cannot be told to the daemon, so that no page, shell or signer knows them.
@@ -153,6 +155,8 @@ extension DeclarationProblem: CustomStringConvertible {
         case .invalidDateFormat(let reason): reason
         case .manifest(let key, let reason): "\(key) in the manifest: \(reason)"
         case .invalidSync(let property, let reason): "the synced setting '\(property)': \(reason)"
+        case .unusableKey(let role, let reason):
+            "\(role.map { "publicKey(for: .\($0))" } ?? "publicKey"): \(reason)"
         case .defaultValue(let error): "default of \(error)"
         case .notAnnounced(let reason): "the schema cannot be told to the daemon: \(reason)"
         }

@@ -25,6 +25,7 @@ open class Configuration: @unchecked Sendable {
     private let signed: SignedSettings
     private let files: FileSettings
     private let edits: EditedSettings
+    let installedSession = InstalledSession()
     private let problems = Mutex<[DeclarationProblem]>([])
     /// Opened at the end of the initialiser.
     private let preferences = Mutex<StoredPreferences?>(nil)
@@ -57,7 +58,7 @@ open class Configuration: @unchecked Sendable {
         let ofSchema = schema.problems.filter { if case .defaultValue = $0 { false } else { true } }
         let found =
             discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems + manifest.problems
-            + SyncRules(self).problems(in: schema)
+            + SyncRules(self).problems(in: schema) + rules.problems
         problems.withLock { $0 = found }
         policy.judge(found)
         let stored = StoredPreferences(store, chosen ?? preferenceStore, pages)
@@ -106,7 +107,8 @@ open class Configuration: @unchecked Sendable {
 
     /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this
     /// app, or a key set (`TANDEM KEY SET`, from `tandem keyset export --swift`), whose keys can be replaced and
-    /// revoked. nil, the default, means that no signed configuration is taken. Appfigurate's `publicKey`.
+    /// revoked. nil, the default: the app accepts no signed configuration. Text that is neither, or a weak key, is a
+    /// mistake in the declaration (``declarationProblems``). Appfigurate's `publicKey`.
     open var publicKey: String? { nil }
 
     /// Override if the primary's app and the secondary's have different keys, such as one class that both apps share.
@@ -450,8 +452,9 @@ extension Configuration {
 
     /// Says that the app works with the signed configuration that is applied now. A new one is on trial: an app that
     /// ends three times before it has lived with it for half a minute gets the last good one back, and the version is
-    /// refused from then on (Protocol/SignedConfiguration.md CFG-61 to CFG-63). An app that does its work in less time
-    /// and exits calls this before. One that stays, or that ends its session in order, need not. Any number of calls.
+    /// refused from then on (Protocol/SignedConfiguration.md CFG-61 to CFG-63). Every end but
+    /// `PairedSession.end()` counts: a crash, `exit()`, Ctrl-C and SIGTERM. An app that exits sooner calls this first;
+    /// others need not. Any number of calls.
     public func confirmHealthy() { signed.confirm() }
 
     /// Reads the files again, configuration files and stored preferences too: they have changed, or time has passed.

@@ -3,6 +3,7 @@
 // see none of that.
 
 public import PairedSession
+internal import Synchronization
 import TandemCrypto
 import TandemReactor
 import TandemSettings
@@ -25,11 +26,18 @@ extension PairedSession {
     ) throws(SessionError) {
         var options = options
         options.application = application ?? options.application
-        if options.application == nil, Linux.environment("TANDEM_APPLICATION") == nil {
-            options.application = type(of: configuration).manifest.identifier
-        }
-        try self.init(options)
+        try self.init(options.identified(by: configuration))
         try configuration.install(on: self)
+    }
+}
+
+extension PairedSessionOptions {
+    /// With the identifier in the app manifest, where neither they nor the environment have one (SET-81).
+    package func identified(by configuration: Configuration) -> PairedSessionOptions {
+        guard application == nil, Linux.environment("TANDEM_APPLICATION") == nil else { return self }
+        var options = self
+        options.application = type(of: configuration).manifest.identifier
+        return options
     }
 }
 
@@ -45,13 +53,24 @@ extension Configuration {
     ///
     /// Files that were not applied are events (``observeEvents(_:)``). Appfigurate's start-up functions and its default
     /// session delegate.
-    /// - Throws: 7008 `identifier` if ``customIdentifier`` is none.
+    /// - Throws: 7008 `identifier` if ``customIdentifier`` is none; 7008 `configuration` if the session was asked to
+    ///   activate already, or a session that has not ended has this configuration.
     public func install(on session: PairedSession) throws(SessionError) {
         try install(on: session, in: ApplicationPreferences.storage(of: type(of: self).manifest.identifier))
     }
 
     /// - Parameter storage: the app's directory, where the library remembers what the daemon named.
     package func install(on session: PairedSession, in storage: ApplicationPreferences.Storage) throws(SessionError) {
+        try installedSession.claim(session)
+        do throws(SessionError) { try begin(on: session, in: storage) } catch {
+            installedSession.release()
+            throw error
+        }
+    }
+
+    private func begin(
+        on session: PairedSession, in storage: ApplicationPreferences.Storage
+    ) throws(SessionError) {
         let application = session.application
         let memory = storage.path.map { folder in
             RememberedHome(application: application, daemon: session.core.settings.daemon, in: folder)
@@ -99,4 +118,27 @@ extension Configuration {
         case .failure(let rejection): ConfigurationVerdict(name: rejection.name, text: rejection.detail)
         }
     }
+}
+
+/// The session that a configuration is installed on: on two of them the second would take the values of the first.
+/// Weak, because the session keeps the configuration. Usable from any thread.
+final class InstalledSession: Sendable {
+    private struct Reference {
+        weak var session: PairedSession?
+    }
+
+    private let reference = Mutex(Reference())
+
+    /// - Throws: 7008 `configuration` while a session has it that is not over.
+    func claim(_ session: PairedSession) throws(SessionError) {
+        let isFree = reference.withLock { reference in
+            guard reference.session?.core.hasEnded ?? true else { return false }
+            reference.session = session.whole
+            return true
+        }
+        if !isFree { throw .installedElsewhere }
+    }
+
+    /// The session has refused it.
+    func release() { reference.withLock { $0.session = nil } }
 }

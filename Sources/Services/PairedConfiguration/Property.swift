@@ -222,7 +222,7 @@ extension DeclarationProblem {
         switch self {
         case .noProperties, .notASetting, .duplicateName, .invalidName: true
         case .invalidPattern, .invalidDateFormat, .manifest, .noChoices, .duplicateLabel, .choice, .invalidSync,
-            .defaultValue, .notAnnounced:
+            .unusableKey, .defaultValue, .notAnnounced:
             false
         }
     }

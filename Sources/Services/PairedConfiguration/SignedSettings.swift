@@ -24,6 +24,15 @@ final class SignedSettings: Sendable {
             case .secondary: ConfigurationAnchor(pem: secondaryKey)
             }
         }
+
+        /// Keys that can verify nothing. The daemon rejects them too, but only its log says so (CFG-17).
+        var problems: [DeclarationProblem] {
+            let isShared = primaryKey == secondaryKey
+            return (isShared ? [.primary] : DeviceRole.allCases).compactMap { role in
+                guard case .unusable(let rejection, let detail) = anchor(of: role) else { return nil }
+                return .unusableKey(role: isShared ? nil : role, reason: "\(detail) [\(rejection.rawValue)]")
+            }
+        }
     }
 
     private struct State {

@@ -2,8 +2,10 @@
 // there: `activate()` returns, and messages and items reach the app, when its values are loaded. Arrivals wait in
 // order until then.
 
+import Synchronization
 package import TandemBase
 package import TandemSession
+import TandemWire
 
 /// A typed configuration as a session sees it: its part of the registration, and the calls that it takes.
 package struct InstalledConfiguration: Sendable {
@@ -52,6 +54,25 @@ package struct InstalledConfiguration: Sendable {
         self.take = take
         self.follow = follow
     }
+}
+
+/// The time in which a session takes a typed configuration: until it is first asked to activate, because its
+/// registration is fixed then. Usable from any thread.
+final class InstallationWindow: Sendable {
+    private let isOpen = Mutex(true)
+
+    /// Runs the action, before any activation.
+    /// - Throws: 7008 `configuration` if one has begun.
+    func whileOpen(_ action: () -> Void) throws(SessionError) {
+        let isTaken = isOpen.withLock { isOpen in
+            if isOpen { action() }
+            return isOpen
+        }
+        if !isTaken { throw .installedTooLate }
+    }
+
+    /// The session is asked to activate.
+    func close() { isOpen.withLock { $0 = false } }
 }
 
 /// The arrivals that wait until a configuration is loaded; confined to the session's scheduler.

@@ -37,6 +37,9 @@ public final class PairedSession: Sendable {
         opened = nil
     }
 
+    /// The session that was opened, whose release ends the connection.
+    package var whole: PairedSession { opened ?? self }
+
     private init(_ session: PairedSession, pairing: UniqueIdentifier) {
         core = session.core
         self.pairing = pairing

@@ -11,9 +11,11 @@ package import TandemWire
 public struct PairedSessionOptions: Sendable {
     /// The application identifier; nil: the environment's `TANDEM_APPLICATION`, else error 7008.
     public var application: String?
-    /// Path of the daemon's local socket, at most 107 bytes; nil: `TANDEM_SOCKET`, else the places of the role.
+    /// Path of the daemon's local socket, at most 107 bytes; nil: `TANDEM_SOCKET`, else the places of ``role``.
     public var socketPath: String?
-    /// Which daemon to talk to where both run; nil: whichever answers, the primary's place first.
+    /// The daemon to look for in the usual places where both run; nil: the first that answers, the primary's place
+    /// first. Ignored with a ``socketPath`` or `TANDEM_SOCKET`: the side of the app is then that of the socket, which
+    /// `PairedSession.role` has after the activation.
     public var role: DeviceRole?
     /// This connection takes the application's messages; at most one connection of an application does.
     public var receivesMessages = true

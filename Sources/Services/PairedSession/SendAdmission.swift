@@ -25,7 +25,7 @@ struct SendAdmission {
         let refusal = content.refusal(
             connection.machine.activation(of: pairing), connection.machine.counterpart(of: pairing), of: pairing,
             isSupported: connection.machine.isSupported)
-        if let refusal { throw SessionError(refusal, messageID: id) }
+        if let refusal { throw error(refusal, id) }
         try checkTopic(of: content, id)
         guard let target = connection.machine.state?.pairing(pairing)?.pairing else {
             throw SessionError(.withoutPairing(pairing), messageID: id)
@@ -48,7 +48,7 @@ struct SendAdmission {
             connection.machine.counterpart(of: submission.pairing), isSupported: connection.machine.isSupported)
         let entry = connection.machine.state?.pairing(submission.pairing)
         if let entry, refusal == nil { return entry }
-        let error = SessionError(refusal ?? .withoutPairing(submission.pairing), messageID: submission.id)
+        let error = error(refusal ?? .withoutPairing(submission.pairing), submission.id)
         throw error.about(message: nil, peer: entry?.peer)
     }
 
@@ -56,7 +56,7 @@ struct SendAdmission {
     func broadcast(_ content: OutgoingContent, id: UniqueIdentifier) throws(SessionError) -> [PairingState] {
         let refusal = content.refusal(
             connection.machine.activation, anyone, isSupported: connection.machine.isSupported)
-        if let refusal { throw SessionError(refusal, messageID: id) }
+        if let refusal { throw error(refusal, id) }
         try checkTopic(of: content, id)
         return connection.machine.state?.pairings ?? []
     }
@@ -65,7 +65,7 @@ struct SendAdmission {
     func broadcast(_ submission: Submission) throws(SessionError) -> [PairingState] {
         let refusal = submission.refusal(
             connection.machine.activation, anyone, isSupported: connection.machine.isSupported)
-        if let refusal { throw SessionError(refusal, messageID: submission.id) }
+        if let refusal { throw error(refusal, submission.id) }
         return connection.machine.state?.pairings ?? []
     }
 
@@ -74,6 +74,10 @@ struct SendAdmission {
         connection.machine.state?.pairings.first.map {
             SendCheck.Counterpart(role: $0.role, level: .immediate, reason: .none)
         }
+    }
+
+    private func error(_ refusal: SendRefusal, _ id: UniqueIdentifier) -> SessionError {
+        SessionError(refusal.whileComingBack(connection.machine.isComingBack), messageID: id)
     }
 
     private func checkTopic(of content: OutgoingContent, _ id: UniqueIdentifier) throws(SessionError) {

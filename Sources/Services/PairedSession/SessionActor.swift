@@ -29,6 +29,7 @@ package actor SessionActor {
     let items: ItemInbox
     private var contexts = ContextTable()
     private let gate = ActivationGate()
+    private nonisolated let installationWindow = InstallationWindow()
     private var configuration: InstalledConfiguration?
 
     private var activating: [UInt64: Completion<Void>] = [:]
@@ -41,7 +42,7 @@ package actor SessionActor {
     private var deliverArrivals: ((_ done: @escaping @Sendable () -> Void) -> Void)?
 
     /// Whether the app has ended the session; usable from any thread.
-    nonisolated var hasEnded: Bool { states.isFinished }
+    package nonisolated var hasEnded: Bool { states.isFinished }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { scheduler.asUnownedSerialExecutor() }
 
@@ -56,7 +57,7 @@ package actor SessionActor {
         requests = RequestTable(daemon: daemon, scheduler: scheduler, counts: counts)
         broadcasts = BroadcastTable(app: app, daemon: daemon, scheduler: scheduler)
         messages = MessageInbox(scheduler: scheduler)
-        queries = QueryTable(app: app, daemon: daemon, scheduler: scheduler)
+        queries = QueryTable(app: app, daemon: daemon, connection: connection, scheduler: scheduler)
         transfers = TransferBook(app: app, daemon: daemon, queries: queries, scheduler: scheduler)
         files = FileSubmissions(app: app, daemon: daemon, queries: queries, transfers: transfers, scheduler: scheduler)
         items = ItemInbox(scheduler: scheduler)
@@ -90,6 +91,7 @@ package actor SessionActor {
     ) {
         if connection.machine.activation == .activated, !gate.isClosed { return completion(.success(())) }
         begin(nil, completion) {
+            installationWindow.close()
             activating[number] = completion
             connection.activate { [weak self] event in self?.assumeIsolated { $0.happened(event) } }
             scheduler.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.reportNoDaemon(number) } }
@@ -393,11 +395,6 @@ package actor SessionActor {
         return messages.add(interest, take: take, ended: ended)
     }
 
-    /// Adds a receiver of all messages, called on the scheduler, in order; it decides later what becomes of each.
-    package func receive(
-        pairing: UniqueIdentifier? = nil, topic: String? = nil, _ take: @escaping (ReceivedMessage) -> Void
-    ) { _ = addReceiver(MessageInbox.Interest(pairing: pairing, topic: topic), take: take, ended: {}) }
-
     /// Adds a handler of durable items, called on the scheduler; its number, or nil if the session has ended.
     @discardableResult
     package func handleItems(
@@ -551,12 +548,14 @@ package actor SessionActor {
     // MARK: for layers above
 
     /// Registers the configuration's part, from the next connection on, and gives it what concerns it.
-    /// - Throws: 7008 for a custom identifier that cannot be.
+    /// - Throws: 7008 `identifier` for a custom one that cannot be, `configuration` after the first `activate`.
     package nonisolated func install(_ configuration: InstalledConfiguration) throws(SessionError) {
         let registration = try settings.registration(with: configuration)
-        run { core in
-            core.configuration = configuration
-            core.connection.register(registration, for: configuration)
+        try installationWindow.whileOpen {
+            run { core in
+                core.configuration = configuration
+                core.connection.register(registration, for: configuration)
+            }
         }
     }
 

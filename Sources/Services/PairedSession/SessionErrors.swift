@@ -81,6 +81,19 @@ extension SessionError {
         }
     }
 
+    static var installedTooLate: SessionError {
+        SessionError(
+            .invalidParameter, .configuration,
+            reason: "the session was asked to activate already: install the configuration before its first activate()")
+    }
+
+    package static var installedElsewhere: SessionError {
+        SessionError(
+            .invalidParameter, .configuration,
+            reason: "the configuration is installed already, and one goes on one session: make another instance, or "
+                + "end that session first")
+    }
+
     /// - Parameter failure: why the last attempt found none.
     static func noDaemon(_ failure: String?) -> SessionError {
         let cause = failure.map { " (\($0))" } ?? ""
@@ -92,7 +105,9 @@ extension SessionError {
     init?(beforeSending core: SessionActor, _ state: ActivationState, _ id: UniqueIdentifier) {
         switch state {
         case _ where core.hasEnded: self.init(.ended, messageID: id)
-        case .notActivated: self.init(.notActivated, messageID: id)
+        case .notActivated:
+            let isComingBack = core.states.snapshot.isComingBack
+            self.init(SendRefusal.notActivated.whileComingBack(isComingBack), messageID: id)
         case .inactive: self.init(.inactive, messageID: id)
         case .activated: return nil
         }

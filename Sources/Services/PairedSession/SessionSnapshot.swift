@@ -65,6 +65,8 @@ struct SessionSnapshot: Sendable, Equatable {
     let isSupported: Bool
     /// Registered with a daemon.
     let isRegistered: Bool
+    /// The daemon was lost, and the session activates again by itself.
+    let isComingBack: Bool
     /// Why the daemon refuses the app for good; nil unless it does.
     let refusal: RefusalName?
 
@@ -101,7 +103,7 @@ extension SessionSnapshot {
         (activation, role) = (passing ?? machine.activation, machine.role)
         (device, directory) = (machine.device, machine.directory)
         (self.contexts, self.hasContentPending) = (contexts, hasContentPending)
-        isRegistered = machine.phase == .active
+        (isRegistered, isComingBack) = (machine.phase == .active, machine.isComingBack)
         if case .refused(let name) = machine.phase { refusal = name } else { refusal = nil }
         isSupported = machine.isSupported
         var pairings: [PairedDevice] = []

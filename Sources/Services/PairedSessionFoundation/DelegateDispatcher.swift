@@ -77,7 +77,7 @@ final class DelegateDispatcher {
             session?.tell { $1.sessionDidBecomeInactive($0) }
         case .notActivated:
             if !core.assumeIsolated({ $0.isRegistered }) { lost() }
-            session?.setActivation(.notActivated)
+            session?.setActivation(.notActivated, isDeactivated: stage != .none)
             guard stage == .inactive else { return }
             stage = .deactivated
             session?.tell { $1.sessionDidDeactivate($0) }
@@ -151,7 +151,7 @@ final class DelegateDispatcher {
     private func completeNow() {
         guard let session else { return }
         (stage, wasLost) = (.none, false)
-        session.setActivation(.activated, directory: activeDirectory)
+        session.setActivated(directory: activeDirectory)
         session.tellActivated(completions)
         completions = 0
         release()

@@ -51,10 +51,16 @@ public struct WCError: CustomNSError, LocalizedError, Hashable, Sendable {
 
     public static var errorDomain: String { WCErrorDomain }
     public var errorCode: Int { code.rawValue }
-    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: underlyingError.reason] }
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: text] }
     /// The text for people under `NSLocalizedDescriptionKey`, as an `NSError` has it.
     public var userInfo: [String: Any] { errorUserInfo }
-    public var errorDescription: String? { underlyingError.reason }
+    public var errorDescription: String? { text }
+
+    /// The reason and the key path of the fault. The reason of `unhandled` names its topic already.
+    private var text: String {
+        guard let keyPath, !underlyingError.isNamed(.unhandled) else { return underlyingError.reason }
+        return "\(underlyingError.reason) at \(keyPath)"
+    }
 
     /// Equal errors have equal codes; the other facts need not be hashed.
     public func hash(into hasher: inout Hasher) { hasher.combine(code) }

@@ -17,12 +17,16 @@ public final class WCSession: NSObject, Sendable {
     private struct State {
         var delegate = DelegateReference(value: nil)
         var activation = WCSessionActivationState.notActivated
+        /// It waits for the app's `activate()` after a switch.
+        var isDeactivated = false
         /// Of the active pairing, or during a switch of the former one.
         var watchDirectory: String?
         var session: PairedSession?
         var options = PairedSessionOptions()
-        /// Waits for the next `activate()`.
+        /// Waits for the first `activate()`.
         var configuration: Configuration?
+        /// The session was asked to activate, and no longer takes a configuration.
+        var wasAsked = false
         /// The value of `isReachable` that the delegate last saw; nil before the first activation has completed.
         var knownReachability: Bool?
     }
@@ -31,6 +35,8 @@ public final class WCSession: NSObject, Sendable {
     public static let `default` = WCSession()
 
     private let state: Mutex<State>
+    /// Held by the thread that installs the configuration: none activates the session before that is done.
+    private let installation = NSRecursiveLock()
     /// The transfers that this process knows.
     let userInfos = OutstandingTransfers<WCSessionUserInfoTransfer>()
     let files = OutstandingTransfers<WCSessionFileTransfer>()
@@ -57,9 +63,10 @@ public final class WCSession: NSObject, Sendable {
     public static func isSupported() -> Bool { true }
 
     /// Sets how the default session finds its daemon and what it registers; before the first `activate()`. Without it
-    /// the environment decides (`TANDEM_APPLICATION`, `TANDEM_SOCKET`). Once `activate()` has opened the session it
-    /// changes nothing, and an error in the log says so (``/PairedSession/PairedLog``, standard error unless the app
-    /// takes it); options that `activate()` has failed with may be replaced.
+    /// the environment decides (`TANDEM_APPLICATION`, `TANDEM_SOCKET`), and without that the app manifest of the
+    /// installed configuration says the application identifier. Once `activate()` has opened the session it changes
+    /// nothing, and an error in the log says so (``/PairedSession/PairedLog``, standard error unless the app takes it);
+    /// options that `activate()` has failed with may be replaced.
     public func setOptions(_ options: PairedSessionOptions) {
         let isTaken = state.withLock { state in
             if state.session == nil { state.options = options }
@@ -130,15 +137,7 @@ public final class WCSession: NSObject, Sendable {
     public func activate() {
         do {
             let session = try openedSession()
-            let configuration = state.withLock { state in
-                defer { state.configuration = nil }
-                return state.configuration
-            }
-            do throws(SessionError) { try configuration?.install(on: session) } catch {
-                // The next call must not activate without it.
-                state.withLock { $0.configuration = $0.configuration ?? configuration }
-                throw error
-            }
+            try installConfiguration(on: session)
             session.core.run { core in
                 core.activate { [weak core] result in core?.assumeIsolated { $0.report(.asked(result)) } }
             }
@@ -151,12 +150,36 @@ public final class WCSession: NSObject, Sendable {
 
     /// Gives the session a typed configuration, before its first `activate()`; as `Configuration.install(on:)`. With or
     /// without a delegate, what the daemon brings goes to the configuration and to no delegate method.
-    /// ``activate()`` reports a custom identifier that cannot be.
-    public func install(_ configuration: Configuration) { state.withLock { $0.configuration = configuration } }
+    /// ``activate()`` reports why it cannot be installed. Once `activate()` was called it changes nothing, and an error
+    /// in the log says so (``/PairedSession/PairedLog``).
+    public func install(_ configuration: Configuration) {
+        let isTaken = state.withLock { state in
+            if !state.wasAsked { state.configuration = configuration }
+            return !state.wasAsked
+        }
+        if isTaken { return }
+        PairedLog.write(
+            LogEvent(.error, "the configuration is ignored: call install before the first activate()"))
+    }
+
+    /// Once; one that fails waits for the next `activate()`, which must not go on without it.
+    private func installConfiguration(on session: PairedSession) throws(SessionError) {
+        installation.lock()
+        defer { installation.unlock() }
+        let configuration = state.withLock { state in
+            defer { (state.configuration, state.wasAsked) = (nil, true) }
+            return state.configuration
+        }
+        do throws(SessionError) { try configuration?.install(on: session) } catch {
+            state.withLock { ($0.configuration, $0.wasAsked) = ($0.configuration ?? configuration, false) }
+            throw error
+        }
+    }
 
     private func openedSession() throws(SessionError) -> PairedSession {
         if let session = pairedSession { return session }
-        let session = try PairedSession(state.withLock { $0.options })
+        let (options, configuration) = state.withLock { ($0.options, $0.configuration) }
+        let session = try PairedSession(configuration.map { options.identified(by: $0) } ?? options)
         let (chosen, isNew) = state.withLock { state in
             let isNew = state.session == nil
             state.session = state.session ?? session
@@ -167,11 +190,16 @@ public final class WCSession: NSObject, Sendable {
     }
 
     /// Changes the published state.
-    func setActivation(_ activation: WCSessionActivationState) { state.withLock { $0.activation = activation } }
-
-    func setActivation(_ activation: WCSessionActivationState, directory: String?) {
-        state.withLock { ($0.activation, $0.watchDirectory) = (activation, directory) }
+    func setActivation(_ activation: WCSessionActivationState, isDeactivated: Bool = false) {
+        state.withLock { ($0.activation, $0.isDeactivated) = (activation, isDeactivated) }
     }
+
+    func setActivated(directory: String?) {
+        state.withLock { ($0.activation, $0.isDeactivated, $0.watchDirectory) = (.activated, false, directory) }
+    }
+
+    /// It waits for the app's `activate()` after a switch.
+    var isDeactivated: Bool { state.withLock { $0.isDeactivated } }
 
     /// The delegate is about to read the reachability for the first time.
     func beginReachability() {

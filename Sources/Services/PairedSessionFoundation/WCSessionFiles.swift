@@ -21,11 +21,7 @@ extension WCSession {
         files.add(transfer)
         do throws(WCError) {
             let session = try ready()
-            guard file.isFileURL else {
-                let reason = "'\(file.absoluteString)' is no URL of a file"
-                throw WCError(SessionError(.fileAccessDenied, .notAFile, reason: reason))
-            }
-            let values = try metadata.map { values throws(WCError) in try Self.values(values) }
+            let values = try Self.checked(file, metadata, for: session)
             // The session keeps these closures, and not the objects with its names: they own it.
             _ = session.beginFileTransfer(
                 file.path, metadata: values, id: id, followsLinks: true,
@@ -40,14 +36,26 @@ extension WCSession {
     /// Files that have not been stored on the other device, cancelled or given up.
     public var outstandingFileTransfers: [WCSessionFileTransfer] { files.outstanding }
 
-    private static func values(_ metadata: [String: Any]) throws(WCError) -> PropertyListDictionary {
-        do throws(FoundationValueError) {
-            return try PropertyListDictionary(foundation: metadata)
-        } catch {
-            var content = error.content(.metadata)
-            content.keyPath = "metadata" + (content.keyPath.map { "." + $0 } ?? "")
-            throw WCError(SessionError(.unsupported(content), messageID: nil))
+    /// The metadata of a file that may be sent, as far as that can be seen at once.
+    /// - Throws: the first reason against it, in the order of every send (SES-13); a URL of no file comes behind those.
+    private static func checked(
+        _ file: URL, _ metadata: [String: Any]?, for session: PairedSession
+    ) throws(WCError) -> PropertyListDictionary? {
+        var content = OutgoingContent(PropertyListDictionary())
+        let values = metadata.flatMap { metadata -> PropertyListDictionary? in
+            do throws(FoundationValueError) { return try PropertyListDictionary(foundation: metadata) } catch {
+                var fault = error.content(.metadata)
+                fault.keyPath = "metadata" + (fault.keyPath.map { "." + $0 } ?? "")
+                content = OutgoingContent(fault)
+                return nil
+            }
         }
+        if let error = session.obstacle(to: Submission(.file, to: nil, content)) { throw WCError(error) }
+        guard file.isFileURL else {
+            let reason = "'\(file.absoluteString)' is no URL of a file"
+            throw WCError(SessionError(.fileAccessDenied, .notAFile, reason: reason))
+        }
+        return values
     }
 
     func fileFinished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {

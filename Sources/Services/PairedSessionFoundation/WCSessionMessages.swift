@@ -63,9 +63,11 @@ extension WCSession {
                 reason: "this app and its daemon speak no common version of the protocol: update the older one")
         }
         if delegate == nil { return SessionError(.sessionMissingDelegate, reason: "set the delegate first") }
-        return activationState == .inactive
-            ? SessionError(.sessionInactive, reason: "the session is switching to another device")
-            : SessionError(.sessionNotActivated, reason: "call activate() and wait for its callback first")
+        if activationState == .inactive {
+            return SessionError(.sessionInactive, reason: "the session is switching to another device")
+        }
+        if !isDeactivated, let loss = pairedSession?.loss { return loss }
+        return SessionError(.sessionNotActivated, reason: "call activate() and wait for its callback first")
     }
 
     private func fail(_ handler: (@Sendable (any Error) -> Void)?, _ error: SessionError) {
@@ -105,15 +107,16 @@ extension WCSession {
         }
     }
 
-    /// Apple's reply handlers cannot fail, so a reply that cannot be sent becomes the sender's error (7011).
+    /// Apple's reply handlers cannot fail, so a reply that cannot be sent becomes the sender's error (7011). Behind
+    /// another answer it is not sent, and the process says so.
     private static func report(_ message: ReceivedMessage, _ reply: () throws(SessionError) -> Void) {
         do {
             try reply()
         } catch {
-            message.refuse(
-                SessionError(
-                    .messageReplyFailed, .replyInvalid, reason: error.reason, actual: error.actual,
-                    limit: error.limit, keyPath: error.keyPath))
+            let refusal = SessionError(
+                .messageReplyFailed, .replyInvalid, reason: error.reason, actual: error.actual, limit: error.limit,
+                keyPath: error.keyPath)
+            if !message.refuse(refusal) { Self.report("a reply was not sent: \(error.reason)") }
         }
     }
 }

@@ -56,15 +56,18 @@ extension WCSession {
     /// User infos that have not been stored on the other device, cancelled or given up.
     public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { userInfos.outstanding }
 
+    /// One that is refused at once leaves the others as they are.
     private func queue(_ userInfo: [String: Any], on channel: Channel) -> WCSessionUserInfoTransfer {
         let submission = Submission(channel, to: nil, OutgoingContent(foundation: userInfo))
         let id = submission.id
         let transfer = WCSessionUserInfoTransfer(id: id, userInfo: userInfo, isCurrent: channel == .urgent) {
             [weak self] in self?.takeBack(id, on: channel)
         }
-        do {
+        do throws(WCError) {
             let session = try ready()
-            add(transfer)
+            if let error = session.obstacle(to: submission) { throw WCError(error) }
+            // Of the urgent ones only the newest is current.
+            userInfos.add(transfer, others: channel == .urgent ? { $0.setCurrent(false) } : nil)
             session.core.run { [weak self] core in
                 core.submit(submission) { result in
                     if case .failure(let error) = result { self?.finished(id, Self.shown(error)) }
@@ -72,7 +75,7 @@ extension WCSession {
                 }
             }
         } catch {
-            add(transfer)
+            userInfos.add(transfer)
             finished(id, error.underlyingError)
         }
         return transfer
@@ -88,11 +91,6 @@ extension WCSession {
     /// of it.
     static func shown(_ error: SessionError) -> SessionError? {
         error.isNamed(.cancelled) ? TransferOutcome.cancelled.error : error
-    }
-
-    /// Of the urgent ones only the newest is current.
-    private func add(_ transfer: WCSessionUserInfoTransfer) {
-        userInfos.add(transfer, others: transfer.isCurrentComplicationInfo ? { $0.setCurrent(false) } : nil)
     }
 
     // MARK: what comes of them
@@ -150,7 +148,7 @@ extension WCSession {
         guard item.state == .accepted, userInfos.isNew(item.id) else { return }
         let values = item.body.flatMap { try? PropertyListReader.readDictionary($0) }
         let channel: Channel = item.kind == .urgent ? .urgent : .userInfo
-        add(
+        userInfos.add(
             WCSessionUserInfoTransfer(
                 id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent
             ) { [weak self] in self?.takeBack(item.id, on: channel, in: item.pairing) })
@@ -181,7 +179,7 @@ extension WCSession {
         return session
     }
 
-    private static func report(_ text: String) {
+    static func report(_ text: String) {
         FileHandle.standardError.write(Data("PairedSession: \(text)\n".utf8))
     }
 }

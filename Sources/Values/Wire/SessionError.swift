@@ -67,7 +67,7 @@ public struct SessionError: Error, Sendable, Equatable {
     /// True if the same call may succeed later without a change by the caller.
     public var isRetryable: Bool
 
-    /// An error; `isRetryable` is the code's usual answer if it is not given.
+    /// An error; if it is not given, `isRetryable` is the code's usual answer, and false for the name `ended`.
     public init(
         _ code: Code, name: String? = nil, reason: String, actual: Int? = nil, limit: Int? = nil,
         keyPath: String? = nil, peer: UniqueIdentifier? = nil, messageID: UniqueIdentifier? = nil,
@@ -81,7 +81,8 @@ public struct SessionError: Error, Sendable, Equatable {
         self.keyPath = keyPath
         self.peer = peer
         self.messageID = messageID
-        self.isRetryable = isRetryable ?? code.isUsuallyRetryable
+        // An ended session is over for good, in contrast to others that are not activated.
+        self.isRetryable = isRetryable ?? (code.isUsuallyRetryable && name != ErrorName.ended.rawValue)
     }
 }
 
@@ -163,7 +164,7 @@ package enum ErrorName: String, EnvelopeWord {
     case eventLoop = "event-loop"
     case endUnknown = "end-unknown"
     case rejected, expired, superseded
-    case version, timeout, topic, key, remaining, application, identifier, provides, socket
+    case version, timeout, topic, key, remaining, application, identifier, provides, socket, configuration
     case noReplyWanted = "no-reply-wanted"
     case alreadyAnswered = "already-answered"
     case wrongKind = "wrong-kind"

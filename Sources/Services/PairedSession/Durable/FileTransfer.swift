@@ -24,13 +24,36 @@ public final class FileTransfer: Sendable {
         case refused(SessionError)
     }
 
+    /// One reader of the progress.
+    private struct Observer {
+        let send: @Sendable (FileTransferProgress) -> Void
+        let finish: @Sendable () -> Void
+        var known: FileTransferProgress?
+    }
+
+    /// The least time between two values: ten a second at most, as for a file that comes (FIL-10).
+    private static let pause = Duration.milliseconds(100)
+
     private struct Contents {
         var phase = Phase.handingOver
         var progress = FileTransferProgress(total: 0)
         var hasEnded = false
-        var observers: [AsyncStream<FileTransferProgress>.Continuation] = []
+        var observers: [Observer] = []
+        /// Observers get no value until the pause is over.
+        var isPausing = false
         var waiting: [UInt64: AsyncStream<Void>.Continuation] = [:]
         var nextWaiter: UInt64 = 0
+
+        /// Sends the progress to each observer that does not have it; true if a pause begins with that.
+        mutating func publish() -> Bool {
+            guard !isPausing else { return false }
+            for index in observers.indices where observers[index].known != progress {
+                observers[index].known = progress
+                observers[index].send(progress)
+                isPausing = true
+            }
+            return isPausing
+        }
     }
 
     /// The item's identifier, the same on both devices and in every log.
@@ -71,16 +94,24 @@ public final class FileTransfer: Sendable {
     /// How far the file is now.
     public var progress: FileTransferProgress { contents.withLock { $0.progress } }
 
-    /// How far the file is now, and each time that changes, up to ten times a second; ends when the other device has it
-    /// all, or never will. A reader that is slow sees the newest.
+    /// The present progress and its changes, ten a second at most, the last one always. Ends when the other device has
+    /// the whole file, or never will. A reader that is slow sees the newest.
     public var progressUpdates: AsyncStream<FileTransferProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: FileTransferProgress.self, bufferingPolicy: .bufferingNewest(1))
-        contents.withLock { contents in
-            continuation.yield(contents.progress)
-            if contents.hasEnded { continuation.finish() } else { contents.observers.append(continuation) }
-        }
+        observe({ continuation.yield($0) }, ended: { continuation.finish() })
         return stream
+    }
+
+    /// Calls back as ``progressUpdates`` says. `send` runs with a lock held, `ended` once, with or without it.
+    package func observe(
+        _ send: @escaping @Sendable (FileTransferProgress) -> Void, ended: @escaping @Sendable () -> Void
+    ) {
+        contents.withLock { contents in
+            send(contents.progress)
+            if contents.hasEnded { return ended() }
+            contents.observers.append(Observer(send: send, finish: ended, known: contents.progress))
+        }
     }
 
     /// Waits until the file has reached a level.
@@ -133,12 +164,27 @@ public final class FileTransfer: Sendable {
     func found(size: Int64) { update { $0 = FileTransferProgress(total: size) } }
 
     func update(_ change: (inout FileTransferProgress) -> Void) {
-        let progress = contents.withLock { contents in
+        let (progress, isPausing) = contents.withLock { contents in
             change(&contents.progress)
-            for observer in contents.observers { observer.yield(contents.progress) }
-            return contents.progress
+            return (contents.progress, contents.publish())
         }
+        if isPausing { pause() }
         onChange(progress)
+    }
+
+    /// Changes during the pause reach the observers as one value at its end.
+    private func pause() {
+        session.value?.run { core in
+            core.schedule(after: Self.pause) { [weak self] _ in self?.pauseEnded() }
+        }
+    }
+
+    private func pauseEnded() {
+        let isPausing = contents.withLock { contents in
+            contents.isPausing = false
+            return contents.publish()
+        }
+        if isPausing { pause() }
     }
 
     /// The daemon has accepted the file, or it is refused.
@@ -168,7 +214,8 @@ public final class FileTransfer: Sendable {
     func ended(isStored: Bool) {
         if isStored { update { $0.transferred = $0.total } }
         let observers = contents.withLock { contents in
-            contents.hasEnded = true
+            (contents.hasEnded, contents.isPausing) = (true, false)
+            _ = contents.publish()
             defer { contents.observers = [] }
             return contents.observers
         }

@@ -10,15 +10,19 @@ import TandemWire
 final class QueryTable {
     private let app: ApplicationIdentifier
     private let daemon: DaemonChannel
+    private let connection: SessionConnection
     private let scheduler: any Scheduler
     private let timer: DeadlineTimer
     private let lists = SharedQuestions<ListKey, [OutstandingTransfer]>(atOnce: Limits.listsUnderWay)
     private let budgets = SharedQuestions<UniqueIdentifier?, AnswerFrame>(atOnce: .max)
     private var open = PendingRequests<Completion<AnswerFrame>>(capacity: Limits.openRequests)
 
-    init(app: ApplicationIdentifier, daemon: DaemonChannel, scheduler: any Scheduler) {
+    init(
+        app: ApplicationIdentifier, daemon: DaemonChannel, connection: SessionConnection, scheduler: any Scheduler
+    ) {
         self.app = app
         self.daemon = daemon
+        self.connection = connection
         self.scheduler = scheduler
         timer = DeadlineTimer(on: scheduler)
         timer.onDeadline = { [weak self] in self?.expire() }
@@ -36,7 +40,9 @@ final class QueryTable {
     ) {
         let id = UniqueIdentifier.random()
         guard daemon.isRegistered, let pairing else {
-            let refusal: SendRefusal = daemon.isRegistered ? .withoutPairing(named) : .notActivated
+            let isComingBack = connection.machine.isComingBack
+            let refusal: SendRefusal =
+                daemon.isRegistered ? .withoutPairing(named) : .notActivated.whileComingBack(isComingBack)
             return completion(.failure(SessionError(refusal, messageID: id)))
         }
         let deadline = scheduler.now + Limits.standardDeadline

@@ -196,16 +196,24 @@ package final class HandlingToken: Sendable {
     deinit { threw(.failed("the handler let the item go")) }
 }
 
-/// Thrown by a handler that will never take an item: its sender learns that at once, and the item does not come again.
+/// Thrown by a handler that will never take an item: the item does not come again, and its sender's outcome is failed
+/// with the code and the name `rejected` at once. The code is all that a handler can say to the sender this way.
 public struct ItemRejection: Error, Sendable {
-    /// The error that the item's sender gets.
+    /// The refusal as this device has it. The item's sender gets an error with its code and name, and a reason of the
+    /// sender's own library.
     public let error: SessionError
 
     /// A refusal for good.
     /// - Parameters:
     ///   - code: what the sender's outcome carries.
-    ///   - reason: why, for people on the other device.
+    ///   - reason: the cause, for this app's own log. It goes to this device's daemon, which does not keep it, and not
+    ///     to the sender: the protocol's `outcome` has no text.
     public init(_ code: SessionError.Code = .deliveryFailed, reason: String) {
         error = SessionError(code, .rejected, reason: reason)
     }
+}
+
+extension ItemRejection: CustomStringConvertible {
+    /// The error's own text: the sender of a message reads it if a handler of messages throws this.
+    public var description: String { error.description }
 }

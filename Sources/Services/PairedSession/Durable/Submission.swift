@@ -126,8 +126,14 @@ extension PairedSession {
         let refusal = submission.refusal(
             snapshot.activation(of: pairing), counterpart, isSupported: snapshot.isSupported)
         guard let refusal else { return nil }
-        var error = SessionError(refusal, messageID: submission.id)
+        var error = SessionError(refusal.whileComingBack(snapshot.isComingBack), messageID: submission.id)
         error.peer = device?.device
         return error
+    }
+
+    /// Why nothing can be sent although the app has activated the session: it was ended, or has lost its daemon.
+    package var loss: SessionError? {
+        if core.hasEnded { return SessionError(.ended, messageID: nil) }
+        return core.states.snapshot.isComingBack ? SessionError(.daemonAway, messageID: nil) : nil
     }
 }

@@ -2,11 +2,13 @@
 // likes. Both may be used at once and several times; every receiver of a kind sees every message of it, and the first
 // answer counts. Each receiver gets its messages in the order they arrived, one after the other.
 
+package import TandemBase
 public import TandemPropertyList
 
 extension PairedSession {
     /// Handles dictionary messages: what the handler returns is the reply, nil means that the message is another
-    /// receiver's. If no receiver takes a message, its sender gets 7014 `unhandled`; if the handler throws, 7011. For a
+    /// receiver's. If no receiver takes a message, its sender gets 7014 `unhandled`; if the handler throws, 7011
+    /// `handler-failed` with the description of the error as its reason, which leaves this device. For a
     /// message without reply the result is ignored: it is handled once a handler has returned. One message is handled
     /// after the other, so long work belongs into a task that keeps the message and answers later.
     /// - Parameters:
@@ -77,6 +79,13 @@ extension PairedSession {
         }
         return (stream, subscription)
     }
+}
+
+extension SessionActor {
+    /// Adds a receiver of all messages, called on the scheduler, in order; it decides later what becomes of each.
+    package func receive(
+        pairing: UniqueIdentifier? = nil, topic: String? = nil, _ take: @escaping (ReceivedMessage) -> Void
+    ) { _ = addReceiver(MessageInbox.Interest(pairing: pairing, topic: topic), take: take, ended: {}) }
 }
 
 /// The messages of a session as an async sequence; each iteration is a receiver of its own.
