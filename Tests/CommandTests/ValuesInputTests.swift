@@ -2,6 +2,7 @@
 
 import TandemControl
 import TandemPropertyList
+import TandemSettings
 import Testing
 
 @testable import tandem
@@ -21,5 +22,17 @@ import Testing
 
     @Test(arguments: ["a", "=1", ""]) func otherTextIsAWrongCall(text: String) {
         #expect(throws: CommandFailure.usage("'\(text)' is not KEY=VALUE")) { try ValuesInput.assignment(text) }
+    }
+
+    @Test("a value of another type than its property's is refused with the way to give it")
+    func wayOut() throws {
+        let parsed = try OptionParser(subcommand: .settingsSet).parse(["--app", "org.example.lamp", "hosts=[\"q\"]"])
+        let input = ValuesInput(parsed, assignments: parsed.operands)
+        let error = SettingError(property: "hosts", value: "[\"q\"]", rule: .type(.strings))
+        let refusal = CommandFailure.refused("\(error) [schema]")
+        #expect(input.explained(refusal).text.hasPrefix(refusal.text + "\nLists need --values FILE"))
+        let bound = CommandFailure.refused("volume: 101 is over the maximum 100 [schema]")
+        #expect(input.explained(bound) == bound && input.explained(.usage("x")) == .usage("x"))
+        #expect(ValuesInput(parsed, assignments: []).explained(refusal) == refusal)
     }
 }

@@ -61,7 +61,8 @@ extension Subcommand {
             "settings set --app org.example.lamp --values secrets.json",
         ]
     ) { arguments, console in
-        let values = try ValuesInput(arguments, assignments: arguments.operands).values()
+        let input = ValuesInput(arguments, assignments: arguments.operands)
+        let values = try input.values()
         let nothing = arguments.all("nothing")
         guard !values.isEmpty || !nothing.isEmpty else {
             throw CommandFailure.usage("KEY=VALUE, --values or --nothing is missing")
@@ -71,7 +72,11 @@ extension Subcommand {
         }
         var body: PropertyListDictionary = ["values": .dictionary(values)]
         if !nothing.isEmpty { body["nothing"] = .array(nothing.map { .string($0) }) }
-        warn(of: try arguments.ask(.settingsSet, try arguments.settings(body)), console)
+        do {
+            warn(of: try arguments.ask(.settingsSet, try arguments.settings(body)), console)
+        } catch let error as ControlError {
+            throw input.explained(CommandFailure(error))
+        }
         try printRows(of: values.keys + nothing, arguments, console)
     }
 
@@ -132,7 +137,8 @@ extension Subcommand {
                 if arguments.has("json") {
                     console.print(json: .dictionary(row.body))
                 } else {
-                    console.print("\(row.text("key")) \(SettingsAnswer.value(of: row)) (\(row.text("layer")))")
+                    console.print(
+                        "\(row.text("key")) \(SettingsAnswer.value(of: row)) (\(SettingsAnswer.layer(of: row)))")
                 }
             }
             known = next
@@ -262,7 +268,6 @@ extension Arguments {
 /// The daemon's answer about an app's settings.
 private struct SettingsAnswer {
     private(set) var rows: [Fact]
-    private let digest: PropertyListValue?
     private let ordinal: PropertyListValue?
 
     /// - Parameter known: waits until something has changed since this answer.
@@ -275,7 +280,7 @@ private struct SettingsAnswer {
         let answer = try arguments.ask(
             .settingsGet, try arguments.settings(body), time: known == nil ? .zero : .seconds(10))
         rows = Fact.list(answer["settings"])
-        (digest, ordinal) = (answer["digest"], answer["ordinal"])
+        ordinal = answer["ordinal"]
         guard known == nil || ordinal != nil else { throw CommandFailure.refused("the device cannot wait for changes") }
     }
 
@@ -293,10 +298,14 @@ private struct SettingsAnswer {
         for row in rows {
             table.add(
                 row.text("key"), Self.value(of: row),
-                row.body["unknown"] == true ? "not in the schema" : row.text("layer"), row.text("by"),
+                row.body["unknown"] == true ? "not in the schema" : Self.layer(of: row), row.text("by"),
                 row.text("type"), row.text("access"), row.text("restart"))
         }
         return table
+    }
+
+    static func layer(of row: Fact) -> String {
+        row.text("layer") + (row.body["waived"] == true ? ", INVALID signature allowed" : "")
     }
 
     /// A value on one line; never a secret's.

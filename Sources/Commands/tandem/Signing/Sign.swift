@@ -102,9 +102,9 @@ private struct SignRequest {
         guard let path = arguments.value("check") else { return }
         do {
             let document = try SchemaDocument(reading: try LocalFile(path: path).read())
-            _ = try document.schema.payload(payload.values, optional: Set(payload.optional ?? []))
+            _ = try document.schema.payload(payload.values, optional: payload.optional ?? [])
         } catch let error as SettingsPayloadError {
-            throw CommandFailure.refused("\(error) [schema]")
+            throw ValuesInput(arguments).explained(.refused("\(error) [schema]"))
         } catch {
             throw CommandFailure.refused("\(path): \(error)")
         }
@@ -170,6 +170,14 @@ struct ValuesInput {
             values[key] = value
         }
         return values
+    }
+
+    /// A refusal with the way out, if a value of the arguments may have another type than was meant.
+    func explained(_ failure: CommandFailure) -> CommandFailure {
+        guard !assignments.isEmpty, case .refused(let text) = failure, text.contains("is not of type string") else {
+            return failure
+        }
+        return .refused("\(text)\nLists need --values FILE. Quote a text that looks like a number: KEY='\"123\"'")
     }
 
     /// One `KEY=VALUE`.
