@@ -34,7 +34,9 @@ public struct ConfigurationRejection: Error, Sendable, Hashable, CustomStringCon
 public enum ConfigurationEvent: Sendable, Equatable {
     /// A signed configuration took effect.
     case applied(AppliedConfiguration)
-    /// A signed configuration was refused; the applied one stays.
+    /// This app refused a signed configuration; the applied one stays. The daemon refuses most of them before the app
+    /// sees them, also as `schema` while it has the schema of the connected app (CFG-108): its log and the report to
+    /// the primary say so, and there is no event here.
     case rejected(ConfigurationRejection)
     /// A file in the app's directory was not applied; what else there is applies.
     case notApplied(ConfigurationFileFailure)

@@ -24,6 +24,14 @@ extension Subcommand {
             Apply a configuration for the secondaries with: tandem apply --device DIR/primary.sock --app APP FILE
             ('tandem status --device DIR/primary.sock' shows the device that it is targeted at).
             Another secondary becomes the active one with: tandem switch --device DIR/primary.sock secondary-2
+            A simulated device allows invalid signatures: an app that allows them too, as a debug build does, applies a
+            configuration that no trusted key has signed. It answers 'status', 'switch', 'trust', 'apply' and
+            'configuration', and the commands that are apps ('send', 'receive', 'context', 'transfers'). It has no
+            'settings', pages, 'health', 'apps', 'dead-letters' or 'unpair', and takes no links from an app. Two real
+            daemons on this machine have all of these:
+              tandem primary   --state hub   --local ./hub.sock   --listen 127.0.0.1:4747 --name hub
+              tandem secondary --state kiosk --local ./kiosk.sock --name kiosk
+              tandem pair --device ./hub.sock --link-only | tandem join --device ./kiosk.sock
             """,
         examples: ["simulate --local /tmp/pair", "simulate --local /tmp/hub --secondaries 100"]
     ) { arguments, console in

@@ -25,7 +25,10 @@ extension SimulatedDevice: ControlResponder {
     }
 
     func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
-        let commands = ControlCommands(type: command) { "a simulated device knows no command '\($0)'" }
+        let commands = ControlCommands(type: command) { name in
+            let hint = ControlName(rawValue: name) == nil ? "" : "; a real daemon does: tandem primary"
+            return "a simulated device knows no command '\(name)'\(hint)"
+        }
         endpoint.scheduler.start { [self] in completion(await commands.answer(request, on: self)) }
     }
 }
