@@ -95,31 +95,18 @@ import Testing
     @Test func anAwaitedTransitionThatCannotBeStoredThrows() {
         store.close()
         var failure: StoreError?
-        loop.start { [committed, store] in
+        loop.start { [committed] in
             do throws(StoreError) {
                 try await committed.commit { state in
                     state.append(1)
                     return ([Self.row(1)], {})
                 }
             } catch { failure = error }
-            let loopStore = LoopStore(store, on: loop)
-            await #expect(throws: StoreError.closed(path: store.path)) { try await loopStore.commit([Self.row(1)]) }
         }
         loop.run(until: { failure != nil })
         loop.runOnce()
         #expect(failure == .closed(path: store.path))
         #expect(committed.state == [])
-    }
-
-    @Test func anAwaitedReadSeesTheCommitsBeforeIt() {
-        var keys: [[UInt8]]?
-        let loopStore = LoopStore(store, on: loop)
-        loop.start {
-            try? await loopStore.commit([Self.row(4), Self.row(5)])
-            keys = try? await loopStore.fetch(RowRange(space: RowSpace(rawValue: 1))).map(\.key)
-        }
-        loop.run(until: { keys != nil })
-        #expect(keys == [[4], [5]])
     }
 
     @Test func aCommitThatFailsLeavesTheStateAsItWasAndTheNextOneRuns() {

@@ -99,23 +99,6 @@ package final class LoopStore {
         }
     }
 
-    /// Makes the changes durable together; for code that runs on the scheduler's thread.
-    package func commit(_ changes: [RowChange], room: CommitRoom = .ordinary) async throws(StoreError) {
-        // Unsafe, because a scheduler that stops drops the completion, as documented.
-        let result = await withUnsafeContinuation { continuation in
-            commit(changes, room: room) { continuation.resume(returning: $0) }
-        }
-        try result.get()
-    }
-
-    /// Reads the rows after every commit submitted before; for code that runs on the scheduler's thread.
-    package func fetch(_ range: RowRange) async throws(StoreError) -> [Row] {
-        let result = await withUnsafeContinuation { continuation in
-            fetch(range) { continuation.resume(returning: $0) }
-        }
-        return try result.get()
-    }
-
     /// Reads the rows after every commit submitted before, then calls `completion` on the scheduler's thread.
     package func fetch(_ range: RowRange, then completion: @escaping (Result<[Row], StoreError>) -> Void) {
         let scheduler = scheduler

@@ -44,11 +44,11 @@ package struct FaultDice {
 
     package var stallTime: Duration { plan.stallTime }
 
-    private var state: UInt64
+    private var random: SeededGenerator
 
     package init(_ plan: FaultPlan) {
         self.plan = plan
-        state = plan.seed
+        random = SeededGenerator(seed: plan.seed)
     }
 
     package mutating func roll(for piece: [UInt8]) -> Outcome {
@@ -60,14 +60,14 @@ package struct FaultDice {
         if happens(plan.corrupt) { flipOneBit(in: &outcome.copies) }
         if happens(plan.cut) {
             outcome.isCut = true
-            outcome.copies = [Array(piece.prefix(Int(next() % UInt64(piece.count))))]
+            outcome.copies = [Array(piece.prefix(Int(random.next() % UInt64(piece.count))))]
         }
         return outcome
     }
 
     private mutating func flipOneBit(in copies: inout [[UInt8]]) {
         guard !copies.isEmpty, !copies[0].isEmpty else { return }
-        let bit = next() % UInt64(copies[0].count * 8)
+        let bit = random.next() % UInt64(copies[0].count * 8)
         copies[0][Int(bit / 8)] ^= 1 << UInt8(bit % 8)
     }
 
@@ -79,17 +79,8 @@ package struct FaultDice {
         let low = plan.delay.lowerBound
         let span = (plan.delay.upperBound - low) / .nanoseconds(1)
         guard span >= 1 else { return low }
-        return low + .nanoseconds(Int64(next() % UInt64(span)))
+        return low + .nanoseconds(Int64(random.next() % UInt64(span)))
     }
 
-    private mutating func happens(_ thousandths: Int) -> Bool { next() % 1000 < UInt64(thousandths) }
-
-    /// SplitMix64: small, and the same everywhere.
-    private mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
+    private mutating func happens(_ thousandths: Int) -> Bool { random.next() % 1000 < UInt64(thousandths) }
 }
