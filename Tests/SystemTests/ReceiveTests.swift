@@ -41,6 +41,24 @@ import Testing
         #expect(item.output.contains(#""queued":1"#) && item.output.contains(#""attempt":2"#), "\(item)")
     }
 
+    @Test func `SES-50: a wait for a file ends in time, and the file stays queued`() async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let folder = devices.workspace["received"]
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let receiver = try devices.receiver(on: "kiosk")
+        try #require(try await devices.isAnswered(from: "hub"))
+        receiver.signal(SIGKILL)
+        _ = try await receiver.ending()
+        let file = try devices.workspace.write("file.txt", "of the file")
+        let app = TwoDevices.app
+        let sent = try await devices.run(
+            "hub", "send", "--app", app, "--wait", "handled", "--timeout", "1s", "--file", file)
+        #expect(sent.status == 1 && sent.errors.contains("the file stays queued"), "\(sent)")
+        let received = try await devices.run("kiosk", "receive", "--app", app, "--files", folder, "--count", "1")
+        #expect(received.output.contains("file.txt"), "\(received)")
+    }
+
     private func send(_ devices: TwoDevices, _ option: String, _ value: String) async throws {
         let sent = try await devices.run("hub", "send", "--app", TwoDevices.app, "--wait", "stored", option, value)
         #expect(sent.status == 0, "\(sent)")
