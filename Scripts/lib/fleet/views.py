@@ -88,7 +88,7 @@ def require_same_in_shell(hub, kiosk):
 def reports(hub, since, version, kiosk=None):
     """The verdicts that the hub logged for a version in its lines from `since` on, and how often it sent it; of one
     secondary, if it is named."""
-    lines = [line for line in hub.lines()[since:] if line.endswith(f" version={version}")]
+    lines = [line for line in hub.lines()[since:] if f" version={version} " in f"{line} "]
     name = f" device={kiosk.name} " if kiosk else ""
     verdicts = [line.split("verdict=")[1].split()[0] for line in lines
                 if " configuration reported " in line and name in line]

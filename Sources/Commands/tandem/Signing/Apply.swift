@@ -63,12 +63,16 @@ extension Subcommand {
             throw CommandFailure.refused(
                 "\(arguments.operands[0]) is no signed configuration, and has no link to one: \(error)")
         }
-        if answer["unchecked"] == true {
-            console.warn("not checked here: this device trusts no key for it, and only the secondaries verify it")
-        }
+        let isUnchecked = answer["unchecked"] == true
         if arguments.has("json") {
-            console.print(json: Fact.plain(answer["results"] ?? .array([])))
+            let results = Fact.list(answer["results"]).map { result in
+                isUnchecked ? result.body.merging(["unchecked": true]) : result.body
+            }
+            console.print(json: Fact.plain(.array(results.map { .dictionary($0) })))
         } else {
+            if isUnchecked {
+                console.warn("not checked here: this device trusts no key for it, and only the secondaries verify it")
+            }
             ApplyReport.lines(of: Fact.list(answer["results"])).forEach { console.print($0) }
         }
         try ApplyReport.check(answer)
