@@ -5,12 +5,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ReceiveTests {
     @Test func `SES-3: a receiver of files leaves queued items to another, and that one leaves files`() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let (devices, receiver) = try await devicesWithReceiver()
         let folder = devices.workspace["received"]
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let receiver = try devices.receiver(on: "kiosk")
-        try #require(try await devices.isAnswered(from: "hub"))
         try await send(devices, "--file", try devices.workspace.write("file.txt", "of the file"))
         try #require(try await devices.isAnswered(from: "hub"))
         receiver.signal(SIGKILL)
@@ -24,10 +21,7 @@ import Testing
     }
 
     @Test func `SES-51: an item that cannot be printed is not handled`() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
-        let receiver = try devices.receiver(on: "kiosk")
-        try #require(try await devices.isAnswered(from: "hub"))
+        let (devices, receiver) = try await devicesWithReceiver()
         receiver.signal(SIGKILL)
         _ = try await receiver.ending()
         try await send(devices, "--queue", #"{"queued":1}"#)
@@ -42,12 +36,9 @@ import Testing
     }
 
     @Test func `SES-50: a wait for a file ends in time, and the file stays queued`() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let (devices, receiver) = try await devicesWithReceiver()
         let folder = devices.workspace["received"]
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let receiver = try devices.receiver(on: "kiosk")
-        try #require(try await devices.isAnswered(from: "hub"))
         receiver.signal(SIGKILL)
         _ = try await receiver.ending()
         let file = try devices.workspace.write("file.txt", "of the file")
@@ -57,6 +48,15 @@ import Testing
         #expect(sent.status == 1 && sent.errors.contains("the file stays queued"), "\(sent)")
         let received = try await devices.run("kiosk", "receive", "--app", app, "--files", folder, "--count", "1")
         #expect(received.output.contains("file.txt"), "\(received)")
+    }
+
+    /// Two devices, and a receiver of the app on the secondary that answers.
+    private func devicesWithReceiver() async throws -> (TwoDevices, Program) {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let receiver = try devices.receiver(on: "kiosk")
+        try #require(try await devices.isAnswered(from: "hub"))
+        return (devices, receiver)
     }
 
     private func send(_ devices: TwoDevices, _ option: String, _ value: String) async throws {
