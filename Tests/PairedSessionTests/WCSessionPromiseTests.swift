@@ -152,23 +152,37 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(!session.isPaired)
     }
 
+    /// Of a message and of a context.
+    private func sendingErrors() -> [SessionError?] {
+        let errors = Collector<SessionError?>()
+        session.sendMessage(["n": 1], replyHandler: nil) { errors.add(($0 as? WCError)?.underlyingError) }
+        settle()
+        do { try session.updateApplicationContext(["n": 1]) } catch {
+            errors.add((error as? WCError)?.underlyingError)
+        }
+        return errors.all
+    }
+
+    @Test(
+        "SES-37: until the activation after a lost daemon has ended every call says no-daemon, also once that is back")
+    func callsWhileComingBack() throws {
+        session.activate()
+        settle()
+        fixture.daemon.stored = nil
+        fixture.daemon.cut()
+        advance(by: .seconds(1))
+        #expect(fixture.session.activationState == .activated && session.activationState == .notActivated)
+        #expect(sendingErrors().map(\.?.name) == ["no-daemon", "no-daemon"])
+    }
+
     @Test("SES-37: without its daemon every call says no-daemon, and after a switch that the app has to activate")
     func callsWithoutDaemon() throws {
-        func errors() -> [SessionError?] {
-            let errors = Collector<SessionError?>()
-            session.sendMessage(["n": 1], replyHandler: nil) { errors.add(($0 as? WCError)?.underlyingError) }
-            settle()
-            do { try session.updateApplicationContext(["n": 1]) } catch {
-                errors.add((error as? WCError)?.underlyingError)
-            }
-            return errors.all
-        }
         session.activate()
         settle()
         fixture.daemon.isRunning = false
         fixture.daemon.cut()
         settle()
-        #expect(errors().map(\.?.name) == ["no-daemon", "no-daemon"])
+        #expect(sendingErrors().map(\.?.name) == ["no-daemon", "no-daemon"])
         fixture.daemon.isRunning = true
         advance(by: .seconds(31))
         fixture.daemon.situation.active = fixture.daemon.pair()
@@ -177,7 +191,8 @@ struct WCSessionPromiseTests: WCSessionSuite {
         fixture.daemon.isRunning = false
         fixture.daemon.cut()
         settle()
-        #expect(errors().map(\.?.name) == [nil, nil] && errors().first??.reason.contains("activate()") == true)
+        let errors = sendingErrors()
+        #expect(errors.map(\.?.name) == [nil, nil] && errors.first??.reason.contains("activate()") == true)
     }
 
     // MARK: the budget

@@ -104,7 +104,8 @@ struct ClientSessionTests {
                 .activation(.inactive), .failRequests(to: old, .switched), .stateChanged, .deliverArrivals,
             ])
         #expect(session.state?.active == new && session.activation == .inactive)
-        #expect(session.activation(of: old) == .activated && session.activation(of: new) == .activated)
+        #expect(
+            session.standing(of: old).activation == .activated && session.standing(of: new).activation == .activated)
         #expect(
             session.arrivalsDelivered() == [.activation(.notActivated), .activation(.activated), .stateChanged])
         #expect(session.activation == .activated && session.arrivalsDelivered() == [])

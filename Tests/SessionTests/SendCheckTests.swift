@@ -16,8 +16,8 @@ struct SendCheckTests {
     private static let nul = UnsupportedContent(.message, holds: "a key with a NUL", keyPath: "a.b[2]")
 
     static let faults = [
-        Fault(testDescription: "not activated", answer: .notActivated) { $0.activation = .notActivated },
-        Fault(testDescription: "inactive", answer: .inactive) { $0.activation = .inactive },
+        Fault(testDescription: "not activated", answer: .notActivated) { $0.standing.activation = .notActivated },
+        Fault(testDescription: "inactive", answer: .inactive) { $0.standing.activation = .inactive },
         Fault(testDescription: "not paired", answer: .notPaired) { $0.counterpart = nil },
         Fault(testDescription: "not installed", answer: .notInstalled(on: .secondary)) {
             $0.counterpart?.level = .background
@@ -34,7 +34,7 @@ struct SendCheckTests {
 
     private var good: SendCheck {
         SendCheck(
-            activation: .activated,
+            SessionStanding(.activated),
             counterpart: SendCheck.Counterpart(role: .primary, level: .immediate, reason: .none), bodySize: 65_536,
             bodyLimit: 65_536)
     }

@@ -249,14 +249,12 @@ extension ClientSession {
         return (found.level, found.reason, found.since)
     }
 
-    /// False once the daemon has refused all versions that this app speaks.
-    package var isSupported: Bool { phase != .refused(.version) }
-
     /// Where a session stands that is bound to a pairing; the default one for nil. A bound one is not affected by a
     /// switch.
-    package func activation(of pairing: UniqueIdentifier?) -> ActivationState {
-        guard pairing != nil else { return activation }
-        return phase == .active ? .activated : .notActivated
+    package func standing(of pairing: UniqueIdentifier?) -> SessionStanding {
+        let bound: ActivationState = phase == .active ? .activated : .notActivated
+        return SessionStanding(
+            pairing == nil ? activation : bound, isComingBack: isComingBack, isSupported: phase != .refused(.version))
     }
 
     /// The facts for ``SendCheck``; nil without such a pairing.

@@ -15,6 +15,31 @@ public enum ActivationState: Int, Sendable, Hashable, CaseIterable {
     case activated = 2
 }
 
+/// A session's own part in whether anything can be sent.
+package struct SessionStanding: Sendable, Hashable {
+    package var activation: ActivationState
+    /// The session has lost its daemon, and activates again by itself.
+    package let isComingBack: Bool
+    /// False once the daemon has refused all versions that this app speaks.
+    package let isSupported: Bool
+
+    package init(_ activation: ActivationState, isComingBack: Bool = false, isSupported: Bool = true) {
+        self.activation = activation
+        self.isComingBack = isComingBack
+        self.isSupported = isSupported
+    }
+
+    /// The reason against sending anything; nil if there is none.
+    package var refusal: SendRefusal? {
+        if !isSupported { return .notSupported }
+        switch activation {
+        case .notActivated: return isComingBack ? .daemonAway : .notActivated
+        case .inactive: return .inactive
+        case .activated: return nil
+        }
+    }
+}
+
 /// The first reason why a message must not leave.
 package enum SendRefusal: Sendable, Equatable {
     /// The daemon speaks no version that this app speaks (7002).
@@ -40,11 +65,6 @@ extension SendRefusal {
     /// No pairing to send through. `named` is the one that the caller names; nil if it means the active one.
     package static func withoutPairing(_ named: UniqueIdentifier?) -> SendRefusal {
         named == nil ? .notPaired : .noSuchPairing
-    }
-
-    /// The same of a session that may be coming back to its daemon.
-    package func whileComingBack(_ isComingBack: Bool) -> SendRefusal {
-        self == .notActivated && isComingBack ? .daemonAway : self
     }
 }
 
@@ -90,9 +110,7 @@ package enum BadArgument: Sendable {
 
 /// The facts about one send.
 package struct SendCheck: Sendable, Equatable {
-    /// False once the daemon has refused all versions that this app speaks.
-    package let isSupported: Bool
-    package var activation: ActivationState
+    package var standing: SessionStanding
     /// nil: there is no pairing, or none by that identifier.
     package var counterpart: Counterpart?
     /// The pairing that the caller names; nil: the active one is meant.
@@ -119,12 +137,11 @@ package struct SendCheck: Sendable, Equatable {
     }
 
     package init(
-        isSupported: Bool = true, activation: ActivationState, counterpart: Counterpart?,
+        _ standing: SessionStanding, counterpart: Counterpart?,
         namedPairing: UniqueIdentifier? = nil, badArgument: BadArgument? = nil,
         unsupported: UnsupportedContent? = nil, bodySize: Int, bodyLimit: Int, needsReachability: Bool = true
     ) {
-        self.isSupported = isSupported
-        self.activation = activation
+        self.standing = standing
         self.counterpart = counterpart
         self.namedPairing = namedPairing
         self.badArgument = badArgument
@@ -136,12 +153,7 @@ package struct SendCheck: Sendable, Equatable {
 
     /// The first reason against sending; nil if the message may leave.
     package var refusal: SendRefusal? {
-        if !isSupported { return .notSupported }
-        switch activation {
-        case .notActivated: return .notActivated
-        case .inactive: return .inactive
-        case .activated: break
-        }
+        if let refusal = standing.refusal { return refusal }
         guard let counterpart else { return .withoutPairing(namedPairing) }
         // Without a link the installed apps are unknown: then `notReachable` is the reason.
         if counterpart.reason == .notInstalled { return .notInstalled(on: counterpart.role.counterpart) }

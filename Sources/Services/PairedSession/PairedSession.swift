@@ -81,7 +81,7 @@ public final class PairedSession: Sendable {
     package func end(then completion: @escaping @Sendable () -> Void) { core.run { $0.end(then: completion) } }
 
     /// False once a daemon has refused all versions of the protocol that this app speaks: 7002.
-    public var isSupported: Bool { core.states.snapshot.isSupported }
+    public var isSupported: Bool { core.states.snapshot.standing.isSupported }
 
     /// Why the daemon refuses this app, and only ``activate(timeout:)`` tries again: another user has it (`app-owned`),
     /// it belongs to the device's other side (`app-other-side`), or the operator has removed it (`app-removed`). nil
@@ -90,11 +90,11 @@ public final class PairedSession: Sendable {
 
     /// Where the session stands now. On a primary a switch to another secondary takes the default session through
     /// `inactive` and `notActivated`; one for a pairing stays activated, and so does a secondary's.
-    public var activationState: ActivationState { core.states.snapshot.activation(of: pairing) }
+    public var activationState: ActivationState { core.states.snapshot.standing(of: pairing).activation }
 
     /// ``activationState`` and its changes.
     public var activationUpdates: StateUpdates<ActivationState> {
-        StateUpdates(core.states) { [pairing] in $0.activation(of: pairing) }
+        StateUpdates(core.states) { [pairing] in $0.standing(of: pairing).activation }
     }
 
     /// Whether the counterpart can be reached now, why not, and since when.

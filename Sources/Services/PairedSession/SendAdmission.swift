@@ -23,9 +23,8 @@ struct SendAdmission {
         var content = content
         if !Limits.deadline.contains(timeout) { content.badArgument = .timeout }
         let refusal = content.refusal(
-            connection.machine.activation(of: pairing), connection.machine.counterpart(of: pairing), of: pairing,
-            isSupported: connection.machine.isSupported)
-        if let refusal { throw error(refusal, id) }
+            connection.machine.standing(of: pairing), connection.machine.counterpart(of: pairing), of: pairing)
+        if let refusal { throw SessionError(refusal, messageID: id) }
         try checkTopic(of: content, id)
         guard let target = connection.machine.state?.pairing(pairing)?.pairing else {
             throw SessionError(.withoutPairing(pairing), messageID: id)
@@ -44,28 +43,27 @@ struct SendAdmission {
     /// The pairing that an item goes to.
     func item(_ submission: Submission) throws(SessionError) -> PairingState {
         let refusal = submission.refusal(
-            connection.machine.activation(of: submission.pairing),
-            connection.machine.counterpart(of: submission.pairing), isSupported: connection.machine.isSupported)
+            connection.machine.standing(of: submission.pairing), connection.machine.counterpart(of: submission.pairing))
         let entry = connection.machine.state?.pairing(submission.pairing)
         if let entry, refusal == nil { return entry }
-        let error = error(refusal ?? .withoutPairing(submission.pairing), submission.id)
+        let error = SessionError(refusal ?? .withoutPairing(submission.pairing), messageID: submission.id)
         throw error.about(message: nil, peer: entry?.peer)
     }
 
     /// The pairings that a message to several devices may go to.
     func broadcast(_ content: OutgoingContent, id: UniqueIdentifier) throws(SessionError) -> [PairingState] {
-        let refusal = content.refusal(
-            connection.machine.activation, anyone, isSupported: connection.machine.isSupported)
-        if let refusal { throw error(refusal, id) }
+        if let refusal = content.refusal(connection.machine.standing(of: nil), anyone) {
+            throw SessionError(refusal, messageID: id)
+        }
         try checkTopic(of: content, id)
         return connection.machine.state?.pairings ?? []
     }
 
     /// The pairings that an item for several devices may go to.
     func broadcast(_ submission: Submission) throws(SessionError) -> [PairingState] {
-        let refusal = submission.refusal(
-            connection.machine.activation, anyone, isSupported: connection.machine.isSupported)
-        if let refusal { throw error(refusal, submission.id) }
+        if let refusal = submission.refusal(connection.machine.standing(of: nil), anyone) {
+            throw SessionError(refusal, messageID: submission.id)
+        }
         return connection.machine.state?.pairings ?? []
     }
 
@@ -74,10 +72,6 @@ struct SendAdmission {
         connection.machine.state?.pairings.first.map {
             SendCheck.Counterpart(role: $0.role, level: .immediate, reason: .none)
         }
-    }
-
-    private func error(_ refusal: SendRefusal, _ id: UniqueIdentifier) -> SessionError {
-        SessionError(refusal.whileComingBack(connection.machine.isComingBack), messageID: id)
     }
 
     private func checkTopic(of content: OutgoingContent, _ id: UniqueIdentifier) throws(SessionError) {

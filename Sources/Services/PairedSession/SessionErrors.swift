@@ -101,18 +101,6 @@ extension SessionError {
             .sessionNotActivated, .noDaemon, reason: "no daemon answered in time; is it running?\(cause)")
     }
 
-    /// Why the session's own state stands against sending; nil if it does not.
-    init?(beforeSending core: SessionActor, _ state: ActivationState, _ id: UniqueIdentifier) {
-        switch state {
-        case _ where core.hasEnded: self.init(.ended, messageID: id)
-        case .notActivated:
-            let isComingBack = core.states.snapshot.isComingBack
-            self.init(SendRefusal.notActivated.whileComingBack(isComingBack), messageID: id)
-        case .inactive: self.init(.inactive, messageID: id)
-        case .activated: return nil
-        }
-    }
-
     // MARK: what arrived
 
     static var malformedMessage: SessionError {

@@ -50,7 +50,8 @@ public struct PairedDevice: Sendable, Equatable {
 
 /// Everything at one moment.
 struct SessionSnapshot: Sendable, Equatable {
-    let activation: ActivationState
+    /// Of the default session.
+    let standing: SessionStanding
     let role: DeviceRole?
     let device: UniqueIdentifier?
     let directory: String?
@@ -61,19 +62,16 @@ struct SessionSnapshot: Sendable, Equatable {
     let hasContentPending: Bool
     /// Of the active pairing.
     let reachability: ReachabilityStatus
-    /// False once the daemon has refused all versions that this app speaks.
-    let isSupported: Bool
     /// Registered with a daemon.
     let isRegistered: Bool
-    /// The daemon was lost, and the session activates again by itself.
-    let isComingBack: Bool
     /// Why the daemon refuses the app for good; nil unless it does.
     let refusal: RefusalName?
 
     /// Where the default session stands, or one that is bound to a pairing: no switch affects that.
-    func activation(of pairing: UniqueIdentifier?) -> ActivationState {
-        guard pairing != nil else { return activation }
-        return isRegistered ? .activated : .notActivated
+    func standing(of pairing: UniqueIdentifier?) -> SessionStanding {
+        var standing = standing
+        if pairing != nil { standing.activation = isRegistered ? .activated : .notActivated }
+        return standing
     }
 
     /// Level and reason of one pairing, or of the active one.
@@ -100,12 +98,12 @@ extension SessionSnapshot {
         reachability = history.status(
             of: nil, machine.reachability(of: nil), counted?.pairing(nil)?.changes, counting: counted?.active,
             clocks)
-        (activation, role) = (passing ?? machine.activation, machine.role)
+        var standing = machine.standing(of: nil)
+        if let passing { standing.activation = passing }
+        (self.standing, isRegistered, role) = (standing, machine.phase == .active, machine.role)
         (device, directory) = (machine.device, machine.directory)
         (self.contexts, self.hasContentPending) = (contexts, hasContentPending)
-        (isRegistered, isComingBack) = (machine.phase == .active, machine.isComingBack)
         if case .refused(let name) = machine.phase { refusal = name } else { refusal = nil }
-        isSupported = machine.isSupported
         var pairings: [PairedDevice] = []
         for entry in state?.pairings ?? [] {
             let status = history.status(

@@ -77,7 +77,8 @@ final class DelegateDispatcher {
             session?.tell { $1.sessionDidBecomeInactive($0) }
         case .notActivated:
             if !core.assumeIsolated({ $0.isRegistered }) { lost() }
-            session?.setActivation(.notActivated, isDeactivated: stage != .none)
+            session?.setActivation(
+                .notActivated, isDeactivated: stage != .none, isComingBack: wasLost && stage == .none)
             guard stage == .inactive else { return }
             stage = .deactivated
             session?.tell { $1.sessionDidDeactivate($0) }
@@ -102,6 +103,7 @@ final class DelegateDispatcher {
         let count = max(completions, wasLost && stage == .none ? 1 : 0)
         completions = 0
         wasLost = false
+        session?.setActivation(.notActivated, isDeactivated: stage != .none)
         for _ in 0..<count {
             session?.tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
         }

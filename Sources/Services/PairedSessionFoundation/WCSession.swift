@@ -19,6 +19,8 @@ public final class WCSession: NSObject, Sendable {
         var activation = WCSessionActivationState.notActivated
         /// It waits for the app's `activate()` after a switch.
         var isDeactivated = false
+        /// It activates again by itself after a lost daemon, which may be back already.
+        var isComingBack = false
         /// Of the active pairing, or during a switch of the former one.
         var watchDirectory: String?
         var session: PairedSession?
@@ -190,16 +192,27 @@ public final class WCSession: NSObject, Sendable {
     }
 
     /// Changes the published state.
-    func setActivation(_ activation: WCSessionActivationState, isDeactivated: Bool = false) {
-        state.withLock { ($0.activation, $0.isDeactivated) = (activation, isDeactivated) }
+    func setActivation(
+        _ activation: WCSessionActivationState, isDeactivated: Bool = false, isComingBack: Bool = false
+    ) {
+        state.withLock { state in
+            (state.activation, state.isDeactivated, state.isComingBack) = (activation, isDeactivated, isComingBack)
+        }
     }
 
     func setActivated(directory: String?) {
-        state.withLock { ($0.activation, $0.isDeactivated, $0.watchDirectory) = (.activated, false, directory) }
+        state.withLock { state in
+            (state.activation, state.isDeactivated, state.isComingBack) = (.activated, false, false)
+            state.watchDirectory = directory
+        }
     }
 
-    /// It waits for the app's `activate()` after a switch.
-    var isDeactivated: Bool { state.withLock { $0.isDeactivated } }
+    /// Why nothing can be sent although the app has activated the session; nil when it has to do so first.
+    var loss: SessionError? {
+        let (isDeactivated, isComingBack) = state.withLock { ($0.isDeactivated, $0.isComingBack) }
+        if isDeactivated { return nil }
+        return pairedSession?.loss ?? (isComingBack ? SessionError(.daemonAway, messageID: nil) : nil)
+    }
 
     /// The delegate is about to read the reachability for the first time.
     func beginReachability() {

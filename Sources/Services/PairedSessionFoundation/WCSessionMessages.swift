@@ -66,8 +66,8 @@ extension WCSession {
         if activationState == .inactive {
             return SessionError(.sessionInactive, reason: "the session is switching to another device")
         }
-        if !isDeactivated, let loss = pairedSession?.loss { return loss }
-        return SessionError(.sessionNotActivated, reason: "call activate() and wait for its callback first")
+        return loss
+            ?? SessionError(.sessionNotActivated, reason: "call activate() and wait for its callback first")
     }
 
     private func fail(_ handler: (@Sendable (any Error) -> Void)?, _ error: SessionError) {

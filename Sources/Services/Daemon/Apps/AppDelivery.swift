@@ -172,7 +172,7 @@ package final class AppDelivery {
         let route = connection.port?.route(through: queue.pairing)
         let owner = registrations.owner(of: queue.app)
         let check = SendCheck(
-            activation: .activated,
+            SessionStanding(.activated),
             counterpart: route.map { route in
                 let seen = route.reachability
                 // Without an owner here, an item for an app that is not known there either would be left behind

@@ -72,7 +72,10 @@ extension PairedSession {
     }
 
     private func target(for id: UniqueIdentifier) throws(SessionError) -> UniqueIdentifier {
-        if let refusal = SessionError(beforeSending: core, activationState, id) { throw refusal }
+        if core.hasEnded { throw SessionError(.ended, messageID: id) }
+        if let refusal = core.states.snapshot.standing(of: pairing).refusal {
+            throw SessionError(refusal, messageID: id)
+        }
         guard let device = pairedDevice else { throw SessionError(.withoutPairing(pairing), messageID: id) }
         return device.pairing
     }

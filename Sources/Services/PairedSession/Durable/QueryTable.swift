@@ -40,10 +40,9 @@ final class QueryTable {
     ) {
         let id = UniqueIdentifier.random()
         guard daemon.isRegistered, let pairing else {
-            let isComingBack = connection.machine.isComingBack
-            let refusal: SendRefusal =
-                daemon.isRegistered ? .withoutPairing(named) : .notActivated.whileComingBack(isComingBack)
-            return completion(.failure(SessionError(refusal, messageID: id)))
+            let standing = connection.machine.standing(of: pairing)
+            let refusal = daemon.isRegistered ? nil : standing.refusal
+            return completion(.failure(SessionError(refusal ?? .withoutPairing(named), messageID: id)))
         }
         let deadline = scheduler.now + Limits.standardDeadline
         guard open.open(id, to: pairing, deadline: deadline, token: completion) else {

@@ -91,14 +91,11 @@ extension Submission {
     }
 
     /// The first reason against submitting (SES-13); nil if there is none.
-    func refusal(
-        _ activation: ActivationState, _ counterpart: SendCheck.Counterpart?, isSupported: Bool
-    ) -> SendRefusal? {
+    func refusal(_ standing: SessionStanding, _ counterpart: SendCheck.Counterpart?) -> SendRefusal? {
         var content = content
         content.badArgument = badArgument
         return content.refusal(
-            activation, counterpart, of: pairing, isSupported: isSupported, bodyLimit: bodyLimit,
-            needsReachability: false)
+            standing, counterpart, of: pairing, bodyLimit: bodyLimit, needsReachability: false)
     }
 }
 
@@ -118,15 +115,14 @@ extension PairedSession {
     /// The first reason against submitting, as far as it is known at this moment on any thread; nil if there is none.
     package func obstacle(to submission: Submission) -> SessionError? {
         if core.hasEnded { return SessionError(.ended, messageID: submission.id) }
-        let snapshot = core.states.snapshot
         let device = pairedDevice
         let counterpart = device.map {
             SendCheck.Counterpart(role: $0.role, level: $0.reachability.level, reason: $0.reachability.reason)
         }
-        let refusal = submission.refusal(
-            snapshot.activation(of: pairing), counterpart, isSupported: snapshot.isSupported)
-        guard let refusal else { return nil }
-        var error = SessionError(refusal.whileComingBack(snapshot.isComingBack), messageID: submission.id)
+        guard let refusal = submission.refusal(core.states.snapshot.standing(of: pairing), counterpart) else {
+            return nil
+        }
+        var error = SessionError(refusal, messageID: submission.id)
         error.peer = device?.device
         return error
     }
@@ -134,6 +130,6 @@ extension PairedSession {
     /// Why nothing can be sent although the app has activated the session: it was ended, or has lost its daemon.
     package var loss: SessionError? {
         if core.hasEnded { return SessionError(.ended, messageID: nil) }
-        return core.states.snapshot.isComingBack ? SessionError(.daemonAway, messageID: nil) : nil
+        return core.states.snapshot.standing.isComingBack ? SessionError(.daemonAway, messageID: nil) : nil
     }
 }

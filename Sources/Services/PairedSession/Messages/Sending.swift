@@ -112,13 +112,12 @@ package struct OutgoingContent: Sendable {
     /// The first reason against sending (SES-13); nil if there is none.
     /// - Parameter pairing: the one that the caller names; nil: the active one is meant.
     func refusal(
-        _ activation: ActivationState, _ counterpart: SendCheck.Counterpart?, of pairing: UniqueIdentifier? = nil,
-        isSupported: Bool, bodyLimit: Int = Limits.messageBody, needsReachability: Bool = true
+        _ standing: SessionStanding, _ counterpart: SendCheck.Counterpart?, of pairing: UniqueIdentifier? = nil,
+        bodyLimit: Int = Limits.messageBody, needsReachability: Bool = true
     ) -> SendRefusal? {
         SendCheck(
-            isSupported: isSupported, activation: activation, counterpart: counterpart, namedPairing: pairing,
-            badArgument: badArgument, unsupported: unsupported, bodySize: body.count, bodyLimit: bodyLimit,
-            needsReachability: needsReachability
+            standing, counterpart: counterpart, namedPairing: pairing, badArgument: badArgument,
+            unsupported: unsupported, bodySize: body.count, bodyLimit: bodyLimit, needsReachability: needsReachability
         ).refusal
     }
 
