@@ -166,6 +166,15 @@ struct InstalledConfigurationTests {
         try next.install(on: try SessionFixture().session, in: .memory)
     }
 
+    @Test("SES-70: a session has one configuration: a second one is refused, and free for another session")
+    func secondConfiguration() throws {
+        try PanelConfiguration().install(on: fixture.session, in: .memory)
+        let second = PanelConfiguration()
+        let error = #expect(throws: SessionError.self) { try second.install(on: fixture.session, in: .memory) }
+        #expect(error?.name == "configuration" && error?.reason.contains("another configuration") == true)
+        try second.install(on: try SessionFixture().session, in: .memory)
+    }
+
     @Test("SES-70: a configuration that its session refuses may go on another one")
     func refusedBefore() throws {
         fixture.activate()

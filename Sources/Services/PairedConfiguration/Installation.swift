@@ -54,7 +54,7 @@ extension Configuration {
     /// Files that were not applied are events (``observeEvents(_:)``). Appfigurate's start-up functions and its default
     /// session delegate.
     /// - Throws: 7008 `identifier` if ``customIdentifier`` is none; 7008 `configuration` if the session was asked to
-    ///   activate already, or a session that has not ended has this configuration.
+    ///   activate already or has another configuration, or a session that has not ended has this one.
     public func install(on session: PairedSession) throws(SessionError) {
         try install(on: session, in: ApplicationPreferences.storage(of: type(of: self).manifest.identifier))
     }

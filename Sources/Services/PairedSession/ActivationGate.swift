@@ -56,23 +56,33 @@ package struct InstalledConfiguration: Sendable {
     }
 }
 
-/// The time in which a session takes a typed configuration: until it is first asked to activate, because its
+/// The time in which a session takes a typed configuration, one: until it is first asked to activate, because its
 /// registration is fixed then. Usable from any thread.
 final class InstallationWindow: Sendable {
-    private let isOpen = Mutex(true)
+    private enum State { case open, taken, closed }
 
-    /// Runs the action, before any activation.
-    /// - Throws: 7008 `configuration` if one has begun.
-    func whileOpen(_ action: () -> Void) throws(SessionError) {
-        let isTaken = isOpen.withLock { isOpen in
-            if isOpen { action() }
-            return isOpen
+    private let state = Mutex(State.open)
+
+    /// Runs the action for the first configuration, before any activation.
+    /// - Throws: 7008 `configuration` for a second one, or if an activation has begun.
+    func take(_ action: () -> Void) throws(SessionError) {
+        let former = state.withLock { state in
+            let former = state
+            if former == .open {
+                action()
+                state = .taken
+            }
+            return former
         }
-        if !isTaken { throw .installedTooLate }
+        switch former {
+        case .open: return
+        case .taken: throw .hasConfiguration
+        case .closed: throw .installedTooLate
+        }
     }
 
     /// The session is asked to activate.
-    func close() { isOpen.withLock { $0 = false } }
+    func close() { state.withLock { $0 = .closed } }
 }
 
 /// The arrivals that wait until a configuration is loaded; confined to the session's scheduler.

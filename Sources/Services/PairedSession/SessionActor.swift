@@ -548,10 +548,10 @@ package actor SessionActor {
     // MARK: for layers above
 
     /// Registers the configuration's part, from the next connection on, and gives it what concerns it.
-    /// - Throws: 7008 `identifier` for a custom one that cannot be, `configuration` after the first `activate`.
+    /// - Throws: 7008 `identifier` for a custom one that cannot be, `configuration` after `activate` or another one.
     package nonisolated func install(_ configuration: InstalledConfiguration) throws(SessionError) {
         let registration = try settings.registration(with: configuration)
-        try installationWindow.whileOpen {
+        try installationWindow.take {
             run { core in
                 core.configuration = configuration
                 core.connection.register(registration, for: configuration)

@@ -87,6 +87,12 @@ extension SessionError {
             reason: "the session was asked to activate already: install the configuration before its first activate()")
     }
 
+    static var hasConfiguration: SessionError {
+        SessionError(
+            .invalidParameter, .configuration,
+            reason: "the session has another configuration, and one app has one: put the properties into that")
+    }
+
     package static var installedElsewhere: SessionError {
         SessionError(
             .invalidParameter, .configuration,
