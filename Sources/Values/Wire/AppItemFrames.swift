@@ -221,7 +221,7 @@ package struct VerdictFrame: TypedFrame {
     package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         let (word, code): (Word, Int?) = (try envelope.required(.name), try envelope.optional(.code))
-        // For people only: a daemon does nothing with it, and one that does not read says nothing.
+        // For people only: one that is no text says nothing.
         let text = (try? envelope.dictionaryBody())?[BodyKey.text]?.stringValue ?? ""
         switch (word, code) {
         case (.handled, nil): verdict = .handled

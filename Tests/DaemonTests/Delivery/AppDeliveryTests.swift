@@ -39,6 +39,17 @@ struct AppDeliveryTests {
             name: name)
     }
 
+    @Test("SES-51: the log of the receiving device has the reason that a handler gives, with the item")
+    func reasonOfAFailure() throws {
+        let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
+        try submit(item(), from: primary)
+        let delivery = try #require(secondary.received(.delivery).first)
+        try submit(verdict(delivery, "failed").with(body: ["text": "the lamp is\nunplugged"]), from: secondary)
+        let line = try #require(simulation.log.all.first { "\($0.message)" == "handler failed" })
+        let id = try #require(delivery.id)
+        #expect("\(line)".hasSuffix("app=com.example.app id=\(id) reason=\"the lamp is\\nunplugged\""), "\(line)")
+    }
+
     private func submit(_ envelope: Envelope, from client: Client) throws {
         try client.send(envelope)
         simulation.scheduler.run()

@@ -15,13 +15,14 @@ final class Simulation {
     static let user: UInt32 = 1000
     let scheduler = ManualScheduler()
     let counters = Counters()
+    let log = LogLines()
     let simulator: Simulator
 
     init(secondaries: Int = 1, files: OwnedDirectory? = nil) {
         simulator = Simulator(
             scheduler: scheduler, software: "simulator of a test", user: Self.user, secondaries: secondaries,
             files: files,
-            counters: counters)
+            counters: counters, log: log.append)
     }
 
     var pairing: UniqueIdentifier { simulator.pairings[0] }

@@ -329,9 +329,21 @@ package final class AppDelivery {
             note(.handled, id, queue, isOutbound: false)
             whenHandled(queue.app)
             delivery.arrivals.handled(ordinal, in: queue)
-        case .failed: delivery.arrivals.failed(ordinal, in: queue)
-        case .rejected(let code, _): delivery.arrivals.rejected(ordinal, code: Int64(code), in: queue)
+        case .failed(let text):
+            log(.info, "handler failed", frame.item, reason: text)
+            delivery.arrivals.failed(ordinal, in: queue)
+        case .rejected(let code, let text):
+            log(.debug, "handler rejected an item", frame.item, reason: text)
+            delivery.arrivals.rejected(ordinal, code: Int64(code), in: queue)
         }
+    }
+
+    /// The reason is the app's own text, which nobody else keeps.
+    private func log(_ level: LogLevel, _ message: StaticString, _ item: ItemKey, reason: String) {
+        endpoint.log(
+            LogEvent(
+                level, message, .text("pairing", "\(item.queue.pairing)"), .text("app", "\(item.queue.app)"),
+                .text("id", "\(item.id)"), .outside("reason", reason)))
     }
 }
 
