@@ -81,6 +81,16 @@ import Testing
         #expect(line.filter { $0 == "\n" }.count == 1)
     }
 
+    @Test func `CTL-65: the journal reads a priority instead of a time, and another stream does not`() throws {
+        let pipe = try DescriptorPair.pipe()
+        let status = try Linux.status(of: pipe.second.raw)
+        let event = LogEvent(.warning, "late")
+        LogSink(lending: pipe.second.raw, journal: "\(status.device):\(status.inode)").write(event)
+        #expect(try text(from: pipe.first.raw) == "<4>warning late\n")
+        LogSink(lending: pipe.second.raw, journal: "\(status.device):\(status.inode + 1)").write(event)
+        #expect(try text(from: pipe.first.raw).hasSuffix("Z warning late\n"))
+    }
+
     @Test func `CTL-54: another level counts from the next event on`() throws {
         let pipe = try DescriptorPair.pipe()
         let sink = LogSink(lending: pipe.second.raw, threshold: .error)

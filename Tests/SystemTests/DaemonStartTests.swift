@@ -2,6 +2,7 @@
 // that it found.
 
 import Foundation
+import TandemTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct DaemonStartTests {
@@ -31,6 +32,32 @@ import Testing
         let ending = try await daemon.ending()
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.errors.contains(message), "\(ending)")
+    }
+
+    @Test func `CTL-65: a daemon tells its supervisor that it serves, lives and ends`() async throws {
+        let supervisor = SupervisorSocket(at: workspace["notify"])
+        let daemon = try Program(
+            "tandem", ["secondary", "--state", workspace["state"], "--local", workspace["local.sock"]],
+            named: "daemon", in: workspace,
+            environment: ["NOTIFY_SOCKET": workspace["notify"], "WATCHDOG_USEC": "20000"])
+        var heard: [String] = []
+        let lives = try await holds(within: .seconds(20)) {
+            heard += supervisor.all()
+            return heard.contains("WATCHDOG=1")
+        }
+        #expect(lives, "\(heard) \(daemon.errors)")
+        #expect(heard.first == "READY=1\nSTATUS=ready: host apps at \(workspace["local.sock"])")
+        daemon.signal(SIGTERM)
+        #expect(try await daemon.ending().status == 0)
+        #expect(supervisor.all().contains { $0.hasPrefix("STOPPING=1") })
+    }
+
+    @Test func `CTL-65: an address that no supervisor can have ends the start`() async throws {
+        let daemon = try Program(
+            "tandem", ["secondary", "--state", workspace["state"], "--local", workspace["local.sock"]],
+            named: "daemon", in: workspace, environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)])
+        let ending = try await daemon.ending()
+        #expect(ending.status == 2 && ending.errors.contains("NOTIFY_SOCKET '/xxx"), "\(ending)")
     }
 
     @Test func aPortInUseIsNamed() async throws {

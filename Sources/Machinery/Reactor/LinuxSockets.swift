@@ -1,4 +1,4 @@
-// The calls about stream sockets. Every socket is born close-on-exec and non-blocking.
+// The calls about sockets. Every socket is born close-on-exec and non-blocking.
 
 internal import CTandemLinux
 internal import Glibc
@@ -6,9 +6,32 @@ internal import Glibc
 extension Linux {
     /// A new stream socket of the address's family.
     package static func socket(for address: NetworkAddress) throws(SystemError) -> OwnedDescriptor {
+        try socket(SOCK_STREAM.rawValue, for: address)
+    }
+
+    /// A new datagram socket of the address's family.
+    static func datagramSocket(for address: NetworkAddress) throws(SystemError) -> OwnedDescriptor {
+        try socket(SOCK_DGRAM.rawValue, for: address)
+    }
+
+    private static func socket(_ kind: UInt32, for address: NetworkAddress) throws(SystemError) -> OwnedDescriptor {
         let family = address.family
-        let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let type = CInt(kind | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         return try OwnedDescriptor(SystemCall.once { Glibc.socket(family, type, 0) }, "socket")
+    }
+
+    /// Sends the text as one datagram; false if there is no space for it now.
+    static func send(_ text: String, to address: NetworkAddress, on descriptor: CInt) throws(SystemError) -> Bool {
+        var text = text
+        let result = text.withUTF8 { bytes in
+            let (start, count) = (bytes.baseAddress, bytes.count)
+            return address.withRaw { raw, length in
+                CInt(clamping: SystemCall.retried { sendto(descriptor, start, count, CInt(MSG_NOSIGNAL), raw, length) })
+            }
+        }
+        if result == -EAGAIN { return false }
+        try SystemCall.check(result, "sendto")
+        return true
     }
 
     package static func bind(_ descriptor: CInt, to address: NetworkAddress) throws(SystemError) {
@@ -163,6 +186,12 @@ package struct NetworkAddress: Sendable {
             throw SystemError(call: "sockaddr_un", errno: ENAMETOOLONG)
         }
         self = address
+    }
+
+    /// The address of a name that no file has: its bytes behind a NUL, and nothing after them.
+    init(abstract name: String) throws(SystemError) {
+        try self.init(path: "\0" + name)
+        length = socklen_t(MemoryLayout<sa_family_t>.size + 1 + name.utf8.count)
     }
 
     /// The address that a call fills in, and the call's result.

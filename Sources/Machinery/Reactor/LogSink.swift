@@ -11,6 +11,8 @@ package final class LogSink: Sendable {
     package static var longestLine: Int { 4096 }
 
     private let descriptor: CInt
+    /// systemd's journal reads the lines: it has its own clock, and finds lines by a number for their level.
+    private let isJournal: Bool
     /// The raw value of the lightest level that is written.
     private let threshold: Atomic<UInt8>
     private let dropped = Atomic<UInt64>(0)
@@ -18,8 +20,10 @@ package final class LogSink: Sendable {
     private let unreported = Atomic<UInt64>(0)
 
     /// Writes events of at least this level to a descriptor that stays open, and stays the caller's.
-    package init(lending descriptor: CInt, threshold: LogLevel = .info) {
+    /// - Parameter journal: the stream that the journal reads, as the variable JOURNAL_STREAM names it.
+    package init(lending descriptor: CInt, threshold: LogLevel = .info, journal: String? = nil) {
         self.descriptor = descriptor
+        isJournal = journal != nil && journal == (try? Linux.status(of: descriptor)).map { "\($0.device):\($0.inode)" }
         self.threshold = Atomic(threshold.rawValue)
     }
 
@@ -45,11 +49,24 @@ package final class LogSink: Sendable {
     }
 
     private func writeLine(of event: LogEvent) -> Bool {
-        var bytes = Array(event.line(at: Linux.wallTime).utf8.prefix(Self.longestLine - 1))
+        let line = isJournal ? "<\(event.level.priority)>\(event)" : event.line(at: Linux.wallTime)
+        var bytes = Array(line.utf8.prefix(Self.longestLine - 1))
         bytes.append(UInt8(ascii: "\n"))
         // Not O_NONBLOCK: that would change the descriptor for every process that shares it. A pipe that is writable
         // has room for a line of this length.
         guard Linux.isWritable(descriptor) else { return false }
         return bytes.withUnsafeBytes { bytes in (try? Linux.write(descriptor, bytes)) == .bytes(bytes.count) }
+    }
+}
+
+extension LogLevel {
+    /// As syslog(3) counts.
+    fileprivate var priority: Int {
+        switch self {
+        case .debug: 7
+        case .info: 6
+        case .warning: 4
+        case .error: 3
+        }
     }
 }

@@ -34,26 +34,42 @@ enum ServiceRun {
         try ProcessSignal.prepareProcess()
         try Linux.closeToOthers()
         try? Linux.setDescriptorLimit(descriptors)
-        let log = LogSink(lending: STDERR_FILENO, threshold: level)
+        let environment = Environment()
+        let log = LogSink(
+            lending: STDERR_FILENO, threshold: level, journal: environment.value("JOURNAL_STREAM"))
         let loop = try EventLoop()
         var failure: (any Error)?
         let service = try start(loop, log) { error in
             failure = error
             loop.stop()
         }
+        let supervisor = try supervisor(environment, on: loop, log)
         var isStopping = false
         let signals = try SignalSource(loop: loop) { signal in
             if signal == .hangUp { return service.reload() }
             if isStopping { return loop.stop() }
             isStopping = true
+            supervisor?.tell(.stopping)
             service.stop { loop.stop() }
         }
         console.print(service.readiness)
+        supervisor?.tell(.ready(status: service.readiness))
         loop.schedule(after: rest) { Linux.giveBackHeap() }
         loop.afterBursts { Linux.giveBackHeap() }
         loop.run()
         signals.cancel()
         if let failure { throw failure }
+    }
+
+    /// One that cannot be told would wait until it gives up, and end the service.
+    private static func supervisor(
+        _ environment: Environment, on loop: EventLoop, _ log: LogSink
+    ) throws(CommandFailure) -> Supervisor? {
+        do {
+            return try Supervisor(environment.value, on: loop, log: log)
+        } catch {
+            throw .usage("NOTIFY_SOCKET '\(environment.value("NOTIFY_SOCKET") ?? "")': \(error)")
+        }
     }
 }
 
