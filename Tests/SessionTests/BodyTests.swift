@@ -52,7 +52,7 @@ struct BodyTests {
         let features = ApplicationFeatures(identity: identity)
         #expect(try Registration(body: Registration(features: features).body).features == features)
         let announced = ApplicationAnnouncement(
-            isInstalled: true, isConnected: true, isAnchored: false, features: features)
+            isInstalled: true, isConnected: true, trust: .noKey, features: features)
         #expect(try ApplicationAnnouncement(body: announced.body).features.identity == identity)
         for (key, limit) in [("appName", 128), ("appVersion", 64), ("appIcon", 255)] {
             let longest = PropertyListValue.string(String(repeating: "x", count: limit))
@@ -66,24 +66,38 @@ struct BodyTests {
     @Test("SES-16: application is read as it was written")
     func applicationRoundTrip() throws {
         let announcement = ApplicationAnnouncement(
-            isInstalled: true, isConnected: false, identifier: try CustomIdentifier("x"), isAnchored: true)
+            isInstalled: true, isConnected: false, identifier: try CustomIdentifier("x"), trust: .key(.random()))
         #expect(try ApplicationAnnouncement(body: announcement.body) == announcement)
         let cleared = ApplicationAnnouncement(
-            isInstalled: true, isConnected: false, isIdentifierCleared: true, isAnchored: false)
+            isInstalled: true, isConnected: false, isIdentifierCleared: true, trust: .noKey)
         #expect(try ApplicationAnnouncement(body: cleared.body) == cleared && cleared.declaresIdentifier)
     }
 
-    @Test("CFG-72: an app takes a configuration again once it is installed, and once its key is known")
-    func becomingConfigurable() {
-        func announced(_ isInstalled: Bool, _ isAnchored: Bool, isConnected: Bool = false) -> ApplicationAnnouncement {
-            ApplicationAnnouncement(isInstalled: isInstalled, isConnected: isConnected, isAnchored: isAnchored)
+    @Test("SES-16: a device that has a key and does not name it says nothing of it, and one without a key has no mark")
+    func trustMarks() throws {
+        var body = ApplicationAnnouncement(isInstalled: true, isConnected: true, trust: .key(.random())).body
+        body["trust"] = nil
+        #expect(try ApplicationAnnouncement(body: body).trust == .unnamed)
+        body["anchored"] = .boolean(false)
+        #expect(try ApplicationAnnouncement(body: body).trust == .noKey)
+        body["trust"] = .data([1, 2])
+        #expect(throws: WireError.self) { try ApplicationAnnouncement(body: body) }
+    }
+
+    @Test("CFG-72: an app concerns configuration once it is installed, and at each change of the key that is trusted")
+    func concerningConfiguration() {
+        let (one, other) = (TrustMark.key(.random()), TrustMark.key(.random()))
+        func announced(_ isInstalled: Bool, _ trust: TrustMark, isConnected: Bool = false) -> ApplicationAnnouncement {
+            ApplicationAnnouncement(isInstalled: isInstalled, isConnected: isConnected, trust: trust)
         }
-        #expect(announced(true, false).makesConfigurable(after: nil))
-        #expect(announced(true, false).makesConfigurable(after: announced(false, false)))
-        #expect(announced(true, true).makesConfigurable(after: announced(true, false)))
-        #expect(!announced(true, true, isConnected: true).makesConfigurable(after: announced(true, true)))
-        #expect(!announced(true, false).makesConfigurable(after: announced(true, true)))
-        #expect(!announced(false, true).makesConfigurable(after: announced(true, false)))
+        #expect(announced(true, .noKey).concernsConfiguration(after: nil))
+        #expect(announced(true, .noKey).concernsConfiguration(after: announced(false, .noKey)))
+        #expect(announced(true, one).concernsConfiguration(after: announced(true, .noKey)))
+        #expect(announced(true, one).concernsConfiguration(after: announced(true, other)))
+        #expect(announced(true, .noKey).concernsConfiguration(after: announced(true, one)))
+        #expect(announced(false, .noKey).concernsConfiguration(after: announced(true, one)))
+        #expect(!announced(true, one, isConnected: true).concernsConfiguration(after: announced(true, one)))
+        #expect(!announced(false, .noKey).concernsConfiguration(after: announced(true, .noKey)))
     }
 
     @Test(

@@ -64,4 +64,90 @@ import Testing
         }
         #expect(deliveries == 1)
     }
+
+    // MARK: the key that a secondary trusts
+
+    @Test("CFG-72: a secondary that trusts none any longer, or has learned another key, has lost what it had applied")
+    func anotherKey() throws {
+        var fleet = try Fleet()
+        fleet.trust = .key(.random())
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .applied) == nil)
+        #expect(fleet.announce(0) == nil, "the same key")
+        for trust in [TrustMark.noKey, .key(.random())] {
+            fleet.trust = trust
+            let again = try #require(fleet.announce(0))
+            #expect(again.envelope == item.envelope)
+            #expect(fleet.standing(0)?.isDrift == true && fleet.standing(0)?.reported == nil)
+            #expect(throws: ReportFailure.wrongNonce, "of before") { try fleet.report(0, item, .applied) }
+            #expect(try fleet.report(0, again, trust == .noKey ? .waitingForKey : .applied) == nil)
+        }
+        #expect(fleet.standing(0)?.verdict == "applied" && fleet.standing(0)?.isDrift == false)
+    }
+
+    @Test("CFG-72, CFG-73: a rejection under the key before does not count under another one")
+    func rejectionUnderTheKeyBefore() throws {
+        var fleet = try Fleet()
+        fleet.trust = .key(.random())
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .rejected(.threshold)) == nil)
+        #expect(fleet.link(0) == nil)
+        fleet.trust = .key(.random())
+        #expect(fleet.announce(0)?.envelope == item.envelope)
+    }
+
+    @Test("CFG-72: what is on its way to a secondary that changes its key is taken back")
+    func takenBackAtAnotherKey() throws {
+        var fleet = try Fleet()
+        fleet.trust = .key(.random())
+        let item = try fleet.delivered(try fleet.envelope(1))
+        fleet.trust = .noKey
+        #expect(fleet.announce(0, underWay: true) != nil)
+        #expect(fleet.cancelled == [item.entry.id])
+    }
+
+    @Test("CFG-72: a device that does not name its key, and the first key after none, change nothing of what is known")
+    func unnamedKeys() throws {
+        var fleet = try Fleet()
+        fleet.trust = .noKey
+        let waiting = try fleet.delivered(try fleet.envelope(1))
+        fleet.trust = .key(.random())
+        #expect(fleet.announce(0, underWay: true) == nil, "it is on its way")
+        #expect(try fleet.report(0, waiting, .applied) == nil)
+        fleet.trust = .unnamed
+        #expect(fleet.announce(0) == nil && fleet.link(0) == nil)
+        #expect(fleet.standing(0)?.verdict == "applied")
+    }
+
+    @Test("CFG-72: the key is in the rows: a change over a restart of the primary is noticed")
+    func keyInTheRows() throws {
+        var fleet = try Fleet()
+        fleet.trust = .key(.random())
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .applied) == nil)
+        let pairing = fleet.members[0].pairing
+        let row = try #require(fleet.desired.state(of: fleet.key, at: pairing)?.dictionary)
+        fleet.desired.restore(try SecondaryState(row), of: fleet.key, at: pairing)
+        #expect(fleet.announce(0) == nil)
+        fleet.trust = .key(.random())
+        #expect(fleet.announce(0) != nil)
+    }
+
+    @Test("CFG-51: a report about another app, role or target than that of the delivery is refused")
+    func reportOfAnotherSlot() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        let others = [
+            ConfigurationSlotKey(
+                application: try ApplicationIdentifier("org.other"), role: .secondary, target: fleet.key.target),
+            ConfigurationSlotKey(application: fleet.key.application, role: .primary, target: fleet.key.target),
+            ConfigurationSlotKey(
+                application: fleet.key.application, role: .secondary, target: .vendor(.random())),
+        ]
+        for other in others {
+            #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, item, .applied, about: other) }
+        }
+        #expect(try fleet.report(0, item, .applied) == nil)
+        #expect(fleet.standing(0)?.verdict == "applied")
+    }
 }

@@ -24,6 +24,8 @@ struct Fleet {
     var target: PairedIdentifier
     /// Whether the members lack keys.
     var isBehind = false
+    /// The key that the members trust.
+    var trust = TrustMark.unnamed
     let key: ConfigurationSlotKey
 
     init(_ count: Int = 1) throws {
@@ -34,10 +36,10 @@ struct Fleet {
     }
 
     func addressee(_ index: Int) -> ConfigurationAddressee {
-        let (target, isBehind) = (target, isBehind)
+        let (target, isBehind, trust) = (target, isBehind, trust)
         return ConfigurationAddressee(
             pairing: members[index].pairing, epoch: members[index].epoch, device: members[index].device,
-            isBehind: { _ in isBehind }, target: { _ in target })
+            isBehind: { _ in isBehind }, trust: { _ in trust }, target: { _ in target })
     }
 
     /// The pairing of a member begins another epoch.
@@ -102,21 +104,23 @@ struct Fleet {
     }
 
     /// The member's app is announced.
-    mutating func announce(_ index: Int) -> ConfigurationItem? {
+    mutating func announce(_ index: Int, underWay: Bool = false) -> ConfigurationItem? {
         let transition = desired.changed(
-            key.application, at: addressee(index), isUnderWay: { _ in false }, at: now, identifier: { .random() })
+            key.application, at: addressee(index), isUnderWay: { _ in underWay }, at: now, identifier: { .random() })
+        cancelled = transition.cancellations.map(\.id)
         return deliveries(of: transition)[index]
     }
 
     /// The member reports on an item; returns what is delivered to it next.
     mutating func report(
         _ index: Int, _ item: ConfigurationItem, _ verdict: Verdict, good: ConfigurationItem? = nil,
-        onTrial: Bool? = nil
+        onTrial: Bool? = nil, about key: ConfigurationSlotKey? = nil
     ) throws -> ConfigurationItem? {
         members[index].counter += 1
         let active = verdict == .applied ? item : good
         let facts = ReportFacts(
-            delivery: ConfigurationDelivery(pairing: members[index].pairing, nonce: item.entry.id), key: item.entry.key,
+            delivery: ConfigurationDelivery(pairing: members[index].pairing, nonce: item.entry.id),
+            key: key ?? item.entry.key,
             digest: item.entry.digest, transaction: nil, version: item.entry.version, verdict: verdict, text: nil,
             good: active.map { GoodConfiguration(version: $0.entry.version, digest: $0.entry.digest) },
             isOnTrial: onTrial)

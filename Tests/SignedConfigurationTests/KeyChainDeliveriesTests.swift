@@ -28,10 +28,10 @@ import Testing
 
     private func transition(
         _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true,
-        because occasion: KeyChainDeliveries.Occasion = .changed
+        because occasion: KeyChainDeliveries.Occasion = .changed, under trust: TrustMark = .unnamed
     ) -> KeyChainDeliveries.Transition {
         deliveries.advance(
-            key, along: Array(chain.prefix(count)), because: occasion, isUnderWay: { _ in isUnderWay }
+            key, along: Array(chain.prefix(count)), because: occasion, under: trust, isUnderWay: { _ in isUnderWay }
         ) { .random() }
     }
 
@@ -71,6 +71,26 @@ import Testing
         let first = advance(&deliveries)
         try take(try report(first[0], .applied, counter: 1), &deliveries)
         #expect(advance(&deliveries, isUnderWay: false).map(\.envelope) == [[2], [3]])
+    }
+
+    @Test("CFG-92: a secondary that has learned its key again, or another one, gets the chain from the beginning")
+    func anotherKeyStartsTheChainAgain() throws {
+        var deliveries = KeyChainDeliveries()
+        let trust = TrustMark.key(.random())
+        let first = transition(&deliveries, under: trust).items
+        for (index, item) in first.enumerated() {
+            try take(try report(item, .applied, counter: UInt64(index) + 1), &deliveries)
+        }
+        for same in [trust, .unnamed] {
+            #expect(transition(&deliveries, because: .announced, under: same).items.isEmpty)
+        }
+        var restored = KeyChainDeliveries()
+        try restored.restore(try #require(deliveries.row(of: key)), of: key)
+        let again = transition(&restored, because: .announced, under: .key(.random()))
+        #expect(again.items.map(\.envelope) == [[1], [2], [3]] && restored[key]?.accepted == 0)
+        let gone = transition(&restored, because: .announced, under: .noKey)
+        #expect(gone.cancelled == again.items.map(\.id) && gone.items.count == 3)
+        #expect(transition(&restored, because: .announced, under: .key(.random())).items.isEmpty, "they are on their way")
     }
 
     @Test("CFG-95: after a refusal the first step goes again at the next link, the others once it is accepted")

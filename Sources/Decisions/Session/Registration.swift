@@ -112,7 +112,8 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
     /// Sent by a primary only: its operator has taken the custom identifier back (PAR-21).
     package var isIdentifierCleared: Bool
     /// An anchor for the app is known there.
-    package let isAnchored: Bool
+    /// The key that is trusted for its configuration.
+    package let trust: TrustMark
     package let features: ApplicationFeatures
     /// How far the announcing side's messages would come now, as it sees the other one.
     package var seen: ReachabilityLevel?
@@ -121,24 +122,23 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
 
     package init(
         isInstalled: Bool, isConnected: Bool, identifier: CustomIdentifier? = nil, isIdentifierCleared: Bool = false,
-        isAnchored: Bool, features: ApplicationFeatures = ApplicationFeatures(), seen: ReachabilityLevel? = nil,
+        trust: TrustMark, features: ApplicationFeatures = ApplicationFeatures(), seen: ReachabilityLevel? = nil,
         schema: [UInt8]? = nil
     ) {
         self.isInstalled = isInstalled
         self.isConnected = isConnected
         self.identifier = identifier
         self.isIdentifierCleared = isIdentifierCleared
-        self.isAnchored = isAnchored
+        self.trust = trust
         self.features = features
         self.seen = seen
         self.schema = schema
     }
 
-    /// Whether the app may take a configuration that it could not take before (CFG-72).
+    /// Whether the app may take a configuration that it could not take before, or has lost one (CFG-72).
     /// - Parameter before: the announcement before it; nil if there was none.
-    package func makesConfigurable(after before: ApplicationAnnouncement?) -> Bool {
-        guard isInstalled else { return false }
-        return before?.isInstalled != true || (isAnchored && before?.isAnchored != true)
+    package func concernsConfiguration(after before: ApplicationAnnouncement?) -> Bool {
+        isInstalled && before?.isInstalled != true || trust != before?.trust ?? .noKey
     }
 
     /// Whether it says something of the identifier: an absent one is no declaration (PAR-18).
@@ -146,8 +146,10 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
 
     package var body: PropertyListDictionary {
         var body: PropertyListDictionary = [
-            "installed": .boolean(isInstalled), "connected": .boolean(isConnected), "anchored": .boolean(isAnchored),
+            "installed": .boolean(isInstalled), "connected": .boolean(isConnected),
+            "anchored": .boolean(trust != .noKey),
         ]
+        if case .key(let mark) = trust { body["trust"] = .data(mark.bytes) }
         if let identifier { body["identifier"] = .string(identifier.description) }
         if isIdentifierCleared { body["cleared"] = .boolean(true) }
         if let seen { body["seen"] = .string(seen.rawValue) }
@@ -162,7 +164,8 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         isConnected = try fields.boolean("connected")
         identifier = try fields.optionalCustomIdentifier("identifier")
         isIdentifierCleared = try fields.boolean("cleared", absent: false)
-        isAnchored = try fields.boolean("anchored")
+        let mark = try fields.optionalIdentifier("trust")
+        trust = try fields.boolean("anchored") ? mark.map { .key($0) } ?? .unnamed : .noKey
         features = try ApplicationFeatures(fields)
         seen = try fields.optionalChoice("seen", "a level")
         schema = try fields.optionalDigest("schema")

@@ -355,11 +355,7 @@ package struct DesiredConfigurations: Sendable {
         var transition = DesiredTransition(changes: [.counter(pairing, counter)])
         secondaries[pairing]?.counter = counter
         for key in secondary.states.keys {
-            change(key, at: pairing, &transition) { state, transition in
-                transition.changes += (state.open + [state.last].compactMap(\.self)).map { .forgotten($0) }
-                transition.cancellations += state.open.filter { $0.verdict == nil }
-                state.forgetDeliveries()
-            }
+            change(key, at: pairing, &transition) { $0.forgetDeliveries(&$1) }
         }
         return transition
     }
@@ -389,9 +385,9 @@ package struct DesiredConfigurations: Sendable {
         let report = try ConfigurationReport(
             verifying: envelope, by: key, device: device, pairing: pairing, after: counter.value)
         let facts = report.facts
-        guard let entry = open.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest else {
-            throw .wrongNonce
-        }
+        guard let entry = open.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest,
+            entry.key == facts.key
+        else { throw .wrongNonce }
         counter.value = report.counter
         var transition = DesiredTransition(changes: [.counter(pairing, counter)])
         secondaries[pairing, default: Secondary()].counter = counter
@@ -512,6 +508,10 @@ package struct DesiredConfigurations: Sendable {
         _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
     ) {
         guard let slot = slots[key], slot.hasDesired, addressee.isAddressed(by: key) else { return }
+        let trust = addressee.trust(key.application)
+        if state(of: key, at: addressee.pairing) != nil {
+            change(key, at: addressee.pairing, &transition) { $0.note(trust, &$1) }
+        }
         var state = secondaries[addressee.pairing]?.states[key]
         if case .applied(let digest) = cause { state?.refusals.removeAll { $0.digest == digest } }
         guard let wanted = slot.wanted(by: addressee, state), state?.isOnItsWay(wanted.digest) != true,
@@ -521,6 +521,7 @@ package struct DesiredConfigurations: Sendable {
         let isBehind = addressee.isBehind(key.subject)
         change(key, at: addressee.pairing, &transition) { stored, transition in
             if let state { stored.refusals = state.refusals }
+            stored.trust = stored.trust.followed(by: trust)
             if stored.awaited != wanted.digest {
                 (stored.awaited, stored.awaitedSince) = (wanted.digest, now)
             }
@@ -565,8 +566,6 @@ package struct DesiredConfigurations: Sendable {
         secondaries[pairing, default: Secondary()].states[key] = state
         if state.dictionary != before.dictionary { transition.changes.append(.state(pairing, key, state)) }
     }
-
-    // MARK: restoring
 
     package mutating func restore(_ desired: DesiredConfiguration) {
         slots[desired.key, default: DesiredSlot()].insert(desired)

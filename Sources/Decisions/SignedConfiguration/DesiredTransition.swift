@@ -14,16 +14,20 @@ package struct ConfigurationAddressee {
     package let target: (ApplicationIdentifier) -> PairedIdentifier?
     /// Whether steps of a chain are not on their way to it yet, which a configuration would overtake (CFG-92).
     package let isBehind: (KeySubject) -> Bool
+    /// The key that it trusts for an application.
+    package let trust: (ApplicationIdentifier) -> TrustMark
 
     package init(
         pairing: UniqueIdentifier, epoch: UInt64 = 1, device: UniqueIdentifier?,
         isBehind: @escaping (KeySubject) -> Bool = { _ in false },
+        trust: @escaping (ApplicationIdentifier) -> TrustMark = { _ in .unnamed },
         target: @escaping (ApplicationIdentifier) -> PairedIdentifier?
     ) {
         self.pairing = pairing
         self.epoch = epoch
         self.device = device
         self.isBehind = isBehind
+        self.trust = trust
         self.target = target
     }
 }

@@ -116,6 +116,8 @@ package struct SecondaryState: Sendable, Equatable {
     /// The envelope that was delivered first without being applied since, and when.
     var awaited: [UInt8]?
     var awaitedSince: WallTime?
+    /// The key that the secondary trusted when it was looked at last.
+    var trust = TrustMark.unnamed
 
     init() {}
 
@@ -146,8 +148,23 @@ package struct SecondaryState: Sendable, Equatable {
         history.removeFirst(max(0, history.count - ConfigurationLimits.history))
     }
 
-    /// Nothing that was delivered or reported counts any longer.
-    mutating func forgetDeliveries() { (open, last, good, applied, refusals, history) = ([], nil, nil, nil, [], []) }
+    /// Nothing that was delivered or reported counts any longer: the deliveries are taken back.
+    mutating func forgetDeliveries(_ transition: inout DesiredTransition) {
+        transition.changes += (open + [last].compactMap(\.self)).map { .forgotten($0) }
+        transition.cancellations += open.filter { $0.verdict == nil }
+        (open, last, good, applied, refusals, history) = ([], nil, nil, nil, [], [])
+    }
+
+    /// The secondary trusts this key. If it has learned it since it was looked at last, or trusts none any longer, it has
+    /// lost what it had applied: it has drifted, and nothing else that it reported counts.
+    mutating func note(_ trust: TrustMark, _ transition: inout DesiredTransition) {
+        if self.trust.isLost(by: trust) {
+            let applied = applied
+            forgetDeliveries(&transition)
+            self.applied = applied
+        }
+        self.trust = self.trust.followed(by: trust)
+    }
 
     /// Whether one has been reported as applied after which the secondary can only reject this one: a higher version
     /// of the same key set, or any of a later set. Each key set begins its own row of versions.
@@ -194,6 +211,7 @@ package struct SecondaryState: Sendable, Equatable {
         fields["applied"] = applied.map { .data($0) }
         fields["awaited"] = awaited.map { .data($0) }
         fields["since"] = awaitedSince.map { .integer($0.milliseconds) }
+        fields["trust"] = trust.bytes.map { .data($0) }
         return fields
     }
 
@@ -208,6 +226,7 @@ package struct SecondaryState: Sendable, Equatable {
         applied = try fields.optional("applied", "32 bytes of data") { $0.digestValue }
         awaited = try fields.optional("awaited", "32 bytes of data") { $0.digestValue }
         awaitedSince = try fields.optional("since", "an integer") { $0.timeValue }
+        trust = try fields.optional("trust", "16 bytes of data, or none") { TrustMark(bytes: $0.dataValue) } ?? .unnamed
         try fields.refuseUnknownFields()
     }
 

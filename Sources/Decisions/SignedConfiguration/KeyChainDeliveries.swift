@@ -73,8 +73,13 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         fileprivate var planned = 0
         /// It has refused a step, and has accepted none since: one goes alone.
         fileprivate var isProbed = false
+        /// The key that it trusted when it was looked at last.
+        fileprivate var trust: TrustMark
 
-        fileprivate init(isProbed: Bool = false) { self.isProbed = isProbed }
+        fileprivate init(isProbed: Bool = false, under trust: TrustMark = .unnamed) {
+            self.isProbed = isProbed
+            self.trust = trust
+        }
 
         /// Whether it is one along this chain: another anchor may have taken the place of the one before.
         fileprivate func isAlong(_ chain: [ChainStep]) -> Bool {
@@ -171,22 +176,28 @@ extension KeyChainDeliveries {
     /// are not on their way. After a refusal it gets the first one, and the others once it has accepted that.
     /// - Parameters:
     ///   - chain: the steps after the anchor, in order.
+    ///   - trust: the key that the secondary trusts. One that it has learned since, or none, has nothing behind it.
     ///   - isUnderWay: whether an item is still in its queue.
     package mutating func advance(
-        _ key: Key, along chain: [ChainStep], because occasion: Occasion = .changed,
+        _ key: Key, along chain: [ChainStep], because occasion: Occasion = .changed, under trust: TrustMark = .unnamed,
         isUnderWay: (UniqueIdentifier) -> Bool,
         newIdentifier: () -> UniqueIdentifier
     ) -> Transition {
         var transition = Transition()
         guard !chain.isEmpty else { return transition }
         var progress = progress[key] ?? Progress()
+        if progress.trust.isLost(by: trust) {
+            transition.cancelled = progress.underWay.map(\.id)
+            progress = Progress()
+        }
+        progress.trust = progress.trust.followed(by: trust)
         // One that has left its queue without a report is sent again: the secondary knows it if it took it.
         progress.underWay.removeAll { !isUnderWay($0.id) }
         let isRefused = progress.isRefused
         if !progress.isAlong(chain) || (isRefused && progress.startsAgain(occasion, chain.count)) {
             // The steps behind a refused one do not follow at the secondary, either.
-            transition.cancelled = progress.underWay.map(\.id)
-            progress = Progress(isProbed: isRefused || progress.isProbed)
+            transition.cancelled += progress.underWay.map(\.id)
+            progress = Progress(isProbed: isRefused || progress.isProbed, under: progress.trust)
         } else if isRefused {
             put(progress, of: key)
             return transition
@@ -256,7 +267,7 @@ extension KeyChainDeliveries {
         counters[pairing] = ReportCounter(epoch: epoch)
         guard !isFirst else { return [] }
         let before = progress.filter { $0.key.pairing == pairing }
-        for key in before.keys { put(Progress(), of: key) }
+        for (key, former) in before { put(Progress(under: former.trust), of: key) }
         return before.map { ($0.key, $0.value.underWay.map(\.id)) }
     }
 
@@ -301,6 +312,7 @@ extension KeyChainDeliveries.Progress {
         fields["digest"] = result.map { .data($0.digest) }
         fields["verdict"] = result.map { .string($0.verdict.name) }
         fields["text"] = result?.text.map { .string($0) }
+        fields["trust"] = trust.bytes.map { .data($0) }
         return fields
     }
 
@@ -320,6 +332,7 @@ extension KeyChainDeliveries.Progress {
         if let digest, let verdict {
             result = KeyChainDeliveries.Result(digest: digest, verdict: verdict, text: text)
         }
+        trust = try fields.optional("trust", "16 bytes of data, or none") { TrustMark(bytes: $0.dataValue) } ?? .unnamed
         try fields.refuseUnknownFields()
     }
 

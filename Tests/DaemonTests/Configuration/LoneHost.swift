@@ -44,7 +44,9 @@ final class LoneHost: ConfigurationHost {
 
     func side(of app: ApplicationIdentifier) -> DeviceRole? { nil }
 
-    func keyTrusted(for subject: KeySubject, _ isTrusted: Bool) {}
+    func trust(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> TrustMark { .unnamed }
+
+    func keyTrusted(for subject: KeySubject, _ mark: TrustMark) {}
 
     func offer(
         _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,

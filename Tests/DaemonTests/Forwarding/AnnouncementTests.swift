@@ -18,13 +18,13 @@ import Testing
 
     @Test func `SES-16: after hello each installed app is announced once, then each change`() throws {
         let relay = world.devices.primary.relay
-        relay.install(try ApplicationIdentifier("app.a"), on: relay.side(.primary), isAnchored: true)
+        relay.install(try ApplicationIdentifier("app.a"), on: relay.side(.primary), trust: .key(.random()))
         relay.install(try ApplicationIdentifier("app.b"), on: relay.side(.primary))
         world.scheduler.run()
         try world.linkUp()
         let link = try #require(world.links?.primary)
         #expect(link.sent(.application).map(\.app?.description) == ["app.a", "app.b"])
-        #expect(try announced(link).map(\.isAnchored) == [true, false])
+        #expect(try announced(link).map { $0.trust != .noKey } == [true, false])
         let app = try world.devices.primary.app("app.b")
         #expect(try announced(link).map(\.isConnected) == [false, false, true])
         app.disconnect()
@@ -55,7 +55,7 @@ import Testing
     @Test func `LIM-11: a device that announces more apps than it may have is refused`() throws {
         try world.linkUp()
         let port = try #require(world.links?.primary.port)
-        let announcement = ApplicationAnnouncement(isInstalled: true, isConnected: false, isAnchored: false)
+        let announcement = ApplicationAnnouncement(isInstalled: true, isConnected: false, trust: .noKey)
         for number in 0...Limits.applications {
             let envelope = try Envelope(.application, app: ApplicationIdentifier("app.\(number)"))
                 .with(body: announcement.body)

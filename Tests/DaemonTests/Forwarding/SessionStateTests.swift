@@ -44,7 +44,7 @@ import Testing
         let link = try #require(world.links?.primary)
         link.lose()
         link.port = world.devices.primary.relay.linkUp(link, pairing: world.pairing, role: .primary)
-        let announcement = ApplicationAnnouncement(isInstalled: true, isConnected: true, isAnchored: false)
+        let announcement = ApplicationAnnouncement(isInstalled: true, isConnected: true, trust: .noKey)
         let envelope = try Envelope(.application, app: ApplicationIdentifier("com.example.app"))
             .with(body: announcement.body)
         #expect(link.port?.receive(try envelope.frame(), envelope) == nil)

@@ -91,7 +91,7 @@ import Testing
         let app = try ApplicationIdentifier("com.example.lights")
         try peer.send(Envelope(.ping, id: id))
         let announcement = ApplicationAnnouncement(
-            isInstalled: true, isConnected: true, identifier: nil, isAnchored: false)
+            isInstalled: true, isConnected: true, identifier: nil, trust: .noKey)
         try peer.send(Envelope(.application, app: app).with(body: announcement.body))
         network.scheduler.run()
         #expect(peer.received.contains { $0.kind == .pong && $0.id == id })

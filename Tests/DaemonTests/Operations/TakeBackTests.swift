@@ -321,6 +321,18 @@ import Testing
         #expect(!nodes.notes.contains { "\($0.message)".contains("anchor-conflict") })
     }
 
+    @Test func `CFG-72, CTL-33: the primary learns that a removed key has ended what had passed its trial`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        _ = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        // Until its trial is over, the end of the configuration is reported.
+        nodes.run(until: { (try? nodes.held()?["trial"] == true) == false })
+        #expect(nodes.reported() == "applied")
+        #expect(ask(nodes.secondary, "trust-remove", ["role": "secondary"]).body["done"] == true)
+        nodes.run(until: { nodes.reported() == "waiting-for-key" })
+    }
+
     @Test func `CTL-33: a trusted key is replaced in one step, and by itself not at all`() throws {
         defer { nodes.stop() }
         try nodes.pair()

@@ -34,6 +34,8 @@ package struct KnownAnchor: Sendable, Equatable {
     package let key: KeySubject
     package let pem: String
     package let source: Source
+    /// Drawn when it was learned.
+    let mark: TrustMark
     package fileprivate(set) var anchor: ConfigurationAnchor
 }
 
@@ -129,7 +131,8 @@ package struct ConfigurationAnchors: Sendable, Equatable {
             case .replaces: break
             }
         }
-        let learned = KnownAnchor(key: key, pem: pem, source: source, anchor: .trusted(history))
+        let learned = KnownAnchor(
+            key: key, pem: pem, source: source, mark: .key(.random()), anchor: .trusted(history))
         known[key] = learned
         refused[key] = nil
         return .new(learned)
@@ -156,7 +159,8 @@ package struct ConfigurationAnchors: Sendable, Equatable {
 extension KnownAnchor {
     /// The rows of an anchor that is new; nothing has followed it.
     var rows: [RowChange] {
-        let row = key.fields.merging(["pem": .string(pem), "source": .string(source.rawValue)])
+        var row = key.fields.merging(["pem": .string(pem), "source": .string(source.rawValue)])
+        row["mark"] = mark.bytes.map { .data($0) }
         return [ReceiverState.row(.anchor, key.bytes, row)]
     }
 
@@ -197,7 +201,11 @@ extension KnownAnchor {
             guard steps.count == stored.count + following.count, history.follow(steps) == nil else { return nil }
             anchor = .trusted(history)
         }
-        self.init(key: KeySubject(application: app, role: role), pem: pem, source: source, anchor: anchor)
+        // Releases before drew none: it is no other one after a restart.
+        let mark = row["mark"]?.dataValue ?? Array(SHA256.digest(Array(pem.utf8)).prefix(16))
+        guard let mark = UniqueIdentifier(bytes: mark) else { return nil }
+        self.init(
+            key: KeySubject(application: app, role: role), pem: pem, source: source, mark: .key(mark), anchor: anchor)
     }
 }
 

@@ -125,6 +125,11 @@ final class ConfigurationContext {
         device.target(of: app, through: pairing) ?? carrier?.target(of: app, at: pairing)
     }
 
+    /// The key that a secondary trusts for an app; carriers do not say it of those behind them.
+    func trust(of app: ApplicationIdentifier, at peer: ConfigurationPeer) -> TrustMark {
+        peer.carrier == nil ? device.trust(of: app, at: peer.pairing) : .unnamed
+    }
+
     /// The secondaries of this device, and the far ones that have an app.
     func receivers(of app: ApplicationIdentifier) -> [ConfigurationPeer] {
         receivers.filter { $0.carrier == nil || target(of: app, through: $0.pairing) != nil }

@@ -103,6 +103,7 @@ final class ConfigurationForwarder {
         ConfigurationAddressee(
             pairing: peer.pairing, epoch: peer.epoch, device: peer.device,
             isBehind: { [weak self] subject in self?.waitsForKeys(of: subject, at: peer) ?? false },
+            trust: { [context] app in context.trust(of: app, at: peer) },
             target: { [context] app in context.target(of: app, through: peer.pairing) })
     }
 
@@ -236,9 +237,11 @@ final class ConfigurationForwarder {
     // MARK: the secondaries
 
     /// The link of a secondary is ready.
+    func linked(_ peer: ConfigurationPeer) { linkedPairings.insert(peer.link) }
+
+    /// A secondary gets what it lacks, after its link has become ready.
     /// - Parameter bringsKeys: whether this primary has the chain of an app.
-    func linked(_ peer: ConfigurationPeer, bringsKeys: @escaping (KeySubject) -> Bool) {
-        linkedPairings.insert(peer.link)
+    func bringWhatIsLacking(to peer: ConfigurationPeer, bringsKeys: @escaping (KeySubject) -> Bool) {
         guard !state.isEmpty else { return }
         let (now, addressee) = (context.reading.wall, addressee(peer))
         change { [self] next in

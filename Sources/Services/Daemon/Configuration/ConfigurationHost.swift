@@ -29,8 +29,11 @@ protocol ConfigurationHost: AnyObject {
     /// The side that an app is on (SES-83); nil for one that never registered.
     func side(of app: ApplicationIdentifier) -> DeviceRole?
 
-    /// A key is trusted for the app's configuration from now on, or none any longer.
-    func keyTrusted(for subject: KeySubject, _ isTrusted: Bool)
+    /// The key that a secondary trusts for an app, as it announced the app last.
+    func trust(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> TrustMark
+
+    /// Another key is trusted for the app's configuration from now on, or none any longer.
+    func keyTrusted(for subject: KeySubject, _ mark: TrustMark)
 
     /// Sends a body to the receiving connection of the app on a side.
     /// - Parameter completion: called later, once.

@@ -463,9 +463,9 @@ final class ConfigurationReceiver {
             return (
                 changes,
                 { [self] in
-                    if case .new = learning {
+                    if case .new(let anchor) = learning {
                         files.writeChain(of: key, in: state)
-                        device.keyTrusted(for: key, true)
+                        device.keyTrusted(for: key, anchor.mark)
                     }
                     return learning
                 }

@@ -188,12 +188,15 @@ final class ConfigurationService {
     /// Key sets and revocations first, and then configurations (CFG-92).
     private func bringWhatIsLacking(of app: ApplicationIdentifier, to peer: ConfigurationPeer) {
         keys.advance(of: app, at: peer, because: .announced)
-        forwarder.changed(app, at: peer)
+        chains.whenDecided { [forwarder] in forwarder.changed(app, at: peer) }
     }
 
     private func bringWhatIsLacking(to peer: ConfigurationPeer) {
         keys.advance(at: peer, because: .linked)
-        forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
+        forwarder.linked(peer)
+        chains.whenDecided { [forwarder, receiver] in
+            forwarder.bringWhatIsLacking(to: peer) { receiver.state.anchors[$0] != nil }
+        }
     }
 
     /// An item that this device submitted has ended.
@@ -224,8 +227,8 @@ final class ConfigurationService {
     /// The secondaries of this device, or their apps, have changed: its primaries learn of it.
     func secondariesChanged() { carrier.changed() }
 
-    /// A peer's app may take a configuration that it could not take before.
-    func becameConfigurable(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
+    /// A peer's app may take a configuration that it could not take before, or has lost one.
+    func announced(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
         bringWhatIsLacking(of: app, to: peer)
     }
@@ -255,7 +258,7 @@ final class ConfigurationService {
             // The new anchor's row takes the place of the former one's.
             return forgotten + (pem.map { next.learn($0, for: key, from: .operator).changes } ?? [])
         }
-        device.keyTrusted(for: key, pem != nil)
+        device.keyTrusted(for: key, receiver.state.anchors[key]?.mark ?? .noKey)
         context.log(.trustChanged(of: key, from: former, to: receiver.state.anchors[key]))
     }
 

@@ -52,6 +52,12 @@ final class KeyChainForwarder {
         change { [self] next in advance(&next, subject, to: [peer], because: occasion) }
     }
 
+    /// Runs the action once what was asked before is decided. Only then it is known whether a configuration would
+    /// overtake steps: a refused chain may have started again.
+    func whenDecided(_ action: @escaping () -> Void) {
+        committed.perform({ _ in ([], action) }, failure: { [self] in log($0) })
+    }
+
     /// A chain has grown: returns once what follows from that is durable, or false if it could not be stored.
     func advance(_ subject: KeySubject, to peers: [ConfigurationPeer]) async -> Bool {
         await committed.isStored({ [self] next in advance(&next, subject, to: peers) }, failure: { log($0) })
@@ -73,7 +79,7 @@ final class KeyChainForwarder {
             let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
             let (queue, before) = (context.queue(of: subject.application, at: peer.pairing), next[key])
             let transition = next.advance(
-                key, along: chain, because: occasion,
+                key, along: chain, because: occasion, under: context.trust(of: subject.application, at: peer),
                 isUnderWay: { [context] id in
                     context.delivery.submissions.record(of: id, in: queue)?.record.isUnfinished ?? false
                 }, newIdentifier: { .random() })

@@ -142,11 +142,11 @@ package final class Relay {
     /// Records an app as installed, or updates its record. A declared value stays until the app declares another.
     package func install(
         _ app: ApplicationIdentifier, on side: RoleContext, identifier: CustomIdentifier? = nil,
-        isAnchored: Bool? = nil,
+        trust: TrustMark? = nil,
         features: ApplicationFeatures? = nil
     ) {
         let application = application(app, on: side)
-        let hasChanged = application.declare(identifier: identifier, isAnchored: isAnchored, features: features)
+        let hasChanged = application.declare(identifier: identifier, trust: trust, features: features)
         if hasChanged { publisher.localChanged(application) }
     }
 

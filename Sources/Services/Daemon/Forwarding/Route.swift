@@ -106,7 +106,7 @@ final class PairingEnd {
 
     /// Whether the app is connected there, and what it declares, is not known.
     private static let formerAnnouncement = ApplicationAnnouncement(
-        isInstalled: true, isConnected: false, isAnchored: false)
+        isInstalled: true, isConnected: false, trust: .unnamed)
 
     /// The other device's report on its route to this device's app; without a link neither reaches the other.
     func seen(by app: ApplicationIdentifier) -> ReachabilityLevel? {

@@ -23,8 +23,8 @@ final class LocalApplication {
     private(set) var identifier: CustomIdentifier?
     /// The operator has taken the custom identifier back, and the app has declared none since (PAR-21).
     private var isIdentifierCleared = false
-    /// An anchor for the app is known here.
-    private var isAnchored = false
+    /// The key that this device trusts for the app's configuration.
+    private var trust = TrustMark.noKey
     /// The features that the app declares for its counterparts.
     private var features = ApplicationFeatures()
     /// SHA-256 of the schema that the app's primaries may know.
@@ -64,16 +64,16 @@ final class LocalApplication {
     var announcement: ApplicationAnnouncement {
         ApplicationAnnouncement(
             isInstalled: isInstalled, isConnected: receiver != nil, identifier: identifier,
-            isIdentifierCleared: isIdentifierCleared, isAnchored: isAnchored, features: features, schema: schema)
+            isIdentifierCleared: isIdentifierCleared, trust: trust, features: features, schema: schema)
     }
 
     /// The app declares something; what it does not declare again remains.
     /// - Returns: whether its announcement is another one now.
-    func declare(identifier: CustomIdentifier?, isAnchored: Bool?, features: ApplicationFeatures?) -> Bool {
+    func declare(identifier: CustomIdentifier?, trust: TrustMark?, features: ApplicationFeatures?) -> Bool {
         let before = announcement
         isInstalled = true
         if let identifier { (self.identifier, isIdentifierCleared) = (identifier, false) }
-        self.isAnchored = isAnchored ?? self.isAnchored
+        self.trust = trust ?? self.trust
         self.features = features ?? self.features
         return announcement != before
     }
@@ -90,7 +90,7 @@ final class LocalApplication {
 
     /// The app was removed; it declares nothing any longer.
     func uninstall() {
-        (isInstalled, isAnchored, isIdentifierCleared) = (false, false, false)
+        (isInstalled, isIdentifierCleared, trust) = (false, false, .noKey)
         (identifier, features, schema) = (nil, ApplicationFeatures(), nil)
     }
 
@@ -253,7 +253,7 @@ final class StatePublisher {
 
     /// The other device has removed an app while there was no link.
     func wasRemoved(_ app: ApplicationIdentifier, at end: PairingEnd) {
-        let gone = ApplicationAnnouncement(isInstalled: false, isConnected: false, isAnchored: false)
+        let gone = ApplicationAnnouncement(isInstalled: false, isConnected: false, trust: .noKey)
         outlets?.announced(app, end.known, gone, end.announcement(of: app))
     }
 

@@ -235,8 +235,8 @@ package final class Node {
                 },
                 announced: { [pairings, counterparts, weak configuration] app, pairing, announcement, before in
                     counterparts.announced(app, isInstalled: announcement.isInstalled, in: pairing.pairing)
-                    if announcement.makesConfigurable(after: before) {
-                        configuration?.becameConfigurable(app, at: pairing.pairing)
+                    if announcement.concernsConfiguration(after: before) {
+                        configuration?.announced(app, at: pairing.pairing)
                     }
                     guard pairing.role == .secondary, announcement.declaresIdentifier else { return }
                     pairings.declared(announcement.identifier, for: app, pairing: pairing.pairing)
@@ -293,7 +293,7 @@ package final class Node {
             let role = local.side(of: application.app)
             relay.install(
                 application.app, on: relay.side(role), identifier: application.identifier,
-                isAnchored: configuration.anchor(of: application.app) != nil)
+                trust: configuration.anchor(of: application.app)?.mark ?? .noKey)
             if application.isIdentifierCleared { relay.clearIdentifier(of: application.app, role: role) }
             relay.describe(application.app, schema: application.schema?.open, role: role)
         }

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemPairing
+import TandemSession
 import TandemSignedConfiguration
 import TandemStore
 import TandemWire
@@ -47,11 +48,15 @@ final class NodeConfigurationHost: ConfigurationHost {
 
     func side(of app: ApplicationIdentifier) -> DeviceRole? { apps.state[app]?.role }
 
-    func keyTrusted(for subject: KeySubject, _ isTrusted: Bool) {
+    func trust(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> TrustMark {
+        relay.announcement(of: app, at: pairing, role: .primary)?.trust ?? .unnamed
+    }
+
+    func keyTrusted(for subject: KeySubject, _ mark: TrustMark) {
         guard let record = apps.state[subject.application], record.role == subject.role, !record.isReserved else {
             return
         }
-        relay.install(subject.application, on: relay.side(subject.role), isAnchored: isTrusted)
+        relay.install(subject.application, on: relay.side(subject.role), trust: mark)
     }
 
     func offer(

@@ -139,7 +139,7 @@ final class SimulatedDevice {
 
     /// A simulated peer's app has registered.
     func announced(_ app: ApplicationIdentifier, by pairing: UniqueIdentifier) {
-        signed?.becameConfigurable(app, at: pairing)
+        signed?.announced(app, at: pairing)
     }
 
     /// Configuration of an app has another target.
@@ -216,11 +216,15 @@ extension SimulatedPeers: ConfigurationHost {
     /// None is recorded: every app is on the side of the only socket.
     func side(of app: ApplicationIdentifier) -> DeviceRole? { nil }
 
-    func keyTrusted(for subject: KeySubject, _ isTrusted: Bool) {
+    func trust(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> TrustMark {
+        endpoint?.relay.announcement(of: app, at: pairing, role: options.role)?.trust ?? .unnamed
+    }
+
+    func keyTrusted(for subject: KeySubject, _ mark: TrustMark) {
         guard subject.role == options.role, let endpoint,
             endpoint.side.applications[subject.application]?.isInstalled == true
         else { return }
-        endpoint.relay.install(subject.application, on: endpoint.side, isAnchored: isTrusted)
+        endpoint.relay.install(subject.application, on: endpoint.side, trust: mark)
     }
 
     func offer(

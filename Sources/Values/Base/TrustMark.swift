@@ -1,0 +1,43 @@
+// Mark of the key that a device trusts for an app's configuration. It is drawn when the key is learned, so that a peer
+// notices that the device has forgotten what it had verified, also if it trusts the same key again.
+
+/// The word of a device on the key that it trusts for an app (SES-16).
+package enum TrustMark: Sendable, Hashable {
+    /// None is trusted: nothing that was verified is left.
+    case noKey
+    /// The key as it was learned.
+    case key(UniqueIdentifier)
+    /// Some key, or none: the device does not say which, or has not announced the app yet.
+    case unnamed
+
+    /// Whether what was verified by the time of this mark is gone by the time of a later one.
+    package func isLost(by next: TrustMark) -> Bool {
+        guard case .key = self, next != .unnamed else { return false }
+        return next != self
+    }
+
+    /// The later one of two, of which the second may say nothing.
+    package func followed(by next: TrustMark) -> TrustMark { next == .unnamed ? self : next }
+}
+
+extension TrustMark {
+    /// The stored form, absent for a mark that says nothing.
+    package var bytes: [UInt8]? {
+        switch self {
+        case .noKey: []
+        case .key(let mark): mark.bytes
+        case .unnamed: nil
+        }
+    }
+
+    /// Nil if the bytes are no stored form.
+    package init?(bytes: [UInt8]?) {
+        switch bytes {
+        case nil: self = .unnamed
+        case []: self = .noKey
+        case let bytes?:
+            guard let mark = UniqueIdentifier(bytes: bytes) else { return nil }
+            self = .key(mark)
+        }
+    }
+}
