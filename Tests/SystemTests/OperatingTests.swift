@@ -113,7 +113,7 @@ import Testing
         #expect(receiver.isRunning)
     }
 
-    @Test func `CTL-3: status as JSON has the form that Control.md tells`() async throws {
+    @Test func `CTL-3, CTL-66: status as JSON and its metrics have the form that Control.md tells`() async throws {
         let devices = try await TwoDevices()
         try await devices.pair()
         let receiver = try devices.receiver(on: "hub")
