@@ -81,6 +81,11 @@ package struct ForwardedRequests: ~Copyable, Sendable {
         return .opened
     }
 
+    /// Whether a request of this connection has this identifier.
+    package func isOpen(_ id: UniqueIdentifier, from party: RequestParty) -> Bool {
+        find(id, from: party, seed.hash(id, party.index)) != nil
+    }
+
     /// The request that a `reply` or `failure` from this connection answers; nil for a stray answer: late, repeated,
     /// from a connection that did not receive the request, or a `reply` to a message that wanted none.
     package mutating func answered(_ id: UniqueIdentifier, by party: RequestParty, isReply: Bool) -> OpenRequest? {

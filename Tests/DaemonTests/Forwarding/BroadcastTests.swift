@@ -154,6 +154,21 @@ import Testing
         #expect(counterparts.allSatisfy { $0.received(.message).count == 1 })
     }
 
+    @Test func `SES-30: a broadcast named as an open request is refused, and the request is answered`() throws {
+        let sender = try simulation.app(.primary)
+        let counterparts = try counterparts()
+        let request = try simulation.message()
+        try sender.send(request)
+        try sender.send(broadcast(id: #require(request.id)))
+        simulation.scheduler.run()
+        #expect(try sender.onlyFailure().name == "duplicate-id")
+        #expect(sender.received(.failure).first?.pairing == .zero)
+        #expect(counterparts.map { $0.received(.message).count } == [1, 0, 0, 0])
+        try counterparts[0].send(request.answer("still wanted"))
+        simulation.scheduler.run()
+        #expect(sender.received(.reply).map(\.id) == [request.id])
+    }
+
     @Test func `SES-30: a value that shares the bytes of the pairing cannot be broadcast`() throws {
         let sender = try simulation.app(.primary)
         let counterpart = try simulation.app(.secondary)

@@ -36,9 +36,13 @@ final class Broadcaster {
 
     // MARK: sending
 
-    func broadcast(_ frame: Frame, _ header: RoutingHeader, _ application: LocalApplication, from origin: RelayPort) {
+    /// - Parameter isOpen: a request of the sender has this identifier. A receiver's daemon would fail a second message
+    ///   of it, and the failure would end the request.
+    func broadcast(
+        _ frame: Frame, _ header: RoutingHeader, _ application: LocalApplication, isOpen: Bool, from origin: RelayPort
+    ) {
         if !batch.hasRoom(for: frame, from: origin) { send() }
-        if let failure = obstacle(to: header, application) {
+        if let failure = obstacle(to: header, application, isOpen: isOpen) {
             return fail(header, of: application, failure, to: origin)
         }
         let message = BroadcastLedger.Message(
@@ -61,12 +65,14 @@ final class Broadcaster {
     }
 
     /// The first reason against the broadcast that concerns all receivers.
-    private func obstacle(to header: RoutingHeader, _ application: LocalApplication) -> RelayFailure? {
+    private func obstacle(
+        to header: RoutingHeader, _ application: LocalApplication, isOpen: Bool
+    ) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
         guard application.routes.count > 0 else { return .notPaired }
         let size = header.size
         guard size <= Limits.messageBody else { return .tooLarge(actual: size, limit: Limits.messageBody) }
-        let isKnown = batch.contains(header.id) || ledger.contains(header.id)
+        let isKnown = isOpen || batch.contains(header.id) || ledger.contains(header.id)
         return isKnown ? .duplicateIdentifier : nil
     }
 

@@ -114,7 +114,8 @@ final class MessageForwarder {
         if let route = application.routes[header.pairing] {
             fail(frame, header, of: application, route.failure, to: origin)
         } else if header.pairing == .zero, !header.wantsReply {
-            broadcaster.broadcast(frame, header, application, from: origin)
+            let isOpen = ledger.isOpen(header.id, from: origin.party)
+            broadcaster.broadcast(frame, header, application, isOpen: isOpen, from: origin)
         } else {
             fail(frame, header, of: application, .notPaired, to: origin)
         }
