@@ -131,6 +131,28 @@ struct ActivationTests {
         withExtendedLifetime(session) {}
     }
 
+    @Test("SES-54, CFG-112: without a pairing a configuration is handed over all the same, and nothing else is asked")
+    func submitsUnpaired() throws {
+        let fixture = try SessionFixture()
+        fixture.activate()
+        let verdict = Collector<Result<AnswerFrame, SessionError>>()
+        let budget = Collector<Result<AnswerFrame, SessionError>>()
+        fixture.core.run { core in
+            core.ask(.budget, pairing: nil, channel: .urgent) { budget.add($0) }
+            core.ask(.apply(envelope: [1, 2]), pairing: nil, channel: .configuration) { verdict.add($0) }
+        }
+        fixture.scheduler.run()
+        #expect(throws: SessionError.self) { try budget.all.first?.get() }
+        let queries = try fixture.daemon.received.filter { $0.kind == .query }.map { try QueryFrame($0) }
+        let query = try #require(queries.first)
+        #expect(queries.count == 1 && query.pairing == nil && query.channel == .configuration)
+        let body = ApplyAnswer(verdict: "applied", text: "").body
+        fixture.daemon.send(try AnswerFrame(to: (query.id, query.app, query.command), body: body).envelope)
+        fixture.scheduler.run()
+        #expect(try verdict.all.first.map { ApplyAnswer(try $0.get().body) }?.verdict == "applied")
+        withExtendedLifetime(fixture.session) {}
+    }
+
     @Test("SES-23: after the daemon is lost the session comes back by itself")
     func comesBack() throws {
         let fixture = try SessionFixture()

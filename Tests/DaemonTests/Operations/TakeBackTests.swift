@@ -445,21 +445,38 @@ import Testing
 
     // MARK: configurations that apps bring
 
+    /// The verdict on an envelope that an app hands over, or the name of the refusal.
+    private func verdict(
+        _ envelope: [UInt8], from client: Client, _ pairing: UniqueIdentifier?
+    ) throws -> PropertyListValue? {
+        let query = QueryFrame(
+            .apply(envelope: envelope), id: .random(), app: nodes.app, pairing: pairing, channel: .configuration)
+        try client.send(query.envelope)
+        let count = client.received(.answer).count
+        nodes.run(until: { client.received(.answer).count > count })
+        let answer = try #require(client.received(.answer).last)
+        return try answer.name.map { .string($0) } ?? answer.dictionaryBody()["verdict"]
+    }
+
+    @Test func `SES-54, CFG-112: an app on a primary without any pairing hands over its own configuration`() throws {
+        defer { nodes.stop() }
+        let client = try nodes.startApp(at: .primary)
+        for (version, pairing): (UInt64, UniqueIdentifier?) in [(1, nil), (2, .zero), (3, .random())] {
+            let envelope = try nodes.envelope(version) { $0.role = .primary }
+            #expect(try verdict(envelope, from: client, pairing) == "applied")
+        }
+        #expect(client.offers.count == 3)
+    }
+
     @Test func `CFG-60, CTL-5: an app hands over a configuration for itself, and its daemon judges it as any other`()
         throws
     {
         defer { nodes.stop() }
         try nodes.pair()
         let client = try nodes.startApp()
+        let pairing = try nodes.pairingIdentifier()
         func verdict(_ envelope: [UInt8], _ client: Client) throws -> PropertyListValue? {
-            let query = QueryFrame(
-                .apply(envelope: envelope), id: .random(), app: nodes.app, pairing: try nodes.pairingIdentifier(),
-                channel: .configuration)
-            try client.send(query.envelope)
-            let count = client.received(.answer).count
-            nodes.run(until: { client.received(.answer).count > count })
-            let answer = try #require(client.received(.answer).last)
-            return try answer.name.map { .string($0) } ?? answer.dictionaryBody()["verdict"]
+            try self.verdict(envelope, from: client, pairing)
         }
         let envelope = try nodes.envelope(1)
         #expect(try verdict(envelope, client) == "applied" && client.offers.map(\.envelope) == [envelope])

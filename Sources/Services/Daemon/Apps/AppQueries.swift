@@ -43,11 +43,15 @@ final class AppQueries {
 
     /// Takes `query`.
     func answer(_ query: QueryFrame, _ connection: HostAppConnection) {
-        if case .schema(let document)? = try? query.question() { return take(document, query, connection) }
+        // Neither is about items: an app brings both before its device is paired, too.
+        switch try? query.question() {
+        case .schema(let document)?: return take(document, query, connection)
+        case .apply(let envelope)?: return apply(envelope, query, connection)
+        default: break
+        }
         guard let pairing = query.pairing, connection.port?.route(through: pairing) != nil else {
             return refuse(query, .deviceNotPaired, .notPaired, connection)
         }
-        if case .apply(let envelope)? = try? query.question() { return apply(envelope, query, connection) }
         // An app may neither read nor cancel what an operator sends, not even to its counterpart.
         let isForApps =
             query.channel?.isForApps != false

@@ -39,13 +39,15 @@ final class QueryTable {
         then completion: @escaping Completion<AnswerFrame>
     ) {
         let id = UniqueIdentifier.random()
-        guard daemon.isRegistered, let pairing else {
+        // The daemon judges a configuration for whom it is, and asks for no pairing (CFG-60).
+        let needsPairing = question.command != .apply
+        guard daemon.isRegistered, pairing != nil || !needsPairing else {
             let standing = connection.machine.standing(of: pairing)
             let refusal = daemon.isRegistered ? nil : standing.refusal
             return completion(.failure(SessionError(refusal ?? .withoutPairing(named), messageID: id)))
         }
         let deadline = scheduler.now + Limits.standardDeadline
-        guard open.open(id, to: pairing, deadline: deadline, token: completion) else {
+        guard open.open(id, to: pairing ?? .zero, deadline: deadline, token: completion) else {
             return completion(.failure(.tooManyRequests(id)))
         }
         timer.watch(deadline)
