@@ -55,6 +55,13 @@ import Testing
         return app
     }
 
+    /// A newer app with its schema at the daemon, in the place of the one that runs.
+    private func replace(_ app: Client, with newer: SchemaDocument) throws {
+        app.disconnect()
+        let next = try nodes.startApp(.init(schema: SHA256.digest(newer.bytes)))
+        #expect(try nodes.bring(newer.bytes, from: next)?.code == 0)
+    }
+
     private func ask(
         _ command: String, _ more: PropertyListDictionary = [:], at node: Node? = nil
     ) -> ControlAnswer {
@@ -116,13 +123,38 @@ import Testing
     @Test("SES-71, SCH-6: a document that is no schema is refused, and the one before stays")
     func refused() throws {
         defer { nodes.stop() }
-        let app = try startApp()
+        try startApp().disconnect()
         let later: PropertyListDictionary = ["v": 9]
         for bytes in [[], [1, 2, 3], try PropertyListWriter.write(later), Array(repeating: 0, count: 262_145)] {
+            let app = try nodes.startApp(.init(schema: SHA256.digest(bytes)))
             let answer = try nodes.bring(bytes, from: app)
-            #expect(answer?.code == 7008 && answer?.name == "schema")
+            #expect(answer?.code == 7008 && answer?.name == "schema" && !app.isClosed)
+            app.disconnect()
         }
-        #expect(!app.isClosed && row("volume")?["value"] == 7 && nodes.hasNoted("an app's schema is refused"))
+        #expect(row("volume")?["value"] == 7 && nodes.hasNoted("an app's schema is refused"))
+    }
+
+    @Test("SES-71, SCH-18: only the schema that the daemon asked for is taken, and once")
+    func unasked() throws {
+        defer { nodes.stop() }
+        let other = try SchemaDocument(writing: [document.schema.declarations[0]])
+        func isRefused(_ bytes: [UInt8], from app: Client) throws -> Bool {
+            let answer = try nodes.bring(bytes, from: app)
+            return answer?.code == 7008 && answer?.name == "schema" && !app.isClosed
+        }
+        let app = try nodes.startApp(registration)
+        #expect(try isRefused(other.bytes, from: app), "it has named another one")
+        #expect(try isRefused(document.bytes, from: app), "it was asked once")
+        #expect(ask("settings-get").name == "not-found")
+        app.disconnect()
+        let again = try startApp()
+        #expect(try isRefused(document.bytes, from: again), "the daemon has it")
+        again.disconnect()
+        let known = try nodes.startApp(registration)
+        #expect(try isAsked(known) == nil && isRefused(document.bytes, from: known))
+        known.disconnect()
+        #expect(try isRefused(other.bytes, from: nodes.startApp()), "it has named none")
+        #expect(row("duration")?["value"] == 7)
     }
 
     @Test("SES-71: a connection that only sends is not asked, and brings none")
@@ -168,7 +200,7 @@ import Testing
                     name: "p\($0)", type: .string, editor: .editableChoice, summary: "", pattern: "[ab]*[cd]|x",
                     initialValue: .string("x"))
             })
-        #expect(try nodes.bring(costly.bytes, from: app)?.code == 0)
+        try replace(app, with: costly)
         // A search takes some 800,000 steps.
         let text = PropertyListValue.string(String(repeating: "a", count: 900) + "x")
         let values = PropertyListValue.dictionary(.init(uniqueKeysWithValues: (0..<6).map { ("p\($0)", text) }))
@@ -286,7 +318,7 @@ import Testing
         let app = try startApp()
         #expect(set(["volume": 80, "notes": "x"]).code == 0)
         let smaller = try SchemaDocument(writing: [document.schema.declarations[0]])
-        #expect(try nodes.bring(smaller.bytes, from: app)?.code == 0)
+        try replace(app, with: smaller)
         #expect(row("notes") == ["key": "notes", "unknown": true] && row("volume")?["value"] == 80)
         #expect(ask("settings-reset", ["keys": ["notes"]]).body["keys"] == ["notes"])
         #expect(row("notes") == nil)

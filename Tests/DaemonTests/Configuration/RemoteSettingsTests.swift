@@ -452,7 +452,9 @@ import Testing
         let rows = ask("settings-get").body["settings"]?.arrayValue ?? []
         #expect(rows.first?.dictionaryValue?["value"] == "hall" && rows.last?.dictionaryValue?["secret"] == true)
         let smaller = try SchemaDocument(writing: [document.schema.declarations[1]])
-        try nodes.bring(smaller.bytes, from: app)
+        app.disconnect()
+        let newer = try nodes.startApp(at: .secondary, .init(schema: SHA256.digest(smaller.bytes)))
+        try nodes.bring(smaller.bytes, from: newer)
         nodes.run(until: { keys(ask("settings-get")) == ["name"] })
         nodes.stop(.secondary)
         #expect(ask("settings-schema").body["schema"] == .data(smaller.bytes))

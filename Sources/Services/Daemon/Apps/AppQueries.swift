@@ -213,17 +213,24 @@ final class AppQueries {
         }
     }
 
-    /// Takes the schema of an app from its receiving connection (SES-71).
+    /// Takes the schema of an app from its receiving connection, if it was asked for (SES-71): what the connection has
+    /// registered is what its app is judged by.
     private func take(_ document: [UInt8], _ query: QueryFrame, _ connection: HostAppConnection) {
         let (number, user) = (connection.number, connection.credentials.user)
-        guard connection.receiving?.app == query.app, let take = endpoint.outlets?.takeSchema else {
+        guard let receiving = connection.receiving, receiving.app == query.app,
+            let take = endpoint.outlets?.takeSchema
+        else {
             return refuse(query, .invalidParameter, .unknownCommand, connection)
+        }
+        guard connection.owesSchema, let digest = receiving.registration.schema else {
+            return refuse(query, .invalidParameter, .schema, connection)
         }
         guard applying.insert(number).inserted else {
             return refuse(query, .genericError, .tooManyRequests, connection)
         }
+        connection.schemaCame()
         endpoint.scheduler.start { [weak self] in
-            let reason = await take(query.app, document, user)
+            let reason = await take(query.app, document, digest, user)
             guard let self else { return }
             applying.remove(number)
             guard let connection = endpoint.connection(number) else { return }

@@ -49,6 +49,8 @@ final class HostAppConnection {
     private(set) var seat: LocalSeats.Seat
     /// Whether its user is charged for an app that nobody owns (SES-75).
     private var isBorrowing = false
+    /// Whether its app was asked for its schema and has not sent one yet (SES-71).
+    private(set) var owesSchema = false
 
     init(
         _ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, seat: LocalSeats.Seat,
@@ -68,6 +70,9 @@ final class HostAppConnection {
 
     /// The app whose messages the connection takes; nil if it takes none.
     var receiving: ConnectedApplication? { if case .receiving(let application) = phase { application } else { nil } }
+
+    /// The app has sent a schema, whatever becomes of it: it was asked once.
+    func schemaCame() { owesSchema = false }
 
     // MARK: sending and ending
 
@@ -292,12 +297,13 @@ final class HostAppConnection {
 
     private func answer(_ application: ConnectedApplication) {
         let state = endpoint.relay.state(of: application.app, on: endpoint.side)
+        owesSchema = endpoint.lacksSchema(of: application)
         do throws(WireError) {
             let frame = try state.fitted { state throws(WireError) in
                 let answer = RegistrationAnswer(
                     device: endpoint.options.device, role: application.role,
                     directory: endpoint.directory(of: application.app), uid: UInt64(application.user),
-                    state: state, wantsSchema: endpoint.lacksSchema(of: application))
+                    state: state, wantsSchema: owesSchema)
                 let body = answer.body(now: endpoint.scheduler.now)
                 return try ApplicationFrame(.registered, application.app, body).frame()
             }

@@ -69,8 +69,10 @@ package final class LocalEndpoint {
         var apply: ((ApplicationIdentifier, _ envelope: [UInt8]) async -> ApplyAnswer)?
         /// Whether the side keeps schemas, and not the app's one of this digest (SES-71).
         var lacksSchema: (ApplicationIdentifier, _ digest: [UInt8]) -> Bool = { _, _ in false }
-        /// Stores the schema of a user's app; the reason if that is refused. Nil if the side keeps none.
-        var takeSchema: ((ApplicationIdentifier, _ document: [UInt8], _ user: UInt32) async -> String?)?
+        /// Stores the schema of a user's app, which has named this digest; the reason if that is refused. Nil if the
+        /// side keeps none.
+        var takeSchema:
+            ((ApplicationIdentifier, _ document: [UInt8], _ digest: [UInt8], _ user: UInt32) async -> String?)?
 
         package init(
             store: @escaping (ApplicationIdentifier, _ user: UInt32) async -> Bool,

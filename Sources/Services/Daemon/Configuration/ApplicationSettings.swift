@@ -86,12 +86,14 @@ final class ApplicationSettings {
     /// Whether the app's schema of this digest is not here.
     func lacksSchema(of app: ApplicationIdentifier, digest: [UInt8]) -> Bool { device.schema(app)?.exact != digest }
 
-    /// Stores the schema that an app has sent; returns the reason if it is refused.
-    func take(_ document: [UInt8], of app: ApplicationIdentifier, from user: UInt32) async -> String? {
+    /// Stores the schema that an app has sent, and named by this digest; returns the reason if it is refused.
+    func take(
+        _ document: [UInt8], named digest: [UInt8], of app: ApplicationIdentifier, from user: UInt32
+    ) async -> String? {
         do throws(SettingsFailure) {
             let folder = try folder(of: app)
             let digests = try await perform(for: .user(user)) { () throws(SettingsFailure) in
-                try folder.store(document)
+                try folder.store(document, named: digest)
             }
             guard await device.describe(app, folder.owner, digests) else { throw .notStored }
         } catch {
@@ -421,7 +423,9 @@ final class ApplicationSettings {
         } catch {
             switch error {
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
-            case .unknownApp, .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .notStored, .notAllowed: break
+            case .unknownApp, .unnamedSchema, .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .notStored,
+                .notAllowed:
+                break
             }
             throw error
         }

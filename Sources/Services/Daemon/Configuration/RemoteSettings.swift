@@ -467,7 +467,7 @@ extension ControlFailure {
             for refusal in refusals { checks[refusal.key] = .dictionary(refusal.dictionary) }
             facts[SettingsOutcome.checks] = .dictionary(checks)
         case .wrongAnswer: self.init(.noAnswer, text)
-        case .document, .otherSchema, .file, .notStored: self.init(.store, text)
+        case .document, .otherSchema, .unnamedSchema, .file, .notStored: self.init(.store, text)
         case .tooLarge, .busy: self.init(.full, text)
         }
     }

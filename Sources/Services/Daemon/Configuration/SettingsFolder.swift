@@ -59,12 +59,13 @@ struct SettingsFolder: Sendable {
         } catch { throw .file(error) }
     }
 
-    func store(_ bytes: [UInt8]) throws(SettingsFailure) -> SchemaDigests {
+    /// - Parameter digest: that of the schema that the app has named.
+    func store(_ bytes: [UInt8], named digest: [UInt8]) throws(SettingsFailure) -> SchemaDigests {
+        guard SHA256.digest(bytes) == digest else { throw .unnamedSchema }
         let document: SchemaDocument
         do throws(SchemaError) { document = try SchemaDocument(reading: bytes) } catch { throw .document(error) }
         try write(Self.schemaName, bytes)
-        return SchemaDigests(
-            exact: SHA256.digest(bytes), open: document.forCounterpart.map { SHA256.digest($0.bytes) })
+        return SchemaDigests(exact: digest, open: document.forCounterpart.map { SHA256.digest($0.bytes) })
     }
 
     func document() throws(SettingsFailure) -> SchemaDocument {

@@ -36,6 +36,8 @@ enum SettingsFailure: Error {
     case notAllowed
     /// The file is not what the app has sent.
     case otherSchema
+    /// The app has sent another schema than the one that it has named.
+    case unnamedSchema
     /// The document that the app has sent is none.
     case document(SchemaError)
     /// The schema does not take the values.
@@ -58,6 +60,7 @@ extension SettingsFailure: CustomStringConvertible {
         switch self {
         case .otherSchema:
             "the app's schema was changed in its directory; the app sends it again when it registers the next time"
+        case .unnamedSchema: "the schema is not the one that the app has named when it registered"
         case .notStored: "the daemon's store takes nothing now"
         case .notAllowed: "the app has another user now"
         case .unknownApp: "no app with this identifier is installed on this device; 'tandem apps list' shows all"

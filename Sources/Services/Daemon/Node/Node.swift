@@ -273,7 +273,7 @@ package final class Node {
             await configuration?.submit(envelope, app: app) ?? ApplyAnswer(verdict: nil, text: "")
         }
         outlets.lacksSchema = { [weak settings] in settings?.lacksSchema(of: $0, digest: $1) ?? false }
-        outlets.takeSchema = { [weak settings] in await settings?.take($1, of: $0, from: $2) }
+        outlets.takeSchema = { [weak settings] in await settings?.take($1, named: $2, of: $0, from: $3) }
         endpoint.connect(outlets)
         endpoint.controlResponder = self
     }
