@@ -248,9 +248,24 @@ import Testing
         nodes.clock.run()
         #expect(app.questions == [.press("test"), .press("other")], "another asker does not wait")
         nodes.run(until: { answers.count == 11 })
-        #expect(answers.dropFirst().allSatisfy { $0.name == "no-answer" } && app.questions.count == 2)
+        let silent = answers.filter { $0.name == "no-answer" }
+        #expect(silent.count == 2 && answers.count { $0.name == "full" } == 9 && app.questions.count == 2)
         app.answerQuestion = { _ in PageQuestion.reply(PressAnswer.done(nil).body) }
         #expect(ask("settings-press", ["key": "test"]).code == 0)
+    }
+
+    @Test("CTL-58, SES-81: a press that waited in vain is full and no line of the log: the app has not got it")
+    func waitedPresses() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp(with: document)
+        var answers: [ControlAnswer] = []
+        for key: PropertyListValue in ["first", "second", "third"] {
+            nodes.begin(nodes.secondary, "settings-press", body(["key": key])) { answers.append($0) }
+        }
+        nodes.run(until: { answers.count == 3 })
+        #expect(answers.map { $0.name ?? "" }.sorted() == ["full", "full", "no-answer"])
+        let lines = nodes.notes.filter { "\($0.message)" == "button pressed" }.map { "\($0)" }
+        #expect(lines.count == 1 && lines[0].contains("key=first") && app.questions == [.press("first")])
     }
 
     @Test("PAG-26: an edit that lacked the time for its check because it had to wait is full, and is not stored")

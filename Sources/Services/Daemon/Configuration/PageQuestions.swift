@@ -13,7 +13,8 @@ enum PageQuestionFailure: Error, Equatable {
     case notRunning
     /// It runs, and does not answer questions of this kind.
     case notAsked
-    /// The asker has as many questions under way as one may have.
+    /// The asker has as many questions under way as one may have, or they took the time of this one, which the app has
+    /// not seen.
     case busy
     /// It has not answered in time, or has ended.
     case noAnswer
@@ -83,9 +84,9 @@ final class PageQuestions {
         if hasWaited { _ = await turn.value(within: question.timeLimit) }
         do throws(PageQuestionFailure) {
             let rest = end.since(scheduler.now)
-            guard turns[asker]?.first === turn, rest > .zero else { throw .noAnswer }
+            guard turns[asker]?.first === turn, rest > .zero else { throw .busy }
             // It may have left meanwhile, and the operator may have given it to another user.
-            guard try self.owner(of: app, answering: question.kind) == owner else { throw .noAnswer }
+            guard try self.owner(of: app, answering: question.kind) == owner else { throw .busy }
             guard isStillAllowed() else { throw .notRunning }
             return try await send(question.message(by: person), to: app, within: rest)
         } catch {
@@ -135,7 +136,7 @@ extension PageQuestionFailure: CustomStringConvertible {
         switch self {
         case .notRunning: "the app does not run"
         case .notAsked: "the app takes no presses and has no checks of its own while it runs"
-        case .busy: "as many questions to the app are under way as one user or device may have"
+        case .busy: "other questions of this user or device to the app are under way; the app has not got this one"
         case .noAnswer: "the app has not answered in time; whether it has done anything is not known"
         case .wrongAnswer: "the app's answer does not read; whether it has done anything is not known"
         }
