@@ -48,6 +48,31 @@ import Testing
         #expect(error.code == .notReachable && error.name == "counterpart-absent" && error.isRetryable)
     }
 
+    private func large(_ id: UniqueIdentifier) throws -> Envelope {
+        var message = try simulation.message(id: id)
+        message.kind = .messageData
+        message.body = [UInt8](repeating: 7, count: Limits.messageBody + 1)[...]
+        return message
+    }
+
+    @Test func `SES-13: a message that is too large is 7009 also if the counterpart is not connected`() throws {
+        let caller = try simulation.app(.primary)
+        try simulation.app(.secondary).disconnect()
+        simulation.scheduler.run()
+        let error = try failure(caller, of: large(.random()))
+        #expect(error.code == .payloadTooLarge && error.name == "too-large")
+    }
+
+    @Test func `SES-13: a message that is too large and named as an open request is 7008`() throws {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        let request = try simulation.message()
+        try caller.send(request)
+        let error = try failure(caller, of: large(#require(request.id)))
+        #expect(error.code == .invalidParameter && error.name == "duplicate-id")
+        #expect(counterpart.received(.messageData).isEmpty)
+    }
+
     @Test func `a counterpart whose only connection does not receive is 7007`() throws {
         let caller = try simulation.app(.primary)
         try simulation.app(.secondary).disconnect()

@@ -64,16 +64,14 @@ final class Broadcaster {
         origin.fail(Message(app: application.app, pairing: header.pairing, id: header.id), failure)
     }
 
-    /// The first reason against the broadcast that concerns all receivers.
+    /// The first reason against the broadcast that concerns all receivers, in the order of SES-13.
     private func obstacle(
         to header: RoutingHeader, _ application: LocalApplication, isOpen: Bool
     ) -> RelayFailure? {
-        if isStopping { return .notReachable(.stopping) }
         guard application.routes.count > 0 else { return .notPaired }
-        let size = header.size
-        guard size <= Limits.messageBody else { return .tooLarge(actual: size, limit: Limits.messageBody) }
-        let isKnown = isOpen || batch.contains(header.id) || ledger.contains(header.id)
-        return isKnown ? .duplicateIdentifier : nil
+        if isOpen || batch.contains(header.id) || ledger.contains(header.id) { return .duplicateIdentifier }
+        if let oversize = header.oversize { return oversize }
+        return isStopping ? .notReachable(.stopping) : nil
     }
 
     /// Sends the broadcasts that wait: a frame follows that must not overtake them, or the turn is over.

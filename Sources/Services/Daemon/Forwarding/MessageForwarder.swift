@@ -199,8 +199,7 @@ final class MessageForwarder {
     private func obstacle(_ header: RoutingHeader, to destination: RelayPort) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
         guard destination.takes(header.needs) else { return .unsupportedKind }
-        let size = header.size
-        return size > Limits.messageBody ? .tooLarge(actual: size, limit: Limits.messageBody) : nil
+        return header.oversize
     }
 
     // Not inlined, here and above: what only failures need would be copied beforehand on the way of every frame.
@@ -231,8 +230,20 @@ final class MessageForwarder {
         to origin: RelayPort
     ) {
         guard let app = application?.app ?? (try? Envelope(reading: frame).required(.app)) else { return }
+        let failure = first(failure, against: header, from: origin)
         if trace != nil { traced(header, failure, app, to: origin) }
         origin.fail(Message(app: app, pairing: header.pairing, id: header.id), failure)
+    }
+
+    /// The failure that SES-13 puts first. Here and not before a message is passed on, so that one that goes pays
+    /// nothing for the order.
+    private func first(_ failure: RelayFailure, against header: RoutingHeader, from origin: RelayPort) -> RelayFailure {
+        switch failure {
+        case .notReachable, .tooLarge:
+            if ledger.isOpen(header.id, from: origin.party) { return .duplicateIdentifier }
+            return header.oversize ?? failure
+        default: return failure
+        }
     }
 
     // MARK: answers

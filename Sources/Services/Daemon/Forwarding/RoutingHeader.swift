@@ -26,6 +26,12 @@ struct RoutingHeader {
     /// By its case: `==` of a type from another room is a call through a table.
     var isReply: Bool { if case .reply = kind { true } else { false } }
 
+    /// The failure of a message that is larger than one may be; nil for any other.
+    @inline(__always)
+    var oversize: RelayFailure? {
+        size > Limits.messageBody ? .tooLarge(actual: size, limit: Limits.messageBody) : nil
+    }
+
     /// - Parameter frameCount: bytes of the whole frame.
     init(_ head: EnvelopeHead, frameCount: Int) {
         kind = head.kind
