@@ -53,6 +53,16 @@ import Testing
         #expect(try await join(with: pair.output).status == 0)
     }
 
+    @Test("CTL-61: 'pair' and 'status' print one form of a link's token for programs, with which it is taken back")
+    func aLinkIsTakenBackByTheTokenThatProgramsGet() async throws {
+        let made = try await devices.run("hub", "pair", "--json")
+        let token = String(try #require(made.output.firstMatch(of: /"token":"([0-9A-F-]{36})"/), "\(made)").1)
+        #expect(try await devices.status(of: "hub").contains("\"token\":\"\(token)\""))
+        let taken = try await devices.run("hub", "pair-cancel", token.lowercased())
+        #expect(taken.status == 0 && taken.output == "taken back\n", "\(taken)")
+        #expect(try await !devices.status(of: "hub").contains(token))
+    }
+
     @Test("CTL-6: a secondary that does not run is joined in its state directory")
     func aSecondaryThatDoesNotRunIsJoinedInItsStateDirectory() async throws {
         devices.kiosk.signal(SIGTERM)

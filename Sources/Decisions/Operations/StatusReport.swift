@@ -181,6 +181,13 @@ package struct JoinLinkReport: Sendable {
     /// Its short name, for eyes and for a command line.
     package var name: String { Hexadecimal.encode(token.prefix(4)) }
 
+    /// Whether a text names it: its short name, or the whole token as any output has it. That is a UUID in JSON, digits
+    /// on a page, and base64url in the link itself, where the case of a letter counts.
+    package func isNamed(_ text: String) -> Bool {
+        let inEitherCase = [name, facts.text("token").lowercased(), Hexadecimal.encode(token)]
+        return inEitherCase.contains(text.lowercased()) || text == Base64URL.encode(token)
+    }
+
     /// How long it may still be used; empty for one that was used.
     package var span: String { user == nil ? facts.span("left") : "" }
 

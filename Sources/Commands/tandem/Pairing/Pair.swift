@@ -34,7 +34,7 @@ extension Subcommand {
         guard let link = answer.body["link"]?.stringValue else {
             throw CommandFailure.refused("the daemon answered without a link")
         }
-        if arguments.has("json") { return console.print(json: .dictionary(answer.body)) }
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
         console.print(link)
         if arguments.has("link-only") { return }
         console.print("\nexpires \(answer.date("expires")); on the other device run: tandem join\n")
@@ -45,13 +45,13 @@ extension Subcommand {
         path: ["pair-cancel"], summary: "take back a join link that was not used yet", operands: [.required("NAME")],
         options: [.device],
         notes: """
-            NAME is the short name of the link in 'tandem status', and not the link, which is a secret. A link that was
-            used has made a pairing: 'tandem unpair' ends it.
+            NAME is the short name of the link in 'tandem status', or its whole 'token' in the output of --json, and not the
+            link, which is a secret. A link that was used has made a pairing: 'tandem unpair' ends it.
             """,
-        examples: ["pair-cancel 3f2a91bc"]
+        examples: ["pair-cancel 3f2a91bc", "pair-cancel 3F2A91BC-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
         let links = Fact(try arguments.ask(.status, of: .primary)).list("links").map(JoinLinkReport.init)
-        let found = links.filter { $0.name == arguments.operands[0].lowercased() }
+        let found = links.filter { $0.isNamed(arguments.operands[0]) }
         guard let link = found.first, found.count == 1 else {
             throw CommandFailure.refused("no open join link has this name; 'tandem status' lists them")
         }
