@@ -87,6 +87,23 @@ import Testing
         #expect(message.isEmpty || ending.errors.contains(message), "\(ending)")
     }
 
+    @Test(
+        "CTL-52: a variable that is read and is not UTF-8 is refused by its name, and no file of another name is made",
+        arguments: [
+            ("STATE", "secondary"), ("CONFIG", "primary"), ("LOG", "primary --log info"), ("SOCKET", "status"),
+            ("SOCKET", "join --file link"), ("STATE", "join --file link --state other"),
+        ])
+    func variablesThatAreNoText(name: String, command: String) async throws {
+        try workspace.write("link", "tandem:join/1?")
+        let tandem = Program.directory.appendingPathComponent("tandem").path
+        let line = "TANDEM_\(name)=\"$(printf '\(workspace["st"])\\377')\" '\(tandem)' \(command)"
+        let ending = try await Program("/bin/sh", ["-c", line], named: "shell", in: workspace).ending()
+        #expect(ending.status == 2, "\(ending)")
+        #expect(ending.errors.contains("tandem: TANDEM_\(name) is not UTF-8 text"), "\(ending)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: workspace.path)
+        #expect(!names.contains { $0.hasPrefix("st\u{FFFD}") || $0 == "other" }, "\(names)")
+    }
+
     @Test(arguments: ["status", "health", "ready", "drain", "trace --follow"])
     func aDaemonThatDoesNotAnswerEndsWithThree(command: String) async throws {
         let ending = try await run("\(command) --device ./none.sock")

@@ -25,6 +25,9 @@ package final class Supervisor {
     /// Before the next attempt when the supervisor reads more slowly than it is written to.
     private static var pause: Duration { .milliseconds(100) }
 
+    /// The variables that it reads.
+    package static var variables: [String] { ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] }
+
     private let name: String
     private let address: NetworkAddress
     private let socket: OwnedDescriptor

@@ -31,15 +31,18 @@ package struct DaemonChoice {
         guard let named = DeviceRole(rawValue: device) else {
             throw .usage("--device '\(device)' is none of primary, secondary, or a path with a slash in it")
         }
-        guard let path = running(named).first else { throw .unanswered(nothing(of: [named])) }
+        guard let path = try running(named).first else { throw .unanswered(try nothing(of: [named])) }
         return path
     }
 
     private func chosenByDefault() throws(CommandFailure) -> String {
-        if let path = environment.value("TANDEM_SOCKET") { return path }
+        if let path = try environment.value("TANDEM_SOCKET") { return path }
         let roles = role.map { [$0] } ?? DeviceRole.allCases
-        let found = roles.compactMap { role in running(role).first.map { (role: role, path: $0) } }
-        guard let first = found.first else { throw .unanswered(nothing(of: roles)) }
+        var found: [(role: DeviceRole, path: String)] = []
+        for role in roles {
+            if let path = try running(role).first { found.append((role: role, path: path)) }
+        }
+        guard let first = found.first else { throw .unanswered(try nothing(of: roles)) }
         guard found.count == 1 else {
             let list = found.map { "\($0.role.rawValue) (\($0.path))" }.joined(separator: " and ")
             throw .usage("two sockets are served: \(list); name one with --device primary|secondary|PATH")
@@ -47,27 +50,33 @@ package struct DaemonChoice {
         return first.path
     }
 
-    private func running(_ role: DeviceRole) -> [String] {
-        LocalSockets.candidates(for: role, environment).filter(SocketAddress.isServed)
+    private func running(_ role: DeviceRole) throws(CommandFailure) -> [String] {
+        try LocalSockets.candidates(for: role, environment).filter(SocketAddress.isServed)
     }
 
-    private func nothing(of roles: [DeviceRole]) -> String {
-        let paths = roles.flatMap { LocalSockets.candidates(for: $0, environment) }.joined(separator: ", ")
-        return "no daemon is running (looked at \(paths))"
+    private func nothing(of roles: [DeviceRole]) throws(CommandFailure) -> String {
+        var paths: [String] = []
+        for role in roles { paths += try LocalSockets.candidates(for: role, environment) }
+        return "no daemon is running (looked at \(paths.joined(separator: ", ")))"
     }
 }
 
 /// The default paths of daemons' local sockets.
 package enum LocalSockets {
     /// The paths to look at, in order.
-    package static func candidates(for role: DeviceRole, _ environment: Environment) -> [String] {
-        let own = environment.value("XDG_RUNTIME_DIR").map { "\($0)/tandem/\(role.rawValue).sock" }
+    package static func candidates(
+        for role: DeviceRole, _ environment: Environment
+    ) throws(CommandFailure) -> [String] {
+        let directory = try environment.value("XDG_RUNTIME_DIR")
+        let own = directory.map { "\($0)/tandem/\(role.rawValue).sock" }
         return [own, "/run/tandem/\(role.rawValue).sock"].compactMap { $0 }
     }
 
     /// The default for a daemon of this user; nil if there is none.
-    package static func own(for role: DeviceRole, _ environment: Environment) -> String? {
-        if let directory = environment.value("XDG_RUNTIME_DIR") { return "\(directory)/tandem/\(role.rawValue).sock" }
+    package static func own(for role: DeviceRole, _ environment: Environment) throws(CommandFailure) -> String? {
+        if let directory = try environment.value("XDG_RUNTIME_DIR") {
+            return "\(directory)/tandem/\(role.rawValue).sock"
+        }
         return geteuid() == 0 ? "/run/tandem/\(role.rawValue).sock" : nil
     }
 }
@@ -83,8 +92,11 @@ package struct Environment: Sendable {
     package init(_ variables: [String: String]) { overrides = variables }
 
     /// The value of a variable; nil if it is unset or empty.
-    package func value(_ name: String) -> String? {
-        let value = overrides.map { $0[name] } ?? getenv(name).map { String(cString: $0) }
-        return value.flatMap { $0.isEmpty ? nil : $0 }
+    /// - Throws: its bytes are not UTF-8 (CTL-52). Replaced ones would name another file.
+    package func value(_ name: String) throws(CommandFailure) -> String? {
+        if let overrides { return overrides[name].flatMap { $0.isEmpty ? nil : $0 } }
+        guard let bytes = getenv(name), bytes.pointee != 0 else { return nil }
+        guard let value = String(validatingCString: bytes) else { throw .usage("\(name) is not UTF-8 text") }
+        return value
     }
 }

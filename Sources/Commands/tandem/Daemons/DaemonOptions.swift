@@ -44,17 +44,25 @@ struct DaemonOptions {
         NodeOptions(role: role, name: name, state: try Self.absolute(try state(), "state"), local: "")
     }
 
-    /// The state directory that was named, or the usual one.
-    func state() throws(CommandFailure) -> String {
-        if let path = settings.text(.state) ?? environment.value("STATE_DIRECTORY") { return path }
+    /// The state directory that was named, or the usual one; nil if nothing says where that is.
+    func knownState() throws(CommandFailure) -> String? {
+        if let path = settings.text(.state) { return path }
+        if let path = try environment.value("STATE_DIRECTORY") { return path }
         if geteuid() == 0 { return "/var/lib/tandem/\(role.rawValue)" }
-        if let home = environment.value("XDG_STATE_HOME") { return "\(home)/tandem/\(role.rawValue)" }
-        if let home = environment.value("HOME") { return "\(home)/.local/state/tandem/\(role.rawValue)" }
-        throw .usage("--state DIR is missing, and neither STATE_DIRECTORY, XDG_STATE_HOME nor HOME is set")
+        if let home = try environment.value("XDG_STATE_HOME") { return "\(home)/tandem/\(role.rawValue)" }
+        return try environment.value("HOME").map { "\($0)/.local/state/tandem/\(role.rawValue)" }
+    }
+
+    private func state() throws(CommandFailure) -> String {
+        guard let path = try knownState() else {
+            throw .usage("--state DIR is missing, and neither STATE_DIRECTORY, XDG_STATE_HOME nor HOME is set")
+        }
+        return path
     }
 
     private func local() throws(CommandFailure) -> String {
-        guard let path = settings.text(.local) ?? LocalSockets.own(for: role, environment) else {
+        if let path = settings.text(.local) { return path }
+        guard let path = try LocalSockets.own(for: role, environment) else {
             throw .usage("--local PATH is missing, and XDG_RUNTIME_DIR is not set")
         }
         return path

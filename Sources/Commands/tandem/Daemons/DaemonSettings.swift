@@ -29,7 +29,7 @@ enum OptionSource: Sendable, Equatable {
 /// A mistake in a source of options: where, what, and what to do.
 struct OptionMistake: Sendable, Equatable {
     let source: OptionSource
-    /// The key, option or variable as the source has it; empty for a mistake of the whole file.
+    /// The key, option or variable as the source has it; empty where the text names it, or the whole file.
     let key: String
     /// Stable, for programs.
     let name: String
@@ -67,7 +67,11 @@ struct DaemonSettings: Sendable {
 
     /// Reads all sources.
     init(_ arguments: Arguments, _ environment: Environment) throws(OptionMistakes) {
-        file = arguments.value("config") ?? environment.value("\(DaemonOption.prefix)_CONFIG")
+        if let path = arguments.value("config") {
+            file = path
+        } else {
+            file = try Self.variable("\(DaemonOption.prefix)_CONFIG", environment)
+        }
         let line = try Self.commandLine(arguments)
         _ = layers.replace(.commandLine, with: line, origin: .commandLine)
         let variables = try Self.environment(environment)
@@ -144,12 +148,24 @@ struct DaemonSettings: Sendable {
     }
 
     private static func environment(_ environment: Environment) throws(OptionMistakes) -> SettingsPayload {
-        try read(.environment) { reading in
+        var variables: [String: String] = [:]
+        for option in DaemonOption.all { variables[option.variable] = try variable(option.variable, environment) }
+        return try read(.environment) { reading in
             do throws(SettingNameCollision) {
-                try reading.readEnvironment(prefix: DaemonOption.prefix) { environment.value($0) }
+                try reading.readEnvironment(prefix: DaemonOption.prefix) { variables[$0] }
             } catch {
                 preconditionFailure("two options have one variable: \(error)")
             }
+        }
+    }
+
+    /// The value of a variable; one that is no text is a mistake as any other.
+    private static func variable(_ name: String, _ environment: Environment) throws(OptionMistakes) -> String? {
+        do throws(CommandFailure) {
+            return try environment.value(name)
+        } catch {
+            let mistake = OptionMistake(source: .environment, key: "", name: "unreadable", text: error.text)
+            throw OptionMistakes(source: .environment, list: [mistake])
         }
     }
 

@@ -36,7 +36,7 @@ enum ServiceRun {
         try? Linux.setDescriptorLimit(descriptors)
         let environment = Environment()
         let log = LogSink(
-            lending: STDERR_FILENO, threshold: level, journal: environment.value("JOURNAL_STREAM"))
+            lending: STDERR_FILENO, threshold: level, journal: try environment.value("JOURNAL_STREAM"))
         let loop = try EventLoop()
         var failure: (any Error)?
         let service = try start(loop, log) { error in
@@ -65,10 +65,12 @@ enum ServiceRun {
     private static func supervisor(
         _ environment: Environment, on loop: EventLoop, _ log: LogSink
     ) throws(CommandFailure) -> Supervisor? {
+        var variables: [String: String] = [:]
+        for name in Supervisor.variables { variables[name] = try environment.value(name) }
         do {
-            return try Supervisor(environment.value, on: loop, log: log)
+            return try Supervisor({ variables[$0] }, on: loop, log: log)
         } catch {
-            throw .usage("NOTIFY_SOCKET '\(environment.value("NOTIFY_SOCKET") ?? "")': \(error)")
+            throw .usage("NOTIFY_SOCKET '\(variables["NOTIFY_SOCKET"] ?? "")': \(error)")
         }
     }
 }

@@ -34,7 +34,7 @@ extension Subcommand {
         let link = try JoinInput.link(file: arguments.value("file"), console)
         let body: PropertyListDictionary = ["link": .string(link), "replace": .boolean(arguments.has("replace"))]
         let answer = Fact(
-            OfflineJoin.isWanted(arguments)
+            try OfflineJoin.isWanted(arguments)
                 ? try OfflineJoin.join(body, arguments)
                 : try arguments.ask(.join, body, of: .secondary, time: .seconds(45)))
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
@@ -73,16 +73,15 @@ private enum JoinInput {
 enum OfflineJoin {
     /// Whether the state is to be opened here: it is named, or nothing names a daemon, none runs, and a device has its
     /// state in the usual place. A new one would be a second device beside a daemon that listens elsewhere.
-    static func isWanted(_ arguments: Arguments) -> Bool {
+    static func isWanted(_ arguments: Arguments) throws -> Bool {
         if arguments.has("state") { return true }
         let environment = Environment()
-        guard !arguments.has("device"), environment.value("TANDEM_SOCKET") == nil else { return false }
-        if LocalSockets.candidates(for: .secondary, environment).contains(where: SocketAddress.isServed) {
+        guard !arguments.has("device"), try environment.value("TANDEM_SOCKET") == nil else { return false }
+        if try LocalSockets.candidates(for: .secondary, environment).contains(where: SocketAddress.isServed) {
             return false
         }
-        guard let settings = try? DaemonSettings(arguments, environment),
-            let usual = try? DaemonOptions(role: .secondary, settings: settings).state()
-        else { return false }
+        let settings = try DaemonSettings(arguments, environment)
+        guard let usual = try DaemonOptions(role: .secondary, settings: settings).knownState() else { return false }
         return access(usual, F_OK) == 0
     }
 
