@@ -89,6 +89,32 @@ import Testing
         nodes.stop()
     }
 
+    @Test("CTL-33: an anchor is replaced by itself once a key set has followed it, and by the bare key that it began with")
+    func whatFollowedAnAnchorIsReplaced() throws {
+        defer { nodes.stop() }
+        let anchor = try set(1, nodes.signer)
+        _ = try nodes.startApp(from: anchor)
+        var body = holders.trust(in: anchor)
+        let bare = nodes.signer.publicKey.key
+        func replace(yes: Bool = true) -> PropertyListDictionary {
+            body["yes"] = .boolean(yes)
+            return nodes.ask(nodes.primary, "trust-replace", body).body
+        }
+        #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
+        #expect(replace()["done"] == false, "nothing has followed it")
+        for key in [KeySetText.text(of: anchor), bare.pem] {
+            #expect(nodes.results(try set(2, successor))["the primary"]?["verdict"] == "applied")
+            body["key"] = .string(key)
+            let asked = replace(yes: false)
+            #expect(asked["done"] == false && asked["former"] == .data(successor.publicKey.identifier.bytes))
+            #expect(keySetVersion(of: nodes.primary) == 2)
+            let done = replace()
+            #expect(done["done"] == true && done["keyid"] == .data(bare.identifier.bytes), "\(key)")
+            #expect(keySetVersion(of: nodes.primary) == 1)
+        }
+        #expect(replace()["done"] == false)
+    }
+
     @Test("CTL-26: a change of keys is followed by its ordinal, and applied once")
     func aChangeOfKeysIsFollowed() throws {
         defer { nodes.stop() }

@@ -71,12 +71,8 @@ extension KnownAnchor {
         return body
     }
 
-    /// Whether the text names this anchor, or a key set that followed it.
-    func has(_ text: String) -> Bool {
-        if text == pem { return true }
-        guard let history = anchor.trusted, let other = ConfigurationAnchor(pem: text).trusted else { return false }
-        return history.succession(of: other) == .known
-    }
+    /// Whether trust in the text alone is what is in force: it is this anchor, and nothing has followed it.
+    func isOnly(_ text: String) -> Bool { anchor == ConfigurationAnchor(pem: text) }
 }
 
 /// The trusted keys of a device's apps.

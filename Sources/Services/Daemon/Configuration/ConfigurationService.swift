@@ -269,8 +269,10 @@ final class ConfigurationService {
         try await receiver.end(key, with: rows) { next in next.untrust(key) }
     }
 
-    /// Whether the text names the anchor of the app's configuration, or a key set that followed it.
-    func isTrusted(_ key: KeySubject, as pem: String) -> Bool { receiver.state.anchors[key]?.has(pem) ?? false }
+    /// Whether trust in the text alone is what is in force for the app's configuration.
+    func isTrusted(_ key: KeySubject, onlyAs pem: String) -> Bool {
+        receiver.state.anchors[key]?.isOnly(pem) ?? false
+    }
 
     /// Whether a key is trusted for the app's configuration.
     func isTrusted(_ key: KeySubject) -> Bool { receiver.state.anchors[key] != nil }

@@ -96,7 +96,7 @@ struct TrustReplaceCommand<Device: ConfiguredDevice>: ControlCommand {
 
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
         let identifiers = try KeySetHistory(pem, of: anchor).current.configuration.keyIdentifiers.sorted()
-        guard !device.configuration.isTrusted(anchor, as: pem) else {
+        guard !device.configuration.isTrusted(anchor, onlyAs: pem) else {
             return ["done": false, "keyid": .data(identifiers[0].bytes), "configurations": 0]
         }
         var body = try await device.change(anchor, to: pem, isAgreed: isAgreed)
