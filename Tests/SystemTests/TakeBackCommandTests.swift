@@ -66,6 +66,7 @@ import Testing
             try await tandem(["trust"] + words + subject, in: workspace)
         }
         #expect(try await trust("add", "--key", "old.pub").status == 0)
+        #expect(try await run("kiosk", "trust", "list").output.contains("bare key"), "CTL-27")
         let conflict = try await trust("add", "--key", "new.pub")
         #expect(conflict.status == 1 && conflict.errors.contains("anchor-conflict"), "\(conflict)")
         let asked = try await trust("replace", "--key", "new.pub")

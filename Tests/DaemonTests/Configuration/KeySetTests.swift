@@ -54,7 +54,12 @@ import Testing
     }
 
     private func keySetVersion(of node: Node) -> UInt64? {
-        nodes.ask(node, "trust-list").body["anchors"]?.arrayValue?.first?.dictionaryValue?["version"]?.unsignedValue
+        trusted(by: node)?["version"]?.unsignedValue
+    }
+
+    /// The first row of a node's trusted keys.
+    private func trusted(by node: Node) -> PropertyListDictionary? {
+        nodes.ask(node, "trust-list").body["anchors"]?.arrayValue?.first?.dictionaryValue
     }
 
     private func envelope(
@@ -89,7 +94,7 @@ import Testing
         nodes.stop()
     }
 
-    @Test("CTL-33: an anchor is replaced by itself once a key set has followed it, and by the bare key that it began with")
+    @Test("CTL-33: an anchor is replaced by itself once a key set has followed it, and by the bare key of its first set")
     func whatFollowedAnAnchorIsReplaced() throws {
         defer { nodes.stop() }
         let anchor = try set(1, nodes.signer)
@@ -113,6 +118,18 @@ import Testing
             #expect(keySetVersion(of: nodes.primary) == 1)
         }
         #expect(replace()["done"] == false)
+    }
+
+    @Test("CTL-27: a bare key and a key set of the same version are told apart in the list of trusted keys")
+    func bareKeysAreToldFromKeySets() throws {
+        defer { nodes.stop() }
+        var body = holders.trust(in: try anchor())
+        #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
+        body["key"] = .string(nodes.signer.publicKey.key.pem)
+        #expect(nodes.ask(nodes.secondary, "trust-add", body).code == 0)
+        for (node, kind): (Node, PropertyListValue) in [(nodes.primary, "key-set"), (nodes.secondary, "bare-key")] {
+            #expect(trusted(by: node)?["kind"] == kind && trusted(by: node)?["version"] == 1)
+        }
     }
 
     @Test("CTL-26: a change of keys is followed by its ordinal, and applied once")

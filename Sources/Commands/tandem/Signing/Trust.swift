@@ -34,17 +34,20 @@ extension Subcommand {
         path: ["trust", "list"], summary: "list the configuration keys that a daemon trusts",
         options: [.device, .json],
         notes: """
-            'version' is the version of the key set in force, and 'revoked' the number of the app's keys that never count
-            again. A key set with
-            several configuration keys shows no key id here.
+            'key set 3' is the third version of a key set, which is in force; a 'bare key' has no key set, and can neither be
+            rotated nor revoked. 'revoked' is the number of the app's keys that never count again. A key set with several
+            configuration keys shows no key id here.
             """,
         examples: ["trust list", "trust list --json"]
     ) { arguments, console in
         let anchors = try arguments.ask(.trustList)["anchors"] ?? .array([])
         if arguments.has("json") { return console.print(json: Fact.plain(anchors)) }
-        var table = Table("trusted keys", ["app", "role", "source", "version", "revoked", "key id"])
+        var table = Table("trusted keys", ["app", "role", "source", "trusted", "revoked", "key id"])
         for anchor in Fact.list(anchors) {
-            table.add(["app", "role", "source", "version", "revoked", "keyid"].map { anchor.text($0) })
+            let kind = anchor.text("kind") == "bare-key" ? "bare key" : "key set \(anchor.text("version"))"
+            table.add(
+                anchor.text("app"), anchor.text("role"), anchor.text("source"), kind, anchor.text("revoked"),
+                anchor.text("keyid"))
         }
         for line in table.listing { console.print(line) }
     }

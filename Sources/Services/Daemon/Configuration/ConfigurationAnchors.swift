@@ -66,6 +66,8 @@ extension KnownAnchor {
         var body = key.fields
         body["source"] = .string(source.rawValue)
         body["keyid"] = identifier.map { .data($0.bytes) }
+        // A bare key names no app. By its version it would be a first key set.
+        body["kind"] = anchor.trusted.map { .string($0.subject == nil ? "bare-key" : "key-set") }
         body["version"] = version.map { PropertyListValue($0) }
         body["revoked"] = revoked.map { .integer(Int64($0)) }
         return body
