@@ -30,11 +30,17 @@ import Testing
         ("01", .number, 0), ("1.", .number, 0), ("1e999", .number, 0), ("--1", .number, 0),
         ("nan", .unexpectedCharacter, 0),
         (#""\ud800""#, .string, 0), (#""\x""#, .string, 0), ("\"a\u{01}\"", .string, 0), (#""open"#, .string, 0),
-        ("{1:2}", .string, 1), ("[1,]", .unexpectedCharacter, 3), ("'a'", .unexpectedCharacter, 0),
+        ("{1:2}", .key, 1), ("{'a':1}", .key, 1), ("{,}", .key, 1), ("{\"a\":1,", .unexpectedEnd, 7),
+        ("{\"a\":1, }", .commaBeforeBrace, 8), ("[1,]", .commaBeforeBracket, 3), ("'a'", .unexpectedCharacter, 0),
         (String(repeating: "[", count: 65), .tooDeep, 64),
     ])
     func malformedTextIsRefusedWithItsPlace(text: String, reason: JSONError.Reason, offset: Int) {
         #expect(throws: JSONError(reason: reason, offset: offset)) { try JSONReader.read(text) }
+    }
+
+    @Test func aCommaAfterTheLastPairIsNamed() {
+        #expect(throws: JSONError(reason: .commaBeforeBrace, offset: 13)) { try JSONReader.read(#"{"volume": 10,}"#) }
+        #expect("\(JSONError(reason: .commaBeforeBrace, offset: 13))" == "JSON, byte 14: a comma before }")
     }
 
     @Test func bytesThatAreNotUtf8AreRefused() {

@@ -94,7 +94,7 @@ import Testing
         nodes.stop()
     }
 
-    @Test("CTL-33: an anchor is replaced by itself once a key set has followed it, and by the bare key of its first set")
+    @Test("CTL-33: an anchor is replaced by itself once a key set has followed it, and by its own bare key")
     func whatFollowedAnAnchorIsReplaced() throws {
         defer { nodes.stop() }
         let anchor = try set(1, nodes.signer)

@@ -117,6 +117,7 @@ package struct JSONReader {
         while try !closes(UInt8(ascii: "}"), first: pairs.isEmpty) {
             skipSpace()
             let start = offset
+            guard try peek() == UInt8(ascii: "\"") else { throw error(.key) }
             let key = try string()
             guard keys.insert(Array(key.utf8)).inserted else { throw JSONError(reason: .duplicateKey, offset: start) }
             skipSpace()
@@ -140,7 +141,10 @@ package struct JSONReader {
             offset += 1
             return true
         }
-        if !first { try expect(UInt8(ascii: ",")) }
+        guard !first else { return false }
+        try expect(UInt8(ascii: ","))
+        skipSpace()
+        if try peek() == end { throw error(end == UInt8(ascii: "}") ? .commaBeforeBrace : .commaBeforeBracket) }
         return false
     }
 
@@ -266,6 +270,9 @@ package struct JSONError: Error, Sendable, Equatable {
         case null = "null is not a property-list value; leave the key out instead"
         case number = "not a number that fits 64 bits"
         case string = "not a string: a bad escape, a control character or bytes that are not UTF-8"
+        case key = "no key: a key is text in double quotes"
+        case commaBeforeBrace = "a comma before }"
+        case commaBeforeBracket = "a comma before ]"
         case duplicateKey = "the key is there twice"
         case tooDeep = "nested deeper than 64"
     }
