@@ -86,6 +86,18 @@ import Testing
         #expect(try await done("\(verify) --key s1 --key s2b two").contains("verdict  valid"))
     }
 
+    @Test("a key set or a revocation in the place of a configuration is called what it is")
+    func aStatementAboutKeysIsNoConfiguration() async throws {
+        try await first()
+        try await done("keyset revoke --from s1 --revoke c1.pub --key rev --out taken")
+        try workspace.write("s1.text", try await done("keyset export s1"))
+        for (file, kind) in [("s1", "a key set"), ("s1.text", "a key set"), ("taken", "a revocation")] {
+            let ending = try await run("verify --key s1 --app org.example.lamp \(file)")
+            #expect(ending.status == 1 && ending.output.isEmpty, "\(ending)")
+            #expect(ending.errors.contains("\(file) is \(kind), no configuration; 'tandem keyset show'"), "\(ending)")
+        }
+    }
+
     @Test func thoseWithOneKeyEachSignOneAfterTheOther() async throws {
         try await keys("r1", "r2", "c1", "rev")
         let made = "keyset init \(Self.subject) \(Self.roles) --key r1"

@@ -85,6 +85,16 @@ enum EnvelopeInput {
     /// Whether the bytes begin as an envelope does.
     static func isEnvelope(_ bytes: [UInt8]) -> Bool { bytes.starts(with: "bplist".utf8) }
 
+    /// What bytes about keys claim to be, in words; nil for anything else.
+    static func keyStatement(_ bytes: [UInt8]) -> String? {
+        switch (try? UnverifiedEnvelope(bytes))?.claimedType {
+        case .keySet: "a key set"
+        case .revocation: "a revocation"
+        case .configuration, .report, .carrier: nil
+        case nil: KeySetText.isKeySet(String(decoding: bytes, as: UTF8.self)) ? "a key set" : nil
+        }
+    }
+
     static func read(_ path: String) throws -> [UInt8] {
         let bytes = path == "-" ? LocalFile.standardInput() : try LocalFile(path: path).read()
         if isEnvelope(bytes) { return bytes }
