@@ -40,9 +40,12 @@ final class DaemonReload {
             // Judges the options together, and reads the wake-up commands, before anything changes.
             let options = try DaemonOptions(role: role, settings: next).options()
             node.follow(options.wake, sockets: sockets)
+            let former = settings.log
             settings = next
-            log.setThreshold(next.log)
+            // A level that hides the lines about its own change counts after them.
+            log.setThreshold(former.rawValue < next.log.rawValue ? former : next.log)
             tell(changes)
+            log.setThreshold(next.log)
         } catch let mistakes as OptionMistakes {
             for mistake in mistakes.list { refuse(mistake.text, .outside("key", mistake.key)) }
         } catch {
