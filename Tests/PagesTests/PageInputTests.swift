@@ -68,7 +68,7 @@ import Testing
         let edit = try input(["name": "x", "t": "on", "v": "9"], values, shown: shown)
         #expect(edit.values == ["t": "on"] && edit.errors.keys.sorted() == ["v"])
         #expect(edit.typed == ["name": "x", "t": "on", "v": "9"])
-        #expect(try input(["m": "c"], values).errors["m"] == "m: 'c' is none of the choices")
+        #expect(try input(["m": "c"], values).errors["m"] == "m: 'c' is none of the choices: 'A' ('a'), 'B' ('b')")
         #expect(try input(["pin": "hush", "v": "x"]).typed == ["v": "x"])
     }
 

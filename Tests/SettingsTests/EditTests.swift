@@ -44,6 +44,7 @@ import Testing
         #expect(refusal(["volume": 80, "logging": true]) == nil)
         #expect(refusal(["volume": 101, "logging": true]) == "volume: 101 is over the maximum 100")
         #expect(refusal(["volume": "80"]) == "volume: '80' is not of type integer")
+        #expect(refusal(["volume": 5.0]) == "volume: 5.0 is not of type integer", "not as the integer that it is not")
         #expect(refusal(["speed": 1]) == "there is no property 'speed'")
         let signed = #expect(throws: SettingsPayloadError.self) { try Self.schema.payload(["volume": 101]) }
         #expect(signed?.description == refusal(["volume": 101]))

@@ -16,6 +16,24 @@ import Testing
         schema(declaration).problem(of: value, at: 0)?.rule.name
     }
 
+    @Test("SCH-8: what is none of the choices is told which they are, as many as fit in a line")
+    func choicesAreNamed() {
+        func text(_ choices: [SettingChoice]) -> String? {
+            let declaration = SettingDeclaration(
+                type: .integer, editor: .choice, summary: "", choices: choices, initialValue: .integer(1))
+            return Self.schema(declaration).problem(of: .integer(0), at: 0)?.description
+        }
+        let few = [
+            SettingChoice(label: "One", value: .integer(1)), SettingChoice(label: "2", value: .integer(2)),
+        ]
+        #expect(text(few) == "property: 0 is none of the choices: 'One' (1), '2'")
+        let many = (100..<200).map { SettingChoice(label: "Label \($0)", value: .integer($0)) }
+        let line = text(many) ?? ""
+        #expect(line.contains("'Label 100' (100), 'Label 101' (101)") && line.hasSuffix(", ..."), "\(line)")
+        #expect(line.count < 260, "\(line)")
+        #expect(text([]) == "property: 0 is none of the choices")
+    }
+
     @Test func sliderBoundsAreInclusive() {
         let volume = SettingDeclaration(
             type: .integer, editor: .slider, summary: "Alarm volume", bounds: .integer(50...100), icon: .volume,

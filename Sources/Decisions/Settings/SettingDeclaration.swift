@@ -2,6 +2,7 @@
 // rules. Rules are checked in the order type, finite, bounds, choices, regular expression; a value within its bounds
 // may still fail its expression. The wrappers of PairedConfiguration make declarations.
 
+import TandemBase
 import TandemPattern
 public import TandemPropertyList
 
@@ -203,7 +204,22 @@ extension SettingDeclaration {
         // Of an enumeration elsewhere than in its app the choices are all that is known.
         let isClosed = editor == .choice || (editor == .preference && !choices.isEmpty && isReadable == nil)
         guard isClosed, !choices.contains(where: { $0.value == value }) else { return nil }
-        return .choice
+        return .choice(labels)
+    }
+
+    /// The labels of the choices, as many as fit in a line, each with its value where that is another text: commands
+    /// take values.
+    private var labels: String {
+        var shown: [String] = []
+        var count = 0
+        for choice in choices {
+            let isPlain = isSecret || choice.value.text == choice.label
+            let label = OutsideText.quoted(choice.label) + (isPlain ? "" : " (\(choice.value.description))")
+            count += label.count + 2
+            guard count <= 200 else { return (shown + ["..."]).joined(separator: ", ") }
+            shown.append(label)
+        }
+        return shown.joined(separator: ", ")
     }
 
     private static func brokenPattern(

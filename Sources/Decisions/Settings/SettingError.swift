@@ -22,8 +22,8 @@ public struct SettingError: Error, Sendable, Equatable {
         case pattern(String)
         /// The search was abandoned at a limit; never taken for a match.
         case patternTooCostly(String)
-        /// None of the choices.
-        case choice
+        /// None of the choices: their labels, as text; empty without any.
+        case choice(String)
         /// No property list can hold the value, or the store of preferences has no room for it, for this reason.
         case notStorable(String)
         /// The property's Swift type cannot read the value: damaged bytes, or no case of an enumeration.
@@ -89,7 +89,8 @@ extension SettingError: CustomStringConvertible {
         case .pattern(let pattern): "\(property): \(value) does not match \(OutsideText.quoted(pattern))"
         case .patternTooCostly(let pattern):
             "\(property): searching \(value) for \(OutsideText.quoted(pattern)) costs too much"
-        case .choice: "\(property): \(value) is none of the choices"
+        case .choice(let labels):
+            "\(property): \(value) is none of the choices" + (labels.isEmpty ? "" : ": \(labels)")
         case .notStorable(let reason): "\(property): \(value) cannot be stored: \(reason)"
         case .unreadable: "\(property): \(value) cannot be read"
         case .localOnly(let type): "\(property): a value of type \(type.rawValue) cannot be signed"

@@ -158,7 +158,8 @@ extension PropertyListValue {
         case .boolean(let value): SettingValue.boolean(value).description
         case .integer(let value): String(value)
         case .unsigned(let value): String(value)
-        case .real(let value): SettingValue.double(value).description
+        // A whole number, too, shows that it is a real: its type is the mistake.
+        case .real(let value): Int64(exactly: value).map { "\($0).0" } ?? SettingValue.double(value).description
         case .string(let value): SettingValue.string(value).description
         case .date, .data, .array, .dictionary: kind
         }

@@ -219,7 +219,7 @@ struct DaemonSettings: Sendable {
             case .noProperty: ("no-such-key", "no option has this name; \(nearest)")
             case .notConvertible(let kind, let type):
                 ("wrong-type", "\(kind) is not read as \(type.rawValue); \(remedy)")
-            case .invalid(let error) where error.rule == .choice:
+            case .invalid(let error) where error.rule.name == "choice":
                 ("out-of-bounds", "\(error.value) is none of \(option?.words ?? ""); \(remedy)")
             case .invalid(let error): ("out-of-bounds", "\(error); \(remedy)")
             case .hidden(let other):
