@@ -45,6 +45,23 @@ struct JoinTests {
         #expect(fixture.registry.pairings.count == 1)
     }
 
+    @Test("PAR-8b, PAR-16: a device that asks again has the name and the report key of its last join")
+    func repeatedWithAnotherKey() throws {
+        var fixture = try JoinFixture()
+        let first = try fixture.joinWell()
+        let before = try #require(fixture.registry[first.pairing])
+        let renewed = PairingRegistry.OwnDevice(
+            pin: fixture.secondary.pin, claim: JoinClaim(name: "kiosk", reportKey: [UInt8](repeating: 8, count: 44)))
+        guard case .joined(_, let changes, _) = fixture.join(try fixture.request(by: renewed), after: .seconds(60))
+        else { throw JoinFixture.NotJoined() }
+        let record = try #require(fixture.registry[first.pairing])
+        #expect(changes == [.putPairing(record)])
+        #expect(record.name == "kiosk" && record.reportKey == renewed.claim.reportKey)
+        #expect(
+            record.state == .pending && record.created == before.created,
+            "its time as half open is no longer than before")
+    }
+
     @Test("PAR-8b: after the pairing is removed its token gives nothing any more")
     func repeatedAfterUnpairing() throws {
         var fixture = try JoinFixture()

@@ -168,8 +168,13 @@ extension PairingRegistry {
             guard let record = records[pairing], record.peer == circumstances.peer else {
                 return refusal(.pairingGone, circumstances)
             }
-            let answer = answer(record, own, transcript, secret: tokens[identifier]?.secret)
-            return .joined(answer, changes: [], event: .joinRepeated(pairing, peer: circumstances.peer))
+            // The device's last word on itself counts: it signs its reports with that key (PAR-16).
+            let joined = record.joinedAgain(
+                as: PairingRecord(
+                    pairing: pairing, role: .primary, peer: circumstances.peer, claim: request.claim,
+                    created: record.created))
+            let answer = answer(joined, own, transcript, secret: tokens[identifier]?.secret)
+            return .joined(answer, changes: put(joined), event: .joinRepeated(pairing, peer: circumstances.peer))
         case .accepted:
             let (record, changes, event) = pair(request, known, circumstances)
             let answer = answer(record, own, transcript, secret: tokens[identifier]?.secret)
