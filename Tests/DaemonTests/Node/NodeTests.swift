@@ -163,6 +163,19 @@ import Testing
         #expect(record?["uid"]?.unsignedValue == UInt64(Linux.user))
     }
 
+    @Test func `SES-7: an app that declares an identifier has it as its target in a state, without a new connection`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let identifier = try CustomIdentifier("the-kitchen")
+        let client = try nodes.connect(to: .primary, .init(identifier: identifier))
+        func target() -> PairedIdentifier? {
+            (try? client.states(now: nodes.clock.now))?.last?.pairings.first?.target
+        }
+        nodes.run(until: { target() == .custom(identifier) })
+    }
+
     @Test func `SET-84: a primary's status has the names of its own apps and of its secondaries' apps`() throws {
         defer { nodes.stop() }
         try nodes.pair()

@@ -293,7 +293,7 @@ package final class Node {
             let role = local.side(of: application.app)
             relay.install(
                 application.app, on: relay.side(role), identifier: application.identifier,
-                trust: configuration.anchor(of: application.app)?.mark ?? .noKey)
+                trust: configuration.anchor(of: application.app).trust)
             if application.isIdentifierCleared { relay.clearIdentifier(of: application.app, role: role) }
             relay.describe(application.app, schema: application.schema?.open, role: role)
         }
@@ -465,8 +465,9 @@ package final class Node {
                 return (
                     registered + changes,
                     { [self] in
-                        // Another name for this device is another target of its own app.
+                        // Another name for this device is another target of its own app, which hears of it.
                         guard !changes.isEmpty, application.role == .primary else { return }
+                        relay.refresh(app, role: .primary)
                         let isConnected = isRetry && local.connected(app) == application
                         configuration.targetChanged(of: app, as: .primary, isConnected: isConnected)
                     }
