@@ -90,5 +90,8 @@ import Testing
         #expect(throws: SystemError(call: "sockaddr_un", errno: ENAMETOOLONG)) {
             try self.supervisor(["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)])
         }
+        #expect(throws: SystemError(call: "sockaddr_un", errno: EINVAL)) {
+            try self.supervisor(["NOTIFY_SOCKET": "notify"])
+        }
     }
 }

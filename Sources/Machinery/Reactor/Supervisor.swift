@@ -24,6 +24,8 @@ package final class Supervisor {
 
     /// Before the next attempt when the supervisor reads more slowly than it is written to.
     private static var pause: Duration { .milliseconds(100) }
+    /// A shorter one would be all that the loop does.
+    private static var shortestPeriod: Duration { .milliseconds(1) }
 
     /// The variables that it reads.
     package static var variables: [String] { ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] }
@@ -45,9 +47,11 @@ package final class Supervisor {
         _ variable: (String) -> String?, on loop: any Scheduler, log: LogSink
     ) throws(SystemError) {
         guard let name = variable("NOTIFY_SOCKET") else { return nil }
-        address =
-            name.hasPrefix("@")
-            ? try NetworkAddress(abstract: String(name.dropFirst())) : try NetworkAddress(path: name)
+        switch name.first {
+        case "@": address = try NetworkAddress(abstract: String(name.dropFirst()))
+        case "/": address = try NetworkAddress(path: name)
+        default: throw SystemError(call: "sockaddr_un", errno: EINVAL)
+        }
         socket = try Linux.datagramSocket(for: address)
         self.name = name
         self.loop = loop
@@ -75,9 +79,9 @@ package final class Supervisor {
     /// Half of the time after which the supervisor takes a silent service for hung; nil if it does not watch this
     /// process.
     private static func period(_ variable: (String) -> String?) -> Duration? {
-        guard let microseconds = variable("WATCHDOG_USEC").flatMap(Int64.init), microseconds > 1 else { return nil }
+        guard let microseconds = variable("WATCHDOG_USEC").flatMap(Int64.init), microseconds > 0 else { return nil }
         if let process = variable("WATCHDOG_PID"), process != "\(getpid())" { return nil }
-        return .microseconds(microseconds / 2)
+        return max(.microseconds(microseconds / 2), shortestPeriod)
     }
 
     /// A timer of the loop fires only if that turns. A proof for which there is no space has the next one behind it.

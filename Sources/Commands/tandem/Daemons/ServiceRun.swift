@@ -38,12 +38,12 @@ enum ServiceRun {
         let log = LogSink(
             lending: STDERR_FILENO, threshold: level, journal: try environment.value("JOURNAL_STREAM"))
         let loop = try EventLoop()
+        let supervisor = try supervisor(environment, on: loop, log)
         var failure: (any Error)?
         let service = try start(loop, log) { error in
             failure = error
             loop.stop()
         }
-        let supervisor = try supervisor(environment, on: loop, log)
         var isStopping = false
         let signals = try SignalSource(loop: loop) { signal in
             if signal == .hangUp { return service.reload() }
@@ -61,7 +61,8 @@ enum ServiceRun {
         if let failure { throw failure }
     }
 
-    /// One that cannot be told would wait until it gives up, and end the service.
+    /// The supervisor, if there is one. An address that cannot be used ends the start: a supervisor that is never told
+    /// would end the service after its time limit.
     private static func supervisor(
         _ environment: Environment, on loop: EventLoop, _ log: LogSink
     ) throws(CommandFailure) -> Supervisor? {
