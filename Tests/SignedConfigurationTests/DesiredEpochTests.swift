@@ -76,7 +76,8 @@ import Testing
         #expect(fleet.announce(0) == nil, "the same key")
         for trust in [TrustMark.noKey, .key(.random())] {
             fleet.trust = trust
-            let again = try #require(fleet.announce(0))
+            let announced = fleet.announce(0)
+            let again = try #require(announced)
             #expect(again.envelope == item.envelope)
             #expect(fleet.standing(0)?.isDrift == true && fleet.standing(0)?.reported == nil)
             #expect(throws: ReportFailure.wrongNonce, "of before") { try fleet.report(0, item, .applied) }
@@ -106,16 +107,30 @@ import Testing
         #expect(fleet.cancelled == [item.entry.id])
     }
 
-    @Test("CFG-72: a device that does not name its key, and the first key after none, change nothing of what is known")
-    func unnamedKeys() throws {
+    @Test("CFG-72: what was delivered before there was a key does not count under the first one")
+    func firstKey() throws {
         var fleet = try Fleet()
         fleet.trust = .noKey
-        let waiting = try fleet.delivered(try fleet.envelope(1))
+        let without = try fleet.delivered(try fleet.envelope(1))
         fleet.trust = .key(.random())
-        #expect(fleet.announce(0, underWay: true) == nil, "it is on its way")
-        #expect(try fleet.report(0, waiting, .applied) == nil)
-        fleet.trust = .unnamed
-        #expect(fleet.announce(0) == nil && fleet.link(0) == nil)
+        #expect(throws: ReportFailure.wrongNonce, "judged on either side of the key") {
+            try fleet.report(0, without, .rejected(.threshold))
+        }
+        let announced = fleet.announce(0, underWay: true)
+        let again = try #require(announced)
+        #expect(fleet.cancelled == [without.entry.id])
+        #expect(try fleet.report(0, again, .applied) == nil)
+    }
+
+    @Test("CFG-72: a device that does not name its key says nothing, and its first named one loses nothing")
+    func unnamedKeys() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .applied) == nil)
+        for trust in [TrustMark.key(.random()), .unnamed] {
+            fleet.trust = trust
+            #expect(fleet.announce(0) == nil && fleet.link(0) == nil)
+        }
         #expect(fleet.standing(0)?.verdict == "applied")
     }
 
@@ -133,7 +148,7 @@ import Testing
         #expect(fleet.announce(0) != nil)
     }
 
-    @Test("CFG-51: a report about another app, role or target than that of the delivery is refused")
+    @Test("CFG-51: a report about another app or role than that of the delivery is refused; its target is its own")
     func reportOfAnotherSlot() throws {
         var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
@@ -141,13 +156,13 @@ import Testing
             ConfigurationSlotKey(
                 application: try ApplicationIdentifier("org.other"), role: .secondary, target: fleet.key.target),
             ConfigurationSlotKey(application: fleet.key.application, role: .primary, target: fleet.key.target),
-            ConfigurationSlotKey(
-                application: fleet.key.application, role: .secondary, target: .vendor(.random())),
         ]
         for other in others {
             #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, item, .applied, about: other) }
         }
-        #expect(try fleet.report(0, item, .applied) == nil)
-        #expect(fleet.standing(0)?.verdict == "applied")
+        let own = ConfigurationSlotKey(
+            application: fleet.key.application, role: .secondary, target: .vendor(.random()))
+        #expect(try fleet.report(0, item, .rejected(.wrongTarget), about: own) == nil)
+        #expect(fleet.standing(0)?.verdict == "wrong-target")
     }
 }

@@ -90,7 +90,15 @@ import Testing
         #expect(again.items.map(\.envelope) == [[1], [2], [3]] && restored[key]?.accepted == 0)
         let gone = transition(&restored, because: .announced, under: .noKey)
         #expect(gone.cancelled == again.items.map(\.id) && gone.items.count == 3)
-        #expect(transition(&restored, because: .announced, under: .key(.random())).items.isEmpty, "they are on their way")
+        let other = TrustMark.key(.random())
+        #expect(restored.isBehind(key, along: 3, in: 1, under: other), "a configuration must not overtake it")
+        #expect(!restored.isBehind(key, along: 3, in: 1, under: .noKey))
+        let late = try report(gone.items[0], .rejected(.keySetGap), counter: 9)
+        #expect(throws: ReportFailure.wrongNonce, "judged under another key") {
+            try restored.report(
+                late, through: key.pairing, in: 1, device: device, key: reporter.publicKey, under: { _ in other })
+        }
+        #expect(transition(&restored, because: .announced, under: other).cancelled == gone.items.map(\.id))
     }
 
     @Test("CFG-95: after a refusal the first step goes again at the next link, the others once it is accepted")

@@ -111,7 +111,6 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
     package var identifier: CustomIdentifier?
     /// Sent by a primary only: its operator has taken the custom identifier back (PAR-21).
     package var isIdentifierCleared: Bool
-    /// An anchor for the app is known there.
     /// The key that is trusted for its configuration.
     package let trust: TrustMark
     package let features: ApplicationFeatures

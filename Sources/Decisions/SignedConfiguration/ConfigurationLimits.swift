@@ -49,6 +49,10 @@ package enum ConfigurationLimits {
     /// Attempts at a configuration without a verdict, or that end within its trial (LIM-88): one may be the fault of
     /// something else, three in a row are not.
     package static let attempts: UInt64 = 3
+    /// Announcements of a secondary's app that are followed with deliveries at once, and the time for which they count
+    /// (LIM-134).
+    package static let announcements = 8
+    package static let announcementsTime = Duration.seconds(10)
     /// Time after which what ended undelivered on a link is delivered again on it (LIM-90).
     package static let repetition = Duration.seconds(60)
     /// Secondaries of one statement of a carrier (LIM-94): with the longest names and targets they fit an envelope.

@@ -386,7 +386,8 @@ package struct DesiredConfigurations: Sendable {
             verifying: envelope, by: key, device: device, pairing: pairing, after: counter.value)
         let facts = report.facts
         guard let entry = open.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest,
-            entry.key == facts.key
+            entry.key.subject == facts.key.subject,
+            secondary.states[entry.key]?.trust.isLost(by: addressee.trust(entry.key.application)) == false
         else { throw .wrongNonce }
         counter.value = report.counter
         var transition = DesiredTransition(changes: [.counter(pairing, counter)])

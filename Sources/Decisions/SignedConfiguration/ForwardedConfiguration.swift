@@ -155,8 +155,8 @@ package struct SecondaryState: Sendable, Equatable {
         (open, last, good, applied, refusals, history) = ([], nil, nil, nil, [], [])
     }
 
-    /// The secondary trusts this key. If it has learned it since it was looked at last, or trusts none any longer, it has
-    /// lost what it had applied: it has drifted, and nothing else that it reported counts.
+    /// The secondary trusts this key. If that is another one than at the last look, or none, it has lost what it had
+    /// applied: it has drifted, and nothing else that it reported counts.
     mutating func note(_ trust: TrustMark, _ transition: inout DesiredTransition) {
         if self.trust.isLost(by: trust) {
             let applied = applied

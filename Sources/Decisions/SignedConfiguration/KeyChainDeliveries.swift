@@ -149,11 +149,16 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 
     /// Whether steps of a chain of so many are not on their way to a secondary yet: a configuration that is delivered
     /// now would overtake them.
-    /// - Parameter epoch: the present epoch of the pairing.
-    package func isBehind(_ key: Key, along count: Int, in epoch: UInt64) -> Bool {
-        // In a new epoch all of it comes again.
-        if mustEnterEpoch(epoch, of: key.pairing) { return count > 0 }
-        return (progress[key] ?? Progress()).isBehind(count)
+    /// - Parameters:
+    ///   - epoch: the present epoch of the pairing.
+    ///   - trust: the key that the secondary trusts.
+    package func isBehind(
+        _ key: Key, along count: Int, in epoch: UInt64, under trust: TrustMark = .unnamed
+    ) -> Bool {
+        let progress = progress[key] ?? Progress()
+        // In a new epoch, and under another key, all of it comes again.
+        if mustEnterEpoch(epoch, of: key.pairing) || progress.trust.isLost(by: trust) { return count > 0 }
+        return progress.isBehind(count)
     }
 
     /// Whether the pairing has begun an epoch that this state has not entered.
@@ -225,10 +230,12 @@ extension KeyChainDeliveries {
     }
 
     /// A secondary has reported on a step.
-    /// - Parameter epoch: the present epoch of the pairing.
+    /// - Parameters:
+    ///   - epoch: the present epoch of the pairing.
+    ///   - trust: the key that the secondary trusts for an application.
     package mutating func report(
         _ bytes: [UInt8], through pairing: UniqueIdentifier, in epoch: UInt64, device: UniqueIdentifier,
-        key: ReportPublicKey
+        key: ReportPublicKey, under trust: (ApplicationIdentifier) -> TrustMark = { _ in .unnamed }
     ) throws(ReportFailure) -> Key {
         let nonce = ConfigurationReport.claimedNonce(bytes)
         let asked = nonce.flatMap { awaited[$0] }.flatMap { $0.pairing == pairing ? $0 : nil }
@@ -238,6 +245,7 @@ extension KeyChainDeliveries {
             verifying: bytes, by: key, device: device, pairing: pairing, after: counter.value)
         let facts = report.facts
         guard let key = asked, key.subject == facts.key.subject, var progress = progress[key],
+            !progress.trust.isLost(by: trust(key.subject.application)),
             let step = progress.underWay.first(where: { $0.id == facts.delivery.nonce && $0.digest == facts.digest })
         else { throw .wrongNonce }
         progress.result = Result(digest: facts.digest, verdict: facts.verdict, text: facts.text)

@@ -10,11 +10,9 @@ package enum TrustMark: Sendable, Hashable {
     /// Some key, or none: the device does not say which, or has not announced the app yet.
     case unnamed
 
-    /// Whether what was verified by the time of this mark is gone by the time of a later one.
-    package func isLost(by next: TrustMark) -> Bool {
-        guard case .key = self, next != .unnamed else { return false }
-        return next != self
-    }
+    /// Whether nothing counts under a later mark that was delivered or reported under this one. That holds for the
+    /// first key, too: the verdicts of before it were given without one.
+    package func isLost(by next: TrustMark) -> Bool { self != .unnamed && next != .unnamed && self != next }
 
     /// The later one of two, of which the second may say nothing.
     package func followed(by next: TrustMark) -> TrustMark { next == .unnamed ? self : next }

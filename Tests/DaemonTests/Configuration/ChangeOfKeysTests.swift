@@ -88,4 +88,19 @@ import Testing
         (primary.store.isFull, primary.store.hasReserve) = (false, false)
         #expect(primary.apply(try primary.envelope(1)) == "threshold")
     }
+
+    @Test("LIM-134, CFG-72: a secondary that changes its key without end costs eight deliveries in ten seconds")
+    func endlessChangesOfAKey() throws {
+        #expect(primary.apply(try primary.set(2)) == nil)
+        primary.link()
+        var waiting = [primary.waiting]
+        for _ in 0..<100 {
+            primary.announceAnotherKey()
+            if primary.waiting != waiting.last { waiting.append(primary.waiting) }
+        }
+        // The first key is that of the delivery that waits.
+        #expect(waiting.count == 8 && Set(waiting.map(\.count)) == [1])
+        primary.scheduler.advance(by: .seconds(10))
+        #expect(primary.waiting.count == 1 && primary.waiting != waiting.last, "the last one counts")
+    }
 }

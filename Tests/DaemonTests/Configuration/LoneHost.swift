@@ -13,6 +13,8 @@ final class LoneHost: ConfigurationHost {
     var peers: [ConfigurationPeer]
     /// The apps of its secondaries, for a carrier.
     var apps: Set<ApplicationIdentifier> = []
+    /// The key that its secondaries announce.
+    var trust = TrustMark.unnamed
     /// Whether the app takes offers, which the test answers.
     var takesOffers = false
     private(set) var offers: [(body: [UInt8], completion: (OfferOutcome) -> Void)] = []
@@ -44,9 +46,9 @@ final class LoneHost: ConfigurationHost {
 
     func side(of app: ApplicationIdentifier) -> DeviceRole? { nil }
 
-    func trust(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> TrustMark { .unnamed }
+    func trust(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> TrustMark { trust }
 
-    func keyTrusted(for subject: KeySubject, _ mark: TrustMark) {}
+    func trustChanged(for subject: KeySubject, to mark: TrustMark) {}
 
     func offer(
         _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,

@@ -113,6 +113,13 @@ final class OnePrimary {
         scheduler.run()
     }
 
+    /// It announces the app with another key.
+    func announceAnotherKey() {
+        host.trust = .key(.random())
+        service.announced(subject.application, at: secondary.pairing)
+        scheduler.run()
+    }
+
     private var queue: QueueKey {
         QueueKey.configuration(of: subject.application, at: secondary.pairing)
     }

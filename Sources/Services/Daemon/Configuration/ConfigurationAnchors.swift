@@ -34,8 +34,8 @@ package struct KnownAnchor: Sendable, Equatable {
     package let key: KeySubject
     package let pem: String
     package let source: Source
-    /// Drawn when it was learned.
-    let mark: TrustMark
+    /// Drawn when it was learned (SES-16).
+    let mark: UniqueIdentifier
     package fileprivate(set) var anchor: ConfigurationAnchor
 }
 
@@ -75,6 +75,11 @@ extension KnownAnchor {
 
     /// Whether trust in the text alone is what is in force: it is this anchor, and nothing has followed it.
     func isOnly(_ text: String) -> Bool { anchor == ConfigurationAnchor(pem: text) }
+}
+
+extension KnownAnchor? {
+    /// The mark that a device with this anchor, or without one, announces with an app.
+    var trust: TrustMark { map { .key($0.mark) } ?? .noKey }
 }
 
 /// The trusted keys of a device's apps.
@@ -130,7 +135,7 @@ package struct ConfigurationAnchors: Sendable, Equatable {
             }
         }
         let learned = KnownAnchor(
-            key: key, pem: pem, source: source, mark: .key(.random()), anchor: .trusted(history))
+            key: key, pem: pem, source: source, mark: .random(), anchor: .trusted(history))
         known[key] = learned
         refused[key] = nil
         return .new(learned)
@@ -158,7 +163,7 @@ extension KnownAnchor {
     /// The rows of an anchor that is new; nothing has followed it.
     var rows: [RowChange] {
         var row = key.fields.merging(["pem": .string(pem), "source": .string(source.rawValue)])
-        row["mark"] = mark.bytes.map { .data($0) }
+        row["mark"] = .data(mark.bytes)
         return [ReceiverState.row(.anchor, key.bytes, row)]
     }
 
@@ -203,7 +208,7 @@ extension KnownAnchor {
         let mark = row["mark"]?.dataValue ?? Array(SHA256.digest(Array(pem.utf8)).prefix(16))
         guard let mark = UniqueIdentifier(bytes: mark) else { return nil }
         self.init(
-            key: KeySubject(application: app, role: role), pem: pem, source: source, mark: .key(mark), anchor: anchor)
+            key: KeySubject(application: app, role: role), pem: pem, source: source, mark: mark, anchor: anchor)
     }
 }
 

@@ -33,7 +33,7 @@ protocol ConfigurationHost: AnyObject {
     func trust(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> TrustMark
 
     /// Another key is trusted for the app's configuration from now on, or none any longer.
-    func keyTrusted(for subject: KeySubject, _ mark: TrustMark)
+    func trustChanged(for subject: KeySubject, to mark: TrustMark)
 
     /// Sends a body to the receiving connection of the app on a side.
     /// - Parameter completion: called later, once.

@@ -465,7 +465,7 @@ final class ConfigurationReceiver {
                 { [self] in
                     if case .new(let anchor) = learning {
                         files.writeChain(of: key, in: state)
-                        device.keyTrusted(for: key, anchor.mark)
+                        device.trustChanged(for: key, to: .key(anchor.mark))
                     }
                     return learning
                 }

@@ -38,6 +38,8 @@ final class ConfigurationService {
     private let keys: KeyChanges
     private let carrier: ConfigurationCarrier
     private var lastTick: MonotonicTime
+    /// How often peers' apps were announced in the last time (LIM-134).
+    private var announcements: [QueueKey: Int] = [:]
 
     /// - Parameter rows: the rows of a key space, as they were committed.
     init(
@@ -117,6 +119,9 @@ final class ConfigurationService {
 
     /// An app's receiving connection has registered.
     func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
+        // Its key may be older than its first registration.
+        let key = KeySubject(application: app, role: role)
+        device.trustChanged(for: key, to: receiver.state.anchors[key].trust)
         receiver.connected(app, as: role, registration)
     }
 
@@ -230,7 +235,16 @@ final class ConfigurationService {
     /// A peer's app may take a configuration that it could not take before, or has lost one.
     func announced(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
-        bringWhatIsLacking(of: app, to: peer)
+        let key = QueueKey.configuration(of: app, at: pairing)
+        let count = announcements[key, default: 0] + 1
+        announcements[key] = count
+        if count == 1 {
+            scheduler.schedule(after: ConfigurationLimits.announcementsTime) { [weak self] in
+                let count = self?.announcements.removeValue(forKey: key) ?? 0
+                if count > ConfigurationLimits.announcements { self?.announced(app, at: pairing) }
+            }
+        }
+        if count <= ConfigurationLimits.announcements { bringWhatIsLacking(of: app, to: peer) }
     }
 
     /// A pairing is gone.
@@ -258,7 +272,7 @@ final class ConfigurationService {
             // The new anchor's row takes the place of the former one's.
             return forgotten + (pem.map { next.learn($0, for: key, from: .operator).changes } ?? [])
         }
-        device.keyTrusted(for: key, receiver.state.anchors[key]?.mark ?? .noKey)
+        device.trustChanged(for: key, to: receiver.state.anchors[key].trust)
         context.log(.trustChanged(of: key, from: former, to: receiver.state.anchors[key]))
     }
 

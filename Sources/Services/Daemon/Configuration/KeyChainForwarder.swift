@@ -37,7 +37,8 @@ final class KeyChainForwarder {
     /// Whether a configuration that is delivered to a secondary now would overtake steps of its chain.
     func isBehind(_ subject: KeySubject, at peer: ConfigurationPeer) -> Bool {
         let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
-        return committed.state.isBehind(key, along: steps(subject).count, in: peer.epoch)
+        return committed.state.isBehind(
+            key, along: steps(subject).count, in: peer.epoch, under: context.trust(of: subject.application, at: peer))
     }
 
     /// Steps have been queued, or are not wanted.
@@ -167,7 +168,8 @@ final class KeyChainForwarder {
             let before = next
             do throws(ReportFailure) {
                 let reported = try next.report(
-                    report, through: peer.pairing, in: peer.epoch, device: device, key: ReportPublicKey(key))
+                    report, through: peer.pairing, in: peer.epoch, device: device, key: ReportPublicKey(key),
+                    under: { [context] in context.trust(of: $0, at: peer) })
                 let items = next.goOn(reported, along: steps(reported.subject), newIdentifier: { .random() })
                 let rows = [next.stored(reported)] + next.storedCounter(of: peer.pairing)
                 return (

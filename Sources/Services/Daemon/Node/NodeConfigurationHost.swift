@@ -52,7 +52,7 @@ final class NodeConfigurationHost: ConfigurationHost {
         relay.announcement(of: app, at: pairing, role: .primary)?.trust ?? .unnamed
     }
 
-    func keyTrusted(for subject: KeySubject, _ mark: TrustMark) {
+    func trustChanged(for subject: KeySubject, to mark: TrustMark) {
         guard let record = apps.state[subject.application], record.role == subject.role, !record.isReserved else {
             return
         }

@@ -220,7 +220,7 @@ extension SimulatedPeers: ConfigurationHost {
         endpoint?.relay.announcement(of: app, at: pairing, role: options.role)?.trust ?? .unnamed
     }
 
-    func keyTrusted(for subject: KeySubject, _ mark: TrustMark) {
+    func trustChanged(for subject: KeySubject, to mark: TrustMark) {
         guard subject.role == options.role, let endpoint,
             endpoint.side.applications[subject.application]?.isInstalled == true
         else { return }

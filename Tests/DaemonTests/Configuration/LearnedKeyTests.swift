@@ -1,0 +1,101 @@
+// A secondary that learns its key late, or again: nothing that its primary knew of before counts (CFG-72), and all keys
+// come to it before any configuration.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSignedConfiguration
+import TandemTestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10)), .serialized) struct LearnedKeyTests {
+    private let nodes: TwoNodes
+    private let holders: KeyHolders
+    private let successor = ConfigurationPrivateKey.generate()
+    /// The anchor of both daemons and of the app: both signers count.
+    private let anchor: [UInt8]
+    private let second: [UInt8]
+
+    init() throws {
+        nodes = try TwoNodes()
+        holders = KeyHolders(of: nodes.app)
+        anchor = try holders.set(1, [nodes.signer, successor])
+        second = try holders.set(2, [successor])
+        try nodes.pair()
+        #expect(nodes.ask(nodes.primary, "trust-add", holders.trust(in: anchor)).code == 0)
+    }
+
+    /// The verdict of the secondary on a key set or a revocation.
+    private func verdict(_ statement: [UInt8], wait: Int64 = 20_000) -> String? {
+        nodes.results(statement, wait: wait)["the secondary"]?["verdict"]?.stringValue
+    }
+
+    private func envelope(
+        _ version: UInt64, by signer: ConfigurationPrivateKey, under keySet: UInt64
+    ) throws -> [UInt8] {
+        try nodes.envelope(version, with: signer) { $0.keySetVersion = keySet }
+    }
+
+    private var keySetVersion: UInt64? {
+        let anchors = nodes.ask(nodes.secondary, "trust-list").body["anchors"]?.arrayValue
+        return anchors?.first?.dictionaryValue?["version"]?.unsignedValue
+    }
+
+    /// The operator of the secondary removes the app's key.
+    private func removeKey() {
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary", "yes": true,
+        ]
+        #expect(nodes.ask(nodes.secondary, "trust-remove", body).code == 0)
+    }
+
+    @Test("CFG-92, CFG-95: a configuration follows the last step of a chain that starts again once there is a key")
+    func aChainThatStartsAgain() throws {
+        defer { nodes.stop() }
+        #expect(verdict(second) == "waiting-for-key")
+        let third = try holders.set(3, [successor])
+        _ = verdict(third, wait: 100)
+        let last = try envelope(1, by: successor, under: 3)
+        _ = nodes.verdict(last, wait: 100)
+        let app = try nodes.startApp(from: anchor, [second, third])
+        nodes.run(until: { nodes.reported() == "applied" })
+        #expect(app.offers.map(\.envelope) == [last] && keySetVersion == 3)
+    }
+
+    @Test("CFG-72, CFG-92, CTL-33: a secondary whose key was removed gets all keys again, and no revoked one counts")
+    func aRemovedKey() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp(from: anchor)
+        let taken = try holders.revocation(of: nodes.signer, under: 1)
+        #expect(verdict(taken) == "applied" && verdict(second) == "applied")
+        app.disconnect()
+        removeKey()
+        nodes.run(until: { verdict(second, wait: 0) == "waiting-for-key" })
+        _ = try nodes.startApp(from: anchor, [taken, second])
+        nodes.run(until: { keySetVersion == 2 && verdict(second, wait: 0) == "applied" })
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 2), at: nodes.secondary) == "threshold")
+    }
+
+    @Test("CFG-72: a secondary whose key was removed while there was no link gets all keys again")
+    func aKeyRemovedWithoutALink() throws {
+        defer { nodes.stop() }
+        try nodes.startApp(from: anchor).disconnect()
+        #expect(verdict(second) == "applied")
+        nodes.stop(.primary)
+        removeKey()
+        _ = try nodes.startApp(from: anchor, [second])
+        try nodes.start(.primary)
+        nodes.run(until: { keySetVersion == 2 })
+    }
+
+    @Test("SES-16, CFG-72: a key that is older than the app's first registration is announced, and so is its end")
+    func aKeyBeforeTheApp() throws {
+        defer { nodes.stop() }
+        #expect(nodes.ask(nodes.secondary, "trust-add", holders.trust(in: anchor)).code == 0)
+        try nodes.startApp(from: anchor).disconnect()
+        #expect(verdict(second) == "applied")
+        removeKey()
+        nodes.run(until: { verdict(second, wait: 0) == "waiting-for-key" })
+    }
+}
