@@ -30,20 +30,17 @@ import Testing
         #expect(!StatusReport(Fact([:])).lines.contains("join links"))
     }
 
-    @Test("CTL-61: a join link has its short name and its whole token in each form of an output, and no other name")
+    @Test("CTL-61: a join link has its short name and its whole token as JSON output has it, and no other name")
     func namesOfLinks() throws {
         let token = try #require(Hexadecimal.decode("6419136c4ad64f0e8a31b2c3d4e5f607"))
         let facts = Fact(["token": .data(token)])
         let shown = try #require(Fact.plain(.dictionary(facts.body)).dictionaryValue?["token"]?.stringValue)
         #expect(shown == "6419136C-4AD6-4F0E-8A31-B2C3D4E5F607")
-        let digits = Hexadecimal.encode(token)
         let link = JoinLinkReport(facts)
-        for text in ["6419136c", "6419136C", shown, shown.lowercased(), digits, digits.uppercased()] {
+        for text in ["6419136c", "6419136C", shown, shown.lowercased()] {
             #expect(link.isNamed(text), "\(text)")
         }
-        let encoded = Base64URL.encode(token)
-        #expect(link.isNamed(encoded) && !link.isNamed(encoded.lowercased()))
-        for text in ["", "6419136", "6419136c4a", String(shown.dropLast()), shown + "0"] {
+        for text in ["", "6419136", "6419136c4a", String(shown.dropLast()), shown + "0", Base64URL.encode(token)] {
             #expect(!link.isNamed(text), "\(text)")
         }
     }

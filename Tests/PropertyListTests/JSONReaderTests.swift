@@ -31,7 +31,7 @@ import Testing
         ("nan", .unexpectedCharacter, 0),
         (#""\ud800""#, .string, 0), (#""\x""#, .string, 0), ("\"a\u{01}\"", .string, 0), (#""open"#, .string, 0),
         ("{1:2}", .key, 1), ("{'a':1}", .key, 1), ("{,}", .key, 1), ("{\"a\":1,", .unexpectedEnd, 7),
-        ("{\"a\":1, }", .commaBeforeBrace, 8), ("[1,]", .commaBeforeBracket, 3), ("'a'", .unexpectedCharacter, 0),
+        ("{\"a\":1, }", .commaBeforeBrace, 6), ("[1,]", .commaBeforeBracket, 2), ("'a'", .unexpectedCharacter, 0),
         (String(repeating: "[", count: 65), .tooDeep, 64),
     ])
     func malformedTextIsRefusedWithItsPlace(text: String, reason: JSONError.Reason, offset: Int) {

@@ -53,17 +53,13 @@ import Testing
         #expect(try await name().contains("\"file-name\""))
     }
 
-    @Test func `CTL-54: a level that hides the line about its own change is still one line of the log`() async throws {
+    @Test func `CTL-54: the change to a level that hides it is one line of the log all the same`() async throws {
         try options("<key>log</key><string>debug</string>")
         let daemon = try await started("--config", workspace["options.plist"])
         try options("<key>log</key><string>warning</string>", name: "another")
         daemon.signal(SIGHUP)
         #expect(try await log(of: daemon, has: "options take effect at the next start keys=name\n"), "\(daemon.errors)")
         #expect(daemon.errors.contains("option changed key=log old=debug new=warning origin=file\n"))
-        try options("<key>log</key><string>warning</string>")
-        daemon.signal(SIGHUP)
-        try await Task.sleep(for: .milliseconds(100))
-        #expect(daemon.errors.components(separatedBy: "options read again").count == 2, "\(daemon.errors)")
     }
 
     @Test func `CTL-56: a broken file at SIGHUP leaves the running options and says so`() async throws {

@@ -181,11 +181,9 @@ package struct JoinLinkReport: Sendable {
     /// Its short name, for eyes and for a command line.
     package var name: String { Hexadecimal.encode(token.prefix(4)) }
 
-    /// Whether a text names it: its short name, or the whole token as any output has it. That is a UUID in JSON, digits
-    /// on a page, and base64url in the link itself, where the case of a letter counts.
+    /// Whether a text names it: its short name, or its whole token as JSON output has it, in either case.
     package func isNamed(_ text: String) -> Bool {
-        let inEitherCase = [name, facts.text("token").lowercased(), Hexadecimal.encode(token)]
-        return inEitherCase.contains(text.lowercased()) || text == Base64URL.encode(token)
+        [name, facts.text("token").lowercased()].contains(text.lowercased())
     }
 
     /// How long it may still be used; empty for one that was used.

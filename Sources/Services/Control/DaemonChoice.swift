@@ -92,7 +92,7 @@ package struct Environment: Sendable {
     package init(_ variables: [String: String]) { overrides = variables }
 
     /// The value of a variable; nil if it is unset or empty.
-    /// - Throws: its bytes are not UTF-8 (CTL-52). Replaced ones would name another file.
+    /// - Throws: `usage` if the bytes are not UTF-8 (CTL-52): with replacement characters they would name another file.
     package func value(_ name: String) throws(CommandFailure) -> String? {
         if let overrides { return overrides[name].flatMap { $0.isEmpty ? nil : $0 } }
         guard let bytes = getenv(name), bytes.pointee != 0 else { return nil }

@@ -56,7 +56,7 @@ package struct InstalledConfiguration: Sendable {
     }
 }
 
-/// The time in which a session takes a typed configuration, one: until it is first asked to activate, because its
+/// The time in which a session takes its one typed configuration: until it is first asked to activate, because its
 /// registration is fixed then. Usable from any thread.
 final class InstallationWindow: Sendable {
     private enum State { case open, taken, closed }
@@ -66,18 +66,14 @@ final class InstallationWindow: Sendable {
     /// Runs the action for the first configuration, before any activation.
     /// - Throws: 7008 `configuration` for a second one, or if an activation has begun.
     func take(_ action: () -> Void) throws(SessionError) {
-        let former = state.withLock { state in
-            let former = state
-            if former == .open {
+        try state.withLock { state throws(SessionError) in
+            switch state {
+            case .open:
                 action()
                 state = .taken
+            case .taken: throw .hasConfiguration
+            case .closed: throw .installedTooLate
             }
-            return former
-        }
-        switch former {
-        case .open: return
-        case .taken: throw .hasConfiguration
-        case .closed: throw .installedTooLate
         }
     }
 

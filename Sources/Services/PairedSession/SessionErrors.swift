@@ -90,7 +90,9 @@ extension SessionError {
     static var hasConfiguration: SessionError {
         SessionError(
             .invalidParameter, .configuration,
-            reason: "the session has another configuration, and one app has one: put the properties into that")
+            reason:
+                "the session has another configuration already, and takes only one: declare these properties in that one"
+        )
     }
 
     package static var installedElsewhere: SessionError {

@@ -2,11 +2,14 @@
 // come to it before any configuration.
 
 import TandemBase
+import TandemCrypto
 import TandemDaemon
 import TandemPropertyList
 import TandemReactor
+import TandemSession
 import TandemSignedConfiguration
 import TandemTestSupport
+import TandemWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct LearnedKeyTests {

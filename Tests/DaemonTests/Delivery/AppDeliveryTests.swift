@@ -41,13 +41,23 @@ struct AppDeliveryTests {
 
     @Test("SES-51: the log of the receiving device has the reason that a handler gives, with the item")
     func reasonOfAFailure() throws {
+        func lines() -> [String] { simulation.log.all.map { "\($0)" }.filter { $0.contains("handler") } }
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
         try submit(item(), from: primary)
         let delivery = try #require(secondary.received(.delivery).first)
         try submit(verdict(delivery, "failed").with(body: ["text": "the lamp is\nunplugged"]), from: secondary)
-        let line = try #require(simulation.log.all.first { "\($0.message)" == "handler failed" })
         let id = try #require(delivery.id)
-        #expect("\(line)".hasSuffix("app=com.example.app id=\(id) reason=\"the lamp is\\nunplugged\""), "\(line)")
+        let place = "app=com.example.app channel=userInfo id=\(id)"
+        #expect(
+            lines().last
+                == "info handler failed pairing=\(simulation.pairing) \(place) reason=\"the lamp is\\nunplugged\"")
+        simulation.scheduler.advance(by: .seconds(1))
+        simulation.scheduler.run()
+        let again = try #require(secondary.received(.delivery).last)
+        try submit(verdict(again, "rejected", code: 7010).with(body: ["text": "no lamp"]), from: secondary)
+        #expect(
+            lines().last
+                == "info handler rejected an item pairing=\(simulation.pairing) \(place) reason=\"no lamp\"")
     }
 
     private func submit(_ envelope: Envelope, from client: Client) throws {

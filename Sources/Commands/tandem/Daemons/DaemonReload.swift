@@ -42,7 +42,7 @@ final class DaemonReload {
             node.follow(options.wake, sockets: sockets)
             let former = settings.log
             settings = next
-            // A level that hides the lines about its own change counts after them.
+            // The lines about the change are written at the more talkative of both levels (CTL-54).
             log.setThreshold(former.rawValue < next.log.rawValue ? former : next.log)
             tell(changes)
             log.setThreshold(next.log)

@@ -29,7 +29,7 @@ enum OptionSource: Sendable, Equatable {
 /// A mistake in a source of options: where, what, and what to do.
 struct OptionMistake: Sendable, Equatable {
     let source: OptionSource
-    /// The key, option or variable as the source has it; empty where the text names it, or the whole file.
+    /// The key, option or variable as the source has it; empty if `text` names it, or if the whole file is meant.
     let key: String
     /// Stable, for programs.
     let name: String
@@ -149,7 +149,14 @@ struct DaemonSettings: Sendable {
 
     private static func environment(_ environment: Environment) throws(OptionMistakes) -> SettingsPayload {
         var variables: [String: String] = [:]
-        for option in DaemonOption.all { variables[option.variable] = try variable(option.variable, environment) }
+        var mistakes: [OptionMistake] = []
+        for option in DaemonOption.all {
+            do throws(OptionMistakes) { variables[option.variable] = try variable(option.variable, environment) } catch
+            {
+                mistakes += error.list
+            }
+        }
+        guard mistakes.isEmpty else { throw OptionMistakes(source: .environment, list: mistakes) }
         return try read(.environment) { reading in
             do throws(SettingNameCollision) {
                 try reading.readEnvironment(prefix: DaemonOption.prefix) { variables[$0] }

@@ -85,7 +85,7 @@ enum EnvelopeInput {
     /// Whether the bytes begin as an envelope does.
     static func isEnvelope(_ bytes: [UInt8]) -> Bool { bytes.starts(with: "bplist".utf8) }
 
-    /// What bytes about keys claim to be, in words; nil for anything else.
+    /// The claim of bytes about keys, in words; nil for anything else.
     static func keyStatement(_ bytes: [UInt8]) -> String? {
         switch (try? UnverifiedEnvelope(bytes))?.claimedType {
         case .keySet: "a key set"

@@ -42,7 +42,7 @@ extension Subcommand {
     ) { arguments, console in
         let anchors = try arguments.ask(.trustList)["anchors"] ?? .array([])
         if arguments.has("json") { return console.print(json: Fact.plain(anchors)) }
-        var table = Table("trusted keys", ["app", "role", "source", "trusted", "revoked", "key id"])
+        var table = Table("trusted keys", ["app", "role", "source", "kind", "revoked", "key id"])
         for anchor in Fact.list(anchors) {
             let kind = anchor.text("kind") == "bare-key" ? "bare key" : "key set \(anchor.text("version"))"
             table.add(

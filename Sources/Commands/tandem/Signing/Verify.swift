@@ -41,7 +41,7 @@ extension Subcommand {
         let bytes = try EnvelopeInput.read(arguments.operands[0])
         if let kind = EnvelopeInput.keyStatement(bytes) {
             throw CommandFailure.refused(
-                "\(arguments.operands[0]) is \(kind), no configuration; 'tandem keyset show' shows what it says")
+                "\(arguments.operands[0]) is \(kind), not a configuration; 'tandem keyset show' shows what it says")
         }
         let context = try VerifyRequest(arguments: arguments).context(now: Linux.wallTime)
         let verdict = Result { () throws(VerificationFailure) in

@@ -330,20 +330,21 @@ package final class AppDelivery {
             whenHandled(queue.app)
             delivery.arrivals.handled(ordinal, in: queue)
         case .failed(let text):
-            log(.info, "handler failed", frame.item, reason: text)
+            log("handler failed", frame.item, text, connection)
             delivery.arrivals.failed(ordinal, in: queue)
         case .rejected(let code, let text):
-            log(.debug, "handler rejected an item", frame.item, reason: text)
+            log("handler rejected an item", frame.item, text, connection)
             delivery.arrivals.rejected(ordinal, code: Int64(code), in: queue)
         }
     }
 
     /// The reason is the app's own text, which nobody else keeps.
-    private func log(_ level: LogLevel, _ message: StaticString, _ item: ItemKey, reason: String) {
-        endpoint.log(
+    private func log(_ message: StaticString, _ item: ItemKey, _ reason: String, _ connection: HostAppConnection) {
+        endpoint.accounts.log(
             LogEvent(
-                level, message, .text("pairing", "\(item.queue.pairing)"), .text("app", "\(item.queue.app)"),
-                .text("id", "\(item.id)"), .outside("reason", reason)))
+                .info, message, .text("pairing", "\(item.queue.pairing)"), .text("app", "\(item.queue.app)"),
+                .text("channel", item.queue.channel.rawValue), .text("id", "\(item.id)"), .outside("reason", reason)),
+            of: connection.credentials.user)
     }
 }
 

@@ -13,8 +13,8 @@ enum PageQuestionFailure: Error, Equatable {
     case notRunning
     /// It runs, and does not answer questions of this kind.
     case notAsked
-    /// The asker has as many questions under way as one may have, or they took the time of this one, which the app has
-    /// not seen.
+    /// The asker has as many questions under way as one may have, or this one waited for them until its time was over
+    /// or the app had another owner; the app has not seen it.
     case busy
     /// It has not answered in time, or has ended.
     case noAnswer

@@ -47,7 +47,8 @@ final class QueryTable {
             return completion(.failure(SessionError(refusal ?? .withoutPairing(named), messageID: id)))
         }
         let deadline = scheduler.now + Limits.standardDeadline
-        guard open.open(id, to: pairing ?? .zero, deadline: deadline, token: completion) else {
+        let target = needsPairing ? pairing ?? .zero : .zero
+        guard open.open(id, to: target, deadline: deadline, token: completion) else {
             return completion(.failure(.tooManyRequests(id)))
         }
         timer.watch(deadline)

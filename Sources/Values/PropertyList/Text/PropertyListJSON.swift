@@ -142,10 +142,11 @@ package struct JSONReader {
             return true
         }
         guard !first else { return false }
+        let comma = offset
         try expect(UInt8(ascii: ","))
         skipSpace()
-        if try peek() == end { throw error(end == UInt8(ascii: "}") ? .commaBeforeBrace : .commaBeforeBracket) }
-        return false
+        guard try peek() == end else { return false }
+        throw JSONError(reason: end == UInt8(ascii: "}") ? .commaBeforeBrace : .commaBeforeBracket, offset: comma)
     }
 
     private mutating func word(_ word: String, _ value: PropertyListValue) throws(JSONError) -> PropertyListValue {
