@@ -62,7 +62,8 @@ import Testing
         try await sign("two", by: "next", under: "s2", "volume=62")
         #expect(try await apply("two").status == 0)
         #expect(try await shows(app, "volume = 62"))
-        #expect(try await devices.run("hub", "trust", "list").output.contains("key set 2"), "CTL-27")
+        let list = "trust list --device \(devices.workspace["hub.sock"])"
+        #expect(try await done(list).contains("key set 2"), "CTL-27")
 
         try await done("keyset revoke --from s1 --from s2 --revoke next.pub --withdraw --key revoker --out taken")
         #expect(try await apply("taken").status == 0)

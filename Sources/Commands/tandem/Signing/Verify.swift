@@ -39,10 +39,6 @@ extension Subcommand {
         ]
     ) { arguments, console in
         let bytes = try EnvelopeInput.read(arguments.operands[0])
-        if let kind = EnvelopeInput.keyStatement(bytes) {
-            throw CommandFailure.refused(
-                "\(arguments.operands[0]) is \(kind), not a configuration; 'tandem keyset show' shows what it says")
-        }
         let context = try VerifyRequest(arguments: arguments).context(now: Linux.wallTime)
         let verdict = Result { () throws(VerificationFailure) in
             try ApplicableConfiguration(verifying: bytes, in: context)
@@ -59,7 +55,11 @@ extension Subcommand {
             report.lines.forEach { console.print($0) }
         }
         if case .failure(let failure) = verdict {
-            throw CommandFailure.refused("\(failure.rejection): \(Printable.text(failure.detail))")
+            let hint = EnvelopeInput.keyStatement(bytes).map { kind in
+                "; \(arguments.operands[0]) is \(kind), not a configuration: 'tandem keyset show' shows what it says"
+            }
+            throw CommandFailure.refused(
+                "\(failure.rejection): \(Printable.text(failure.detail))" + (hint ?? ""))
         }
     }
 }
