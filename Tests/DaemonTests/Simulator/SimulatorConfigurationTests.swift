@@ -93,6 +93,16 @@ import Testing
         #expect(try verdict(envelope(1)) == "equivocation")
     }
 
+    @Test func `CFG-72 SES-22: a configuration that was there before the app is applied once the app brings its key`()
+        throws
+    {
+        #expect(try verdict(envelope(1)) == "waiting-for-key")
+        let client = try startApp()
+        for _ in 0..<20 { simulation.scheduler.advance(by: .seconds(1)) }
+        #expect(client.received(.configuration).count == 1)
+        #expect(try configurations(of: .primary).first?["lastVerdict"]?.stringValue == "applied")
+    }
+
     @Test func `CTL-5 CTL-8: a carried copy goes the same path at the secondary's own socket`() throws {
         _ = try startApp()
         #expect(try verdict(envelope(1, with: .generate()), at: .secondary) == "threshold")

@@ -98,6 +98,9 @@ final class SimulatedDevice {
 
     private func connectConfiguration() {
         guard let signed else { return }
+        peers.whenTrustChanged = { [weak self] app in
+            if let self { simulator?.announced(app, by: self) }
+        }
         let role = endpoint.options.role
         endpoint.connect(
             LocalEndpoint.Outlets(
@@ -158,6 +161,8 @@ private final class SimulatedPeers {
     /// Signs reports; nil without configuration.
     private let signer: ReportPrivateKey?
     private(set) var all: [ConfigurationPeer] = []
+    /// Called when another key is trusted for an app than before.
+    var whenTrustChanged: (ApplicationIdentifier) -> Void = { _ in }
 
     init(of endpoint: LocalEndpoint, signs: Bool) {
         options = endpoint.options
@@ -221,10 +226,12 @@ extension SimulatedPeers: ConfigurationHost {
     }
 
     func trustChanged(for subject: KeySubject, to mark: TrustMark) {
-        guard subject.role == options.role, let endpoint,
-            endpoint.side.applications[subject.application]?.isInstalled == true
+        let app = subject.application
+        guard subject.role == options.role, let endpoint, let application = endpoint.side.applications[app],
+            application.isInstalled, application.announcement.trust != mark
         else { return }
-        endpoint.relay.install(subject.application, on: endpoint.side, trust: mark)
+        endpoint.relay.install(app, on: endpoint.side, trust: mark)
+        whenTrustChanged(app)
     }
 
     func offer(
