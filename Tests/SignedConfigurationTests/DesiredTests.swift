@@ -18,6 +18,17 @@ import Testing
         #expect(fleet.desired.deliveries.map(\.verdict) == ["failed"])
     }
 
+    @Test("CFG-52, CTL-27: a delivery whose report was held back is on its way no longer once a later one is answered")
+    func heldBackReport() throws {
+        var fleet = try Fleet()
+        _ = try fleet.delivered(try fleet.envelope(1))
+        fleet.now = fleet.now + .seconds(1)
+        let second = try fleet.delivered(try fleet.envelope(2))
+        #expect(fleet.desired.deliveries.count == 2)
+        #expect(try fleet.report(0, second, .rejected(.threshold)) == nil)
+        #expect(fleet.desired.deliveries.map(\.version) == [2])
+    }
+
     @Test("CFG-70: an accepted envelope goes to each secondary as the exact bytes, also to one that is paired later")
     func delivered() throws {
         var fleet = try Fleet(2)

@@ -84,7 +84,7 @@ package struct DesiredConfigurations: Sendable {
 
     /// Deliveries on their way, and the last finished one of each secondary and slot.
     package var deliveries: [ForwardedConfiguration] {
-        secondaries.values.flatMap { $0.states.values.flatMap { $0.open + ($0.last.map { [$0] } ?? []) } }
+        secondaries.values.flatMap { $0.states.values.flatMap(\.shownDeliveries) }
     }
 
     /// The pairings of which anything is known, and those that a rollout names.
@@ -510,7 +510,7 @@ package struct DesiredConfigurations: Sendable {
     ) {
         guard let slot = slots[key], slot.hasDesired, addressee.isAddressed(by: key) else { return }
         let trust = addressee.trust(key.application)
-        if state(of: key, at: addressee.pairing) != nil {
+        if let known = state(of: key, at: addressee.pairing)?.trust, known.followed(by: trust) != known {
             change(key, at: addressee.pairing, &transition) { $0.note(trust, &$1) }
         }
         var state = secondaries[addressee.pairing]?.states[key]

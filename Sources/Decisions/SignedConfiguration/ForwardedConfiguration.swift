@@ -188,6 +188,14 @@ package struct SecondaryState: Sendable, Equatable {
         open.last { $0.digest == digest } ?? (last?.digest == digest ? last : nil)
     }
 
+    /// The deliveries that may be answered, and the last one that is finished. Reports come in the order of the
+    /// deliveries: once a later one is answered, one before it that was held back (CFG-52) never is.
+    var shownDeliveries: [ForwardedConfiguration] {
+        let answered = last.flatMap { $0.verdict == nil ? nil : $0.accepted }
+        let rest = open.filter { entry in entry.verdict != nil || answered.map { entry.accepted >= $0 } ?? true }
+        return rest + [last].compactMap(\.self)
+    }
+
     /// The part that outlives its deliveries, which are rows of their own; nil if there is none.
     package var dictionary: PropertyListDictionary? {
         guard good != nil || applied != nil || !history.isEmpty || !refusals.isEmpty || awaited != nil else {
