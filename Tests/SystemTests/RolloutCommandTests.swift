@@ -75,6 +75,12 @@ import Testing
         #expect(try await shows(before, 61))
         #expect(try await listed().contains("waiting for the first"))
         #expect(try await devices.run("hub", "status").output.contains("waiting for the first"), "CTL-23")
+        let metrics = try await devices.run("hub", "status", "--prometheus").output
+        for (name, value) in [("current", 1), ("drifted", 0)] {
+            let row =
+                #"tandem_configuration_\#(name)\{app="[^"]+",target="vendor:[^"]+",pairing="[^"]+",name="kiosk"\} \#(value)"#
+            #expect(metrics.contains(try Regex(row)), "CTL-66: \(metrics)")
+        }
         devices.hub.signal(SIGKILL)
         _ = try await devices.hub.ending()
         try await devices.restartHub()

@@ -14,8 +14,10 @@ struct Metrics {
         counters()
         gauge("tandem_uptime_seconds", "Time since the daemon started.", [([], seconds(facts.body["uptime"]))])
         gauge("tandem_healthy", "1 if nothing keeps the daemon from being healthy.", [([], isHealthy ? 1 : 0)])
+        problems()
         pairings()
         queues()
+        configurations()
     }
 
     private var isHealthy: Bool { facts.body["health"]?.dictionaryValue?["state"] == .string("healthy") }
@@ -26,6 +28,15 @@ struct Metrics {
             let metric = "tandem_\(Self.name(name))_total"
             lines += ["# TYPE \(metric) counter", "\(metric) \(value.unsignedValue ?? 0)"]
         }
+    }
+
+    private mutating func problems() {
+        let problems = Fact(facts.body["health"]?.dictionaryValue ?? [:]).list("problems")
+        gauge(
+            "tandem_problem_seconds", "Age of a problem that counts.",
+            problems.map { problem in
+                (["name", "pairing"].map { ($0, problem.text($0)) }, seconds(problem.body["since"]))
+            })
     }
 
     private mutating func pairings() {
@@ -49,6 +60,18 @@ struct Metrics {
         gauge("tandem_queue_bytes", "Bytes that wait.", labelled.map { ($0.labels, number($0.1["bytes"])) })
         gauge(
             "tandem_queue_oldest_seconds", "Age of the oldest.", labelled.map { ($0.labels, seconds($0.1["oldest"])) })
+    }
+
+    private mutating func configurations() {
+        let labelled = facts.list("desired").map { row in
+            (labels: ["app", "target", "pairing", "name"].map { ($0, row.text($0)) }, row.body)
+        }
+        gauge(
+            "tandem_configuration_current", "1 if the secondary reports the desired version as active.",
+            labelled.map { ($0.labels, $0.1["stale"] == nil ? 1 : 0) })
+        gauge(
+            "tandem_configuration_drifted", "1 if it had applied that and reports something else since.",
+            labelled.map { ($0.labels, $0.1["drift"] == .boolean(true) ? 1 : 0) })
     }
 
     private mutating func gauge(_ name: String, _ help: String, _ values: [(labels: [(String, String)], Double)]) {
