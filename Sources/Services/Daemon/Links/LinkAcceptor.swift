@@ -199,7 +199,7 @@ final class AcceptedConnection {
 
     private func answer(_ verdict: HelloVerdict, to hello: PeerGreeting, _ agreement: HelloAgreement) {
         switch verdict {
-        case .refused(let name): refuse(name, "the hello was refused")
+        case .refused(let name): refuse(name, name.ofHello)
         case .accepted(let record):
             // The registry may have changed again since the commit.
             guard let positions = context.host?.positions(of: record.pairing) else {

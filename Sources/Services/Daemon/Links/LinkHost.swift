@@ -52,6 +52,19 @@ package enum HelloVerdict: Sendable, Equatable {
     case refused(RefusalName)
 }
 
+extension RefusalName {
+    /// Why a hello is refused by this name, in words.
+    var ofHello: String {
+        switch self {
+        case .notPaired: "this device has no such pairing with that device, in that role"
+        case .versionLowered: "a higher version was spoken before; 'tandem allow-version' here allows this one"
+        case .epoch: "the queues contradict each other: a new epoch begins; if there is none left, unpair both devices"
+        case .stopping: "this device is stopping"
+        default: "the hello was refused"
+        }
+    }
+}
+
 /// A device connection that never became a link.
 package struct LinkFailure: Sendable, Equatable {
     /// The pairing that was dialled; nil for an accepted connection.
