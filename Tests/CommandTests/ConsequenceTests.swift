@@ -54,7 +54,7 @@ import Testing
             Consequences.untrusting(ended) == [
                 "  1 staged or applied configuration ended",
                 "  versions of its configuration up to 7 stay refused: sign a higher one",
-                "  the revocation of 2 keys is forgotten: one that the next anchor lists counts again",
+                "  the revocation of 2 keys is forgotten: until a primary brings it, one that the next anchor lists counts",
             ])
         #expect(Consequences.removal(body(["revoked": 1])).contains { $0.contains("the revocation of 1 key is") })
     }

@@ -65,10 +65,13 @@ import Testing
         }
         let again = try restored(rows)
         #expect(again.anchors == state.anchors && again.anchors[subject]?.version == 300)
+        let mark = state.anchors[subject]?.mark
         commit(state.untrust(subject), to: &rows)
         #expect(rows[.anchor]?.isEmpty == true && rows[.chainStep]?.isEmpty == true)
         commit(state.learn(text, for: subject, from: .application).changes, to: &rows)
-        #expect(try restored(rows).anchors[subject]?.version == 1, "nothing of the former chain is left")
+        let learned = try restored(rows).anchors[subject]
+        #expect(learned?.version == 1, "nothing of the former chain is left")
+        #expect(learned?.mark == state.anchors[subject]?.mark && learned?.mark != mark, "SES-16")
     }
 
     @Test("CFG-83, CFG-98: a chain in the row of its anchor, as an earlier release stored it, goes on from there")

@@ -253,6 +253,8 @@ extension Fact {
     /// The revocations that end with a trusted key; nil if none has followed it.
     var forgottenRevocations: String? {
         guard isPositive("revoked") else { return nil }
-        return "the revocation of \(count("revoked", "key")) is forgotten: one that the next anchor lists counts again"
+        let keys = count("revoked", "key")
+        return "the revocation of \(keys) is forgotten: "
+            + "until a primary brings it, one that the next anchor lists counts"
     }
 }

@@ -57,8 +57,8 @@ extension Subcommand {
         options: [.device, .application.required, .side.required, .yes, .json],
         notes: """
             Lists the configurations that depend on the key, which end with it, and asks for confirmation. Versions that
-            were applied stay refused. Revocations that followed the key are forgotten. The app's own key is trusted again
-            when the app registers the next time.
+            were applied stay refused. Revocations that followed the key are forgotten until a primary brings them again.
+            The app's own key is trusted again when the app registers the next time.
             """,
         examples: ["trust remove --app org.example.lamp --role secondary"]
     ) { arguments, console in
