@@ -1,6 +1,8 @@
 // Two real daemons: pairing, messages, and what survives a stop, a kill and a lost partner.
 
 import Foundation
+import PairedSession
+import Synchronization
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct TwoDevicesTests {
@@ -15,6 +17,26 @@ import Testing
         #expect(reply.output == "{\"from\":\"hub\"}\n")
         #expect(onHub.output.contains(#"{"n":[1,2.5,true,"é"]}"#))
         #expect(onKiosk.isRunning)
+    }
+
+    @Test func `A message with a topic is answered by the handler of that topic, with and without a reply`()
+        async throws
+    {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let topics = Mutex<[String]>([])
+        let apps = try DeviceApps(devices.workspace)
+        apps.receiver.handleMessages(topic: "scene") { message in
+            topics.withLock { $0.append(message.topic ?? "") }
+            return ["topic": "scene"]
+        }
+        try await apps.activate()
+        for option in ["--timeout=5s", "--no-reply", "--all"] {
+            let sent = try await devices.run("hub", "send", "--app", TwoDevices.app, "--topic", "scene", option, "{}")
+            #expect(sent.status == 0 && sent.output.contains("scene") == (option == "--timeout=5s"), "\(sent)")
+        }
+        #expect(try await holds(within: .seconds(10)) { topics.withLock { $0 } == ["scene", "scene", "scene"] })
+        await apps.end()
     }
 
     @Test func sigtermDrainsAndEndsWithZero() async throws {

@@ -15,7 +15,6 @@ struct QueuedSend {
             "urgent", "KIND",
             "queue it ahead of user infos, within the day's budget; the newest of a KIND is the current one"),
         .valued("wait", "accepted|stored|handled", "how far to wait for it (default accepted, of a file stored)"),
-        .valued("topic", "TOPIC", "which handler is meant"),
         .valued("key", "KEY", "with --queue or --file: it takes the place of a waiting item with this key"),
         .valued("ttl", "TIME", "with --queue: how long it may wait (default 30d)"),
         .valued("after", "UUID", "with --queue or --file: the item that must have ended before"),
@@ -30,7 +29,7 @@ struct QueuedSend {
     /// Nil if the arguments mean a message.
     init?(_ userInfo: PropertyListDictionary, _ arguments: Arguments) throws(CommandFailure) {
         guard arguments.has("queue") || arguments.has("urgent") else {
-            guard let odd = ["wait", "topic", "key", "ttl", "after"].first(where: arguments.has) else { return nil }
+            guard let odd = ["wait", "key", "ttl", "after"].first(where: arguments.has) else { return nil }
             throw .usage("--\(odd) is for items: add --queue")
         }
         for odd in ["no-reply", "all"] where arguments.has(odd) { throw .usage("--\(odd) is for messages") }

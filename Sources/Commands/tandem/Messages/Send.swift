@@ -11,6 +11,7 @@ extension Subcommand {
         operands: [.optional("JSON")],
         options: [
             .device, .application.required,
+            .valued("topic", "TOPIC", "which of the counterpart's handlers is meant"),
             .valued("timeout", "TIME", "how long to wait for the reply (default 30s), or with --wait for that"),
             .flag("no-reply", "do not wait for a reply"),
             .flag("all", "send to the counterparts on all paired devices, without replies; one line for each device"),
@@ -24,12 +25,14 @@ extension Subcommand {
         examples: [
             "send --app org.example.lamp '{\"on\":true}'",
             "send --app org.example.lamp --device secondary --timeout 5s '{\"on\":true}'",
+            "send --app org.example.lamp --topic scene '{\"name\":\"evening\"}'",
             "send --app org.example.lamp --all '{\"on\":false}'",
             "send --app org.example.lamp --queue --wait stored --ttl 1h '{\"log\":17}'",
             "send --app org.example.lamp --file photo.jpg --metadata '{\"album\":7}'",
         ]
     ) { arguments, console in
         let file = try SendFile(arguments)
+        let topic = arguments.value("topic")
         let message = file == nil ? try MessageText.operand(arguments) : [:]
         let timeout = try arguments.duration("timeout") ?? PairedSession.standardTimeout
         let queued = file == nil ? try QueuedSend(message, arguments) : nil
@@ -40,20 +43,21 @@ extension Subcommand {
         } else if let queued {
             try await queued.run(session, console)
         } else if arguments.has("all") {
-            try await broadcast(message, session, console)
+            try await broadcast(message, topic, session, console)
         } else if arguments.has("no-reply") {
-            try await session.sendMessageWithoutReply(message)
+            try await session.sendMessageWithoutReply(message, topic: topic)
         } else {
-            console.print(json: .dictionary(try await session.sendMessage(message, timeout: timeout)))
+            let reply = try await session.sendMessage(message, topic: topic, timeout: timeout)
+            console.print(json: .dictionary(reply))
         }
         await session.end()
     }
 
     /// Fails only if it left for no device; the line of a device that is away says so.
     private static func broadcast(
-        _ message: PropertyListDictionary, _ session: PairedSession, _ console: Console
+        _ message: PropertyListDictionary, _ topic: String?, _ session: PairedSession, _ console: Console
     ) async throws {
-        let outcomes = try await session.broadcast(message)
+        let outcomes = try await session.broadcast(message, topic: topic)
         let names = [UniqueIdentifier: String](
             session.pairedDevices.map { ($0.pairing, $0.name) }, uniquingKeysWith: { first, _ in first })
         for outcome in outcomes {
