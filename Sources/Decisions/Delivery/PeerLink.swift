@@ -18,6 +18,9 @@ package struct ItemRefusal: Sendable, Hashable {
         self.name = name
     }
 
+    /// Whether the peer's disk has no space for the item.
+    package var isInsufficientSpace: Bool { code == Int64(SessionError.Code.insufficientSpace.rawValue) }
+
     /// The refusal that a `failure` reports. A name that does not read is dropped.
     init(_ failure: FailureFrame) {
         self.init(code: Int64(failure.code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })

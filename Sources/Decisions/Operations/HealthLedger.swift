@@ -12,6 +12,8 @@ package struct HealthProblem: Hashable, Sendable {
         case unlinked
         /// An outbound queue is nearly full.
         case backlog
+        /// An item waits until the other device has space for it.
+        case noSpace = "no-space"
         /// Items failed too often and wait for an operator.
         case deadLetters = "dead-letters"
         /// The clocks of the two devices differ.

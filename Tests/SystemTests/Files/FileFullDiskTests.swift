@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "FIL-13, DEL-12: a file for which the receiver has no room now waits beyond all attempts, is seen to, and comes"
+        "FIL-13, DEL-12, CTL-12: a file for which the receiver has no room waits beyond all attempts, is seen, and comes"
     )
     func waits() async throws {
         let workspace = Workspace()
@@ -70,6 +70,8 @@ import Testing
         #expect(letters.status == 0 && !letters.output.contains("\(transfer.id)") && devices.received.all.isEmpty)
         let status = try await devices.devices.status(of: "hub")
         #expect(status.contains("\"code\":7015") && status.contains("\"refusal\":\"insufficient-space\""), "\(status)")
+        let health = try await tandem("health", "--device", workspace["hub.sock"], in: workspace)
+        #expect(health.status == 1 && health.errors.contains("kiosk has no space for an item"), "\(health)")
         let list = try await tandem(
             "transfers", "list", "--app", TwoDevices.app, "--device", workspace["hub.sock"], in: workspace)
         #expect(list.output.contains("insufficient-space"), "\(list)")

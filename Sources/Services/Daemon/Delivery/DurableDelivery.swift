@@ -352,8 +352,11 @@ package final class DurableDelivery {
         Set(arrivals.queuesWithItems.filter(isCounted).map(\.app))
     }
 
-    /// The pairings with an outbound queue that a condition on its items and bytes is true of.
-    func pairings(where condition: (_ count: Int, _ bytes: Int) -> Bool) -> Set<UniqueIdentifier> {
+    /// The pairings with an outbound queue that a condition on its items, their bytes and the peer's refusal of the
+    /// first is true of.
+    func pairings(
+        where condition: (_ count: Int, _ bytes: Int, _ refusal: ItemRefusal?) -> Bool
+    ) -> Set<UniqueIdentifier> {
         outbound.pairings(where: condition)
     }
 

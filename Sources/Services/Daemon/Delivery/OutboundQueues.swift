@@ -306,11 +306,15 @@ final class OutboundQueues {
         .sorted { ($0.0.pairing, $0.0.app, $0.0.channel.rawValue) < ($1.0.pairing, $1.0.app, $1.0.channel.rawValue) }
     }
 
-    /// The pairings with a queue that a condition on its items and bytes is true of.
-    func pairings(where condition: (_ count: Int, _ bytes: Int) -> Bool) -> Set<UniqueIdentifier> {
+    /// The pairings with a queue that a condition on its items, their bytes and the refusal of the first is true of.
+    func pairings(
+        where condition: (_ count: Int, _ bytes: Int, _ refusal: ItemRefusal?) -> Bool
+    ) -> Set<UniqueIdentifier> {
         queues.reduce(into: []) { pairings, entry in
             let queue = entry.value
-            if condition(queue.machine.count, queue.machine.bytes) { pairings.insert(entry.key.pairing) }
+            if condition(queue.machine.count, queue.machine.bytes, queue.machine.headRefusal) {
+                pairings.insert(entry.key.pairing)
+            }
         }
     }
 

@@ -71,8 +71,10 @@ final class HealthService {
                 problems.insert(HealthProblem(.clock, pairing: record.pairing))
             }
         }
-        let backlogs = delivery.pairings(where: isBacklog)
+        let backlogs = delivery.pairings { count, bytes, _ in Self.isBacklog(count: count, bytes: bytes) }
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
+        let blocked = delivery.pairings { _, _, refusal in refusal?.isInsufficientSpace == true }
+        problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
         if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
@@ -80,7 +82,7 @@ final class HealthService {
     }
 
     /// Four fifths of what a queue holds (LIM-14).
-    private func isBacklog(count: Int, bytes: Int) -> Bool {
+    private static func isBacklog(count: Int, bytes: Int) -> Bool {
         let limits = DeliveryLimits()
         return count > limits.items / 5 * 4 || bytes > limits.bytes / 5 * 4
     }
@@ -133,6 +135,7 @@ final class HealthService {
             }
             return EndedPairing.advice("\(record.pairing)", with: name, milliseconds: said.saturatingMilliseconds)
         case .backlog: return "a queue for \(name) is nearly full"
+        case .noSpace: return "\(name) has no space for an item, which waits for it; 'tandem status' names the queue"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock: return "the clock of \(name) differs from ours by more than five minutes"
         case .store: return storeText

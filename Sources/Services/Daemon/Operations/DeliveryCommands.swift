@@ -24,7 +24,7 @@ struct DrainCommand: ControlCommand {
         node.delivery.submissions.isDraining = !isEnd
         var left = wait
         while left > .zero, node.delivery.submissions.isDraining,
-            !node.delivery.pairings(where: { count, _ in count > 0 }).isEmpty
+            !node.delivery.pairings(where: { count, _, _ in count > 0 }).isEmpty
         {
             let pause = min(Self.interval, left)
             left = left - pause
