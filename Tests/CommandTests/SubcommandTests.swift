@@ -23,6 +23,19 @@ import Testing
         #expect(declarations > 50 && names.count == declarations)
         #expect(Set(names).subtracting(Subcommand.all.map(\.name)).isEmpty)
     }
+
+    @Test func `CTL-67: the table of JSON has each command with --json, and no other`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+        let text = try String(contentsOf: root.appendingPathComponent("Protocol/Control.md"), encoding: .utf8)
+        let clause = try #require(text.split(separator: "**CTL-67**").last?.split(separator: "\n## ").first)
+        let cells = clause.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap {
+            $0.split(separator: "|").first
+        }
+        let names = cells.flatMap { $0.matches(of: /`([a-z -]+)`/).map { String($0.1) } }
+        let commands = Subcommand.all.filter { $0.options.contains { $0.name == "json" } }.map(\.name)
+        #expect(names.sorted() == commands.sorted() && names.count > 30)
+    }
+
     @Test(arguments: [
         (["statsu"], "unknown command 'statsu'; did you mean 'status'?"),
         (["setings", "list"], "unknown command 'setings'; did you mean 'settings'?"),

@@ -44,7 +44,7 @@ extension Subcommand {
         path: ["configuration", "withdraw"], summary: "stop delivering an app's desired configuration",
         operands: [.application],
         options: [.device] + DesiredChoice.options + [
-            .valued("version", "N", "only this version (default: all that are desired)")
+            .valued("version", "N", "only this version (default: all that are desired)"), .json,
         ],
         notes: """
             Secondaries that have applied it keep it: to change their values, apply a configuration with a higher
@@ -60,6 +60,7 @@ extension Subcommand {
             body["version"] = PropertyListValue(version)
         }
         let answer = Fact(try arguments.ask(.configurationWithdraw, body))
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
         let versions = (answer.body["versions"]?.arrayValue ?? []).compactMap(\.unsignedValue).map(String.init)
         let (noun, verb) = versions.count == 1 ? ("version", "is") : ("versions", "are")
         let list = versions.joined(separator: ", ")
