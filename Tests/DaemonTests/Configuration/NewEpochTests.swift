@@ -92,6 +92,41 @@ import Testing
         #expect(primary.appliedCount == 1)
     }
 
+    @Test("CFG-72, LIM-56: what a full disk kept from a secondary at its link comes to it once there is room")
+    func broughtLater() throws {
+        primary.link()
+        let envelope = try primary.envelope(1)
+        #expect(primary.apply(envelope) == nil)
+        let item = try #require(primary.waiting.last)
+        primary.epoch = 2
+        primary.store.isFull = true
+        primary.link()
+        primary.scheduler.advance(by: .seconds(60))
+        #expect(primary.waiting == [item])
+        primary.store.isFull = false
+        primary.scheduler.advance(by: .seconds(11))
+        let again = try #require(primary.waiting.last)
+        #expect(again != item)
+        primary.receive(try primary.applied(envelope, counter: 1, nonce: again))
+        #expect(primary.appliedCount == 1)
+    }
+
+    @Test("CFG-72, LIM-56: a chain that starts again on a full disk comes once there is room")
+    func keysBroughtLater() throws {
+        #expect(primary.apply(try primary.set(2)) == nil)
+        primary.link()
+        let item = try #require(primary.waiting.last)
+        primary.announceAnotherKey()
+        let before = primary.waiting
+        primary.store.isFull = true
+        primary.announceAnotherKey()
+        primary.scheduler.advance(by: .seconds(30))
+        #expect(primary.waiting == before)
+        primary.store.isFull = false
+        primary.scheduler.advance(by: .seconds(11))
+        #expect(primary.waiting.count == 1 && primary.waiting != before && primary.waiting != [item])
+    }
+
     @Test("CFG-102: after a new epoch with the carrier, a lower far epoch counts as new")
     func bothRestored() throws {
         let far = Far()

@@ -87,6 +87,8 @@ final class ConfigurationForwarder {
     private var repetitions: Set<QueueKey> = []
     /// Whether a secondary lacks keys that a configuration would overtake (CFG-92).
     var isBehind: (KeySubject, ConfigurationPeer) -> Bool = { _, _ in false }
+    /// Called when something for a secondary could not be stored.
+    var whenNotStored: (UniqueIdentifier) -> Void = { _ in }
     /// Queues for which something has to wait for keys. Those of far secondaries are here by their own pairings.
     private var waitingForKeys: Set<QueueKey> = []
 
@@ -239,12 +241,14 @@ final class ConfigurationForwarder {
     /// The link of a secondary is ready.
     func linked(_ peer: ConfigurationPeer) { linkedPairings.insert(peer.link) }
 
+    func isLinked(_ peer: ConfigurationPeer) -> Bool { linkedPairings.contains(peer.link) }
+
     /// A secondary gets what it lacks, after its link has become ready.
     /// - Parameter bringsKeys: whether this primary has the chain of an app.
     func bringWhatIsLacking(to peer: ConfigurationPeer, bringsKeys: @escaping (KeySubject) -> Bool) {
         guard !state.isEmpty else { return }
         let (now, addressee) = (context.reading.wall, addressee(peer))
-        change { [self] next in
+        change(for: [peer.pairing]) { [self] next in
             next.linked(addressee, isUnderWay: isUnderWay, bringsKeys: bringsKeys, at: now) { .random() }
         }
     }
@@ -263,7 +267,8 @@ final class ConfigurationForwarder {
     func changed(_ application: ApplicationIdentifier, at peer: ConfigurationPeer) {
         guard state.desires(application) else { return }
         let (now, addressee) = (context.reading.wall, addressee(peer))
-        change { [self] next in next.changed(application, at: addressee, isUnderWay: isUnderWay, at: now) { .random() }
+        change(for: [peer.pairing]) { [self] next in
+            next.changed(application, at: addressee, isUnderWay: isUnderWay, at: now) { .random() }
         }
     }
 
@@ -291,7 +296,7 @@ final class ConfigurationForwarder {
     ) {
         guard let ending = outcome.ending else { return }
         let (near, pairing) = (queue.pairing, addressee(of: id, in: queue))
-        change { next in next.ended(id, at: pairing, ending, nil) }
+        change(for: [pairing]) { next in next.ended(id, at: pairing, ending, nil) }
         // Its time ran out while the link was down, and the secondary confirms on this link that it never had it. A
         // secondary that says so of each item would get it without end.
         let key = Self.key(of: queue.app, at: pairing)
@@ -347,8 +352,10 @@ final class ConfigurationForwarder {
     // MARK: changes
 
     /// Changes the state, for a caller that does not wait.
+    /// - Parameter pairings: the secondaries that lack something if the change cannot be stored.
     private func change(
-        room: CommitRoom = .ordinary, _ event: @escaping (inout DesiredConfigurations) -> DesiredTransition
+        for pairings: [UniqueIdentifier] = [], room: CommitRoom = .ordinary,
+        _ event: @escaping (inout DesiredConfigurations) -> DesiredTransition
     ) {
         committed.perform(
             room: room,
@@ -356,8 +363,9 @@ final class ConfigurationForwarder {
                 let transition = event(&next)
                 return (transition.rows, { [self] in carryOut(transition) })
             },
-            failure: { [context] error in
+            failure: { [self] error in
                 context.log(LogEvent(.error, "desired configuration not stored", .text("error", error.description)))
+                pairings.forEach(whenNotStored)
             })
     }
 
@@ -375,7 +383,7 @@ final class ConfigurationForwarder {
     /// A rollout of an app's configuration has come to all: each secondary gets what it lacks.
     private func goOn(_ application: ApplicationIdentifier) {
         let (now, addressees) = (context.reading.wall, context.receivers.map(addressee))
-        change { [self] next in
+        change(for: addressees.map(\.pairing)) { [self] next in
             var transition = DesiredTransition()
             for addressee in addressees {
                 transition.append(
@@ -394,8 +402,11 @@ final class ConfigurationForwarder {
         let slot = SHA256.digest(Array("\(key.role.rawValue) \(key.target.text)".utf8))
         context.submit(item.envelope, as: entry.id, slot: slot, of: key.application, to: entry.pairing) {
             [weak self] result in
-            guard case .failure(let error) = result else { return }
-            self?.change { next in next.ended(entry.id, at: entry.pairing, .notQueued, error.description) }
+            guard let self, case .failure(let error) = result else { return }
+            change(for: [entry.pairing]) { next in
+                next.ended(entry.id, at: entry.pairing, .notQueued, error.description)
+            }
+            if case .store = error { whenNotStored(entry.pairing) }
         }
     }
 }

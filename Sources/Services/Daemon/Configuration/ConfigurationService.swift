@@ -40,6 +40,9 @@ final class ConfigurationService {
     private var lastTick: MonotonicTime
     /// How often peers' apps were announced in the last time (LIM-134).
     private var announcements: [QueueKey: Int] = [:]
+    /// The secondaries to which something could not be brought.
+    private var unserved: Set<UniqueIdentifier> = []
+    private let retry: StoreRetry
 
     /// - Parameter rows: the rows of a key space, as they were committed.
     init(
@@ -62,7 +65,10 @@ final class ConfigurationService {
         chains.whenCaughtUp = { [weak forwarder] in forwarder?.caughtUp($0, at: $1) }
         receiver.whenChainHasGrown = { [weak keys] in keys?.chainHasGrown($0) }
         context.carrier = carrier
+        retry = StoreRetry(on: scheduler)
         lastTick = scheduler.now
+        chains.whenNotStored = { [weak self] in self?.notStored(for: $0) }
+        forwarder.whenNotStored = { [weak self] in self?.notStored(for: $0) }
         carrier.outlets = ConfigurationCarrier.Outlets(
             present: { [weak self] app, peers in for peer in peers { self?.bringWhatIsLacking(of: app, to: peer) } },
             gone: { [forwarder, chains] pairings in
@@ -193,14 +199,32 @@ final class ConfigurationService {
     /// Key sets and revocations first, and then configurations (CFG-92).
     private func bringWhatIsLacking(of app: ApplicationIdentifier, to peer: ConfigurationPeer) {
         keys.advance(of: app, at: peer, because: .announced)
-        chains.whenDecided { [forwarder] in forwarder.changed(app, at: peer) }
+        chains.whenDecided(for: peer.pairing) { [forwarder] in forwarder.changed(app, at: peer) }
     }
 
     private func bringWhatIsLacking(to peer: ConfigurationPeer) {
         keys.advance(at: peer, because: .linked)
         forwarder.linked(peer)
-        chains.whenDecided { [forwarder, receiver] in
+        chains.whenDecided(for: peer.pairing) { [forwarder, receiver] in
             forwarder.bringWhatIsLacking(to: peer) { receiver.state.anchors[$0] != nil }
+        }
+    }
+
+    /// What a full disk keeps from a secondary is brought later (LIM-56), unless its next link has brought it.
+    private func notStored(for pairing: UniqueIdentifier) {
+        unserved.insert(pairing)
+        retry.request { [weak self] in self?.serveAgain() }
+    }
+
+    private func serveAgain() {
+        let pairings = unserved.sorted()
+        unserved = []
+        for pairing in pairings {
+            if context.delivery.isDiskFull {
+                notStored(for: pairing)
+            } else if let peer = context.peer(pairing), forwarder.isLinked(peer) {
+                bringWhatIsLacking(to: peer)
+            }
         }
     }
 

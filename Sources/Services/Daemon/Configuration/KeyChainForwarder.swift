@@ -19,6 +19,8 @@ final class KeyChainForwarder {
     private let steps: (KeySubject) -> [ChainStep]
     /// Called when all steps that a secondary lacks are on their way to it.
     var whenCaughtUp: (KeySubject, UniqueIdentifier) -> Void = { _, _ in }
+    /// Called when something for a secondary could not be stored.
+    var whenNotStored: (UniqueIdentifier) -> Void = { _ in }
     let changes: ChangeWaiters
 
     init(
@@ -50,13 +52,13 @@ final class KeyChainForwarder {
     func advance(_ subject: KeySubject, to peer: ConfigurationPeer, because occasion: KeyChainDeliveries.Occasion) {
         // An anchor in the place of a longer chain leaves nothing to wait for.
         guard !steps(subject).isEmpty else { return moved(subject, at: peer) }
-        change { [self] next in advance(&next, subject, to: [peer], because: occasion) }
+        change(for: peer.pairing) { [self] next in advance(&next, subject, to: [peer], because: occasion) }
     }
 
-    /// Runs the action once what was asked before is decided. Only then it is known whether a configuration would
-    /// overtake steps: a refused chain may have started again.
-    func whenDecided(_ action: @escaping () -> Void) {
-        committed.perform({ _ in ([], action) }, failure: { [self] in log($0) })
+    /// Runs the action for a secondary once what was asked before is decided. Only then it is known whether a
+    /// configuration would overtake steps: a refused chain may have started again.
+    func whenDecided(for pairing: UniqueIdentifier, _ action: @escaping () -> Void) {
+        change(for: pairing) { _ in ([], action) }
     }
 
     /// A chain has grown: returns once what follows from that is durable, or false if it could not be stored.
@@ -104,13 +106,14 @@ final class KeyChainForwarder {
     private func submit(_ item: KeyChainDeliveries.Item) {
         context.submit(
             item.envelope, as: item.id, slot: nil, of: item.key.subject.application, to: item.key.pairing
-        ) { [context] result in
+        ) { [self] result in
             guard case .failure(let error) = result else { return }
             // It is queued at the next link instead.
             context.log(
                 LogEvent(
                     .warning, "key statement not queued", .text("app", "\(item.key.subject.application)"),
                     .text("error", error.description)))
+            if case .store = error { whenNotStored(item.key.pairing) }
         }
     }
 
@@ -207,11 +210,17 @@ final class KeyChainForwarder {
         }
     }
 
+    /// - Parameter pairing: the secondary that lacks something if the change cannot be stored.
     private func change(
-        room: CommitRoom = .ordinary,
+        for pairing: UniqueIdentifier? = nil, room: CommitRoom = .ordinary,
         _ transition: @escaping (inout KeyChainDeliveries) -> (changes: [RowChange], effect: () -> Void)
     ) {
-        committed.perform(room: room, transition, failure: { [self] in log($0) })
+        committed.perform(
+            room: room, transition,
+            failure: { [self] error in
+                log(error)
+                if let pairing { whenNotStored(pairing) }
+            })
     }
 
     private func log(_ error: StoreError) {
