@@ -125,6 +125,59 @@ import Testing
         #expect(queue.linkOpened(received: 0, at: reading(11)).gaps == [1], "the other one's end is the peer's to tell")
     }
 
+    /// A restart with the stored rows, at this reading.
+    private func restarted(_ disk: Disk<OutboundEffect>, at reading: ClockReading) throws -> OutboundQueue {
+        try disk.outboundQueue(at: reading, limits: DeliveryLimits())
+    }
+
+    private func stored(_ transition: OutboundTransition, in disk: inout Disk<OutboundEffect>) {
+        disk.submit(transition.changes, transition.effects)
+        _ = disk.commitNext()
+    }
+
+    @Test("DEL-8, LIM-135: a start whose clock was not set, now or before, expires nothing, and its time counts")
+    func clocksThatWereNotSet() throws {
+        let (unset, far): (Int64, Int64) = (-1_800_000_000, 73 * 365 * 86_400)
+        for (first, second) in [(unset, 0), (0, unset), (0, far), (far, 0)] {
+            var disk = Disk<OutboundEffect>()
+            let start = reading(0, wall: first)
+            var queue = OutboundQueue(try queueKey(), header: OutboundHeader(epoch: 1, at: start), at: start)
+            stored(try queue.enqueue(item(1, lifetime: .seconds(100)), at: start), in: &disk)
+            stored(queue.noteClock(at: reading(40, wall: first + 40)), in: &disk)
+            queue = try restarted(disk, at: reading(1000, wall: second))
+            #expect(queue.timeAdvanced(at: reading(1059, wall: second)).finished.isEmpty)
+            #expect(queue.timeAdvanced(at: reading(1060, wall: second)).finished == [.withdrawn(.expired)])
+        }
+    }
+
+    @Test("DEL-8: a queue's time begins at a start where its rows are, also when its mark is older")
+    func timeOfRows() throws {
+        var disk = Disk<OutboundEffect>()
+        var queue = try outbound(channel: .urgent)
+        stored(try queue.enqueue(item(1), at: reading(0)), in: &disk)
+        stored(try queue.enqueue(item(2, lifetime: .seconds(30)), at: reading(5000)), in: &disk)
+        // It crashed, and begins with a clock that stands at the first item.
+        queue = try restarted(disk, at: reading(0))
+        #expect(queue.oldestAge(at: reading(0)) == 5_000_000)
+        #expect(queue.timeAdvanced(at: reading(29)).finished.isEmpty)
+        #expect(queue.timeAdvanced(at: reading(30)).finished == [.withdrawn(.expired)])
+    }
+
+    @Test("DEL-19: a context never expires, and tells its receiver of no end")
+    func contextsStay() throws {
+        var queue = try outbound(channel: .context)
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        let (_, sent) = try queue.setContext(item(1), digest: [1], policy: .ifChanged, at: reading(0))
+        guard case .send(let dispatch)? = sent.effects.last else {
+            Issue.record("not sent: \(sent.effects)")
+            return
+        }
+        #expect(dispatch.remaining == nil)
+        queue.linkClosed()
+        #expect(queue.nextDeadline == nil)
+        #expect(queue.timeAdvanced(at: reading(100 * 365 * 86_400)).finished.isEmpty)
+    }
+
     @Test func aJumpOfTheWallClockExpiresNothing() throws {
         var queue = try outbound()
         _ = try queue.enqueue(item(1, lifetime: .seconds(1000)), at: reading(0))

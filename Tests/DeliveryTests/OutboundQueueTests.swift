@@ -141,7 +141,7 @@ import Testing
             return
         }
         #expect(dispatch.payload == [7, 7, 7] && dispatch.sequence == 1 && dispatch.attempt == 1 && dispatch.age == 0)
-        #expect(dispatch.remaining == 30 * 24 * 3600 * 1000)
+        #expect(dispatch.remaining == .seconds(30 * 24 * 3600))
     }
 
     @Test func aWaitingItemIsSupersededWithoutThePeerHearingOfIt() throws {

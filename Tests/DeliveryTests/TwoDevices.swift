@@ -104,7 +104,7 @@ struct TwoDevices: ~Copyable {
             guard let body else { return }
             #expect(body == bodies[dispatch.id], "bodies never change")
             sendToReceiver(
-                .item(received(dispatch.id, body, remaining: .milliseconds(dispatch.remaining)), dispatch.sequence))
+                .item(received(dispatch.id, body, remaining: dispatch.remaining), dispatch.sequence))
         case .sendGap(let sequence, let reason): sendToReceiver(.gap(sequence, reason))
         case .sendOutcomeAck(let sequence): sendToReceiver(.settled(sequence))
         case .finished(let id, let outcome, _): hear(id, outcome)

@@ -172,8 +172,8 @@ package struct OutboundDispatch: Sendable, Equatable {
     package let id: UniqueIdentifier
     /// Time since the item was accepted, in milliseconds.
     package let age: Int64
-    /// Time until it expires, in milliseconds.
-    package let remaining: Int64
+    /// Time until it expires; nil if it never does.
+    package let remaining: Duration?
     /// 1 for the first attempt.
     package let attempt: Int
     package let topic: String?

@@ -6,14 +6,13 @@ package import TandemBase
 import TandemWire
 
 extension Channel {
-    /// The time to live of an item that names none (LIM-16), in milliseconds: 30 days. A context does not expire in a
-    /// device's life (DEL-19).
-    private var lifetime: Int64 { 1000 * (properties.isLatestWins ? 3650 * 86_400 : 30 * 86_400) }
+    /// The time to live of an item that names none (LIM-16). The latest value of a channel never expires (DEL-19).
+    private var lifetime: Duration? { properties.isLatestWins ? nil : .seconds(30 * 86_400) }
 
-    /// When an item expires that is accepted now, in the queue's time.
+    /// When an item expires that is accepted now, in the queue's time: the end of that time if it never does.
     /// - Parameter lifetime: nil is the usual one.
     func expiry(of lifetime: Duration?, from now: Int64) -> Int64 {
-        lifetime.map { QueueClock.end(of: $0, from: now) } ?? QueueClock.sum(now, self.lifetime)
+        (lifetime ?? self.lifetime).map { QueueClock.end(of: $0, from: now) } ?? .max
     }
 }
 
@@ -21,8 +20,8 @@ extension OutboundRecord {
     /// The time to live counts until the item ends or is being taken back.
     var deadline: Int64? { isUnfinished && withdrawal == nil ? expiresAt : nil }
 
-    /// The rest of the time to live, which the `item` frame carries to the receiver.
-    func remaining(at now: Int64) -> Int64 { max(0, expiresAt - now) }
+    /// The rest of the time to live, which the `item` frame carries to the receiver; nil if it never ends.
+    func remaining(at now: Int64) -> Duration? { expiresAt == .max ? nil : .milliseconds(max(0, expiresAt - now)) }
 }
 
 extension InboundRecord {
@@ -58,7 +57,7 @@ package struct ClockReading: Sendable, Equatable {
 
 /// A queue's own time in milliseconds since the queue began, by which its items expire. It runs with the monotonic
 /// clock while the program runs, so that a jump of the wall clock expires nothing. Across restarts it takes the wall
-/// clock's difference, and it never runs backwards.
+/// clock's difference where that can be true, and it never runs backwards.
 struct QueueClock: Sendable, Equatable {
     /// The stored form: the queue's time and the wall clock's at one moment.
     struct Mark: Sendable, Equatable {
@@ -66,16 +65,23 @@ struct QueueClock: Sendable, Equatable {
         let wall: Int64
     }
 
-    private let start: Int64
+    /// No device is switched off for longer (LIM-135): a larger difference is that of a clock that was not set.
+    private static let longestAbsence: Int64 = 10 * 365 * 86_400_000
+
+    private var start: Int64
     private let origin: MonotonicTime
 
     /// Goes on from the stored mark; the time switched off counts, by the wall clock.
     init(resuming mark: Mark, at reading: ClockReading) {
         let (difference, overflow) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
-        let elapsed = overflow ? 0 : max(0, difference)
-        start = Self.sum(mark.milliseconds, elapsed)
+        let wasSet = mark.wall >= WallTime.earliestPlausible.milliseconds
+        let isPlausible = wasSet && !overflow && 0...Self.longestAbsence ~= difference
+        start = Self.sum(mark.milliseconds, isPlausible ? difference : 0)
         origin = reading.monotonic
     }
+
+    /// Something is stored of this time: the mark is older than that.
+    mutating func raise(to milliseconds: Int64) { start = max(start, milliseconds) }
 
     func milliseconds(at time: MonotonicTime) -> Int64 {
         // Several times for each event: a Duration would be 128 bits wide on the way.
@@ -85,6 +91,12 @@ struct QueueClock: Sendable, Equatable {
 
     func mark(at reading: ClockReading) -> Mark {
         Mark(milliseconds: milliseconds(at: reading.monotonic), wall: reading.wall.milliseconds)
+    }
+
+    /// Whether the mark is older than a second.
+    func hasPassed(_ mark: Mark, at reading: ClockReading) -> Bool {
+        let (passed, overflow) = milliseconds(at: reading.monotonic).subtractingReportingOverflow(mark.milliseconds)
+        return overflow || passed > 1000
     }
 
     /// Whether a clock that resumed from this mark would differ from this one: the wall clock was set meanwhile.
@@ -144,6 +156,7 @@ struct ItemExpiry: Sendable {
     }
 
     mutating func add(_ ordinal: UInt64, at time: Int64) {
+        guard time < .max else { return }
         heap.insert(Entry(time: time, ordinal: ordinal))
     }
 

@@ -357,7 +357,7 @@ package struct InboundLedger: ~Copyable, Sendable {
         return min(earliest, pausedUntil)
     }
 
-    /// The clock may have been set: expiry continues from the ledger's time and not from the wall clock's.
+    /// Keeps the ledger's time, from which expiry goes on: the wall clock may have been set, or the program ends.
     package mutating func noteClock(at reading: ClockReading) -> InboundTransition {
         count > 0 ? InboundTransition(changes: journal.noteClock(of: key, at: reading)) : InboundTransition()
     }

@@ -30,6 +30,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         latest = OutboundContext(context)
         let stored = OutboundRecord.newest(records, items)
         journal = HeaderJournal(header, at: reading)
+        journal.restore(budget)
         for record in stored { journal.restore(record) }
         let storedThrough = journal.header.storedThrough
         self.records = OutboundRecords(stored.map { $0.stored(through: storedThrough) })
@@ -425,7 +426,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     private var isAwaitingPeer: Bool { lastStored < lastSent || records.withdrawing > 0 }
 
-    /// The clock may have been set: expiry continues from the queue's time and not from the wall clock's.
+    /// Keeps the queue's time, from which expiry goes on: the wall clock may have been set, or the program ends.
     package mutating func noteClock(at reading: ClockReading) -> OutboundTransition {
         guard count > 0 || budget.start != nil else { return OutboundTransition() }
         return OutboundTransition(changes: journal.noteClock(of: key, at: reading))

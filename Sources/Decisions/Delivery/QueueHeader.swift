@@ -72,7 +72,7 @@ struct HeaderJournal<Header: QueueHeader>: Sendable {
     private var written: Header
     /// The rows of the records do not restore the header: it goes into the next commit.
     private var isOwed: Bool
-    let clock: QueueClock
+    private(set) var clock: QueueClock
 
     init(_ header: Header, at reading: ClockReading) {
         self.header = header
@@ -92,9 +92,13 @@ extension HeaderJournal<OutboundHeader> {
     /// The highest sequence sent in this epoch; 0 if none.
     var lastSent: UInt64 { header.nextSequence - 1 }
 
+    /// Raises the clock to what is stored of the budget.
+    mutating func restore(_ budget: UrgentBudget) { if let start = budget.start { clock.raise(to: start) } }
+
     /// Raises the numbers to those of a stored record.
     mutating func restore(_ record: OutboundRecord) {
         header.nextOrdinal = max(header.nextOrdinal, record.ordinal &+ 1)
+        clock.raise(to: record.acceptedAt)
         if let sequence = record.phase.sequence { header.nextSequence = max(header.nextSequence, sequence &+ 1) }
         if case .stored(let sequence) = record.phase { header.storedThrough = max(header.storedThrough, sequence) }
     }
@@ -142,6 +146,7 @@ extension HeaderJournal<InboundHeader> {
     /// Raises the numbers to those of a stored record.
     mutating func restore(_ record: InboundRecord) {
         header.nextOrdinal = max(header.nextOrdinal, record.ordinal &+ 1)
+        if let acceptedAt = record.acceptedAt { clock.raise(to: acceptedAt) }
         if let sequence = record.sequence { header.watermark = max(header.watermark, sequence) }
     }
 
@@ -176,9 +181,12 @@ extension HeaderJournal {
         changes.append(write(of: queue, at: reading))
     }
 
-    /// The header's row if the wall clock was set since it was written.
+    /// The header's row, unless its mark is of this second and the wall clock was not set since.
     mutating func noteClock(of queue: QueueKey, at reading: ClockReading) -> [DeliveryChange] {
-        clock.strays(from: header.clock, at: reading) ? [write(of: queue, at: reading)] : []
+        guard clock.hasPassed(header.clock, at: reading) || clock.strays(from: header.clock, at: reading) else {
+            return []
+        }
+        return [write(of: queue, at: reading)]
     }
 
     private mutating func write(of queue: QueueKey, at reading: ClockReading) -> DeliveryChange {

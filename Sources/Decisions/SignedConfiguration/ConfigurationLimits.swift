@@ -10,8 +10,6 @@ package enum ConfigurationLimits {
     package static let list = 64
     /// Seconds that `iat` and `nbf` may lie ahead: clocks of signers and devices differ by minutes, not hours.
     package static let clockSkew: UInt64 = 300
-    /// No clock is right that is below this: the day this version was made (CFG-33), seconds since 1970.
-    package static let earliestClock: UInt64 = 1795219200
     /// Seconds from `iat` to `expires`, 400 days: longer is written by leaving `expires` out, and milliseconds given
     /// for seconds do not pass as "never".
     package static let longestExpiry: UInt64 = 34_560_000

@@ -27,7 +27,7 @@ package struct VerificationContext: Sendable {
     package init(
         profile: VerificationProfile, application: ApplicationIdentifier, role: DeviceRole,
         anchor: ConfigurationAnchor, target: PairedIdentifier?, device: UniqueIdentifier?, now: WallTime,
-        clockFloor: WallTime = WallTime(seconds: ConfigurationLimits.earliestClock), mark: VersionMark? = nil,
+        clockFloor: WallTime = .earliestPlausible, mark: VersionMark? = nil,
         allowsInvalidSignatures: Bool = false
     ) {
         self.profile = profile
@@ -37,7 +37,7 @@ package struct VerificationContext: Sendable {
         self.target = target
         self.device = device
         self.now = now
-        self.clockFloor = max(clockFloor, WallTime(seconds: ConfigurationLimits.earliestClock))
+        self.clockFloor = max(clockFloor, .earliestPlausible)
         self.mark = mark
         self.allowsInvalidSignatures = allowsInvalidSignatures
     }

@@ -37,6 +37,9 @@ public struct WallTime: Sendable, Hashable, Comparable {
     /// Milliseconds since 1970, negative before it.
     public let milliseconds: Int64
 
+    /// The day on which this version was made. A clock that shows an earlier time has not been set.
+    package static let earliestPlausible = WallTime(seconds: 1_795_219_200)
+
     /// The point that many milliseconds after 1970.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 

@@ -210,7 +210,7 @@ final class ConfigurationService {
         }
     }
 
-    /// What a full disk keeps from a secondary is brought later (LIM-56), unless its next link has brought it.
+    /// Brings later what a full disk keeps from a secondary (LIM-56), unless its next link has brought it.
     private func notStored(for pairing: UniqueIdentifier) {
         unserved.insert(pairing)
         retry.request { [weak self] in self?.serveAgain() }

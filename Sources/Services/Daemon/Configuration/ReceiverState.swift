@@ -26,7 +26,7 @@ struct ReceiverState {
     let device: UniqueIdentifier
     private(set) var slots: [ConfigurationSlotKey: ConfigurationSlot] = [:]
     private(set) var anchors = ConfigurationAnchors()
-    private(set) var clockFloor = WallTime(seconds: ConfigurationLimits.earliestClock)
+    private(set) var clockFloor = WallTime.earliestPlausible
     private(set) var reportCounter: UInt64 = 0
     private(set) var owed: [OwedReport] = []
     /// The pairings whose primaries read reports of the second form (CFG-67).

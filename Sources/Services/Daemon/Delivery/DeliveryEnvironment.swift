@@ -112,20 +112,28 @@ final class DeliveryEnvironment {
     func isOpen(_ key: QueueKey) -> Bool { links[key.pairing]?.channels.contains(key.channel) ?? false }
 }
 
-/// Watches the wall clock while there are queues: one that was set must be noted in their headers. Confined to its
-/// loop.
+/// Watches the clocks while there are queues, whose headers must have a mark from after the wall clock was set, and one
+/// that is not much older than a crash (DEL-26). Confined to its loop.
 final class ClockWatch {
     private let scheduler: any Scheduler
     /// How far the wall clock was ahead of the monotonic one at the last look; nil before the first queue.
     private var offset: Int64?
-    private var wasSet: [(ClockReading) -> Void] = []
+    /// The looks since the queues were last asked to note the clock.
+    private var looks = 0
+    private var actions: [(ClockReading) -> Void] = []
 
     init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
 
     var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
 
-    /// - Parameter action: called when the wall clock was set while there are queues.
-    func whenSet(_ action: @escaping (ClockReading) -> Void) { wasSet.append(action) }
+    /// - Parameter action: notes the clock in the headers of queues.
+    func whenDue(_ action: @escaping (ClockReading) -> Void) { actions.append(action) }
+
+    /// The queues note the clock now.
+    func note() {
+        looks = 0
+        for action in actions { action(reading) }
+    }
 
     /// Looks at the clock from the first queue on, once a minute.
     func watch() {
@@ -139,7 +147,9 @@ final class ClockWatch {
     private func look() {
         let reading = reading
         let now = Self.offset(reading)
-        if (now - (offset ?? now)).magnitude > 1000 { for action in wasSet { action(reading) } }
+        looks += 1
+        // Every ten minutes (LIM-135).
+        if looks >= 10 || (now - (offset ?? now)).magnitude > 1000 { note() }
         offset = now
         schedule()
     }

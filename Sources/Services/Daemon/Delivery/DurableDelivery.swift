@@ -323,9 +323,10 @@ package final class DurableDelivery {
 
     // MARK: the end
 
-    /// The daemon stops in order: attempts that were counted ahead are returned (DEL-11).
+    /// The daemon stops in order: attempts that were counted ahead are returned (DEL-11), and the queues note the clock.
     package func stop() {
         arrivals.stop()
+        environment.clock.note()
         environment.patience.end()
     }
 

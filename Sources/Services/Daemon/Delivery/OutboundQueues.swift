@@ -239,7 +239,7 @@ final class OutboundQueues {
     private static func frame(_ dispatch: OutboundDispatch, _ body: [UInt8], of key: QueueKey) -> ItemFrame {
         ItemFrame(
             ItemKey(key, dispatch.id), sequence: dispatch.sequence, age: .milliseconds(dispatch.age),
-            remaining: .milliseconds(dispatch.remaining), attempt: dispatch.attempt, topic: dispatch.topic,
+            remaining: dispatch.remaining, attempt: dispatch.attempt, topic: dispatch.topic,
             revision: dispatch.revision, body: body[...])
     }
 

@@ -37,7 +37,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     init(in environment: DeliveryEnvironment) {
         self.environment = environment
-        environment.clock.whenSet { [weak self] reading in
+        environment.clock.whenDue { [weak self] reading in
             guard let self else { return }
             for queue in queues.values { queue.perform { $0.noteClock(at: reading) } }
         }
