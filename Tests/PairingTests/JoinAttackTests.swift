@@ -54,6 +54,20 @@ struct JoinAttackTests {
         #expect(fixture.join(try fixture.request(), after: .milliseconds(899_999)).cause == nil)
     }
 
+    @Test("PAR-5, LIM-10: a token with more than 24 h left has expired, used or not: the clock was set back")
+    func clockSetBack() throws {
+        var fixture = try JoinFixture()
+        let (longest, longer) = (Duration.seconds(900 - 86_400), Duration.milliseconds(899_999 - 86_400_000))
+        #expect(fixture.registry.tokens.current(now: fixture.start + longest).count == 1)
+        #expect(fixture.registry.tokens.current(now: fixture.start + longer).isEmpty)
+        #expect(fixture.join(try fixture.request(), after: longer).cause == .expired)
+        #expect(fixture.join(try fixture.request(), after: longest).cause == nil)
+        #expect(fixture.join(try fixture.request(), after: longer).cause == .expired, "also by the device that used it")
+        #expect(fixture.registry.expire(now: fixture.start + longest).isEmpty)
+        #expect(fixture.registry.expire(now: fixture.start + longer).contains(.removeToken(fixture.link.token)))
+        #expect(fixture.registry.tokens[fixture.link.token] == nil)
+    }
+
     @Test("PAR-23, PAR-8a: a link that was taken back is unknown; one that was used is not taken back")
     func takenBack() throws {
         var fixture = try JoinFixture()

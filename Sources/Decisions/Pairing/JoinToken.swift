@@ -48,6 +48,7 @@ package enum JoinPolicy {
     package static var life: Duration { .seconds(15 * 60) }
     /// Seconds that a token may live (LIM-10): an operator who needs longer makes another one.
     private static var lives: ClosedRange<Int64> { 1...24 * 3600 }
+    fileprivate static var longestLife: Duration { .seconds(lives.upperBound) }
     /// Wrong proofs that a token survives (LIM-10).
     fileprivate static var attempts: Int { 5 }
 
@@ -80,7 +81,7 @@ package struct TokenLedger: Sendable, Equatable {
 
     /// The tokens that have not expired, the first to expire first.
     package func current(now: WallTime) -> [JoinToken] {
-        tokens.values.filter { now < $0.expires }.sorted {
+        tokens.values.filter { !$0.hasExpired(now: now) }.sorted {
             $0.expires == $1.expires
                 ? $0.identifier.bytes.lexicographicallyPrecedes($1.identifier.bytes) : $0.expires < $1.expires
         }
@@ -132,7 +133,7 @@ package struct TokenLedger: Sendable, Equatable {
         let secret = tokens[identifier]?.secret ?? decoy
         let isProved = HMACSHA256.isValid(proof, for: message, key: secret)
         guard var token = tokens[identifier] else { return .refused(.unknownToken) }
-        guard now < token.expires else { return .refused(.expired) }
+        guard !token.hasExpired(now: now) else { return .refused(.expired) }
         guard token.attemptsLeft > 0 else { return .refused(.attemptsUsedUp) }
         if let consumption = token.consumption, consumption.pin != pin { return .refused(.consumedByAnother) }
         guard isProved else {
@@ -148,7 +149,7 @@ package struct TokenLedger: Sendable, Equatable {
 
     /// Removes expired tokens, and those that cannot be opened; the changes are in a stable order.
     mutating func expire(now: WallTime) -> [PairingChange] {
-        let gone = unopened.union(tokens.values.filter { $0.expires <= now }.map(\.identifier))
+        let gone = unopened.union(tokens.values.filter { $0.hasExpired(now: now) }.map(\.identifier))
         for identifier in gone { tokens[identifier] = nil }
         unopened = []
         return gone.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map { .removeToken($0) }
@@ -199,6 +200,10 @@ package struct JoinToken: Sendable, Equatable {
         self.expires = expires
         attemptsLeft = JoinPolicy.attempts
     }
+
+    /// Whether its time is over. One that has more left than any token is given was made before the clock was set back:
+    /// that clock would keep it open for years.
+    fileprivate func hasExpired(now: WallTime) -> Bool { expires <= now || expires > now + JoinPolicy.longestLife }
 }
 
 extension JoinToken {
