@@ -53,6 +53,44 @@ struct RegistryTests {
         #expect(fixture.registry.pairings.isEmpty)
     }
 
+    @Test(
+        "PAR-10: a pairing joined before the clock was set, or while it was ahead, does not lapse: it counts anew",
+        arguments: [WallTime(seconds: 100), WallTime(seconds: 4_070_908_800)])
+    func clockSet(created: WallTime) throws {
+        let fixture = try JoinFixture()
+        let pending = PairingRecord(
+            pairing: .random(), role: .primary, peer: fixture.secondary.pin, claim: fixture.secondary.claim,
+            created: created)
+        var registry = try PairingRegistry(
+            rows: [PairingChange.putPairing(pending).row], sealedUnder: JoinFixture.tokenKey)
+        #expect(registry.isPinned(fixture.secondary.pin, now: fixture.start))
+        var greeted = registry
+        guard case .accepted = greeted.hello(try fixture.hello(pending.pairing), now: fixture.start) else {
+            throw JoinFixture.NotJoined()
+        }
+        let changes = registry.expire(now: fixture.start)
+        let dated = try #require(registry[pending.pairing])
+        #expect(changes == [.putPairing(dated)] && dated.created == fixture.start)
+        #expect(registry.expire(now: fixture.start + .seconds(86_399)).isEmpty)
+        #expect(registry.expire(now: fixture.start + .seconds(86_400)) == [.removePairing(pending.pairing)])
+    }
+
+    @Test("PAR-10: a pairing lapses after 24 h by a clock that was never set, and an active one has no age")
+    func clockNeverSet() throws {
+        var fixture = try JoinFixture()
+        let pending = PairingRecord(
+            pairing: .random(), role: .primary, peer: fixture.stranger.pin, claim: fixture.stranger.claim,
+            created: WallTime(seconds: 100))
+        var registry = try PairingRegistry(
+            rows: [PairingChange.putPairing(pending).row], sealedUnder: JoinFixture.tokenKey)
+        #expect(registry.expire(now: WallTime(seconds: 86_499)).isEmpty)
+        #expect(registry.expire(now: WallTime(seconds: 86_500)) == [.removePairing(pending.pairing)])
+        let pairing = try activated(&fixture)
+        let before = fixture.registry[pairing]
+        #expect(fixture.registry.expire(now: fixture.start + .seconds(-90)).isEmpty)
+        #expect(fixture.registry[pairing] == before)
+    }
+
     @Test("SES-4: hello under another pin, role or device identifier is not-paired")
     func stranger() throws {
         var fixture = try JoinFixture()

@@ -26,7 +26,8 @@ package struct PairingRecord: Sendable, Equatable {
     /// The highest protocol version seen with it; nil before the first hello.
     package internal(set) var highestVersion: ProtocolVersion?
     package internal(set) var state: State
-    package let created: WallTime
+    /// When it was joined, or began to count anew (PAR-10).
+    package internal(set) var created: WallTime
     /// Where a secondary dials its primary.
     package internal(set) var address: String?
 
@@ -60,7 +61,16 @@ package struct PairingRecord: Sendable, Equatable {
     private static var pendingLife: Duration { .seconds(24 * 3600) }
 
     /// Whether it stayed pending for too long (PAR-10).
-    package func hasLapsed(now: WallTime) -> Bool { state == .pending && now >= created + Self.pendingLife }
+    package func hasLapsed(now: WallTime) -> Bool {
+        state == .pending && !hasImpossibleAge(now: now) && now >= created + Self.pendingLife
+    }
+
+    /// Whether it is pending and the clock was set after it was joined, so that `created` says nothing about its age: a
+    /// device without a battery boots in 1970.
+    func hasImpossibleAge(now: WallTime) -> Bool {
+        guard state == .pending else { return false }
+        return created > now || created < .earliestPlausible && now >= .earliestPlausible
+    }
 }
 
 extension PairingRecord {

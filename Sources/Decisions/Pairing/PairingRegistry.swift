@@ -385,10 +385,16 @@ extension PairingRegistry {
     }
 
     /// Removes expired tokens and those that cannot be opened (PAR-5), and pairings that stayed pending for too long.
+    /// The time of one that was joined under another clock begins now (PAR-10).
     package mutating func expire(now: WallTime) -> [PairingChange] {
         let lapsed = pairings.filter { $0.hasLapsed(now: now) }
         let removed = lapsed.flatMap { erase($0) }
-        return tokens.expire(now: now) + removed
+        var changes = tokens.expire(now: now) + removed
+        for var record in pairings where record.hasImpossibleAge(now: now) {
+            record.created = now
+            changes += put(record)
+        }
+        return changes
     }
 
     /// Binds the default session of the pairing's role to it; nil if there is no such active pairing.

@@ -43,6 +43,9 @@ public struct WallTime: Sendable, Hashable, Comparable {
     /// The point that many milliseconds after 1970.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
+    /// No clock is right that is below this: the day this version was made (CFG-33).
+    package static let earliestPlausible = WallTime(seconds: 1_795_219_200)
+
     /// The point this many seconds after 1970; saturates at the end of the range.
     public init(seconds: UInt64) {
         let (product, overflow) = Int64(clamping: seconds).multipliedReportingOverflow(by: 1000)
