@@ -47,7 +47,7 @@ struct JoinFixture {
     func request(
         by device: PairingRegistry.OwnDevice? = nil, exporter: [UInt8]? = nil, link: JoinLink? = nil
     ) throws -> JoinRequest {
-        try attempt(by: device, exporter: exporter, link: link).request(peer: primary.pin, now: start)
+        try attempt(by: device, exporter: exporter, link: link).request(peer: primary.pin)
     }
 
     func circumstances(

@@ -33,6 +33,25 @@ struct JoinTests {
         #expect(theirs.reportKey == fixture.secondary.claim.reportKey)
     }
 
+    @Test("PAR-8: the primary's clock alone judges the link: the joining device may have another year")
+    func clocksApart() throws {
+        let fixture = try JoinFixture()
+        let booted = WallTime(seconds: 100)
+        let link = try JoinLink(
+            to: fixture.primary, at: "gateway.example:4747", token: fixture.link.token, secret: fixture.link.secret,
+            life: JoinPolicy.life, now: booted)
+        var registry = JoinFixture.emptyRegistry
+        _ = registry.issue(link)
+        let attempt = fixture.attempt(link: link)
+        let circumstances = PairingRegistry.JoinCircumstances(
+            peer: fixture.secondary.pin, exporter: fixture.exporter, newPairing: .random(), now: booted + .seconds(1))
+        let request = try attempt.request(peer: fixture.primary.pin)
+        guard case .joined(let answer, _, _) = registry.join(request, own: fixture.primary, at: circumstances) else {
+            throw JoinFixture.NotJoined()
+        }
+        #expect(try attempt.accept(answer, now: fixture.start).pairing == registry.pairings.first?.pairing)
+    }
+
     @Test("PAR-8b: the same device may ask again on a new connection and gets the same pairing, provably")
     func repeated() throws {
         var fixture = try JoinFixture()
@@ -74,7 +93,7 @@ struct JoinTests {
         var fixture = try JoinFixture()
         let trusted = TrustedDevice(pin: fixture.primary.pin, role: .primary, address: "[::1]:4747")
         let attempt = JoinAttempt(credential: .trust(trusted), own: fixture.secondary, exporter: fixture.exporter)
-        let request = try attempt.request(peer: fixture.primary.pin, now: fixture.start)
+        let request = try attempt.request(peer: fixture.primary.pin)
         #expect(fixture.join(request).cause == .untrustedPin)
         _ = fixture.registry.trust(TrustedDevice(pin: fixture.secondary.pin, role: .primary))
         #expect(fixture.join(request).cause == .untrustedPin)

@@ -163,7 +163,7 @@ private struct JoinFacts {
         let primary = try JoinFixture().primary.claim
         let outcome = facts.outcome(of: request, claim: primary, pairing: .random())
         #expect(outcome.cause == (proves ? nil : .wrongProof))
-        let written = try facts.attempt(request.claim).request(peer: facts.primary, now: facts.now)
+        let written = try facts.attempt(request.claim).request(peer: facts.primary)
         #expect((written.method == request.method) == proves)
     }
 
@@ -192,7 +192,7 @@ private struct JoinFacts {
         case .success(let record): #expect(proves && record.pairing == answer.pairing && record.epoch == answer.epoch)
         case .failure(let error): #expect(!proves && error == .wrongProof)
         }
-        let request = try attempt.request(peer: facts.primary, now: facts.now)
+        let request = try attempt.request(peer: facts.primary)
         let outcome = facts.outcome(of: request, claim: answer.claim, pairing: answer.pairing)
         guard case .joined(let written, _, _) = outcome else { throw JoinFixture.NotJoined() }
         #expect(written.pairing == answer.pairing && written.claim == answer.claim)

@@ -135,8 +135,6 @@ package enum JoinAnswerError: Error, Sendable, Equatable, CustomStringConvertibl
     case ownDevice
     /// The TLS peer's key is not the link's.
     case wrongPin
-    /// By this device's clock, which may be wrong.
-    case expired(at: WallTime, now: WallTime)
     /// The primary did not prove that it knows the secret.
     case wrongProof
     /// It answered with the identifier of another pairing of this device.
@@ -146,9 +144,6 @@ package enum JoinAnswerError: Error, Sendable, Equatable, CustomStringConvertibl
         switch self {
         case .ownDevice: "a device cannot join itself: run 'tandem join' on the other device"
         case .wrongPin: "the device at this address is not the one that printed the link; check the address"
-        case .expired(let time, let now):
-            "the join link expired at \(time), and this device's clock shows \(now); set the clock if that is wrong, else "
-                + "run 'tandem pair' again on the primary"
         case .wrongProof: "the device that answered does not know the link's secret; do not trust this address"
         case .pairingTaken: "the primary answered with a pairing that belongs to another device; nothing was stored"
         }
@@ -197,11 +192,11 @@ package struct JoinAttempt: Sendable {
         self.exporter = exporter
     }
 
-    /// The first message; refuses a connection to another device, and an expired link.
-    package func request(peer: KeyIdentifier, now: WallTime) throws(JoinAnswerError) -> JoinRequest {
+    /// The first message; refuses a connection to another device. The link's expiry is for the primary's clock to judge
+    /// (PAR-8): the two clocks may be decades apart, and neither has to be right.
+    package func request(peer: KeyIdentifier) throws(JoinAnswerError) -> JoinRequest {
         guard peer == credential.pin else { throw .wrongPin }
         guard case .link(let link) = credential else { return request(.trust) }
-        guard now < link.expires else { throw .expired(at: link.expires, now: now) }
         let message = transcript(link).secondaryMessage(own.claim)
         return request(.token(link.token, proof: HMACSHA256.code(for: message, key: link.secret)))
     }

@@ -130,8 +130,7 @@ import Testing
         let claim = PairingRegistry.OwnDevice(
             pin: try LinkedDevice("x", on: network.scheduler).pin, claim: primary.claim)
         let attempt = JoinAttempt(credential: .link(own), own: claim, exporter: try #require(peer.channelBinding))
-        try peer.send(
-            Envelope(.join).with(body: attempt.request(peer: primary.pin, now: network.scheduler.wallNow).body))
+        try peer.send(Envelope(.join).with(body: attempt.request(peer: primary.pin).body))
         network.scheduler.run()
         #expect(peer.refusals == ["join-refused"] && primary.registry.pairings.isEmpty)
         #expect(primary.pairingEvents == [.joinRefused(.ownKey, peer: primary.pin)])
@@ -186,7 +185,7 @@ import Testing
         network.scheduler.run()
         let exporter = try #require(first.channelBinding)
         let attempt = JoinAttempt(credential: .link(link), own: secondary.own, exporter: exporter)
-        let request = try attempt.request(peer: primary.pin, now: network.scheduler.wallNow)
+        let request = try attempt.request(peer: primary.pin)
         let second = try RawPeer(over: network.connect(to: primary.acceptor), identity: identity)
         try second.send(Envelope(.join).with(body: request.body))
         network.scheduler.run()
@@ -196,14 +195,18 @@ import Testing
         #expect(first.received.map(\.kind) == [.joined])
     }
 
-    @Test func aJoinAfterItsLinkExpiredFailsBeforeTheSecretIsUsed() throws {
+    @Test("PAR-8: a link that has expired is refused by the primary, and the person is told by whose clock")
+    func expiredLink() throws {
         let primary = try primary()
         let secondary = try LinkedDevice("panel", on: network.scheduler)
         let link = try link(to: primary)
         network.scheduler.advance(by: .seconds(901))
         let outcome = join(secondary, .link(link))
         network.scheduler.run()
-        #expect(outcome.error == .answer(.expired(at: link.expires, now: network.scheduler.wallNow)))
+        #expect(outcome.error == .connection(.refusedByPeer(.joinRefused)))
+        #expect(outcome.error?.description.contains("has expired by the primary's clock") == true)
+        #expect(primary.pairingEvents == [.joinRefused(.expired, peer: secondary.pin)])
+        #expect(primary.registry.pairings.isEmpty)
     }
 
     @Test func manualTrustNeedsBothSides() throws {
@@ -262,7 +265,7 @@ import Testing
         let own = PairingRegistry.OwnDevice(
             pin: secondary.pin, claim: JoinClaim(name: "panel", reportKey: [1, 2, 3]))
         let attempt = JoinAttempt(credential: .link(link), own: own, exporter: try #require(peer.channelBinding))
-        let request = try attempt.request(peer: primary.pin, now: network.scheduler.wallNow)
+        let request = try attempt.request(peer: primary.pin)
         try peer.send(Envelope(.join).with(body: request.body))
         network.scheduler.run()
         #expect(peer.refusals == ["envelope"])

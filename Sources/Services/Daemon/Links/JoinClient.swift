@@ -57,8 +57,8 @@ extension JoinFailure: CustomStringConvertible {
         case .address(let error): "\(error)"
         case .unreachable(let text): text
         case .connection(.refusedByPeer(.joinRefused)):
-            "the primary refused this device: the link was used, has expired or is another primary's (run 'tandem pair' "
-                + "again there), or the fingerprint is not trusted there"
+            "the primary refused this device: the link was used, has expired by the primary's clock or is another "
+                + "primary's (run 'tandem pair' again there), or the fingerprint is not trusted there"
         case .connection(let reason): "\(reason)"
         case .answer(let error): "\(error)"
         case .malformed(let text): "the primary's answer cannot be read: \(text)"
@@ -168,7 +168,7 @@ package final class JoinClient {
         }
         let attempt = JoinAttempt(credential: credential, own: own, exporter: exporter)
         let request: JoinRequest
-        do throws(JoinAnswerError) { request = try attempt.request(peer: peer, now: context.wallNow) } catch {
+        do throws(JoinAnswerError) { request = try attempt.request(peer: peer) } catch {
             throw .answer(error)
         }
         channel.send(JoinFrame(.join, request.body))
