@@ -7,7 +7,6 @@ import TandemControl
 import TandemCrypto
 import TandemOperations
 import TandemPropertyList
-import TandemReactor
 import TandemSignedConfiguration
 
 extension Option {
@@ -47,7 +46,7 @@ extension Subcommand {
         ]
     ) { arguments, console in
         let request = KeySetRequest(arguments: arguments)
-        let document = try request.first(now: Linux.wallTime)
+        let document = try request.first(now: SigningClock.read(console))
         let bytes = try request.signed(document) { bytes, isComplete throws(VerificationFailure) in
             _ = try KeySetHistory(anchor: bytes, isComplete: isComplete)
         }
@@ -73,7 +72,7 @@ extension Subcommand {
     ) { arguments, console in
         let request = KeySetRequest(arguments: arguments)
         let history = try KeySetChain.read(arguments.all("from"))
-        let document = try request.next(after: history, now: Linux.wallTime)
+        let document = try request.next(after: history, now: SigningClock.read(console))
         let bytes = try request.signed(document) { bytes, isComplete throws(VerificationFailure) in
             var next = history
             _ = try next.take(bytes, isComplete: isComplete)
@@ -96,7 +95,7 @@ extension Subcommand {
     ) { arguments, console in
         let request = KeySetRequest(arguments: arguments)
         let history = try KeySetChain.read(arguments.all("from"))
-        let bytes = try request.signedRevocation(after: history, now: Linux.wallTime)
+        let bytes = try request.signedRevocation(after: history, now: SigningClock.read(console))
         try request.write(bytes, console)
     }
 

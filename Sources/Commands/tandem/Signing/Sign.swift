@@ -6,7 +6,6 @@ import TandemControl
 import TandemCrypto
 import TandemPropertyList
 import TandemQRCode
-import TandemReactor
 import TandemSettings
 import TandemSignedConfiguration
 
@@ -47,9 +46,10 @@ extension Subcommand {
     ) { arguments, console in
         let keys = try KeyFile.signing(arguments)
         let request = SignRequest(arguments: arguments)
-        let payload = try request.payload(now: Linux.wallTime)
+        let now = SigningClock.read(console)
+        let payload = try request.payload(now: now)
         let bytes = try ConfigurationSigner.sign(payload, with: keys.map { ConfigurationPrivateKey($0) })
-        try request.check(bytes, payload, now: Linux.wallTime)
+        try request.check(bytes, payload, now: now)
         guard !arguments.has("qr") || ApplyLink.fitsQRCode(bytes) else {
             throw CommandFailure.refused(
                 "no QR code can hold a link to these \(bytes.count) bytes; --link prints it as text")
