@@ -44,6 +44,19 @@ import Testing
         #expect(try copy(PingFrame()).id == nil)
     }
 
+    @Test func `SES-86: a ping tells a clock in an extension, and its pong has none`() throws {
+        for milliseconds in [0, 1_795_255_200_000, -1, Int64.min, Int64.max] {
+            let ping = PingFrame(clock: WallTime(milliseconds: milliseconds))
+            #expect(ping.envelope.extensions == ["x-clock": .integer(milliseconds)])
+            #expect(try copy(ping).clock == WallTime(milliseconds: milliseconds))
+            #expect(try copy(ping).answer.clock == nil)
+        }
+        #expect(try copy(PingFrame(id: id)).clock == nil)
+        var ping = Envelope(.ping)
+        ping.extensions["x-clock"] = "noon"
+        #expect(try PingFrame(Envelope(reading: ping.frame())).clock == nil)
+    }
+
     @Test func `SES-18: a bye has a known name, or none`() throws {
         #expect(try copy(ByeFrame(.replaced)).name == .replaced)
         #expect(try ByeFrame(Envelope(reading: Envelope(.bye, name: "of-tomorrow").frame())).name == nil)

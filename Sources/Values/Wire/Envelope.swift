@@ -36,6 +36,9 @@ package struct Envelope: Sendable, Equatable {
         EnvelopeKey.allCases.compactMap { key in value(of: key).map { (key, $0) } }
     }
 
+    /// The value of an extension; nil if there is none, or one of another type, which anybody may have added.
+    func integer(ofExtension word: String) -> Int64? { extensions[word]?.integerValue }
+
     package func has(_ key: EnvelopeKey) -> Bool { keys.contains(key) }
 
     /// Whether the frame is about this application. Compares in place: the subscript would copy the name.

@@ -167,16 +167,27 @@ package struct FailureFrame: TypedFrame {
 package struct PingFrame: TypedFrame {
     package let kind: FrameKind
     package let id: UniqueIdentifier?
+    /// The sender's wall clock, in a ping that tells it to the other device (SES-86).
+    package let clock: WallTime?
 
-    package init(id: UniqueIdentifier? = nil) { (kind, self.id) = (.ping, id) }
+    /// An extension and no key of the table: a release before passes over it, where it would refuse a key.
+    private static let clockWord = "x-clock"
 
-    private init(answering ping: PingFrame) { (kind, id) = (.pong, ping.id) }
+    package init(id: UniqueIdentifier? = nil, clock: WallTime? = nil) {
+        (kind, self.id, self.clock) = (.ping, id, clock)
+    }
 
-    package init(_ envelope: borrowing Envelope) { (kind, id) = (envelope.kind, envelope[.id]) }
+    private init(answering ping: PingFrame) { (kind, id, clock) = (.pong, ping.id, nil) }
+
+    package init(_ envelope: borrowing Envelope) {
+        (kind, id) = (envelope.kind, envelope[.id])
+        clock = envelope.integer(ofExtension: Self.clockWord).map { WallTime(milliseconds: $0) }
+    }
 
     package var envelope: Envelope {
         var envelope = Envelope(kind)
         envelope[.id] = id
+        if let clock { envelope.extensions[Self.clockWord] = .integer(clock.milliseconds) }
         return envelope
     }
 

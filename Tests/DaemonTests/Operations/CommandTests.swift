@@ -186,6 +186,32 @@ import Testing
         #expect(problem()?["text"]?.stringValue?.hasSuffix("it is linked again") == true)
     }
 
+    @Test func `CTL-10, CTL-12: the clocks differ for as long as one is set and the other is not, and not for longer`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        func problems() -> [PropertyListValue?] {
+            [nodes.primary, nodes.secondary].map { node in
+                nodes.ask(node, "health").body["problems"]?.arrayValue?.first?.dictionaryValue?["name"]
+            }
+        }
+        func skews() throws -> [Int64?] {
+            try [nodes.primary, nodes.secondary].map { node in
+                // The manual clock loses less than a millisecond at each step.
+                try nodes.rows("pairings", of: node).first?["skew"]?.integerValue.map { ($0 + 30_000) / 60_000 }
+            }
+        }
+        #expect(problems() == [nil, nil])
+        // Both have one wall clock: each sees its own set now, and hears of the other's within a heartbeat.
+        nodes.clock.setWallClock(nodes.clock.wallNow + .seconds(-3600))
+        #expect(problems() == ["clock", "clock"])
+        #expect(try skews() == [60, 60])
+        nodes.clock.advance(by: .seconds(6))
+        #expect(problems() == [nil, nil])
+        #expect(try skews() == [0, 0])
+    }
+
     @Test func `CTL-14: drain refuses new items until its end, waits no longer than it was told, and shows in health`()
     {
         defer { nodes.stop() }

@@ -24,6 +24,7 @@ package final class Link {
     package let readySince: MonotonicTime
 
     private let context: LinkContext
+    private var clocks: LinkClocks
     private let channel: SecuredChannel
     /// For the forwarder, which paces its sending by them. Frames sent after the end of the link are dropped.
     package let frames: FrameChannel
@@ -37,12 +38,13 @@ package final class Link {
     @exclusivity(unchecked) package var forwarder: (any LinkForwarder)?
 
     init(
-        record: PairingRecord, peer: PeerGreeting, agreement: HelloAgreement, channel: SecuredChannel,
-        context: LinkContext
+        record: PairingRecord, peer: PeerGreeting, clocks: LinkClocks, agreement: HelloAgreement,
+        channel: SecuredChannel, context: LinkContext
     ) {
         pairing = record.pairing
         role = record.role
         self.peer = peer
+        self.clocks = clocks
         self.agreement = agreement
         self.channel = channel
         frames = channel.frames
@@ -117,14 +119,20 @@ package final class Link {
         [.text("pairing", "\(pairing)"), .outside("peer", peer.name), .text("address", "\(peerAddress)")]
     }
 
-    // MARK: heartbeat
+    // MARK: heartbeat and clocks
 
-    /// One turn of the heartbeat's timer.
+    /// How far the peer's wall clock is ahead of ours now (CTL-10); nil if it has told none.
+    package var clockSkew: Duration? { clocks.skew(at: context.reading) }
+
+    /// One turn of the heartbeat's timer. It comes at least once in an interval, also while frames do, and so it is the
+    /// time to look at our own clock: a frame of the hot path never does.
     private func beat() {
         switch heartbeat.timerFired(now: context.scheduler.now) {
-        case .wait(let time): schedule(time)
+        case .wait(let time):
+            if let clock = clocks.takeOwed(at: context.reading) { send(PingFrame(clock: clock)) }
+            schedule(time)
         case .ping(let time):
-            send(PingFrame())
+            send(PingFrame(clock: clocks.takeOwed(at: context.reading)))
             schedule(time)
         case .dead:
             channel.cut(.noHeartbeat)
@@ -159,9 +167,14 @@ package final class Link {
         }
     }
 
+    private func answer(_ ping: PingFrame) {
+        if let clock = ping.clock { clocks.heard(clock, at: context.scheduler.now) }
+        send(ping.answer)
+    }
+
     private func received(_ envelope: Envelope, in frame: Frame) {
         switch envelope.kind {
-        case .ping: send(PingFrame(envelope).answer)
+        case .ping: answer(PingFrame(envelope))
         case .pong: if envelope.has(.id) { context.host?.link(self, didReceive: envelope, in: frame) }
         case .bye, .refusal:
             farewell(SecuredChannel.farewell(envelope))

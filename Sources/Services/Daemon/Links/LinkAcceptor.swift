@@ -4,6 +4,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemDelivery
 import TandemOperations
 import TandemPairing
 package import TandemReactor
@@ -177,7 +178,7 @@ final class AcceptedConnection {
 
     private func greeted(_ envelope: Envelope, by pin: KeyIdentifier) throws(WireError) {
         let pairing: UniqueIdentifier = try envelope.required(.pairing)
-        judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.wallNow), pairing: pairing, pin: pin)
+        judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.scheduler.now), pairing: pairing, pin: pin)
     }
 
     private func judge(_ hello: PeerGreeting, pairing: UniqueIdentifier, pin: KeyIdentifier) {
@@ -206,13 +207,16 @@ final class AcceptedConnection {
                 return refuse(.notPaired, "the pairing has ended")
             }
             phase = .over
+            let reading = context.reading
             let own = context.device.hello(
                 .chosen(agreement.version), role: record.role, positions, capabilities: agreement.capabilities,
-                clock: context.wallNow)
+                clock: reading.wall)
             channel.send(HelloFrame(own, pairing: record.pairing))
             leave()
             let peer = hello.counting(in: positions.epoch)
-            let link = Link(record: record, peer: peer, agreement: agreement, channel: channel, context: context)
+            let link = Link(
+                record: record, peer: peer, clocks: LinkClocks(told: reading, heard: peer.clock),
+                agreement: agreement, channel: channel, context: context)
             link.begin()
             channel.frames.resumeReading()
         }

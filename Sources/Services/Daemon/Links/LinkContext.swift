@@ -3,6 +3,7 @@
 
 package import TandemBase
 import TandemCrypto
+import TandemDelivery
 import TandemOperations
 package import TandemReactor
 package import TandemSession
@@ -85,6 +86,8 @@ package final class LinkContext {
     }
 
     var wallNow: WallTime { scheduler.wallNow }
+
+    var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
 
     /// This device's key and settings for TLS. Made for the first connection: a daemon that starts serves its host apps
     /// first.

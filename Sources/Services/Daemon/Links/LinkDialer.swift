@@ -4,6 +4,7 @@
 
 package import TandemBase
 import TandemCrypto
+import TandemDelivery
 package import TandemPairing
 package import TandemReactor
 import TandemSession
@@ -145,6 +146,8 @@ final class DialledConnection {
     private let context: LinkContext
     private let channel: SecuredChannel
     private var isJudging = false
+    /// The clock in our hello: it may be set before the answer comes.
+    private var told: ClockReading
     private var completion: ((Result<Link, LinkCloseReason>) -> Void)?
 
     init(
@@ -154,6 +157,7 @@ final class DialledConnection {
         self.record = record
         self.context = context
         self.completion = completion
+        told = context.reading
         channel = try SecuredChannel(over: stream, side: .client, peer: .pinned(record.peer), context: context)
     }
 
@@ -174,7 +178,7 @@ final class DialledConnection {
     }
 
     private func answered(_ envelope: Envelope) throws(WireError) {
-        judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.wallNow))
+        judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.scheduler.now))
     }
 
     private func judge(_ hello: PeerGreeting) {
@@ -206,7 +210,9 @@ final class DialledConnection {
         case .accepted(let record):
             // The registry may have changed again since the commit.
             guard context.host?.positions(of: record.pairing) != nil else { return channel.cut(.ended(.unpaired)) }
-            let link = Link(record: record, peer: hello, agreement: agreement, channel: channel, context: context)
+            let link = Link(
+                record: record, peer: hello, clocks: LinkClocks(told: told, heard: hello.clock), agreement: agreement,
+                channel: channel, context: context)
             finish(.success(link))
             link.begin()
             channel.frames.resumeReading()
@@ -221,9 +227,10 @@ extension DialledConnection: FrameChannelDelegate {
         }
         channel.allowLargeFrames()
         let offer = context.device.offer
+        told = context.reading
         let hello = context.device.hello(
             .offered(offer.versions), role: record.role, positions, capabilities: offer.capabilities,
-            clock: context.wallNow)
+            clock: told.wall)
         channel.send(HelloFrame(hello, pairing: record.pairing))
     }
 

@@ -3,6 +3,7 @@
 
 package import TandemBase
 import TandemCrypto
+import TandemDelivery
 import TandemPairing
 package import TandemWire
 
@@ -18,12 +19,12 @@ package struct PeerGreeting: Sendable, Equatable {
     /// New at each start of the peer's daemon.
     package let instance: UniqueIdentifier
     package private(set) var positions: LinkPositions
-    /// How far the peer's wall clock is ahead of ours, as near as one way of a hello tells; nil if it did not say.
-    package let clockSkew: Duration?
+    /// The peer's wall clock, with our monotonic time when it came; nil if it told none.
+    let clock: ClockReading?
 
     /// - Parameter now: when the hello came.
     /// - Throws: the key that is missing.
-    init(_ hello: Hello, at now: WallTime) throws(WireError) {
+    init(_ hello: Hello, at now: MonotonicTime) throws(WireError) {
         guard let role = hello.role else { throw .invalidValue(key: "role", expected: "the sender's part") }
         guard let device = hello.device else { throw .invalidValue(key: "device", expected: "a vendor identifier") }
         guard let link = hello.link else { throw .invalidValue(key: "instance", expected: "16 bytes") }
@@ -34,7 +35,7 @@ package struct PeerGreeting: Sendable, Equatable {
         name = link.name
         instance = link.instance
         positions = LinkPositions(epoch: link.epoch, received: link.received, sent: link.sent)
-        clockSkew = link.clock.map { $0.since(now) }
+        clock = link.clock.map { ClockReading(monotonic: now, wall: $0) }
     }
 
     /// The greeting as it counts in an epoch: what the peer said of another one is over.

@@ -66,7 +66,7 @@ final class HealthService {
                 problems.insert(HealthProblem(.unlinked, pairing: record.pairing))
                 continue
             }
-            let skew = link.peer.clockSkew ?? .zero
+            let skew = link.clockSkew ?? .zero
             if skew > Self.clockTolerance || skew < .zero - Self.clockTolerance {
                 problems.insert(HealthProblem(.clock, pairing: record.pairing))
             }

@@ -164,7 +164,7 @@ extension PairingRecord {
         body["oldest"] = queues.compactMap(\.oldest).max().map { .integer($0) }
         body["error"] = node.links.lastErrors[pairing].map { .string($0) }
         body["endedThere"] = node.links.endedThere(pairing).map { .integer($0.saturatingMilliseconds) }
-        body["skew"] = link?.peer.clockSkew.map { .integer($0.saturatingMilliseconds) }
+        body["skew"] = link?.clockSkew.map { .integer($0.saturatingMilliseconds) }
         body["address"] = (link?.peerAddress.description ?? address).map { .string($0) }
         return body
     }
