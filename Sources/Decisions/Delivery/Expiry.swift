@@ -65,8 +65,8 @@ struct QueueClock: Sendable, Equatable {
         let wall: Int64
     }
 
-    /// No device is switched off for longer (LIM-135): a larger difference is that of a clock that was not set.
-    private static let longestAbsence: Int64 = 10 * 365 * 86_400_000
+    /// No device is off for longer (LIM-135): a larger difference is that of a clock that was not set.
+    private static let longestAbsence = Duration.seconds(3650 * 86_400).saturatingMilliseconds
 
     private var start: Int64
     private let origin: MonotonicTime

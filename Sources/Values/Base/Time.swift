@@ -37,13 +37,10 @@ public struct WallTime: Sendable, Hashable, Comparable {
     /// Milliseconds since 1970, negative before it.
     public let milliseconds: Int64
 
-    /// The day on which this version was made. A clock that shows an earlier time has not been set.
-    package static let earliestPlausible = WallTime(seconds: 1_795_219_200)
-
     /// The point that many milliseconds after 1970.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// No clock is right that is below this: the day this version was made (CFG-33).
+    /// The day on which this version was made (CFG-33). A clock that shows an earlier time has not been set.
     package static let earliestPlausible = WallTime(seconds: 1_795_219_200)
 
     /// The point this many seconds after 1970; saturates at the end of the range.

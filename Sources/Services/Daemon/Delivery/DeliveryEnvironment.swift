@@ -115,14 +115,20 @@ final class DeliveryEnvironment {
 /// Watches the clocks while there are queues, whose headers must have a mark from after the wall clock was set, and one
 /// that is not much older than a crash (DEL-26). Confined to its loop.
 final class ClockWatch {
+    private static let pause = Duration.seconds(60)
+    /// The time after which the queues note the clock again (LIM-135).
+    private static let longest = Duration.seconds(600)
+
     private let scheduler: any Scheduler
     /// How far the wall clock was ahead of the monotonic one at the last look; nil before the first queue.
     private var offset: Int64?
-    /// The looks since the queues were last asked to note the clock.
-    private var looks = 0
+    private var notedAt: MonotonicTime
     private var actions: [(ClockReading) -> Void] = []
 
-    init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
+    init(_ scheduler: any Scheduler) {
+        self.scheduler = scheduler
+        notedAt = scheduler.now
+    }
 
     var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
 
@@ -131,7 +137,8 @@ final class ClockWatch {
 
     /// The queues note the clock now.
     func note() {
-        looks = 0
+        let reading = reading
+        notedAt = reading.monotonic
         for action in actions { action(reading) }
     }
 
@@ -142,14 +149,13 @@ final class ClockWatch {
         schedule()
     }
 
-    private func schedule() { scheduler.schedule(after: .seconds(60)) { [weak self] in self?.look() } }
+    private func schedule() { scheduler.schedule(after: Self.pause) { [weak self] in self?.look() } }
 
     private func look() {
         let reading = reading
         let now = Self.offset(reading)
-        looks += 1
-        // Every ten minutes (LIM-135).
-        if looks >= 10 || (now - (offset ?? now)).magnitude > 1000 { note() }
+        let wasSet = (now - (offset ?? now)).magnitude > 1000
+        if wasSet || reading.monotonic.since(notedAt) >= Self.longest { note() }
         offset = now
         schedule()
     }

@@ -323,7 +323,7 @@ package final class DurableDelivery {
 
     // MARK: the end
 
-    /// The daemon stops in order: attempts that were counted ahead are returned (DEL-11), and the queues note the clock.
+    /// The daemon stops in order: attempts that were counted ahead are returned (DEL-11), and queues note the clock.
     package func stop() {
         arrivals.stop()
         environment.clock.note()
