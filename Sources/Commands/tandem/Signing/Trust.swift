@@ -44,7 +44,13 @@ extension Subcommand {
         if arguments.has("json") { return console.print(json: Fact.plain(anchors)) }
         var table = Table("trusted keys", ["app", "role", "source", "kind", "revoked", "key id"])
         for anchor in Fact.list(anchors) {
-            let kind = anchor.text("kind") == "bare-key" ? "bare key" : "key set \(anchor.text("version"))"
+            let kind =
+                switch anchor.text("kind") {
+                case "bare-key": "bare key"
+                case "key-set": "key set \(anchor.text("version"))"
+                // A daemon of an earlier version does not tell them apart.
+                default: "-"
+                }
             table.add(
                 anchor.text("app"), anchor.text("role"), anchor.text("source"), kind, anchor.text("revoked"),
                 anchor.text("keyid"))

@@ -16,6 +16,7 @@ package struct PeerGreeting: Sendable, Equatable {
     package let device: UniqueIdentifier
     /// For people.
     package let name: String
+    package let software: String
     /// New at each start of the peer's daemon.
     package let instance: UniqueIdentifier
     package private(set) var positions: LinkPositions
@@ -33,6 +34,7 @@ package struct PeerGreeting: Sendable, Equatable {
         self.role = role
         self.device = device
         name = link.name
+        software = hello.software
         instance = link.instance
         positions = LinkPositions(epoch: link.epoch, received: link.received, sent: link.sent)
         clock = link.clock.map { ClockReading(monotonic: now, wall: $0) }

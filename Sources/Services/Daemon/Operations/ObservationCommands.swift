@@ -159,6 +159,7 @@ extension PairingRecord {
             "active": .boolean(node.pairings.active(as: role)?.pairing == pairing),
         ]
         body["peer"] = peerVendorIdentifier.map { .data($0.bytes) }
+        body["software"] = link.map { .string($0.peer.software) }
         body["version"] = highestVersion.map { .integer(Int64($0.number)) }
         body["waiting"] = .integer(queues.reduce(0) { $0 + Int64($1.count) })
         body["oldest"] = queues.compactMap(\.oldest).max().map { .integer($0) }
