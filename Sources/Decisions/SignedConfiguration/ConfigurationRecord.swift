@@ -170,6 +170,9 @@ package struct ActiveConfiguration: Sendable, Equatable {
         elapsed = 0
     }
 
+    /// No clock is right that is below this (CFG-33): its issue, but not later than it was applied.
+    package var clockFloor: WallTime { min(WallTime(seconds: record.payload.issued), applied) }
+
     /// Counts running time and looks at the wall clock; never decreases.
     /// - Parameter known: milliseconds that the library knows to be used.
     package mutating func advance(running: Duration, now: WallTime, known: Int64 = 0) {

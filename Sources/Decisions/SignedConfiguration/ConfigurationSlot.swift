@@ -432,7 +432,7 @@ extension ConfigurationSlot {
         let advanced = VersionMark.advanced(mark, by: applied.record)
         mark = advanced
         transition.add(.mark(advanced))
-        transition.add(.clockFloor(min(WallTime(seconds: applied.record.payload.issued), applied.applied)))
+        transition.add(.clockFloor(applied.clockFloor))
         if waived != nil { transition.add(.waived(nil)) }
         waived = nil
     }

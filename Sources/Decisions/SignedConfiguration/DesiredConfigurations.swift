@@ -296,20 +296,25 @@ package struct DesiredConfigurations: Sendable {
     ) -> DesiredTransition {
         var transition = enterEpoch(of: addressee)
         for key in slots.keys {
-            forgetRetried(key, at: addressee.pairing, bringsKeys(key.subject), &transition)
+            forgetRetried(key, at: addressee.pairing, bringsKeys(key.subject), now, &transition)
             deliverAgain(key, to: addressee, isUnderWay, at: now, identifier, &transition)
         }
         return transition
     }
 
     private mutating func forgetRetried(
-        _ key: ConfigurationSlotKey, at pairing: UniqueIdentifier, _ bringsKeys: Bool,
+        _ key: ConfigurationSlotKey, at pairing: UniqueIdentifier, _ bringsKeys: Bool, _ now: WallTime,
         _ transition: inout DesiredTransition
     ) {
+        let valid = Set(desired(of: key).filter { ($0.payload.expires ?? .max) > now.seconds }.map(\.digest))
         let isRetried: (SecondaryState.Refusal) -> Bool = { refusal in
-            guard let rejection = Rejection(rawValue: refusal.verdict) else { return false }
+            switch Rejection(rawValue: refusal.verdict) {
+            // The secondary's clock was ahead of this device's.
+            case .expired?: valid.contains(refusal.digest)
             // A configuration of one set never passes under a later one: only a secondary that is behind may take it.
-            return rejection.maySolveItself || bringsKeys && rejection == .oldKeySet
+            case .oldKeySet?: bringsKeys
+            case let rejection: rejection?.maySolveItself ?? false
+            }
         }
         guard state(of: key, at: pairing)?.refusals.contains(where: isRetried) == true else { return }
         change(key, at: pairing, &transition) { state, _ in state.refusals.removeAll(where: isRetried) }
@@ -494,18 +499,11 @@ package struct DesiredConfigurations: Sendable {
 
     // MARK: deliveries
 
-    private enum Cause {
-        /// The operator applied these bytes.
-        case applied([UInt8])
-        case reachable
-        /// The secondary has reported on these bytes.
-        case reported([UInt8])
-    }
-
     /// Delivers the wanted envelope of a slot to a secondary that lacks it, unless it is on its way. A secondary that
     /// is behind with its keys gets nothing yet: once they are on their way, this is called again.
     private mutating func deliver(
-        _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, because cause: Cause, at now: WallTime,
+        _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, because cause: SecondaryState.Occasion,
+        at now: WallTime,
         _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
     ) {
         guard let slot = slots[key], slot.hasDesired, addressee.isAddressed(by: key) else { return }
@@ -516,7 +514,7 @@ package struct DesiredConfigurations: Sendable {
         var state = secondaries[addressee.pairing]?.states[key]
         if case .applied(let digest) = cause { state?.refusals.removeAll { $0.digest == digest } }
         guard let wanted = slot.wanted(by: addressee, state), state?.isOnItsWay(wanted.digest) != true,
-            Self.isLacking(wanted, state, cause, now)
+            state?.lacks(wanted, because: cause) != false
         else { return }
         let entry = ForwardedConfiguration(wanted, id: identifier(), pairing: addressee.pairing, at: now)
         let isBehind = addressee.isBehind(key.subject)
@@ -540,21 +538,6 @@ package struct DesiredConfigurations: Sendable {
         }
         transition.changes.append(.forwarded(entry))
         transition.deliveries.append(ConfigurationItem(entry: entry, envelope: wanted.envelope))
-    }
-
-    private static func isLacking(
-        _ wanted: DesiredConfiguration, _ state: SecondaryState?, _ cause: Cause, _ now: WallTime
-    ) -> Bool {
-        guard let state else { return true }
-        let hasIt = state.good?.digest == wanted.digest
-        switch cause {
-        case .applied(wanted.digest):
-            // One whose lifetime has run out since is no longer applied, and no report says so.
-            return !hasIt || state.lifetimeEnd(of: wanted).map { now >= $0 } ?? false
-        case .applied, .reachable: return !hasIt
-        // The envelope that it has just answered is not sent again.
-        case .reported(let digest): return !hasIt && digest != wanted.digest
-        }
     }
 
     private mutating func change(

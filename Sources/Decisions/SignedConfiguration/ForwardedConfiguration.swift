@@ -102,6 +102,15 @@ package struct SecondaryState: Sendable, Equatable {
         let verdict: String
     }
 
+    /// Why a delivery is looked at.
+    enum Occasion {
+        /// The operator applied these bytes.
+        case applied([UInt8])
+        case reachable
+        /// The secondary has reported on these bytes.
+        case reported([UInt8])
+    }
+
     /// Deliveries without a final verdict, the newest last.
     package internal(set) var open: [ForwardedConfiguration] = []
     /// The last delivery that has one, or that ended without.
@@ -130,6 +139,18 @@ package struct SecondaryState: Sendable, Equatable {
     }
 
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
+
+    /// Whether the secondary gets this envelope now.
+    func lacks(_ wanted: DesiredConfiguration, because occasion: Occasion) -> Bool {
+        let hasIt = good?.digest == wanted.digest
+        return switch occasion {
+        // One with a lifetime may be applied no longer by the secondary's clock, and no report says so.
+        case .applied(wanted.digest): !hasIt || wanted.payload.lifetime != nil
+        case .applied, .reachable: !hasIt
+        // The envelope that it has just answered is not sent again.
+        case .reported(let digest): !hasIt && digest != wanted.digest
+        }
+    }
 
     /// The secondary has reported an envelope as applied.
     /// - Parameter movesMark: whether the secondary's version mark moved. It does not for a waived signature (CFG-22),

@@ -35,6 +35,27 @@ import Testing
         #expect(try app.offers.count == 2 && state() == "applied")
     }
 
+    @Test func `CFG-33, CTL-12: a clock that once was years ahead locks out one app, until its key's trust ends`()
+        throws
+    {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        let now = nodes.clock.wallNow
+        nodes.clock.setWallClock(now + .seconds(10 * 365 * 86_400))
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        nodes.clock.setWallClock(now)
+        #expect(nodes.verdict(try nodes.envelope(2)) == "clock-unset")
+        let health = nodes.ask(nodes.secondary, "health").body["problems"]?.arrayValue
+        #expect(
+            health?.contains { $0.dictionaryValue?["name"] == "clock" && $0.dictionaryValue?["pairing"] == nil } == true
+        )
+        app.disconnect()
+        let trust: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary", "yes": true]
+        #expect(nodes.ask(nodes.secondary, "trust-remove", trust).code == 0)
+        _ = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+    }
+
     @Test
     func
         `CTL-25: apply at the app's own device ends when a newer version takes its place or the trusted key is removed`()

@@ -110,7 +110,8 @@ final class ConfigurationReceiver {
         VerificationContext(
             profile: .staging, application: key.application, role: key.role,
             anchor: state.anchors.anchor(of: KeySubject(application: key.application, role: key.role)),
-            target: key.target, device: state.device, now: context.reading.wall, clockFloor: state.clockFloor,
+            target: key.target, device: state.device, now: context.reading.wall,
+            clockFloor: state.clockFloor(of: key.subject),
             allowsInvalidSignatures: context.options.allowsInvalidSignatures
                 && waivingApplications.contains(key.application) && context.isHere(key.subject))
     }

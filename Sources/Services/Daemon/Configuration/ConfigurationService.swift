@@ -307,6 +307,11 @@ final class ConfigurationService {
         try await receiver.end(key, with: rows) { next in next.untrust(key) }
     }
 
+    /// The apps whose configuration waits until the clock of this device is set (CFG-33).
+    var waitingForClock: [ApplicationIdentifier] {
+        Set(receiver.state.slots.values.filter { $0.phase == .waitingForClock }.map(\.key.application)).sorted()
+    }
+
     /// Whether trust in the text alone is what is in force for the app's configuration.
     func isTrusted(_ key: KeySubject, onlyAs pem: String) -> Bool {
         receiver.state.anchors[key]?.isOnly(pem) ?? false

@@ -182,7 +182,7 @@ final class KeyChanges {
             in: VerificationContext(
                 profile: .forwarding, application: payload.application, role: payload.role,
                 anchor: state.anchors.anchor(of: key), target: nil, device: nil,
-                now: time ?? context.scheduler.wallNow, clockFloor: state.clockFloor))
+                now: time ?? context.scheduler.wallNow, clockFloor: state.clockFloor(of: key)))
     }
 }
 

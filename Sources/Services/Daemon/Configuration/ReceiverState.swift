@@ -26,7 +26,8 @@ struct ReceiverState {
     let device: UniqueIdentifier
     private(set) var slots: [ConfigurationSlotKey: ConfigurationSlot] = [:]
     private(set) var anchors = ConfigurationAnchors()
-    private(set) var clockFloor = WallTime.earliestPlausible
+    /// The clock floors of apps that have applied something (CFG-33).
+    private var clockFloors: [KeySubject: WallTime] = [:]
     private(set) var reportCounter: UInt64 = 0
     private(set) var owed: [OwedReport] = []
     /// The pairings whose primaries read reports of the second form (CFG-67).
@@ -42,6 +43,9 @@ struct ReceiverState {
     }
 
     init(device: UniqueIdentifier) { self.device = device }
+
+    /// The time below which the clock is unset for an app's configuration (CFG-33).
+    func clockFloor(of subject: KeySubject) -> WallTime { clockFloors[subject] ?? .earliestPlausible }
 
     /// The slot of a key, made when it is first needed.
     subscript(key: ConfigurationSlotKey) -> ConfigurationSlot {
@@ -68,9 +72,11 @@ struct ReceiverState {
         return [anchor.rowOfLastStep].compactMap { $0 }
     }
 
-    /// Forgets the trusted key of an app's configuration.
+    /// Forgets the trusted key of an app's configuration, and the clock floor that came of what it had signed.
     mutating func untrust(_ key: KeySubject) -> [RowChange] {
-        anchors.remove(key)?.removal ?? []
+        let removal = anchors.remove(key)?.removal ?? []
+        guard clockFloors.removeValue(forKey: key) != nil else { return removal }
+        return removal + [.delete(.configurationDevice, key: Self.clockFloorKey + key.bytes)]
     }
 
     /// The report is in its queue.
@@ -117,7 +123,7 @@ struct ReceiverState {
             case .trial(let trial): [Self.row(.trial, key.bytes, trial?.dictionary)]
             case .active(let active): [Self.row(.active, key.bytes, active?.dictionary)]
             case .waived(let waived): [Self.row(.waived, key.bytes, waived?.dictionary)]
-            case .clockFloor(let floor): raiseClockFloor(floor)
+            case .clockFloor(let floor): raiseClockFloor(of: key.subject, to: floor)
             case .report(let facts): owe(facts, signer: signer, now: now)
             }
         }
@@ -127,10 +133,11 @@ struct ReceiverState {
         value.map { row(space, key, $0) } ?? .delete(space, key: key)
     }
 
-    private mutating func raiseClockFloor(_ floor: WallTime) -> [RowChange] {
-        guard floor > clockFloor else { return [] }
-        clockFloor = floor
-        return [clockFloorRow]
+    private mutating func raiseClockFloor(of subject: KeySubject, to floor: WallTime) -> [RowChange] {
+        guard floor > clockFloor(of: subject) else { return [] }
+        clockFloors[subject] = floor
+        let key = Self.clockFloorKey + subject.bytes
+        return [Self.row(.configurationDevice, key, ["value": .integer(floor.milliseconds)])]
     }
 
     /// Reports of one pairing that wait for room in its queue; far above what an honest primary leaves waiting.
@@ -182,10 +189,6 @@ struct ReceiverState {
         Self.row(.configurationDevice, Self.reportCounterKey, ["value": PropertyListValue(reportCounter)])
     }
 
-    private var clockFloorRow: RowChange {
-        Self.row(.configurationDevice, Self.clockFloorKey, ["value": .integer(clockFloor.milliseconds)])
-    }
-
     /// - Parameter rows: the rows of a key space.
     init(device: UniqueIdentifier, rows: (RowSpace) throws -> [Row]) throws {
         self.init(device: device)
@@ -205,8 +208,11 @@ struct ReceiverState {
         }
         for row in try rows(.configurationDevice) {
             let value = try Self.fields(row)["value"]
-            if row.key == Self.clockFloorKey, let floor = value?.integerValue {
-                clockFloor = WallTime(milliseconds: floor)
+            // A row with no app behind the name is the device's, of a version that had one floor for all apps.
+            if row.key.starts(with: Self.clockFloorKey), let floor = value?.integerValue,
+                let subject = KeySubject(bytes: Array(row.key.dropFirst(Self.clockFloorKey.count)))
+            {
+                clockFloors[subject] = WallTime(milliseconds: floor)
             }
             if row.key == Self.reportCounterKey, let counter = value?.unsignedValue { reportCounter = counter }
         }
@@ -246,6 +252,9 @@ struct ReceiverState {
             slots[key] = ConfigurationSlot(
                 key: key, device: device, mark: marks[key], active: active[key], waived: waived[key],
                 staged: staged[key], trial: trials[key])
+            if let floor = active[key]?.clockFloor, floor > clockFloor(of: key.subject) {
+                clockFloors[key.subject] = floor
+            }
         }
     }
 

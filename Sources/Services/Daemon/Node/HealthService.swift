@@ -20,17 +20,19 @@ final class HealthService {
     private let pairings: PairingService
     private let links: LinkService
     private let delivery: DurableDelivery
+    private let configuration: ConfigurationService
     private let store: LoopStore
     private let scheduler: any Scheduler
     private var isStopping = false
 
     init(
-        pairings: PairingService, links: LinkService, delivery: DurableDelivery, store: LoopStore,
-        scheduler: any Scheduler
+        pairings: PairingService, links: LinkService, delivery: DurableDelivery, configuration: ConfigurationService,
+        store: LoopStore, scheduler: any Scheduler
     ) {
         self.pairings = pairings
         self.links = links
         self.delivery = delivery
+        self.configuration = configuration
         self.store = store
         self.scheduler = scheduler
     }
@@ -75,6 +77,7 @@ final class HealthService {
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
         let blocked = delivery.pairings { _, _, refusal in refusal?.isInsufficientSpace == true }
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
+        if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
         if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
@@ -137,6 +140,10 @@ final class HealthService {
         case .backlog: return "a queue for \(name) is nearly full"
         case .noSpace: return "\(name) has no space for an item, which waits for it; 'tandem status' names the queue"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
+        case .clock where problem.pairing == nil:
+            let apps = configuration.waitingForClock.map(\.description).joined(separator: ", ")
+            return
+                "this device's clock shows \(scheduler.wallNow), which is too early: configuration waits for it (\(apps))"
         case .clock: return "the clock of \(name) differs from ours by more than five minutes"
         case .store: return storeText
         case .draining: return "new items are refused until 'tandem drain --end'"
