@@ -132,9 +132,102 @@ import Testing
         #expect(chain.known.hidden.isEmpty)
         try chain.learn()
         #expect(chain.known.hidden.isEmpty)
+    }
+
+    @Test("CTL-38: what was behind an unpaired carrier, and no other one states, stays known as gone, within LIM-85")
+    func left() throws {
+        var chain = try Chain()
+        var rows = chain.known.unpaired(chain.upper, at: Fixture.now).changes
+        let hidden = try #require(chain.known.hidden.first)
+        #expect(hidden.device == chain.far.identifier && hidden.carrier == nil && hidden.gone.since == Fixture.now)
+        var restored = FarSecondaries()
+        for case .certified(let path, let pairing, let certified) in rows {
+            #expect(path.isEmpty)
+            restored.restore(try .init(certified.dictionary), of: pairing, through: path)
+        }
+        #expect(restored.hidden == [hidden] && restored.carriers.isEmpty)
+        // Stated again, and hidden before the carrier goes.
+        rows = try chain.learn().changes
+        #expect(chain.known.hidden.isEmpty && rows.contains(.forgotten(chain.lower)))
         try chain.learn([])
-        _ = chain.known.unpaired(chain.upper)
+        _ = chain.known.unpaired(chain.upper, at: Fixture.now + .seconds(9))
+        #expect(chain.known.hidden.map(\.gone.since) == [Fixture.now], "since it was stated no longer")
+        for round in 0...ConfigurationLimits.goneSecondaries / 100 {
+            try chain.learn((0..<100).map { _ in chain.secondary(.random(), .init(), key: chain.far.key) })
+            let later = Fixture.now + .seconds(10 + round)
+            rows = chain.known.unpaired(chain.upper, at: later).changes
+        }
+        #expect(chain.known.hidden.count == ConfigurationLimits.goneSecondaries)
+        #expect(rows.contains(.forgotten(chain.lower)), "the oldest goes first")
+    }
+
+    /// Another carrier of the top, and its statement that the first one is below it, with what that one has.
+    private func moved(_ chain: Chain) -> (
+        carrier: FarSecondaries.Carrier, statement: [UInt8], between: UniqueIdentifier
+    ) {
+        let (other, pairing, between) = (Chain.Device(), UniqueIdentifier.random(), UniqueIdentifier.random())
+        let inner = chain.below([chain.secondary()], by: chain.carrier, through: between)
+        let first = chain.secondary(
+            between, chain.carrier, target: .vendor(other.identifier), installed: false)
+        let statement = CarrierStatement(
+            of: other.identifier, through: pairing, about: chain.app, counter: 1, secondaries: [first], below: [inner]
+        ).signed(with: other.key)
+        let carrier = FarSecondaries.Carrier(pairing: pairing, device: other.identifier, key: other.key.publicKey)
+        return (carrier, statement)
+    }
+
+    @Test("CFG-102: what another carrier has stated all the time is behind it once its first one is unpaired")
+    func movedCarrier() throws {
+        var chain = try Chain()
+        let other = moved(chain)
+        #expect(try chain.take(other.statement, from: other.carrier).contested == [chain.lower])
+        #expect(chain.known[chain.lower]?.carrier == chain.upper)
+        let transition = chain.known.unpaired(chain.upper, at: Fixture.now)
+        #expect(transition.gone == [chain.lower], "what was reported goes")
+        #expect(transition.chosenAgain == [chain.app: [chain.lower]])
+        #expect(chain.known[chain.lower]?.carrier == other.carrier.pairing)
         #expect(chain.known.hidden.isEmpty)
+        var restored = FarSecondaries()
+        for case .statement(let carrier, let app, let accepted) in transition.changes {
+            restored.restore(try AcceptedStatement(accepted.dictionary), about: app, of: carrier)
+        }
+        #expect(restored[chain.lower]?.carrier == other.carrier.pairing)
+        #expect(restored.restored().changes.isEmpty)
+    }
+
+    @Test("CFG-102: one that its carrier states no longer is behind another one that states the same device and key")
+    func statedElsewhere() throws {
+        var chain = try Chain()
+        let other = moved(chain)
+        let thief = Chain.Device()
+        let thieving = FarSecondaries.Carrier(pairing: .random(), device: thief.identifier, key: thief.key.publicKey)
+        let theft = CarrierStatement(
+            of: thief.identifier, through: thieving.pairing, about: chain.app, counter: 1,
+            secondaries: [chain.secondary(key: thief.key, target: .vendor(thief.identifier))]
+        ).signed(with: thief.key)
+        try chain.take(theft, from: thieving)
+        try chain.take(other.statement, from: other.carrier)
+        let transition = try chain.learn([])
+        #expect(transition.gone == [chain.lower] && transition.chosenAgain == [chain.app: [chain.lower]])
+        #expect(
+            chain.known[chain.lower]?.carrier == other.carrier.pairing, "the nearer one names another key"
+        )
+        #expect(try chain.learn().contested == [chain.lower], "it stays with the one that has it now")
+    }
+
+    @Test("CFG-102: a start chooses what statements name and no stored word counts for")
+    func chosenAtAStart() throws {
+        var chain = try Chain()
+        let other = moved(chain)
+        try chain.take(other.statement, from: other.carrier)
+        // As an earlier version left it: the first carrier is unpaired, and its rows are gone.
+        let stored = try #require(chain.known.statement(of: other.carrier.pairing, about: chain.app))
+        var restored = FarSecondaries()
+        restored.restore(try AcceptedStatement(stored.dictionary), about: chain.app, of: other.carrier.pairing)
+        #expect(restored.isEmpty)
+        let transition = restored.restored()
+        #expect(transition.chosenAgain == [chain.app: [chain.lower]] && transition.changes.count == 1)
+        #expect(restored[chain.lower]?.carrier == other.carrier.pairing)
     }
 
     @Test("CFG-102: a restart does not forget which carrier named a pairing first")

@@ -57,6 +57,8 @@ package struct FarSecondaries: Sendable {
 
     private var branches: [UniqueIdentifier: Branch] = [:]
     private var known: [UniqueIdentifier: [ApplicationIdentifier: FarSecondary]] = [:]
+    /// Those whose carrier was unpaired and that no other one stated then, by their pairings.
+    private var left: [UniqueIdentifier: Certified] = [:]
 
     package init() {}
 
@@ -110,17 +112,35 @@ package struct FarSecondaries: Sendable {
         branches[carrier]?.accepted[app]
     }
 
+    /// A device that carriers have named and name no longer.
+    package struct Hidden: Sendable, Equatable {
+        /// Nil once that one is unpaired.
+        package let carrier: UniqueIdentifier?
+        package let pairing: UniqueIdentifier
+        package let device: UniqueIdentifier
+        package let gone: Gone
+    }
+
     /// Those that carriers have named and name no longer, as far as no statement names the device in another way: a
     /// carrier that hides one can do so in the open only.
-    package var hidden: [(carrier: UniqueIdentifier, pairing: UniqueIdentifier, device: UniqueIdentifier, gone: Gone)] {
-        let devices = Set(known.values.flatMap { $0.values.map(\.facts.device) })
-        return branches.flatMap { carrier, branch in
-            branch.keys.values.joined().compactMap { pairing, certified in
-                guard let gone = certified.gone, !devices.contains(certified.device) else { return nil }
-                return (carrier, pairing, certified.device, gone)
-            }
-        }.sorted { ($0.gone.name, $0.pairing) < ($1.gone.name, $1.pairing) }
+    package var hidden: [Hidden] {
+        let devices = devices
+        let stated = branches.flatMap { carrier, branch in
+            branch.keys.values.joined().compactMap { Self.trace($0.key, $0.value, by: carrier) }
+        }
+        return (stated + left.compactMap { Self.trace($0.key, $0.value, by: nil) })
+            .filter { !devices.contains($0.device) }
+            .sorted { ($0.gone.name, $0.pairing) < ($1.gone.name, $1.pairing) }
     }
+
+    private static func trace(
+        _ pairing: UniqueIdentifier, _ certified: Certified, by carrier: UniqueIdentifier?
+    ) -> Hidden? {
+        certified.gone.map { Hidden(carrier: carrier, pairing: pairing, device: certified.device, gone: $0) }
+    }
+
+    /// All devices that are stated now.
+    private var devices: Set<UniqueIdentifier> { Set(known.values.flatMap { $0.values.map(\.facts.device) }) }
 
     // MARK: events
 
@@ -153,22 +173,24 @@ package struct FarSecondaries: Sendable {
         transition.passedOver = examination.passedOver.map(\.failure)
         branch.keys = examination.keys
         branches[carrier.pairing] = branch
-        let chosen = replace(app, behind: carrier.pairing, with: tree, at: now, &transition)
+        let (chosen, freed) = replace(app, behind: carrier.pairing, with: tree, at: now, &transition)
         let accepted = AcceptedStatement(
             bytes: bytes, extent: extent, epoch: carrier.epoch, passedOver: Set(examination.passedOver.map(\.mark)),
             chosen: chosen, tree: tree)
         branches[carrier.pairing]?.accepted[app] = accepted
         transition.changes.append(.statement(carrier.pairing, app, accepted))
+        chooseAgain(for: freed, &transition)
+        forgetLeft(&transition)
         return transition
     }
 
     /// The secondaries of a statement take the place of those of the one before. A pairing stays with the carrier that
     /// named it first, and its device with its key.
-    /// - Returns: the marks of those that count.
+    /// - Returns: the marks of those that count, and the last word on those that are gone.
     private mutating func replace(
         _ app: ApplicationIdentifier, behind carrier: UniqueIdentifier, with tree: StatementTree, at now: WallTime,
         _ transition: inout FarTransition
-    ) -> Set<[UInt8]> {
+    ) -> (chosen: Set<[UInt8]>, freed: [UniqueIdentifier: FarSecondary]) {
         let before = known.compactMapValues { $0[app].flatMap { $0.carrier == carrier ? $0 : nil } }
         for pairing in before.keys { known[pairing]?[app] = nil }
         let named = tree.secondaries
@@ -179,9 +201,8 @@ package struct FarSecondaries: Sendable {
             guard let one = choice(of: all[pairing] ?? [], at: pairing, behind: carrier, before[pairing], &transition),
                 one.facts.installed
             else { continue }
-            known[pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: one.facts, path: one.path)
+            enter(one, about: app, behind: carrier, &transition)
             chosen.insert(one.mark)
-            setGone(nil, pairing, through: one.path, &transition)
             transition.present.append(pairing)
         }
         transition.gone = before.keys.filter { known[$0]?.isEmpty ?? true }
@@ -190,7 +211,74 @@ package struct FarSecondaries: Sendable {
             guard let last = before[pairing] else { continue }
             setGone(Gone(name: last.facts.name, since: now), pairing, through: last.path, &transition)
         }
-        return chosen
+        return (chosen, before.filter { known[$0.key] == nil })
+    }
+
+    private mutating func enter(
+        _ word: StatementTree.Named, about app: ApplicationIdentifier, behind carrier: UniqueIdentifier,
+        _ transition: inout FarTransition
+    ) {
+        let pairing = word.facts.pairing
+        known[pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: word.facts, path: word.path)
+        setGone(nil, pairing, through: word.path, &transition)
+    }
+
+    /// Chooses for pairings for which no word counts now: another carrier has perhaps named them all the time, and was
+    /// passed over for the one whose word counted. It need not state them anew: one that has nothing new to say never
+    /// does.
+    /// - Parameter freed: those that were stated, with the last word, and so with the device and key that count; nil
+    ///   for all.
+    private mutating func chooseAgain(for freed: [UniqueIdentifier: FarSecondary]?, _ transition: inout FarTransition) {
+        guard freed?.isEmpty != true else { return }
+        for candidate in candidates(for: freed) {
+            let pairing = candidate.pairing
+            // None of them is contested for a carrier's fault now.
+            var unused = FarTransition()
+            guard
+                let one = choice(
+                    of: candidate.words, at: pairing, behind: candidate.carrier, freed?[pairing], &unused),
+                one.facts.installed
+            else { continue }
+            enter(one, about: candidate.app, behind: candidate.carrier, &transition)
+            transition.chosenAgain[candidate.app, default: []].append(pairing)
+            guard var accepted = branches[candidate.carrier]?.accepted[candidate.app] else { continue }
+            accepted.chosen.insert(one.mark)
+            branches[candidate.carrier]?.accepted[candidate.app] = accepted
+            let change = FarChange.statement(candidate.carrier, candidate.app, accepted)
+            transition.changes.removeAll { $0.isReplaced(by: change) }
+            transition.changes.append(change)
+        }
+    }
+
+    /// The words of one accepted statement on a pairing.
+    private struct Candidate {
+        let carrier: UniqueIdentifier
+        let app: ApplicationIdentifier
+        let pairing: UniqueIdentifier
+        /// Those with fewer carriers above them come first.
+        let words: [StatementTree.Named]
+
+        /// The nearest first, and then always in the same order.
+        static func isBefore(_ one: Candidate, _ other: Candidate) -> Bool {
+            let (near, far) = (one.words.first?.path.count ?? 0, other.words.first?.path.count ?? 0)
+            return (near, one.carrier, one.app, one.pairing) < (far, other.carrier, other.app, other.pairing)
+        }
+    }
+
+    private func candidates(for freed: [UniqueIdentifier: FarSecondary]?) -> [Candidate] {
+        var found: [Candidate] = []
+        for (carrier, branch) in branches {
+            for (app, accepted) in branch.accepted {
+                let words = accepted.tree.secondaries.filter { word in
+                    let pairing = word.facts.pairing
+                    return known[pairing] == nil && (freed.map { $0[pairing] != nil } ?? true)
+                }
+                found += Dictionary(grouping: words, by: \.facts.pairing).map { pairing, words in
+                    Candidate(carrier: carrier, app: app, pairing: pairing, words: words)
+                }
+            }
+        }
+        return found.sorted(by: Candidate.isBefore)
     }
 
     private mutating func setGone(
@@ -221,17 +309,73 @@ package struct FarSecondaries: Sendable {
         return same.first { $0.path == before?.path } ?? same.first
     }
 
-    /// The pairing with a carrier is gone, and all that was behind it.
-    package mutating func unpaired(_ carrier: UniqueIdentifier) -> FarTransition {
+    /// The pairing with a carrier is gone. What was behind it is behind another one from now on that states it, too, or
+    /// is gone.
+    package mutating func unpaired(_ carrier: UniqueIdentifier, at now: WallTime) -> FarTransition {
         guard branches[carrier] != nil else { return FarTransition() }
         var transition = FarTransition(changes: [.unpaired(carrier)])
         transition.gone = pairings(behind: carrier)
+        let before = hidden.filter { $0.carrier == carrier }
+        var freed: [UniqueIdentifier: FarSecondary] = [:]
+        for pairing in transition.gone { freed[pairing] = self[pairing] }
+        var rows: [UniqueIdentifier: Certified] = [:]
+        for row in before {
+            let named = branches[carrier]?.keys.values.lazy.compactMap { $0[row.pairing] }
+            rows[row.pairing] = named?.first { $0.gone == row.gone }
+        }
         branches[carrier] = nil
         for pairing in transition.gone { known[pairing] = nil }
+        chooseAgain(for: freed, &transition)
+        for (pairing, last) in freed {
+            var certified = Certified(device: last.facts.device, reportKey: last.facts.reportKey)
+            certified.gone = Gone(name: last.facts.name, since: now)
+            rows[pairing] = certified
+        }
+        leave(rows, &transition)
         return transition
     }
 
+    /// Keeps a trace of those that no carrier states any more (LIM-85): the oldest goes first.
+    private mutating func leave(_ rows: [UniqueIdentifier: Certified], _ transition: inout FarTransition) {
+        let devices = devices
+        for (pairing, certified) in rows.sorted(by: { $0.key < $1.key }) where !devices.contains(certified.device) {
+            left[pairing] = certified
+            transition.changes.append(.certified([], pairing, certified))
+        }
+        let excess = left.count - ConfigurationLimits.goneSecondaries
+        guard excess > 0 else { return }
+        let age = { (row: (key: UniqueIdentifier, value: Certified)) in
+            (row.value.gone?.since.milliseconds ?? 0, row.key)
+        }
+        for row in left.sorted(by: { age($0) < age($1) }).prefix(excess) { forgetLeft(row.key, &transition) }
+    }
+
+    /// The traces of devices that are stated again.
+    private mutating func forgetLeft(_ transition: inout FarTransition) {
+        guard !left.isEmpty else { return }
+        let devices = devices
+        for (pairing, certified) in left where devices.contains(certified.device) { forgetLeft(pairing, &transition) }
+    }
+
+    private mutating func forgetLeft(_ pairing: UniqueIdentifier, _ transition: inout FarTransition) {
+        left[pairing] = nil
+        transition.changes.removeAll { change in
+            guard case .certified(let path, let named, _) = change else { return false }
+            return path.isEmpty && named == pairing
+        }
+        transition.changes.append(.forgotten(pairing))
+    }
+
     // MARK: restoring
+
+    /// Everything is restored. A crash, or an earlier version, may have left pairings that a statement names and for
+    /// which no word counts.
+    package mutating func restored() -> FarTransition {
+        var transition = FarTransition()
+        chooseAgain(for: nil, &transition)
+        forgetLeft(&transition)
+        return transition
+    }
 
     package mutating func restore(
         _ accepted: AcceptedStatement, about app: ApplicationIdentifier, of carrier: UniqueIdentifier
@@ -243,11 +387,14 @@ package struct FarSecondaries: Sendable {
         }
     }
 
-    /// - Parameter path: the pairings from this device to the one that named it.
+    /// - Parameter path: the pairings from this device to the one that named it; none once its carrier is unpaired.
     package mutating func restore(
         _ certified: Certified, of pairing: UniqueIdentifier, through path: [UniqueIdentifier]
     ) {
-        guard let carrier = path.first else { return }
+        guard let carrier = path.first else {
+            left[pairing] = certified
+            return
+        }
         branches[carrier, default: Branch()].keys[path, default: [:]][pairing] = certified
     }
 }
@@ -267,7 +414,7 @@ package struct AcceptedStatement: Sendable, Equatable {
     /// The marks of that in it which does not count.
     fileprivate let passedOver: Set<[UInt8]>
     /// The marks of the secondaries in it that a primary reaches.
-    fileprivate let chosen: Set<[UInt8]>
+    fileprivate var chosen: Set<[UInt8]>
     fileprivate let tree: StatementTree
 }
 
@@ -329,10 +476,20 @@ extension FarSecondaries.Certified {
 /// A durable change of the far secondaries.
 package enum FarChange: Sendable, Equatable {
     case statement(UniqueIdentifier, ApplicationIdentifier, AcceptedStatement)
-    /// - path: the pairings from this device to the one that named it.
+    /// - path: the pairings from this device to the one that named it; none once its carrier is unpaired.
     case certified(_ path: [UniqueIdentifier], UniqueIdentifier, FarSecondaries.Certified)
     /// All rows of the carrier go.
     case unpaired(UniqueIdentifier)
+    /// The trace of a device whose carrier is unpaired.
+    case forgotten(UniqueIdentifier)
+
+    /// Whether another change writes the same row of a statement.
+    fileprivate func isReplaced(by other: FarChange) -> Bool {
+        guard case .statement(let carrier, let app, _) = self, case .statement(let same, let equal, _) = other else {
+            return false
+        }
+        return carrier == same && app == equal
+    }
 }
 
 /// The outcome of one event of the far secondaries.
@@ -344,6 +501,8 @@ package struct FarTransition: Sendable, Equatable {
     package internal(set) var contested: [UniqueIdentifier] = []
     /// The faults of secondaries and statements in it that do not count.
     package internal(set) var passedOver: [CarrierFailure] = []
-    /// Those that no statement names any more.
+    /// Those that their carrier names no longer, or that was unpaired.
     package internal(set) var gone: [UniqueIdentifier] = []
+    /// Those of them that another statement names, by its app; at a start any that none counted for.
+    package internal(set) var chosenAgain: [ApplicationIdentifier: [UniqueIdentifier]] = [:]
 }

@@ -17,7 +17,7 @@ extension ConfigurationCarrier.State {
             let pairings = stride(from: 0, to: row.key.count, by: 16).compactMap {
                 UniqueIdentifier(bytes: row.key.dropFirst($0).prefix(16))
             }
-            guard pairings.count > 1, pairings.count * 16 == row.key.count, let pairing = pairings.last else {
+            guard !pairings.isEmpty, pairings.count * 16 == row.key.count, let pairing = pairings.last else {
                 throw ConfigurationRowError(.certifiedDevice, "its key names no pairings")
             }
             far.restore(
@@ -57,6 +57,7 @@ extension FarChange {
                 .deleteAll(.prefix(carrier.bytes, in: .carrierStatement)),
                 .deleteAll(.prefix(carrier.bytes, in: .certifiedDevice)),
             ]
+        case .forgotten(let pairing): [.delete(.certifiedDevice, key: pairing.bytes)]
         }
     }
 }
@@ -84,7 +85,8 @@ extension CarriedChange {
 extension RowSpace {
     /// The last statement of each carrier and app.
     static let carrierStatement = RowSpace(rawValue: 56)
-    /// The devices and report keys that carriers have named, by the pairings that lead to them.
+    /// The devices and report keys that carriers have named, by the pairings that lead to them; those whose carrier is
+    /// unpaired by their own alone.
     static let certifiedDevice = RowSpace(rawValue: 57)
     /// The ways of the deliveries that this device carried.
     static let carriedWay = RowSpace(rawValue: 58)

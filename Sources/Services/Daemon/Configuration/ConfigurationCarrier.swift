@@ -109,8 +109,10 @@ final class ConfigurationCarrier {
                 return row
             }
         }
-        let hidden = state.far.hidden.lazy.map { hidden -> PropertyListDictionary in
-            let via = self.context.device.peer(hidden.carrier)?.name
+        // One that is this device's own now is not hidden by anybody.
+        let own = Set(context.device.receivers.compactMap(\.device))
+        let hidden = state.far.hidden.lazy.filter { !own.contains($0.device) }.map { hidden -> PropertyListDictionary in
+            let via = hidden.carrier.flatMap { self.context.device.peer($0)?.name }
             var row = Self.row(hidden.pairing, hidden.gone.name, hidden.device, via: via)
             row["gone"] = .integer(hidden.gone.since.milliseconds)
             return row
@@ -281,15 +283,36 @@ final class ConfigurationCarrier {
     private func follow(_ transition: FarTransition, about app: ApplicationIdentifier, from peer: ConfigurationPeer) {
         refused(transition.contested.map { _ in .wrongDevice }, "pairing of another carrier", peer)
         refused(transition.passedOver, "part of a statement", peer)
-        if !transition.gone.isEmpty {
+        look(at: transition.present, for: app)
+        follow(transition, behind: peer.pairing)
+        changed()
+    }
+
+    /// What a carrier states no longer is gone, and then behind another one if that states it.
+    private func follow(_ transition: FarTransition, behind carrier: UniqueIdentifier) {
+        let lost = transition.gone.count { state.far[$0] == nil }
+        if lost > 0 {
             context.log(
                 LogEvent(
-                    .warning, "far secondaries are stated no longer", .text("pairing", "\(peer.pairing)"),
-                    .text("app", "\(app)"), .integer("number", transition.gone.count)))
+                    .warning, "far secondaries are stated no longer", .text("pairing", "\(carrier)"),
+                    .integer("number", lost)))
         }
         outlets.gone(transition.gone)
-        look(at: transition.present, for: app)
-        changed()
+        for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app) }
+    }
+
+    /// A start: what carriers state and was not chosen before it (CFG-102).
+    func started() {
+        committed.perform(
+            { [self] next in
+                let transition = next.far.restored()
+                return (
+                    transition.changes.flatMap(\.rows),
+                    { [self] in
+                        for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app) }
+                    }
+                )
+            }, failure: { [self] in notStored($0) })
     }
 
     /// A far secondary may lack something. It gets that in the pace of its carrier's statements (LIM-95): one that
@@ -379,10 +402,10 @@ final class ConfigurationCarrier {
         admitted[pairing] = nil
         committed.perform(
             room: .reserve,
-            { [outlets] next in
-                let transition = next.far.unpaired(pairing)
+            { [self] next in
+                let transition = next.far.unpaired(pairing, at: context.scheduler.wallNow)
                 let rows = next.carried.unpaired(pairing).flatMap(\.rows) + transition.changes.flatMap(\.rows)
-                return (rows, { outlets.gone(transition.gone) })
+                return (rows, { [self] in follow(transition, behind: pairing) })
             },
             failure: { [self] in notStored($0) })
         changed()

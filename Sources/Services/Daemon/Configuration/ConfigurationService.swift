@@ -100,6 +100,7 @@ final class ConfigurationService {
         }
         keys.started(followed)
         forgetUnknownPairings()
+        carrier.started()
         receiver.submitOwed()
         scheduleTick()
     }
