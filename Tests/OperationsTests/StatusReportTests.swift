@@ -76,6 +76,16 @@ import Testing
         let lines = StatusReport(Fact(["pairings": [away, pairing(2, "linked")]])).lines
         #expect(lines.last == "  " + text)
     }
+
+    @Test("CTL-37: the table of configurations says by which carrier it knows a device")
+    func carriedDeliveries() {
+        let near: PropertyListValue = ["app": "org.example.lamp", "state": "on its way to kiosk"]
+        let far: PropertyListValue = ["app": "org.example.lamp", "state": "on its way to kiosk", "via": "gateway"]
+        let lines = StatusReport(Fact(["configurations": [near, far]])).lines
+        #expect(lines.count { $0.contains("on its way to kiosk (via gateway)") } == 1)
+        #expect(lines.count { $0.contains("on its way to kiosk") } == 2)
+    }
+
     @Test("CTL-10: the table of pairings says how to end one that the other device has ended")
     func endedThere() {
         let pairing: PropertyListValue = ["name": "hub", "pairing": .data([1, 2]), "endedThere": 5000]

@@ -75,6 +75,20 @@ import Testing
         #expect(try nodes.rows("desired", of: nodes.secondary).isEmpty)
     }
 
+    @Test func `CTL-37, THR-129: deliveries and what is withdrawn say by which carrier they know a name`() throws {
+        defer { nodes.stop() }
+        _ = try nodes.startApp(at: .other)
+        waitForFar()
+        #expect(nodes.results(try envelope(1))["the other"]?["verdict"] == "applied")
+        let deliveries = try nodes.rows("configurations", of: nodes.primary).filter { $0["pairing"] != nil }
+        #expect(deliveries.first { $0["state"] == "forwarded to the other" }?["via"] == "the secondary")
+        let named: PropertyListDictionary = ["app": .string(nodes.app.description)]
+        let answer = nodes.ask(nodes.primary, "configuration-withdraw", named).body
+        #expect(answer["applied"]?.arrayValue?.contains("the other") == false, "a name alone is that of a near one")
+        let far = answer["appliedFar"]?.arrayValue?.first?.dictionaryValue
+        #expect(far?["name"] == "the other" && far?["via"] == "the secondary" && far?["pairing"] != nil)
+    }
+
     @Test func `CFG-103: what is desired reaches a device that was away, across restarts of all three`() throws {
         defer { nodes.stop() }
         _ = try nodes.startApp(at: .other)

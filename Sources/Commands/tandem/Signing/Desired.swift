@@ -65,7 +65,7 @@ extension Subcommand {
         let (noun, verb) = versions.count == 1 ? ("version", "is") : ("versions", "are")
         let list = versions.joined(separator: ", ")
         console.print("\(noun) \(list) for \(answer.text("target")) \(verb) no longer desired")
-        let holders = answer.texts("applied")
+        let holders = answer.texts("applied") + answer.list("appliedFar").map(\.deviceName)
         if !holders.isEmpty { console.print("still applied at: \(holders.joined(separator: ", "))") }
     }
 }

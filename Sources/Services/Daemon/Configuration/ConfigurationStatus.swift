@@ -85,11 +85,13 @@ struct ConfigurationStatus {
     }
 
     private func describe(_ entry: ForwardedConfiguration) -> PropertyListDictionary {
-        let name = context.peer(entry.pairing)?.name ?? "\(entry.pairing)"
+        let peer = context.peer(entry.pairing)
+        let name = peer?.name ?? "\(entry.pairing)"
         var body = entry.key.fields.merging([
             "version": PropertyListValue(entry.version), "digest": .data(entry.digest),
             "pairing": .data(entry.pairing.bytes), "state": .string("\(entry.stateName) \(name)"),
         ])
+        body["via"] = peer?.via.map { .string($0) }
         body["lastVerdict"] = entry.verdict.map { .string($0) }
         body["text"] = entry.text.map { .string($0) }
         return body

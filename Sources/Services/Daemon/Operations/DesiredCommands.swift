@@ -91,9 +91,15 @@ struct DesiredWithdrawCommand<Device: ConfiguredDevice>: ControlCommand {
         let holders = rows.filter { row in
             row["stale"] == nil && versions.contains { row["version"] == PropertyListValue($0) }
         }
+        // A far one has its carrier's word for its name, so it is not in the list of names alone (CTL-37).
+        let far = holders.filter { $0["via"] != nil }.map { holder -> PropertyListValue in
+            var row: PropertyListDictionary = [:]
+            for key in ["name", "via", "pairing"] { row[key] = holder[key] }
+            return .dictionary(row)
+        }
         return [
             "versions": .array(versions.map { PropertyListValue($0) }), "target": .string(key.target.text),
-            "applied": .array(holders.compactMap { $0["name"] }),
+            "applied": .array(holders.filter { $0["via"] == nil }.compactMap { $0["name"] }), "appliedFar": .array(far),
         ]
     }
 }
