@@ -94,6 +94,11 @@ final class ConfigurationCarrier {
         state.far.pairing(behind: carrier, where: isMeant)
     }
 
+    /// Whether a carrier states that something below it has an app.
+    func states(_ app: ApplicationIdentifier, behind carrier: UniqueIdentifier) -> Bool {
+        state.far.applications(behind: carrier).contains(app)
+    }
+
     func target(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> PairedIdentifier? {
         state.far.target(of: app, at: pairing)
     }

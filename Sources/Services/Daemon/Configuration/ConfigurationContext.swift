@@ -135,6 +135,12 @@ final class ConfigurationContext {
         receivers.filter { $0.carrier == nil || target(of: app, through: $0.pairing) != nil }
     }
 
+    /// Whether a secondary of this device does not have an app, and only carries for others that have it.
+    func onlyCarries(_ app: ApplicationIdentifier, _ peer: ConfigurationPeer) -> Bool {
+        peer.carrier == nil && !device.installed(at: peer.pairing).contains(app)
+            && carrier?.states(app, behind: peer.pairing) == true
+    }
+
     // MARK: items for secondaries
 
     /// The queue that leads to a secondary: its own, or that of the one that carries for it.

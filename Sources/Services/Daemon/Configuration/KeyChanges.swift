@@ -140,7 +140,10 @@ final class KeyChanges {
         guard let index = anchor?.index(of: envelope) ?? steps.indices.last else { return nil }
         return KeyChainForwarder.Question(
             subject: subject, index: index, digest: steps[index].digest, version: anchor?.version ?? 0,
-            peers: context.receivers(of: subject.application))
+            // One that only carries has no use for the keys, and may never have one: nobody waits for its word.
+            peers: context.receivers(of: subject.application).filter {
+                !context.onlyCarries(subject.application, $0)
+            })
     }
 
     /// Ends what is desired and will not be accepted by any secondary any more, and takes it out of its queues: a
