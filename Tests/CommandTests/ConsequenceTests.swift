@@ -102,6 +102,9 @@ import Testing
         body["endedThere"] = 5000
         #expect(Consequences.unpairing(Fact(body)).first?.contains("ends; hub has ended it already") == true)
         #expect(Consequences.unpairing(Fact(body)).contains("  1 configuration on the way to it dropped"))
+        body["far"] = ["p1", "p2"]
+        let far = "  no longer reached through it: p1, p2, unless another carrier states them"
+        #expect(Consequences.unpairing(Fact(body)).last == far)
     }
 
     @Test(

@@ -87,6 +87,8 @@ import Testing
         #expect(answer["applied"]?.arrayValue?.contains("the other") == false, "a name alone is that of a near one")
         let far = answer["appliedFar"]?.arrayValue?.first?.dictionaryValue
         #expect(far?["name"] == "the other" && far?["via"] == "the secondary" && far?["pairing"] != nil)
+        let question = nodes.ask(nodes.primary, "unpair", ["who": "the secondary"]).body
+        #expect(question["done"] == false && question["far"] == ["the other"], "CTL-29")
     }
 
     @Test func `CFG-103: what is desired reaches a device that was away, across restarts of all three`() throws {

@@ -224,6 +224,12 @@ enum Consequences {
         if fact.isPositive("edits") {
             lines.append("  \(fact.count("edits", "edit")) of settings by \(fact.text("name")) undone")
         }
+        let far = fact.texts("far")
+        if !far.isEmpty {
+            lines.append(
+                "  no longer reached through it: \(far.joined(separator: ", ")), "
+                    + "unless another carrier states them")
+        }
         return lines.count > 1 ? lines : lines + ["  nothing is lost"]
     }
 

@@ -66,12 +66,22 @@ enum RolloutStage: Sendable {
                 }
                 guard matching.count == 1, let peer = matching.first else {
                     let problem = matching.isEmpty ? "no secondary that it is for" : "more than one secondary"
-                    throw ControlFailure(.notFound, "\(problem) is called \(OutsideText.quoted(name))")
+                    // One device can be stated by several carriers: then neither name nor identifier chooses.
+                    let hint = matching.isEmpty ? "" : "; name the pairing: \(Self.labels(of: matching))"
+                    throw ControlFailure(.notFound, "\(problem) is called \(OutsideText.quoted(name))\(hint)")
                 }
                 first.insert(peer.pairing)
             }
             return first
         }
+    }
+
+    /// A few pairings with the ways to them.
+    private static func labels(of peers: [ConfigurationPeer]) -> String {
+        let labels = peers.prefix(4).map { peer in
+            "\(peer.pairing)" + (peer.via.map { " (via \(OutsideText.quoted($0)))" } ?? "")
+        }
+        return labels.joined(separator: ", ") + (peers.count > labels.count ? ", ..." : "")
     }
 }
 

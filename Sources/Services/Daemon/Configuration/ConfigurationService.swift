@@ -281,6 +281,11 @@ final class ConfigurationService {
         receiver.unpaired(pairing, targets: targets)
     }
 
+    /// The names of the far secondaries behind a carrier, as many as an answer has room for.
+    func far(behind carrier: UniqueIdentifier) -> [String] {
+        self.carrier.peers(behind: carrier).prefix(DesiredStatus.rowLimit).map(\.name).sorted()
+    }
+
     // MARK: the operator
 
     /// Trusts a key by the operator's word (CFG-17); the key has been judged. Nil if it could not be stored.

@@ -231,6 +231,7 @@ struct UnpairCommand: ControlCommand {
         let endedThere = node.links.endedThere(record.pairing)
         var contents = node.pairings.contents(endingWith: record)
         var unchosen: [PairingRecord] = []
+        let far = node.configuration.far(behind: record.pairing)
         if isAgreed {
             contents = try await ControlFailure.storing(try await node.pairings.end(record))
             unchosen = node.pairings.unchosen(as: record.role)
@@ -241,6 +242,7 @@ struct UnpairCommand: ControlCommand {
             "configurations": .integer(Int64(contents.configurations)), "edits": .integer(Int64(edits)),
             "unchosen": .array(node.pairings.labels(of: unchosen).map { .string($0) }),
         ]
+        if !far.isEmpty { answer["far"] = .array(far.map { .string($0) }) }
         answer["endedThere"] = endedThere.map { .integer($0.saturatingMilliseconds) }
         return answer
     }
