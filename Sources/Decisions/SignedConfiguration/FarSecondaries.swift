@@ -309,8 +309,8 @@ package struct FarSecondaries: Sendable {
         return same.first { $0.path == before?.path } ?? same.first
     }
 
-    /// The pairing with a carrier is gone. What was behind it is behind another one from now on that states it, too, or
-    /// is gone.
+    /// The pairing with a carrier is gone. The devices behind it are behind another one that states them, too, or
+    /// are gone.
     package mutating func unpaired(_ carrier: UniqueIdentifier, at now: WallTime) -> FarTransition {
         guard branches[carrier] != nil else { return FarTransition() }
         var transition = FarTransition(changes: [.unpaired(carrier)])

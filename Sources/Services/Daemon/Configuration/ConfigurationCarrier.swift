@@ -293,7 +293,7 @@ final class ConfigurationCarrier {
         changed()
     }
 
-    /// What a carrier states no longer is gone, and then behind another one if that states it.
+    /// Devices that a carrier states no longer are gone, and then behind another one that states them.
     private func follow(_ transition: FarTransition, behind carrier: UniqueIdentifier) {
         let lost = transition.gone.count { state.far[$0] == nil }
         if lost > 0 {
