@@ -331,6 +331,25 @@ import Testing
         #expect(try await holds(within: .seconds(40)) { try console.get("\(Self.page)/nothing").status == 404 })
     }
 
+    @Test func `CON-10, LIM-127: connections that took every place, and all end at once, leave it to the next one`()
+        async throws
+    {
+        let request = "GET /nothing HTTP/1.1\r\nHost: 127.0.0.1:\(console.port)\r\n\r\n"
+        var held: [WebClient] = []
+        for _ in 0..<64 {
+            let client = try WebClient(port: console.port)
+            client.write(request)
+            try #require(client.read { $0.contains("no such page") }.status == 404)
+            held.append(client)
+        }
+        try #require(held.count == 64)
+        // The console sees all of their ends in one turn.
+        try await console.program.pause()
+        held = []
+        console.program.signal(SIGCONT)
+        #expect(try console.get("/nothing").status == 404)
+    }
+
     @Test func `CON-1: other addresses than loopback take a certificate, and a socket file is for its owner`()
         async throws
     {

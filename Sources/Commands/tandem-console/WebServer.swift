@@ -134,7 +134,12 @@ final class WebServer {
         if sweep == nil { sweepLater() }
     }
 
-    fileprivate func closed(_ connection: WebConnection) { connections[ObjectIdentifier(connection)] = nil }
+    /// The library frees places at the end of a run, and listens again at the beginning of one. After a run that has
+    /// ended all connections it asks for no time: without this run nothing would call it again, and it would stay deaf.
+    fileprivate func closed(_ connection: WebConnection) {
+        connections[ObjectIdentifier(connection)] = nil
+        if server != nil { runSoon() }
+    }
 
     /// A new phase of a connection, for which its browser has some time; nil while it waits for us.
     fileprivate func enters(_ connection: WebConnection?, isWaiting: Bool) {
