@@ -20,6 +20,9 @@ final class Browser {
 
     private(set) var console: Console
     private var cookie: String?
+    /// Cookies that other ports have set, which the browser sends too, and whether its own comes before them.
+    var others: [String] = []
+    var comesFirst = false
     var now = MonotonicTime(nanoseconds: 0)
     /// The daemon's rows about values, by key.
     var rows: [String: PropertyListDictionary] = [:]
@@ -91,8 +94,14 @@ final class Browser {
     }
 
     private var fields: [(name: String, value: String)] {
-        (cookie.map { [("Cookie", "x=y; tandem-80=\($0)")] } ?? [])
-            + (languages.map { [("Accept-Language", $0)] } ?? [])
+        var fields: [(name: String, value: String)] = []
+        if let cookie {
+            let own = ["tandem-80=\(cookie)"]
+            let all = ["x=y"] + (comesFirst ? own + others : others + own)
+            fields.append((name: "Cookie", value: all.joined(separator: "; ")))
+        }
+        if let languages { fields.append((name: "Accept-Language", value: languages)) }
+        return fields
     }
 
     func post(_ path: String, _ body: String, token: Bool = true) -> WebAnswer? {

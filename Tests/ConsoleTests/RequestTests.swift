@@ -149,10 +149,30 @@ import Testing
         }
         let now = MonotonicTime(nanoseconds: 100)
         var known: [Bool] = []
-        for cookie in cookies { known.append(sessions.knows(cookie, now: now)) }
+        for cookie in cookies { known.append(sessions.known(among: [cookie], now: now) == cookie) }
         #expect(known == [false] + [Bool](repeating: true, count: ConsoleSessions.countLimit))
-        known = [sessions.knows(nil, now: now), sessions.knows("", now: now)]
-        #expect(known == [false, false])
+        let others = [sessions.known(among: [], now: now), sessions.known(among: [""], now: now)]
+        #expect(others == [nil, nil])
+    }
+
+    @Test("CON-4, LIM-125: cookies of the console's name that another port has set do not hide the browser's own")
+    func otherCookies() throws {
+        let browser = Browser()
+        browser.enter()
+        let wrong = String(repeating: "e", count: 64)
+        // Those of longer paths come first.
+        browser.others = ["tandem-80=evil", "tandem-80=\(wrong)", "tandem-80"]
+        #expect(browser.get("/")?.status == 200)
+        #expect(browser.post(Browser.page, "v.volume=7")?.status == 303)
+        browser.others = [String](repeating: "tandem-80=\(wrong)", count: ConsoleSessions.cookieLimit - 1)
+        #expect(browser.get("/apps")?.status == 200)
+        browser.others.append("tandem-80=\(wrong)")
+        browser.comesFirst = true
+        #expect(browser.get("/apps")?.status == 403)
+        browser.others = ["tandem-80=evil"]
+        #expect(browser.get("/apps")?.status == 200)
+        #expect(browser.post("/leave", "")?.status == 303)
+        #expect(browser.get("/")?.status == 403)
     }
 }
 

@@ -76,7 +76,7 @@ package struct Console: ~Copyable {
         case .enter where isForm: return enter(request, now)
         default: break
         }
-        guard let cookie = request.cookie(cookieName), sessions.knows(cookie, now: now) else {
+        guard let cookie = sessions.known(among: request.cookies(cookieName), now: now) else {
             if case .events = route { return .answer(WebAnswer(403, "this browser has not been let in\n")) }
             return .answer(WebAnswer(403, ConsoleFrame.entry(isWrong: false)))
         }

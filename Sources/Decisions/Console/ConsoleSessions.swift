@@ -10,6 +10,8 @@ package struct ConsoleSessions: ~Copyable {
     package static let countLimit = 16
     /// Time without a request after which a browser is let out (LIM-125).
     package static let patience = Duration.seconds(43_200)
+    /// Cookies of a request that may be a browser's, the last ones, that are compared (LIM-125).
+    package static let cookieLimit = 256
     /// Bytes of a token.
     package static let tokenBytes = 16
 
@@ -50,14 +52,18 @@ package struct ConsoleSessions: ~Copyable {
         return Hexadecimal.encode(secret)
     }
 
-    /// Whether the cookie is a browser's that was let in.
-    package mutating func knows(_ cookie: String?, now: MonotonicTime) -> Bool {
+    /// The cookie of a browser that was let in, among those of a request; nil if none is one. Browsers send the
+    /// cookies of all ports of a host, those of longer paths first: another's of the same name must not hide ours,
+    /// whose path is the shortest, so that the last ones count.
+    package mutating func known(among cookies: [String], now: MonotonicTime) -> String? {
         dropOld(now)
-        guard let cookie, let index = sessions.firstIndex(where: { Self.isEqual(cookie, $0.secret) }) else {
-            return false
+        let candidates = cookies.filter { $0.utf8.count == 4 * Self.tokenBytes }.suffix(Self.cookieLimit)
+        for cookie in candidates {
+            guard let index = sessions.firstIndex(where: { Self.isEqual(cookie, $0.secret) }) else { continue }
+            sessions[index].lastSeen = now
+            return cookie
         }
-        sessions[index].lastSeen = now
-        return true
+        return nil
     }
 
     /// The number of the browser's next form that makes a join link.

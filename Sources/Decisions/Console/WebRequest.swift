@@ -57,14 +57,12 @@ package struct WebRequest: Sendable {
         fields.filter { $0.name.lowercased() == name }.map(\.value)
     }
 
-    /// A cookie's value; nil if it is absent, or there are two of the name.
-    package func cookie(_ name: String) -> String? {
-        let found = values("cookie").flatMap { $0.split(separator: ";") }.compactMap {
-            (pair: Substring) -> Substring? in
+    /// All values of the cookies of a name, in their order.
+    package func cookies(_ name: String) -> [String] {
+        values("cookie").flatMap { $0.split(separator: ";") }.compactMap { (pair: Substring) -> String? in
             let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return parts.count == 2 && parts[0] == name ? parts[1] : nil
+            return parts.count == 2 && parts[0] == name ? String(parts[1]) : nil
         }
-        return found.count == 1 ? String(found[0]) : nil
     }
 }
 
