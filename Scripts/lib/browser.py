@@ -51,8 +51,13 @@ def walk(driver, audit, address, app, key, folder):
     judge(audit, "entry")
     prove(driver, audit)
     origin = enter(driver, address)
+    for place in ("/", "/apps"):
+        driver.go(f"{origin}{place}#{'a0' * 16}")
+        check(driver.wait("location.href === arguments[0]", origin + place),
+              f"{place}: a browser that is in leaves an unused token in no address")
     page = f"{origin}/apps/{app}"
     field = f'[name="v.{key}"]:not([type=hidden])'
+    driver.go(f"{origin}/")
     driver.picture(folder, "front")
     judge(audit, "front page")
     driver.go(f"{origin}/apps")

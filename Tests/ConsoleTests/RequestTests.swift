@@ -124,6 +124,16 @@ import Testing
         #expect(browser.post("/enter", "token=\(token)")?.status == 403)
     }
 
+    @Test("CON-2: the script takes a token out of the address before it looks whether this page asks for one")
+    func unusedToken() throws {
+        let script = ConsoleFiles.script
+        let cleared = try #require(script.firstRange(of: "history.replaceState(null, \"\", enter ?"))
+        let asked = try #require(script.firstRange(of: "if (!enter) return;"))
+        #expect(cleared.upperBound < asked.lowerBound)
+        #expect(script.contains("/^[0-9a-f]{\(2 * ConsoleSessions.tokenBytes)}$/i"))
+        #expect(script.contains("addEventListener(\"hashchange\", takeToken)"))
+    }
+
     @Test("CON-3: a browser that leaves, or is away too long, is out")
     func leaving() {
         let browser = Browser()

@@ -82,11 +82,17 @@ package enum ConsoleFiles {
     package static let script = """
         "use strict";
         const enter = document.getElementById("enter");
-        if (enter && location.hash.length > 1) {
-          enter.elements.token.value = location.hash.slice(1);
-          history.replaceState(null, "", "/");
+        // A browser that is already in does not use the token, so that no address and no history may keep it either.
+        function takeToken() {
+          const token = location.hash.slice(1);
+          if (!/^[0-9a-f]{32}$/i.test(token)) return;
+          history.replaceState(null, "", enter ? "/" : location.pathname + location.search);
+          if (!enter) return;
+          enter.elements.token.value = token;
           if (!document.getElementById("mistakes")) enter.submit();
         }
+        takeToken();
+        addEventListener("hashchange", takeToken);
         const mistakes = document.getElementById("mistakes");
         if (mistakes && mistakes.querySelector("a")) mistakes.querySelector("a").focus();
         addEventListener("input", ({ target }) => {
