@@ -42,6 +42,24 @@ import Testing
         #expect(status("get", Browser.head()) == 405)
     }
 
+    @Test("CON-5: a name without a port has the console's own, and browsers leave out the scheme's")
+    func names() {
+        let places: [(name: String, scheme: String, bound: UInt16?, text: String)] = [
+            ("hub.example", "https", 4780, "hub.example:4780"), ("hub.example", "https", 443, "hub.example"),
+            ("hub.example:443", "https", 4780, "hub.example"), ("hub.example:80", "http", 4780, "hub.example"),
+            ("hub.example:80", "https", 443, "hub.example:80"), ("hub.example:4780", "https", 443, "hub.example:4780"),
+            ("[::1]", "http", 4780, "[::1]:4780"), ("[::1]:80", "http", 4780, "[::1]"),
+            ("hub.example", "http", nil, "hub.example"), ("hub.example:8080", "http", nil, "hub.example:8080"),
+        ]
+        for place in places {
+            #expect(ConsoleName(place.name)?.text(scheme: place.scheme, bound: place.bound) == place.text, "\(place)")
+        }
+        for text in ["", ":80", "h:", "h:0", "h:65536", "h:+1", "https://h", "h/", "::1", "[::1", "[]", "[::1]80", "ä"]
+        {
+            #expect(ConsoleName(text) == nil, "\(text)")
+        }
+    }
+
     @Test("CON-6, LIM-123: a form says one length, which is not over the limit, and its type")
     func length() {
         let form: (name: String, value: String) = ("Content-Type", "application/x-www-form-urlencoded")

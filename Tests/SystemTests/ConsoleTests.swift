@@ -350,7 +350,7 @@ import Testing
         #expect(try console.get("/nothing").status == 404)
     }
 
-    @Test func `CON-1: other addresses than loopback take a certificate, and a socket file is for its owner`()
+    @Test func `CON-1, CON-5: others than loopback take a certificate, names have the port, and a file is its owner's`()
         async throws
     {
         let device = devices.workspace["kiosk.sock"]
@@ -360,6 +360,10 @@ import Testing
                 in: devices.workspace)
             #expect(try await program.ending().status == 2, "\(address)")
         }
+        let named = try Program(
+            "tandem-console", ["--device", device, "--address", "127.0.0.1:0", "--name", "hub.example"], named: "named",
+            in: devices.workspace)
+        #expect(try await holds(within: .seconds(10)) { named.output.contains(/http:\/\/hub\.example:[1-9][0-9]*\/#/) })
         let path = devices.workspace["console.sock"]
         let program = try Program(
             "tandem-console", ["--device", device, "--address", "unix:\(path)"], named: "unix", in: devices.workspace)

@@ -1,6 +1,7 @@
 // Arguments of the console. Other addresses than this machine's own take the operator's certificate: a token must not
 // travel in clear.
 
+import TandemConsole
 import TandemControl
 import TandemFiles
 import TandemTransport
@@ -16,7 +17,8 @@ struct ConsoleOptions {
           --device primary|secondary|PATH  which running daemon to show (default: the only one)
           --address HOST:PORT|unix:PATH    where to serve (default 127.0.0.1:4780; port 0 is any free one)
           --certificate FILE --key FILE    serve with TLS; needed for an address that other machines reach
-          --name HOST[:PORT]               a further name by which browsers call it (may be repeated)
+          --name HOST[:PORT]               a further name by which browsers call it (may be repeated); without PORT
+                                           at the port of --address, and HOST:443 says the usual one of https
           --help                           show this help
           --version                        show the version
 
@@ -32,7 +34,7 @@ struct ConsoleOptions {
     let address: SocketAddress
     /// PEM texts of the certificate and its key.
     let identity: (certificate: [UInt8], key: [UInt8])?
-    private let names: [String]
+    private let names: [ConsoleName]
 
     init(_ arguments: [String]) throws {
         var values: [String: [String]] = [:]
@@ -47,7 +49,12 @@ struct ConsoleOptions {
             if values[name] != nil, name != "--name" { throw CommandFailure.usage("\(name) is given twice") }
             values[name, default: []].append(value)
         }
-        names = values["--name"] ?? []
+        names = try (values["--name"] ?? []).map { text in
+            guard let name = ConsoleName(text) else {
+                throw CommandFailure.usage("--name: '\(text)' is no HOST or HOST:PORT")
+            }
+            return name
+        }
         do { address = try SocketAddress(values["--address"]?[0] ?? "127.0.0.1:4780") } catch {
             throw CommandFailure.usage("--address: \(error)")
         }
@@ -82,11 +89,12 @@ struct ConsoleOptions {
 
     /// The names by which browsers may call the console at the address that was bound, the printed one first.
     func hosts(at bound: SocketAddress) -> [String] {
-        guard case .tcp(let host, let port) = bound else { return ["localhost"] + names }
-        let suffix = port == (identity == nil ? 80 : 443) ? "" : ":\(port)"
-        let shown = host.contains(":") ? "[\(host)]" : host
-        let own = bound.isWildcard ? [] : [shown + suffix]
-        return names + own + (bound.isOfThisMachine ? ["localhost" + suffix] : [])
+        let local = ConsoleName(host: "localhost")
+        guard case .tcp(let host, let port) = bound else {
+            return ([local] + names).map { $0.text(scheme: scheme, bound: nil) }
+        }
+        let own = bound.isWildcard ? [] : [ConsoleName(host: host)]
+        return (names + own + (bound.isOfThisMachine ? [local] : [])).map { $0.text(scheme: scheme, bound: port) }
     }
 }
 
