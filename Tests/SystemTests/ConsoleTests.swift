@@ -350,6 +350,39 @@ import Testing
         #expect(try console.get("/nothing").status == 404)
     }
 
+    @Test func `CON-2: an output that takes nothing keeps no signal waiting, and one that fails ends the console`()
+        async throws
+    {
+        let workspace = devices.workspace
+        func start(_ output: String, _ name: String, _ address: String) throws -> ChildProcess {
+            try ChildProcess(
+                URL(fileURLWithPath: "tandem-console", relativeTo: Program.directory).path,
+                ["--device", workspace["kiosk.sock"], "--address", address],
+                ChildProcess.Surroundings(
+                    directory: workspace.path, environment: ["PATH": "/usr/bin:/bin"], input: "/dev/null",
+                    output: output, errors: try workspace.write("\(name).err", "")))
+        }
+        let failing = try start("/dev/full", "full", "127.0.0.1:0")
+        #expect(try await holds(within: .seconds(10)) { !failing.isRunning })
+        #expect(failing.status == 1)
+        #expect(try workspace.text("full.err").contains("ENOSPC"))
+        let pipe = workspace["stuck.pipe"]
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let descriptor = open(pipe, O_RDWR | O_NONBLOCK)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let page = [UInt8](repeating: UInt8(ascii: "."), count: 4096)
+        while write(descriptor, page, page.count) > 0 {}
+        let stuck = try start(pipe, "stuck", "unix:\(workspace["stuck.sock"])")
+        #expect(
+            try await holds(within: .seconds(10)) {
+                FileManager.default.fileExists(atPath: workspace["stuck.sock"])
+            })
+        kill(stuck.pid, SIGTERM)
+        #expect(try await holds(within: .seconds(10)) { !stuck.isRunning })
+        #expect(stuck.status == 0)
+    }
+
     @Test func `CON-1, CON-5: others than loopback take a certificate, names have the port, and a file is its owner's`()
         async throws
     {

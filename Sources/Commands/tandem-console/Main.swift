@@ -3,6 +3,7 @@
 
 import Glibc
 import PairedSession
+import Synchronization
 import TandemControl
 import TandemReactor
 import TandemTransport
@@ -33,6 +34,9 @@ import TandemTransport
         _ = text.withUTF8 { write(descriptor, $0.baseAddress, $0.count) }
     }
 
+    /// Whether the first address could not be printed.
+    private static let hasFailed = Atomic<Bool>(false)
+
     private static func run(_ arguments: [String]) throws {
         if arguments.contains("--help") { return put(ConsoleOptions.help + "\n") }
         if arguments.contains("--version") { return put("tandem-console \(PairedSession.version)\n") }
@@ -47,12 +51,20 @@ import TandemTransport
         try ProcessSignal.prepareProcess()
         try Linux.closeToOthers()
         let loop = try EventLoop()
-        let console = try ConsoleService(options, loop: loop) { put($0 + "\n") }
+        let output = NewestLine(descriptor: STDOUT_FILENO) { error, isFirst in
+            put("tandem-console: cannot print the address: \(error)\n", on: STDERR_FILENO)
+            guard isFirst else { return }
+            // Nobody could ever enter.
+            hasFailed.store(true, ordering: .releasing)
+            loop.stop()
+        }
+        let console = try ConsoleService(options, loop: loop) { output.put($0 + "\n") }
         let signals = try SignalSource(loop: loop) { signal in if signal != .hangUp { loop.stop() } }
         loop.schedule(after: .milliseconds(200)) { Linux.giveBackHeap() }
         loop.afterBursts { Linux.giveBackHeap() }
         loop.run()
         signals.cancel()
         console.stop()
+        if hasFailed.load(ordering: .acquiring) { exit(1) }
     }
 }
