@@ -89,8 +89,8 @@ final class Browser {
         return follow(console.answer(to: request, now: now))
     }
 
-    func get(_ path: String) -> WebAnswer? {
-        send(WebRequest("GET", path, fields: Self.head(fields)))
+    func get(_ path: String, method: String = "GET") -> WebAnswer? {
+        send(WebRequest(method, path, fields: Self.head(fields)))
     }
 
     private var fields: [(name: String, value: String)] {

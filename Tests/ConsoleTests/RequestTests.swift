@@ -106,6 +106,21 @@ import Testing
         #expect(WebRequest("GET", "/?q=\(String(repeating: "a", count: 999))", fields: []).sought.utf8.count == 256)
     }
 
+    @Test("CON-8: an address answers a method that it does not take with those that it takes")
+    func methods() {
+        let browser = Browser()
+        browser.enter()
+        #expect(browser.get("/events") == nil, "a stream")
+        for path in ["/events", "\(Browser.page)/events"] {
+            let answer = browser.get(path, method: "HEAD")
+            #expect(answer?.status == 405 && answer?.methods == "GET", "\(path)")
+        }
+        #expect(browser.get("/", method: "HEAD")?.status == 200)
+        #expect(browser.get("/leave")?.methods == "POST")
+        #expect(browser.post("/apps", "")?.methods == "GET, HEAD")
+        #expect(Self.gate.refusal(of: WebRequest("PUT", "/", fields: Browser.head()))?.methods == "GET, HEAD, POST")
+    }
+
     @Test("CON-7: a form without the token of its page and its browser changes nothing")
     func formTokens() throws {
         let browser = Browser()

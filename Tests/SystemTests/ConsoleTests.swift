@@ -273,6 +273,10 @@ import Testing
         #expect(try whole("GET / HTTP/1.1\r\nHost: evil.example\r\nCookie: \(cookie)\r\n\r\n") == 421)
         #expect(try whole("GET / HTTP/1.1\r\n\(head)Host: evil.example\r\n\r\n") == 421)
         #expect(try whole("GET / HTTP/1.1\r\n\(head)Origin: http://evil.example\r\n\r\n") == 403)
+        #expect(try whole("GET /apps\u{0}zzz HTTP/1.1\r\n\(head)\r\n") == 400)
+        #expect(try whole("GET /apps?q=a\u{0}b HTTP/1.1\r\n\(head)\r\n") == 400)
+        #expect(try whole("GET /apps?q=a&b=c HTTP/1.1\r\n\(head)\r\n") == 200)
+        #expect(try whole("HEAD /events HTTP/1.1\r\n\(head)\r\n") == 405)
         let post =
             "POST \(Self.page) HTTP/1.1\r\n\(head)Origin: http://127.0.0.1:\(port)\r\n"
             + "Content-Type: application/x-www-form-urlencoded\r\n"

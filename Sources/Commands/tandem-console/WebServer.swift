@@ -197,14 +197,16 @@ final class WebExchange {
     fileprivate let connection: OpaquePointer
     private unowned let server: WebServer
     private let target: String
+    private let targetBytes: Int
     private var phase = Phase.head
     /// The request, once its head has come.
     private(set) var request = WebRequest("", "", fields: [])
 
-    fileprivate init(_ server: WebServer, _ connection: OpaquePointer, target: String) {
+    fileprivate init(_ server: WebServer, _ connection: OpaquePointer, target: UnsafePointer<CChar>) {
         self.server = server
         self.connection = connection
-        self.target = target
+        self.target = String(cString: target)
+        targetBytes = (0...).first { target[$0] == 0 } ?? 0
     }
 
     // MARK: answers
@@ -239,11 +241,16 @@ final class WebExchange {
 
     // MARK: the library's calls
 
-    fileprivate func handle(method: String, _ data: UnsafeRawBufferPointer) -> MHD_Result {
+    /// - Parameter targetRoom: the bytes that the target has in the request, which the library hands over as text up to
+    ///   the first byte 0.
+    fileprivate func handle(method: String, targetRoom: Int, _ data: UnsafeRawBufferPointer) -> MHD_Result {
         switch phase {
         case .head:
             request = WebRequest(method, target, fields: fields())
             if place?.isForeign ?? true { return .NO }
+            guard targetRoom == targetBytes else {
+                return queue(WebAnswer(400, "the request line does not read\n", closes: true))
+            }
             if let refusal = server.refusal(request) { return queue(refusal) }
             phase = .body
             return .YES
@@ -310,7 +317,7 @@ final class WebExchange {
                 ))
         }
         if let cookie = answer.cookie { fields.append(("Set-Cookie", cookie)) }
-        if answer.status == 405 { fields.append(("Allow", "GET, HEAD, POST")) }
+        if let methods = answer.methods { fields.append(("Allow", methods)) }
         if answer.closes { fields.append(("Connection", "close")) }
         return queue(response, answer.status, fields)
     }
@@ -373,7 +380,7 @@ private func webBegin(
     _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
     guard let server = server(context), let connection, let target else { return nil }
-    return Unmanaged.passRetained(WebExchange(server, connection, target: String(cString: target))).toOpaque()
+    return Unmanaged.passRetained(WebExchange(server, connection, target: target)).toOpaque()
 }
 
 private func webHandle(
@@ -381,11 +388,14 @@ private func webHandle(
     _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ data: UnsafePointer<CChar>?,
     _ count: UnsafeMutablePointer<Int>?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
-    guard let exchange = request?.pointee, let method, let count else { return .NO }
+    guard let exchange = request?.pointee, let url, let method, let version, let count else { return .NO }
     let bytes = UnsafeRawBufferPointer(start: data, count: count.pointee)
     count.pointee = 0
     return Unmanaged<WebExchange>.fromOpaque(exchange).takeUnretainedValue().handle(
-        method: String(cString: method), bytes)
+        method: String(cString: method),
+        // The version follows the target in the library's memory of the request, after one byte. Without a version it
+        // is elsewhere, and such a request names no host anyway.
+        targetRoom: Int(bitPattern: version) &- Int(bitPattern: url) &- 1, bytes)
 }
 
 private func webFinish(

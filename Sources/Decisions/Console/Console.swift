@@ -143,8 +143,13 @@ package struct Console: ~Copyable {
             let draft = DraftRequest(
                 instance: instance, list: list, item: number, languages: request.languages, cookie: cookie)
             return .ask(Self.questions(instance)) { replies in draft.show(replies) }
-        case .events(let instance): return .stream(instance)
-        case .leave, .style, .script: return .answer(WebAnswer(405, "this address takes a form\n"))
+        case .events(let instance):
+            // The head alone would open a stream that nobody reads.
+            guard request.method == "GET" else {
+                return .answer(.methodRefused("this address is a stream\n", takes: "GET"))
+            }
+            return .stream(instance)
+        case .leave, .style, .script: return .answer(.methodRefused("this address takes a form\n", takes: "POST"))
         }
     }
 
@@ -165,8 +170,9 @@ package struct Console: ~Copyable {
         case .item(let instance, let list, let number):
             let draft = DraftRequest(instance: instance, list: list, item: number, languages: languages, cookie: cookie)
             return .ask(Self.questions(instance)) { replies in draft.done(replies, SettingsInput(fields)) }
-        case .front, .enter, .apps, .events, .style, .script:
-            return .answer(WebAnswer(405, "this address takes no form\n"))
+        case .events: return .answer(.methodRefused("this address is a stream\n", takes: "GET"))
+        case .front, .enter, .apps, .style, .script:
+            return .answer(.methodRefused("this address takes no form\n", takes: "GET, HEAD"))
         }
     }
 

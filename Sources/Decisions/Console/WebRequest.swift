@@ -82,6 +82,8 @@ package struct WebAnswer: Sendable, Equatable {
     package private(set) var fragment: String?
     /// A cookie to set, as the header field has it.
     package private(set) var cookie: String?
+    /// The methods that the address takes, where the request's is another one.
+    package private(set) var methods: String?
     /// Whether the connection ends with the answer, because the rest of the request is unread or not believed.
     package let closes: Bool
 
@@ -98,6 +100,13 @@ package struct WebAnswer: Sendable, Equatable {
     /// A page.
     package init(_ status: Int, _ page: Markup) {
         self.init(status, page.html, type: "text/html; charset=utf-8")
+    }
+
+    /// The answer to a method that an address does not take.
+    package static func methodRefused(_ text: String, takes methods: String, closes: Bool = false) -> WebAnswer {
+        var answer = WebAnswer(405, text, closes: closes)
+        answer.methods = methods
+        return answer
     }
 
     /// The answer to a form that was taken: the browser fetches a page.
@@ -149,7 +158,7 @@ package struct RequestGate: Sendable {
             return WebAnswer(421, "this console has another name\n", closes: true)
         }
         guard ["GET", "HEAD", "POST"].contains(request.method) else {
-            return WebAnswer(405, "the console knows GET and POST\n", closes: true)
+            return .methodRefused("the console knows GET and POST\n", takes: "GET, HEAD, POST", closes: true)
         }
         // A page of another site may not ask for anything; a form has to say that it is ours.
         let origin = request.values("origin")
