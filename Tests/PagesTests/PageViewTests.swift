@@ -192,6 +192,34 @@ import Testing
         #expect(try view([Specifier(.multiValue, entries)]).rows[0].shown == "sc")
     }
 
+    @Test("PAG-6: a page offers what the property takes by type, bounds and pattern, converted as files' entries are")
+    func offered() throws {
+        func options(_ values: PropertyListValue, _ declaration: SettingDeclaration) throws -> [PropertyListValue?] {
+            let titles = PropertyListValue.array((values.arrayValue ?? []).map { .string("T\($0)") })
+            let entries: PropertyListDictionary = ["Key": "tone", "Values": values, "Titles": titles]
+            return try [Specifier.Kind.multiValue, .radioGroup].flatMap { kind -> [PropertyListValue?] in
+                let row = try view([Specifier(kind, entries)], PageRequest(), [declaration]).rows[0]
+                switch row.kind {
+                case .choice(let choices), .radio(let choices):
+                    #expect(choices.options.allSatisfy { $0.title.hasPrefix("T") })
+                    return choices.options.map(\.value)
+                default: throw TestFailure()
+                }
+            }
+        }
+        let tone = SettingDeclaration(
+            name: "tone", type: .integer, editor: .edit, summary: "", bounds: .integer(0...100),
+            initialValue: .integer(0))
+        let bounded: [PropertyListValue?] = [0, 50, 100]
+        #expect(try options([0, 50, 100, 150], tone) == bounded + bounded)
+        let converted: [PropertyListValue?] = [0, 1, 2]
+        #expect(try options([0, 1, true, "2", "x"], tone) == converted + converted)
+        let word = SettingDeclaration(
+            name: "tone", type: .string, editor: .edit, summary: "", pattern: "^[a-z]+$", initialValue: .string("a"))
+        let words: [PropertyListValue?] = ["b", "a"]
+        #expect(try options(["b", "B", 7, "a"], word) == words + words)
+    }
+
     @Test("PAG-15: a row says why it is locked: signed value, signed property, not for the paired device, shown only")
     func locks() throws {
         func lock(

@@ -373,7 +373,7 @@ private struct PageMaking {
         let names = ValueIndices(allowed.map(\.value))
         // The page's order and texts; a choice that the page does not name stands at the end.
         let values =
-            (choices.isEmpty ? labels.values : labels.values.filter { names.index(of: $0) != nil })
+            (choices.isEmpty ? taken(labels, declaration) : labels.values.filter { names.index(of: $0) != nil })
             + allowed.enumerated().filter { names.index(of: $1.value) == $0 && labels.index(of: $1.value) == nil }
             .map(\.element.value)
         let allowsOthers = declaration.editor == .editableChoice
@@ -391,6 +391,16 @@ private struct PageMaking {
             options: specifier.flag(.isSorted) == true ? options.byTitle : options,
             selected: options.first { $0.value == value }?.id,
             allowsOthers: allowsOthers, footer: specifier.text(.footer).map(text))
+    }
+
+    /// The values of the page that the property takes: without choices of its own its rules alone say which (PAG-6).
+    private mutating func taken(_ labels: ChoiceLabels, _ declaration: SettingDeclaration) -> [PropertyListValue?] {
+        guard let index = schema.index(of: declaration.name) else { return [] }
+        var taken: [PropertyListValue?] = []
+        for case let value? in labels.values {
+            if case .success = schema.judge(stored: value, at: index, within: &budget.steps) { taken.append(value) }
+        }
+        return taken
     }
 
     /// The values that a person has added to the list, and that keep its rules.
@@ -476,55 +486,6 @@ extension [PageView.Option] {
         guard reduce(0, { $0 + $1.title.utf8.count }) <= PageBudget.textLimit else { return self }
         let named = map { (option: $0, title: $0.title.lowercased()) }
         return named.sorted { $0.title == $1.title ? $0.option.id < $1.option.id : $0.title < $1.title }.map(\.option)
-    }
-}
-
-/// Indices of values, of equal ones the first. A list may have thousands, and is looked through for each of them.
-private struct ValueIndices {
-    private let indices: [String: Int]
-
-    init(_ values: [PropertyListValue?]) {
-        indices = Dictionary(values.enumerated().map { (Self.name($1), $0) }) { first, _ in first }
-    }
-
-    func index(of value: PropertyListValue?) -> Int? { indices[Self.name(value)] }
-
-    /// Equal values of one kind have one text.
-    private static func name(_ value: PropertyListValue?) -> String { value.map { "\($0.kind) \($0)" } ?? "" }
-}
-
-/// Texts and pictures of an entry's values: lists of one length.
-private struct ChoiceLabels {
-    let values: [PropertyListValue?]
-    private let indices: ValueIndices
-    private let titles: [String]
-    private let shortTitles: [String]
-    private let images: [String]
-
-    /// - Parameter declaration: the property, in whose stored form the values are: a page may say 1 for the real 1.
-    init(_ specifier: Specifier, _ declaration: SettingDeclaration?) {
-        values = (specifier[.values]?.arrayValue ?? []).map { value in
-            guard let declaration else { return value }
-            return SettingValue(value, as: declaration.type).flatMap { declaration.stored($0) } ?? value
-        }
-        indices = ValueIndices(values)
-        titles = specifier.texts(.titles)
-        shortTitles = specifier.texts(.shortTitles)
-        images = specifier.texts(.icons)
-    }
-
-    func index(of value: PropertyListValue?) -> Int? { indices.index(of: value) }
-    func title(_ index: Int) -> String? { titles.indices.contains(index) ? titles[index] : nil }
-    func shortTitle(_ index: Int) -> String? { shortTitles.indices.contains(index) ? shortTitles[index] : nil }
-    func image(_ index: Int) -> String? { images.indices.contains(index) ? images[index] : nil }
-}
-
-extension Specifier {
-    fileprivate func labels(_ declaration: SettingDeclaration?) -> ChoiceLabels { ChoiceLabels(self, declaration) }
-
-    /// The most values or texts of any of its lists.
-    fileprivate var labelCount: Int {
-        [SpecifierKey.values, .titles, .shortTitles, .icons].reduce(0) { max($0, self[$1]?.arrayValue?.count ?? 0) }
     }
 }
 
