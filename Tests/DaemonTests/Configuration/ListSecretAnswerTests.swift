@@ -107,6 +107,26 @@ import Testing
         #expect(!nodes.notes.contains { "\($0)".contains("swordfish") })
     }
 
+    @Test("PAG-23, CTL-40: after an edit that is refused, marks and tags are as good as before: nothing was changed")
+    func refused() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        #expect(set([["name": "a", "pin": "swordfish1"]], remotely: false).code == 0)
+        let items = try list(remotely: false)
+        func tag() -> PropertyListValue? {
+            ask("settings-get", remotely: false).body["settings"]?.arrayValue?.first?.dictionaryValue?["tag"]
+        }
+        let before = try #require(tag())
+        let long = PropertyListValue.string(String(repeating: "x", count: 131_072))
+        #expect(set(items + [["name": long]], remotely: false).name == "full")
+        #expect(try list(remotely: false) == items && tag() == before)
+        let body: PropertyListDictionary = [
+            "values": ["accounts": .array(items + [["name": "b"]])], "tags": ["accounts": before],
+        ]
+        #expect(ask("settings-set", body, remotely: false).code == 0)
+        #expect(try stored() == [["name": "a", "pin": "swordfish1"], ["name": "b"]] && tag() != before)
+    }
+
     @Test("PAG-23: no mark, no ordinal and no answer tells a primary whether its guess of a secret is right")
     func guesses() throws {
         defer { nodes.stop() }

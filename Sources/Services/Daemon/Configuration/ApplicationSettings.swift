@@ -189,19 +189,17 @@ final class ApplicationSettings {
         for (key, value) in checked?.replacements ?? [:] { values[key] = value }
         let keys = new.values.keys + new.nothing + choices.keys
         outcome.converted = try await change(app, by: editor, "settings edited", keys, isStillAllowed: isStillAllowed) {
-            [marks, values] edits, document throws(SettingsPayloadError) in
-            let (converted, hasSecrets) = try edit(values, &edits, document)
-            if hasSecrets { marks.renew(app) }
-            return converted
+            [values] edits, document throws(SettingsPayloadError) in
+            try edit(values, &edits, document)
         }
         return outcome
     }
 
-    /// A change of the edits by values; returns the keys whose values were converted, and whether a list has secrets.
+    /// The keys that a change names to its asker, and whether it writes a list with secrets.
+    private typealias Edited = (keys: [String], hasSecrets: Bool)
+    /// A change of the edits by values; it names the keys whose values were converted.
     private typealias Edit =
-        @Sendable (PropertyListDictionary, inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> (
-            converted: [String], hasSecrets: Bool
-        )
+        @Sendable (PropertyListDictionary, inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Edited
 
     /// The app's own checks of an edit, if its schema takes that; nil without any, and without an answer in time.
     private func check(
@@ -303,19 +301,23 @@ final class ApplicationSettings {
     ) async throws(SettingsFailure) -> [String] {
         try await change(app, by: editor, "settings reset", keys ?? [], isStillAllowed: isStillAllowed) {
             edits, document throws(SettingsPayloadError) in
-            try edits.reset(keys, by: editor.author, in: document.schema)
+            let taken = try edits.reset(keys, by: editor.author, in: document.schema)
+            return (taken, false)
         }
     }
 
     private func change(
         _ app: ApplicationIdentifier, by editor: SettingsEditor, _ message: StaticString, _ keys: [String],
         isStillAllowed: @escaping () -> Bool,
-        _ change: @escaping @Sendable (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> [String]
+        _ change: @escaping @Sendable (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Edited
     ) async throws(SettingsFailure) -> [String] {
         let author = editor.author
         let (result, hasChanged) = try await read(app, for: editor.payer, isStillAllowed: isStillAllowed) {
-            folder throws(SettingsFailure) in
-            try folder.change(keys, by: author, change)
+            [marks] folder throws(SettingsFailure) -> ([String], Bool) in
+            let (edited, hasChanged) = try folder.change(keys, by: author, change)
+            // Only now: a change that is refused or not stored leaves the list as its readers know it.
+            if edited.hasSecrets { marks.renew(app) }
+            return (edited.keys, hasChanged)
         }
         guard hasChanged else { return result }
         let shown = LogField.outside("keys", keys.prefix(8).joined(separator: " "))
