@@ -202,6 +202,25 @@ import Testing
         #expect(browser.changed == ["mode": "b"])
     }
 
+    @Test("CON-16: the page of apps leads to each app of a secondary that is known, and says if there is none")
+    func apps() throws {
+        let pairing = PropertyListValue.data([UInt8](repeating: 1, count: 16))
+        func page(_ counterparts: PropertyListValue) throws -> String {
+            let status: PropertyListDictionary = [
+                "name": "hub", "role": "primary", "pairings": [["pairing": pairing, "name": "kiosk"]],
+                "counterparts": counterparts,
+            ]
+            return Markup(try AppsPage.content([.success(["apps": []]), .success(status)])).html
+        }
+        let listed = try page([
+            ["pairing": pairing, "app": "org.example.lamp"],
+            ["pairing": pairing, "app": "org.example.horn", "name": "Horn", "version": "2"],
+        ])
+        #expect(listed.contains("org.example.lamp</bdi>") && listed.contains("Horn 2"))
+        let none = try page([])
+        #expect(none.contains("announced no app") && !listed.contains("announced no app"))
+    }
+
     @Test("CON-15: an event says that something has changed and not what, and times are no change")
     func events() throws {
         var updates = LiveUpdates()

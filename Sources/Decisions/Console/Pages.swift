@@ -180,16 +180,26 @@ package enum AppsPage {
         var content = [Markup.tag("h1", text: "Apps")] + [answer, status].flatMap(ConsoleFrame.leftOut)
         content.append(.tag("h2", foreign: "On \(status.text("name"))"))
         content.append(
-            list(own.map { ($0.text("app"), state(of: $0, named: names[$0.text("app")] ?? "")) }, secondary: nil))
+            list(
+                own.map { ($0.text("app"), state(of: $0, named: names[$0.text("app")] ?? "")) }, secondary: nil,
+                without: "None."))
         for pairing in status.list("pairings") where status.text("role") == "primary" {
             guard let id = pairing.body["pairing"]?.identifierValue else { continue }
             content.append(.tag("h2", foreign: "On \(pairing.text("name"))"))
             content.append(.tag("p", foreign: "\(pairing.text("level")) \(pairing.text("reason"))"))
-            // An app has one identifier on both devices.
             let counterparts = status.list("counterparts").filter { $0.body["pairing"] == pairing.body["pairing"] }
-            let known = counterparts.map { ($0.text("app"), "\($0.text("name")) \($0.text("version"))") }
+            let known = counterparts.map { app in
+                (
+                    app.text("app"),
+                    [app.text("name"), app.text("version")].filter { !$0.isEmpty }.joined(separator: " ")
+                )
+            }
+            // An app has one identifier on both devices.
             let others = own.map { $0.text("app") }.filter { app in !known.contains { $0.0 == app } }
-            content.append(list(known + others.map { ($0, "") }, secondary: id))
+            content.append(
+                list(
+                    known + others.map { ($0, "") }, secondary: id,
+                    without: "It has announced no app with a manifest or with settings that are open to this device."))
         }
         return content
     }
@@ -203,8 +213,8 @@ package enum AppsPage {
         return words.filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
-    private static func list(_ apps: [(String, String)], secondary: UniqueIdentifier?) -> Markup {
-        guard !apps.isEmpty else { return .tag("p", text: "None.") }
+    private static func list(_ apps: [(String, String)], secondary: UniqueIdentifier?, without none: String) -> Markup {
+        guard !apps.isEmpty else { return .tag("p", text: none) }
         return .tag(
             "ul", .init("class", "apps"),
             of: apps.compactMap { name, state in

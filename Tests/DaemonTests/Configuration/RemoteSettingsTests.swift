@@ -456,6 +456,8 @@ import Testing
         let newer = try nodes.startApp(at: .secondary, .init(schema: SHA256.digest(smaller.bytes)))
         try nodes.bring(smaller.bytes, from: newer)
         nodes.run(until: { keys(ask("settings-get")) == ["name"] })
+        let listed = try nodes.rows("counterparts", of: nodes.primary)
+        #expect(listed.map { $0["app"] } == [.string(nodes.app.description)] && listed.first?["name"] == nil)
         nodes.stop(.secondary)
         #expect(ask("settings-schema").body["schema"] == .data(smaller.bytes))
         #expect(ask("settings-get").name == "unreachable")

@@ -110,11 +110,11 @@ extension Node {
         return body
     }
 
-    /// The manifests of the other devices' apps, at most LIM-85.
+    /// The other devices' apps that have a manifest or have opened settings, at most LIM-85.
     fileprivate var counterpartIdentities: [PropertyListValue] {
         DeviceRole.allCases.flatMap { relay.announced(to: $0) }.lazy.compactMap { pairing, app, announcement in
             var body = announcement.features.identity.status
-            guard announcement.isInstalled, !body.isEmpty else { return nil }
+            guard announcement.isInstalled, !body.isEmpty || announcement.schema != nil else { return nil }
             body["pairing"] = .data(pairing.bytes)
             body["app"] = .string(app.description)
             return .dictionary(body)
