@@ -2,12 +2,15 @@
 
 import TandemBase
 import TandemConsole
+import TandemPages
 import TandemPropertyList
 import TandemTestSupport
 import Testing
 
 @Suite struct MarkupTests {
-    @Test("CON-9: every character that means something to a reader of HTML is escaped, in texts and in attributes")
+    @Test(
+        "CON-9, LIM-92: every character that means something to a reader of HTML is escaped, in texts and in attributes"
+    )
     func escaping() {
         let text = "<a href='x' on=\"y\">&`\u{0}\u{1B}\r\n\u{9F}é"
         let expected = "&lt;a href=&#39;x&#39; on=&quot;y&quot;&gt;&amp;&#96;\u{FFFD}\u{FFFD}&#13;\n\u{FFFD}é"
@@ -19,6 +22,8 @@ import Testing
         for scalar in (0...0x2FF).compactMap({ UnicodeScalar($0) }) {
             let (alone, within) = (String(scalar), "<\(scalar)")
             #expect("&lt;" + Markup(alone).html == Markup(within).html, "\(scalar.value)")
+            // The budget of a page counts no less (LIM-92).
+            #expect(Markup(alone).html.utf8.count <= PageText.bytes(alone), "\(scalar.value)")
         }
     }
 

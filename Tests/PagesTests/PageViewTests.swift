@@ -115,6 +115,16 @@ import Testing
         }
     }
 
+    @Test("LIM-92: a text counts with the bytes that it has in HTML")
+    func escapedTexts() throws {
+        let long = String(repeating: "\"", count: 100_000)
+        let declaration = SettingDeclaration(
+            name: "name", type: .string, editor: .edit, summary: long, initialValue: .string("a"))
+        let field = Specifier(.textField, ["Key": "name"])
+        let shown = try view([Specifier](repeating: field, count: 40), PageRequest(), [declaration]).rows
+        #expect(shown.count { $0.summary != nil } == 6 && shown.count == 40)
+    }
+
     @Test("LIM-92: choices are counted before any of them is made")
     func manyChoices() throws {
         let choices = (0..<11_000).map { SettingChoice(label: "c", value: .integer($0)) }

@@ -79,7 +79,7 @@ extension PageTree {
 private struct PageBudget {
     /// The steps that judging the values may still take.
     var steps = PatternSteps.ofSet
-    /// Items and choices that may still be drawn, and bytes of texts (LIM-92).
+    /// Items and choices that may still be drawn, and bytes of texts in HTML (LIM-92).
     private var (parts, bytes) = (16_384, PageBudget.textLimit)
     static let textLimit = 4 << 20
 
@@ -142,7 +142,7 @@ private struct PageMaking {
 
     private mutating func section(_ specifier: Specifier, _ index: Int) -> PageView.Group {
         let (title, footer) = (specifier.title.map(text), specifier.text(.footer).map(text))
-        let isShown = budget.shows((title?.utf8.count ?? 0) + (footer?.utf8.count ?? 0))
+        let isShown = budget.shows(PageText.bytes(title) + PageText.bytes(footer))
         return PageView.Group(
             title: isShown ? title : nil, footer: isShown ? footer : nil,
             rows: specifier.kind == .group ? [] : [row(specifier, index)])
@@ -497,12 +497,6 @@ extension PageView.Row {
             value: nil, shown: "", input: "", date: nil, shownDefault: "", layer: nil, isEdited: false, author: nil,
             tag: [], allowsNothing: false, lock: .noValue, needsRestart: false, isSecret: false, error: nil, press: nil)
     }
-
-    /// Bytes of its texts, each as often as a renderer repeats it.
-    fileprivate var textBytes: Int {
-        let own = [key, title, title, subtitle, summary, shown, input, input, shownDefault, author, error]
-        return own.reduce(kind.textBytes) { $0 + ($1?.utf8.count ?? 0) }
-    }
 }
 
 extension PageView.Choices {
@@ -519,26 +513,6 @@ extension PageView.Kind {
         case .page(let name): name
         case .custom(let page): page
         default: nil
-        }
-    }
-
-    fileprivate var textBytes: Int {
-        switch self {
-        case .text(let traits), .secureText(let traits), .multilineText(let traits):
-            traits.placeholder?.utf8.count ?? 0
-        case .choice(let choices), .radio(let choices):
-            choices.options.reduce(choices.footer?.utf8.count ?? 0) {
-                $0 + $1.input.utf8.count + $1.title.utf8.count + ($1.shortTitle?.utf8.count ?? 0)
-            }
-        // The title of an item is that of its buttons, too.
-        case .list(let list): list.items.reduce(list.addTitle?.utf8.count ?? 0) { $0 + 4 * $1.title.utf8.count }
-        case .link(let url): url.utf8.count
-        case .mail(let mail):
-            ([mail.subject, mail.body] + mail.to + mail.copy + mail.blindCopy).reduce(0) { $0 + $1.utf8.count }
-        case .page(let name): name.utf8.count
-        case .custom(let page): page?.utf8.count ?? 0
-        case .unsupported(let reason): reason.utf8.count
-        case .toggle, .slider, .date, .titleValue, .button: 0
         }
     }
 }
