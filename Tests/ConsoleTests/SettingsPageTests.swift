@@ -56,6 +56,48 @@ import Testing
         #expect(name.map { Array($0.utf8) } == Array("e\u{301}".utf8))
     }
 
+    @Test("CON-12, LIM-123: of a long text a form has the digest, which tells whether a person has changed it")
+    func longTexts() throws {
+        func encoded(_ text: String) -> String { text.utf8.map { "%" + Hexadecimal.encode([$0]) }.joined() }
+        let browser = Browser()
+        browser.enter()
+        let more = Browser.page + "/pages/More"
+        let long = String(repeating: "\u{436}", count: 200) + "\n"
+        browser.rows["name"] = ["value": .string(long + "\u{1}"), "layer": "user"]
+        let page = try #require(browser.get(more)?.text)
+        let digest = try #require(page.components(between: "name=\"d.name\" value=\"", and: "\"").first)
+        #expect(digest.utf8.count == 64 && !page.contains("b.name"))
+        // A browser sends its own ends of lines, and what HTML has in the place of a control character.
+        let sent = encoded(String(long.dropLast()) + "\r\n\u{FFFD}")
+        for value in [long + "\u{1}", "changed meanwhile"] {
+            browser.rows["name"] = ["value": .string(value), "layer": "user"]
+            let count = browser.commands.count
+            #expect(browser.post(more, "d.name=\(digest)&v.name=\(sent)")?.status == 303)
+            #expect(!browser.commands.dropFirst(count).contains { $0.command == .settingsSet })
+        }
+        #expect(browser.post(more, "d.name=\(digest)&v.name=\(sent)x")?.status == 303)
+        #expect(browser.changed == ["name": .string(long + "\u{FFFD}x")])
+    }
+
+    @Test("CON-6, CON-12, LIM-123: ninety long texts that need escaping are one form")
+    func largeForm() throws {
+        let browser = Browser()
+        let text = String(repeating: "\u{436}", count: 1000)
+        browser.declarations = (0..<90).map { index in
+            SettingDeclaration(
+                name: "t\(index)", type: .string, editor: .edit, summary: "", initialValue: .string(text))
+        }
+        browser.enter()
+        let page = try #require(browser.get(Browser.page)?.text)
+        let value = text.utf8.map { "%" + Hexadecimal.encode([$0]) }.joined()
+        let fields = try (0..<90).map { index in
+            let digest = try #require(page.components(between: "name=\"d.t\(index)\" value=\"", and: "\"").first)
+            return "d.t\(index)=\(digest)&v.t\(index)=\(value)" + (index == 0 ? "x" : "")
+        }
+        #expect(browser.post(Browser.page, fields.joined(separator: "&"))?.status == 303)
+        #expect(browser.changed == ["t0": .string(text + "x")])
+    }
+
     @Test("CON-12: a boolean that may be nil has three entries, and no control has a value of its own")
     func controls() throws {
         let browser = Browser()

@@ -111,11 +111,26 @@ package struct Markup: Sendable, Equatable {
             case "`": escaped += "&#96;"
             case "\r": escaped += "&#13;"
             case "\n", "\t": escaped.unicodeScalars.append(scalar)
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}": escaped += "\u{FFFD}"
+            case _ where isForbidden(scalar): escaped += "\u{FFFD}"
             default: escaped.unicodeScalars.append(scalar)
             }
         }
         return escaped
+    }
+
+    /// The text as a page has it and a form gives it back: with U+FFFD for control characters.
+    static func carried(_ text: String) -> String {
+        var carried = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars { carried.append(isForbidden(scalar) ? "\u{FFFD}" : scalar) }
+        return String(carried)
+    }
+
+    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\t", "\n", "\r": false
+        case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}": true
+        default: false
+        }
     }
 
     /// Whether a byte may begin a character that is replaced: 0xC2 begins the control characters from U+0080.

@@ -34,7 +34,7 @@ struct SettingRow {
         return .tag(
             "div", .init("class", (["row"] + classes).joined(separator: " ")), .init("id", row.id),
             .optional("data-typed", typed.map { _ in "yes" }),
-            of: [control.hasOwnTitle ? Markup([]) : title, layer] + (isEditable ? [shown] : [])
+            of: [control.hasOwnTitle ? Markup([]) : title, layer] + (isEditable ? [SettingsInput.shown(row)] : [])
                 + [list?.markup ?? control.markup, notes])
     }
 
@@ -55,9 +55,6 @@ struct SettingRow {
         guard let layer = row.layer, !isOfDraft else { return Markup([]) }
         return .tag("span", .init("class", "layer \(layer)"), text: layer == "user" ? "edited" : layer)
     }
-
-    /// The text that the page shows, by which an edit is told from a field that nobody has touched.
-    private var shown: Markup { .hidden(SettingsInput.shown + (row.key ?? ""), row.input) }
 
     private var notes: Markup {
         // A radio group's is that of its section.

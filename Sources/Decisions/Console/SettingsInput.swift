@@ -1,12 +1,18 @@
 // Form of an app's settings that a browser sent: values of a page or of a draft, a change of an item, or a reset. The
 // names of its fields stand here and in ``ItemChange`` alone.
 
+import TandemBase
+import TandemCrypto
 import TandemPages
 
 /// A form of settings that came back.
 struct SettingsInput {
-    /// The prefixes of a value's field, and of the text that the page showed.
-    static let (value, shown) = ("v.", "b.")
+    /// The prefix of a value's field.
+    static let value = "v."
+    /// The prefixes of the text that the page showed, and of the digest of a long one.
+    private static let (shownPrefix, digestPrefix) = ("b.", "d.")
+    /// Bytes of a shown text that a form carries whole (LIM-123): a long value stands in it once.
+    private static let shownLimit = 256
     /// The name of a button that presses one of the app's; its value is the key.
     static let pressed = "press"
 
@@ -14,16 +20,37 @@ struct SettingsInput {
 
     init(_ fields: FormFields) { self.fields = fields }
 
+    /// The field that tells the text of a row, by which an edit is told from a field that nobody has touched.
+    static func shown(_ row: PageView.Row) -> Markup {
+        let key = row.key ?? ""
+        guard row.input.utf8.count > shownLimit else { return .hidden(shownPrefix + key, row.input) }
+        return .hidden(digestPrefix + key, code(of: Markup.carried(row.input)))
+    }
+
+    private static func code(of text: String) -> String {
+        Hexadecimal.encode(SHA256.digest(Array(PageInput.lines(text).utf8)))
+    }
+
     /// The values, judged as a whole.
     func values(on view: PageView, of settings: AppSettings) -> PageInput {
-        PageInput(
-            fields.values(after: Self.value), shown: fields.values(after: Self.shown), of: view, settings.schema,
-            by: settings.author)
+        PageInput(texts, shown: shownTexts, of: view, settings.schema, by: settings.author)
+    }
+
+    private var texts: [String: String] { fields.values(after: Self.value) }
+
+    /// The texts that the page showed. Of a long one that a person has changed it is not known what it was.
+    private var shownTexts: [String: String] {
+        var shown = fields.values(after: Self.shownPrefix)
+        let texts = texts
+        for (key, digest) in fields.values(after: Self.digestPrefix) {
+            if let text = texts[key], Self.code(of: text) == digest { shown[key] = text }
+        }
+        return shown
     }
 
     /// The fields of a draft, and the texts that it showed.
     var draft: (values: [String: String], shown: [String: String], digest: String?) {
-        (fields.values(after: Self.value), fields.values(after: Self.shown), fields[ItemDigest.field])
+        (texts, shownTexts, fields[ItemDigest.field])
     }
 
     /// The change of a list's item; nil for every other form.

@@ -105,7 +105,7 @@ package struct PageInput: Sendable, Equatable {
 
     /// The text with LF at the ends of lines, which browsers send as CR LF. A `Character` may be both, so that scalars
     /// decide.
-    private static func lines(_ text: String) -> String {
+    package static func lines(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "\r")) else { return text }
         var lines = String.UnicodeScalarView()
         var previous: UnicodeScalar?
