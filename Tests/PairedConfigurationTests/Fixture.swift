@@ -60,7 +60,7 @@ struct Fixture {
     func staged(_ envelope: [UInt8], mark: UInt64? = nil, allowsInvalid: Bool = false) throws -> StagedConfiguration {
         StagedConfiguration(
             try record(envelope), staged: Fixture.now, mark: mark, allowsInvalid: allowsInvalid,
-            isWaived: allowsInvalid, delivery: nil)
+            isWaived: allowsInvalid, deliveries: ConfigurationDeliveries())
     }
 
     func message(

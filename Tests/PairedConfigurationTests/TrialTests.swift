@@ -23,7 +23,8 @@ import Testing
     private func writeTrial(in directory: OwnedDirectory, attempts: UInt64 = 0) throws {
         try directory.write("configuration.plist", try fixture.active(bad).dictionary)
         let trial = ConfigurationTrial(
-            digest: SHA256.digest(bad), attempts: attempts, delivery: nil, previous: try fixture.active(good))
+            digest: SHA256.digest(bad), attempts: attempts, deliveries: ConfigurationDeliveries(),
+            previous: try fixture.active(good))
         try directory.write("trial.plist", trial.dictionary)
     }
 
@@ -108,7 +109,8 @@ import Testing
             #expect(fixture.verdict(app, try fixture.message(later, mark: 7)) == "applied")
             try directory.write("configuration.plist", try fixture.active(later).dictionary)
             let trial = ConfigurationTrial(
-                digest: SHA256.digest(later), attempts: 1, delivery: nil, previous: try fixture.active(good))
+                digest: SHA256.digest(later), attempts: 1, deliveries: ConfigurationDeliveries(),
+                previous: try fixture.active(good))
             try directory.write("trial.plist", trial.dictionary)
             app.reload()
             #expect(app.volume == 90)
@@ -177,7 +179,8 @@ import Testing
         try Fixture.withDirectory { directory in
             try directory.write("configuration.plist", try fixture.active(bad).dictionary)
             let trial = ConfigurationTrial(
-                digest: SHA256.digest([8]), replaced: SHA256.digest(bad), attempts: 3, delivery: nil,
+                digest: SHA256.digest([8]), replaced: SHA256.digest(bad), attempts: 3,
+                deliveries: ConfigurationDeliveries(),
                 previous: try fixture.active(good))
             try directory.write("trial.plist", trial.dictionary)
             for _ in 1...3 { #expect(start(in: directory).app.volume == 77) }

@@ -158,7 +158,7 @@ private struct Facts {
         var facts = ["digest": Hexadecimal.encode(trial.digest), "attempts": "\(trial.attempts)"]
         facts["replaced"] = trial.replaced.map { Hexadecimal.encode($0) }
         facts["previous"] = trial.previous.map { "\($0.record.version)" }
-        facts["pairing"] = trial.delivery.map { "\($0.pairing)" }
+        facts["pairing"] = trial.deliveries.newest.map { "\($0.pairing)" }
         return facts
     }
 

@@ -158,7 +158,7 @@ import Testing
         #expect(slot.phase == .offered)
     }
 
-    @Test("CFG-32, CFG-33: the later of two senders of what waits for the clock is answered, and the first is told")
+    @Test("CFG-32, CFG-33: both senders of what waits for the clock are answered once it is set")
     func twoSendersWaitForTheClock() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
@@ -166,12 +166,33 @@ import Testing
         context.now = WallTime(seconds: 0)
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
-        let told = slot.received(bytes, by: other, in: context).changes.compactMap { change -> ReportFacts? in
-            if case .report(let facts) = change { facts } else { nil }
-        }
-        #expect(told.map(\.delivery) == [Fixture.delivery, other])
-        #expect(told.map(\.verdict) == [.superseded, .rejected(.clockUnset)])
-        #expect(slot.phase == .waitingForClock && slot.staged?.delivery == other)
+        let told = Self.reports(slot.received(bytes, by: other, in: context))
+        #expect(told.map(\.delivery) == [other] && told.map(\.verdict) == [.rejected(.clockUnset)])
+        #expect(slot.phase == .waitingForClock)
+        slot.applicationDisconnected()
+        context.now = Fixture.now
+        let retried = Self.reports(slot.clockMoved(in: context))
+        #expect(retried.map(\.delivery) == [Fixture.delivery, other])
+        #expect(retried.allSatisfy { $0.verdict == .waitingForApplication })
+    }
+
+    @Test(
+        "CFG-32, CFG-33: a sender of what waits for its app is answered with the one before, also below the clock floor"
+    )
+    func anotherSenderWhileTheClockIsUnset() throws {
+        var slot = try Fixture.slot()
+        let bytes = try Fixture.envelope()
+        var context = try Fixture.context(.staging)
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        context.now = WallTime(seconds: 0)
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        let told = Self.reports(slot.received(bytes, by: other, in: context))
+        #expect(told.map(\.delivery) == [other] && told.map(\.verdict) == [.rejected(.clockUnset)])
+        #expect(slot.phase == .waitingForApplication && slot.staged?.deliveries.all == [Fixture.delivery, other])
+    }
+
+    private static func reports(_ transition: ApplyTransition) -> [ReportFacts] {
+        transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
     }
 
     @Test("CFG-33: what waits for the clock waits for it after a restart, too")

@@ -182,18 +182,70 @@ import Testing
         #expect(facts.verdict == .superseded && facts.version == 9 && facts.good == nil)
     }
 
-    @Test(
-        "CFG-32: the same bytes without a sender keep the one before; from another pairing, both senders are answered")
+    @Test("CFG-32: the same bytes without a sender keep the one before; from another pairing, both get the verdict")
     func theSameBytesFromOthers() throws {
         var slot = try Fixture.slot()
         let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         #expect(Self.reports(slot.received(bytes, by: nil, in: context)).isEmpty)
-        #expect(slot.staged?.delivery == Fixture.delivery)
+        #expect(slot.staged?.deliveries.all == [Fixture.delivery])
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
-        let reports = Self.reports(slot.received(bytes, by: other, in: context))
-        #expect(reports.map(\.delivery) == [Fixture.delivery, other])
-        #expect(reports.map(\.verdict) == [.superseded, .waitingForApplication])
+        let waiting = Self.reports(slot.received(bytes, by: other, in: context))
+        #expect(waiting.map(\.delivery) == [other] && waiting.map(\.verdict) == [.waitingForApplication])
+        _ = slot.applicationConnected()
+        let overdue = Self.reports(slot.answerOverdue(.notStored))
+        #expect(overdue.map(\.delivery) == [Fixture.delivery, other])
+        #expect(overdue.allSatisfy { $0.verdict == .waitingForApplication })
+        _ = slot.timePassed(running: .seconds(10), now: Fixture.now)
+        let applied = Self.reports(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now))
+        #expect(applied.map(\.delivery) == [Fixture.delivery, other])
+        #expect(applied.allSatisfy { $0.verdict == .applied && $0.isOnTrial == true })
+    }
+
+    @Test(
+        "CFG-25, CFG-32: what ends the bytes that wait is reported to the last delivery of each pairing",
+        arguments: ["schema", "failed", "newer", "closed", "other envelope"])
+    func theEndIsForAllSenders(_ end: String) throws {
+        var slot = try Fixture.usedSlot()
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        let older = ConfigurationDelivery(pairing: Fixture.delivery.pairing, nonce: .random())
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        for delivery in [older, other, Fixture.delivery] { _ = slot.received(bytes, by: delivery, in: context) }
+        #expect(slot.phase == .offered && slot.staged?.attempts == 1)
+        let ended =
+            switch end {
+            case "newer": slot.received(try Fixture.envelope(version: 8), by: nil, in: context)
+            case "closed": slot.closed()
+            case "other envelope": slot.received(try Fixture.rewrapped(bytes), by: nil, in: context)
+            default: slot.answered(try Self.reply(to: slot, end), now: Fixture.now)
+            }
+        let expected: Verdict =
+            switch end {
+            case "schema": .rejected(.schema)
+            case "failed": .failed
+            default: .superseded
+            }
+        #expect(Self.reports(ended).map(\.delivery) == [other, Fixture.delivery])
+        #expect(Self.reports(ended).allSatisfy { $0.verdict == expected && $0.digest == SHA256.digest(bytes) })
+    }
+
+    @Test("LIM-136, CFG-32: of more pairings than a device keeps, the oldest delivery is superseded")
+    func tooManySenders() throws {
+        var slot = try Fixture.slot()
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        let deliveries = (0...ConfigurationLimits.deliveries).map { _ in
+            ConfigurationDelivery(pairing: .random(), nonce: .random())
+        }
+        for delivery in deliveries.dropLast() {
+            let told = Self.reports(slot.received(bytes, by: delivery, in: context))
+            #expect(told.map(\.verdict) == [.waitingForApplication])
+        }
+        #expect(slot.staged?.deliveries.all == Array(deliveries.dropLast()))
+        let last = try #require(deliveries.last)
+        let told = Self.reports(slot.received(bytes, by: last, in: context))
+        #expect(told.map(\.delivery) == [deliveries[0], last])
+        #expect(told.map(\.verdict) == [.superseded, .waitingForApplication])
+        #expect(slot.staged?.deliveries.all == Array(deliveries.dropFirst()))
     }
 
     private static func reports(_ transition: ApplyTransition) -> [ReportFacts] {
@@ -296,6 +348,17 @@ import Testing
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
         let staged = try #require(slot.staged)
         #expect(try StagedConfiguration(try Self.written(staged.row)) == staged)
+        #expect(staged.row["earlier"] == nil, "as releases before it wrote it")
+        let bytes = staged.record.envelope
+        for _ in 0..<2 {
+            let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+            _ = slot.received(bytes, by: other, in: try Fixture.context(.staging))
+        }
+        let shared = try #require(slot.staged)
+        #expect(try StagedConfiguration(try Self.written(shared.row)) == shared && shared.deliveries.all.count == 3)
+        #expect(shared.dictionary["earlier"] == nil, "the file tells of the newest one alone")
+        let newest = try #require(shared.deliveries.newest)
+        #expect(shared.dictionary["nonce"] == .data(newest.nonce.bytes))
     }
 
     private static func written(_ fields: PropertyListDictionary) throws -> PropertyListDictionary {

@@ -305,7 +305,66 @@ import Testing
         #expect(closed.trial == nil)
     }
 
-    @Test("CFG-51: the same bytes again during the trial are applied, and the newest delivery gets the last verdict")
+    private static func reports(_ transition: ApplyTransition) -> [ReportFacts] {
+        transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
+    }
+
+    @Test(
+        "CFG-61, CFG-63: each end of a trial is reported to the last delivery of each pairing",
+        arguments: ["passed", "failed", "newer", "closed"])
+    func theEndIsForAllSenders(_ end: String) throws {
+        var slot = try Self.tryingSlot()
+        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context(.staging))
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        let last = ConfigurationDelivery(pairing: Fixture.delivery.pairing, nonce: .random())
+        for delivery in [other, last] {
+            let told = Self.reports(slot.received(bytes, by: delivery, in: context))
+            #expect(told.map(\.delivery) == [delivery] && told.first?.isOnTrial == true)
+        }
+        // Another envelope around them has another digest, of which no end is told.
+        let foreign = ConfigurationDelivery(pairing: other.pairing, nonce: .random())
+        _ = slot.received(try Fixture.rewrapped(bytes), by: foreign, in: context)
+        slot = ConfigurationSlot(
+            key: slot.key, device: slot.device, mark: slot.mark, active: slot.active,
+            trial: try ConfigurationTrial(try Self.written(try #require(slot.trial).row)))
+        _ = slot.applicationConnected()
+        let ended: ApplyTransition
+        let expected: Verdict
+        switch end {
+        case "passed":
+            ended = Fixture.live(&slot)
+            expected = .applied
+        case "closed":
+            ended = slot.closed()
+            expected = .superseded
+        case "newer":
+            _ = slot.received(try Fixture.envelope(version: 8), by: nil, in: context)
+            ended = slot.answered(try Self.applied(slot), now: Fixture.now)
+            expected = .superseded
+        default:
+            slot.note(Self.attempts(SHA256.digest(bytes), starts: Self.limit))
+            ended = slot.applicationDisconnected()
+            expected = .failed
+        }
+        #expect(Self.reports(ended).map(\.delivery) == [other, last])
+        #expect(Self.reports(ended).allSatisfy { $0.verdict == expected && $0.digest == SHA256.digest(bytes) })
+        #expect(Self.reports(ended).allSatisfy { $0.isOnTrial != true })
+    }
+
+    @Test("CFG-61: all senders of what waited get the end of its trial")
+    func theSendersOfWhatWaited() throws {
+        var slot = try Fixture.slot()
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        for delivery in [Fixture.delivery, other] { _ = slot.received(bytes, by: delivery, in: context) }
+        _ = slot.applicationConnected()
+        _ = slot.answered(try Self.applied(slot), now: Fixture.now)
+        let passed = Self.reports(Fixture.live(&slot))
+        #expect(passed.map(\.delivery) == [Fixture.delivery, other])
+        #expect(passed.allSatisfy { $0.verdict == .applied && $0.isOnTrial == false })
+    }
+
+    @Test("CFG-51: the same bytes again during the trial are applied, and their delivery gets the last verdict, too")
     func theSameBytesAgain() throws {
         var slot = try Self.tryingSlot()
         let newer = ConfigurationDelivery(pairing: .random(), nonce: .random())
@@ -323,6 +382,12 @@ import Testing
     func recordsReadBack() throws {
         let trial = try #require(try Self.tryingSlot().trial)
         #expect(try ConfigurationTrial(try Self.written(trial.dictionary)) == trial)
+        #expect(trial.row == trial.dictionary, "with one delivery a row is as releases before it wrote it")
+        for value in [1, [1], [["pairing": .data([1])]], [["extra": 1]]] as [PropertyListValue] {
+            var fields = trial.row
+            fields["earlier"] = value
+            #expect(throws: FieldError.self, "\(value)") { try ConfigurationTrial(fields) }
+        }
         for (field, value) in [("v", 2), ("digest", .data([1])), ("attempts", -1), ("previous", 1), ("extra", 1)]
             as [(String, PropertyListValue)]
         {

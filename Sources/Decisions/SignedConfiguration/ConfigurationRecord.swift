@@ -86,21 +86,21 @@ package struct StagedConfiguration: Sendable, Equatable {
     package let allowsInvalid: Bool
     /// The daemon found no good signatures, and allowed it.
     package let isWaived: Bool
-    /// The delivery that brought it; nil if it was submitted to this daemon directly.
-    package let delivery: ConfigurationDelivery?
+    /// The deliveries that brought it; none if it was submitted to this daemon directly.
+    package internal(set) var deliveries: ConfigurationDeliveries
     /// The attempts of the app that were counted before they began (CFG-62).
     package private(set) var attempts: UInt64
 
     package init(
         _ record: ConfigurationRecord, staged: WallTime, mark: UInt64?, allowsInvalid: Bool,
-        isWaived: Bool = false, delivery: ConfigurationDelivery?, attempts: UInt64 = 0
+        isWaived: Bool = false, deliveries: ConfigurationDeliveries, attempts: UInt64 = 0
     ) {
         self.record = record
         self.staged = staged
         self.mark = mark
         self.allowsInvalid = allowsInvalid
         self.isWaived = isWaived
-        self.delivery = delivery
+        self.deliveries = deliveries
         self.attempts = attempts
     }
 
@@ -112,9 +112,10 @@ package struct StagedConfiguration: Sendable, Equatable {
 }
 
 extension StagedConfiguration {
-    /// The row's fields: the file's, and the attempts, which are the daemon's alone.
+    /// The row's fields: the file's, and the daemon's alone, which are the attempts and the earlier deliveries.
     package var row: PropertyListDictionary {
         var fields = dictionary
+        fields["earlier"] = deliveries.earlier
         if attempts > 0 { fields["attempts"] = PropertyListValue(attempts) }
         return fields
     }
@@ -126,9 +127,7 @@ extension StagedConfiguration {
         fields["mark"] = mark.map { PropertyListValue($0) }
         fields["allowsInvalid"] = .boolean(allowsInvalid)
         fields["waived"] = .boolean(isWaived)
-        fields["pairing"] = delivery.map { .data($0.pairing.bytes) }
-        fields["nonce"] = delivery.map { .data($0.nonce.bytes) }
-        return fields
+        return fields.merging(deliveries.fields)
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
@@ -138,19 +137,9 @@ extension StagedConfiguration {
         mark = try fields.optional("mark", "an integer from 0") { $0.unsignedValue }
         allowsInvalid = try fields.required("allowsInvalid", "a boolean") { $0.booleanValue }
         isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
-        delivery = try Self.delivery(&fields)
+        deliveries = try ConfigurationDeliveries(&fields)
         attempts = try fields.optional("attempts", "an integer from 0") { $0.countValue } ?? 0
         try fields.refuseUnknownFields()
-    }
-
-    static func delivery(_ fields: inout FieldReader) throws(FieldError) -> ConfigurationDelivery? {
-        let pairing = try fields.optional("pairing", "16 bytes of data") { $0.identifierValue }
-        let nonce = try fields.optional("nonce", "16 bytes of data") { $0.identifierValue }
-        switch (pairing, nonce) {
-        case (let pairing?, let nonce?): return ConfigurationDelivery(pairing: pairing, nonce: nonce)
-        case (nil, nil): return nil
-        default: throw FieldError(field: "nonce", problem: "and 'pairing' belong together")
-        }
     }
 }
 
@@ -240,16 +229,5 @@ extension ConfigurationSlotKey {
         self.init(
             application: subject.application, role: subject.role,
             target: try fields.required("target", "a paired identifier") { $0.targetValue })
-    }
-}
-
-/// How a configuration came: through which pairing, under which nonce of its forwarding frame.
-package struct ConfigurationDelivery: Sendable, Hashable {
-    package let pairing: UniqueIdentifier
-    package let nonce: UniqueIdentifier
-
-    package init(pairing: UniqueIdentifier, nonce: UniqueIdentifier) {
-        self.pairing = pairing
-        self.nonce = nonce
     }
 }

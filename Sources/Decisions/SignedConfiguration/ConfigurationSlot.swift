@@ -5,7 +5,6 @@
 // with a waived signature never replace good ones.
 
 package import TandemBase
-import TandemCrypto
 
 /// The state of one (app, role, target) in a daemon; confined to its loop.
 package struct ConfigurationSlot: Sendable, Equatable {
@@ -65,19 +64,25 @@ package struct ConfigurationSlot: Sendable, Equatable {
     package mutating func received(
         _ envelope: [UInt8], by delivery: ConfigurationDelivery?, in context: VerificationContext
     ) -> ApplyTransition {
+        received(envelope, by: ConfigurationDeliveries(delivery), in: context)
+    }
+
+    private mutating func received(
+        _ envelope: [UInt8], by deliveries: ConfigurationDeliveries, in context: VerificationContext
+    ) -> ApplyTransition {
         var transition = ApplyTransition()
         do {
             let applicable = try ApplicableConfiguration(verifying: envelope, in: completed(context))
             try checkWaiting(applicable.verified)
             if applicable.isAlreadyActive {
-                answerAgain(applicable.verified, by: delivery, &transition)
+                answerAgain(applicable.verified, by: deliveries, &transition)
             } else {
                 if isApplicationConnected { try context.schemaRefusal?.check(applicable.payload) }
-                try stage(applicable.verified, by: delivery, in: context, &transition)
+                try stage(applicable.verified, by: deliveries, in: context, &transition)
             }
         } catch {
-            let failure = stageForClock(envelope, after: error, by: delivery, in: context, &transition)
-            conclude(failure, of: envelope, by: delivery, in: context, &transition)
+            let failure = stageForClock(envelope, after: error, by: deliveries, in: context, &transition)
+            conclude(failure, of: envelope, by: deliveries, in: context, &transition)
         }
         return transition
     }
@@ -126,7 +131,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             self.staged = staged
             transition.add(.counted(staged))
         }
-        report(.waitingForApplication, of: staged.record, staged.isWaived, by: staged.delivery, &transition)
+        report(.waitingForApplication, of: staged.record, staged.isWaived, by: staged.deliveries, &transition)
         transition.conclude(.waitingForApplication)
         return transition
     }
@@ -154,7 +159,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         }
         staged = nil
         phase = .idle
-        var transition = received(waiting.record.envelope, by: waiting.delivery, in: context)
+        var transition = received(waiting.record.envelope, by: waiting.deliveries, in: context)
         if staged == nil { transition.add(.staged(nil)) }
         return transition
     }
@@ -177,7 +182,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             // The app may have taken what it was offered, and not have answered yet: it reads its files again.
             if phase == .offered { transition.add(.reload) }
             dropStaged(&transition)
-            conclude(error, of: staged.record.envelope, by: staged.delivery, in: context, &transition)
+            conclude(error, of: staged.record.envelope, by: staged.deliveries, in: context, &transition)
         } catch {}
         return transition
     }
@@ -214,20 +219,20 @@ extension ConfigurationSlot {
     }
 
     private mutating func stage(
-        _ verified: VerifiedConfiguration, by delivery: ConfigurationDelivery?, in context: VerificationContext,
+        _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, in context: VerificationContext,
         _ transition: inout ApplyTransition
     ) throws(VerificationFailure) {
         let isOffered = phase == .offered && staged?.record.digest == verified.digest
         // CFG-22: without a good signature no mark moves.
         if verified.waived == nil { restartMark(in: context, &transition) }
         let record = try record(of: verified.bytes)
-        replaceStaged(record, isWaived: verified.waived != nil, by: delivery, in: context, &transition)
+        replaceStaged(record, isWaived: verified.waived != nil, by: deliveries, in: context, &transition)
         if isOffered { return }
         phase = .waitingForApplication
         if app.takesOffers { offer(&transition) }
         guard phase == .waitingForApplication, let staged else { return }
         let text = context.schemaRefusal?.warning
-        report(.waitingForApplication, of: staged.record, staged.isWaived, by: delivery, text: text, &transition)
+        report(.waitingForApplication, of: staged.record, staged.isWaived, by: deliveries, text: text, &transition)
         transition.conclude(.waitingForApplication, text ?? "")
     }
 
@@ -242,7 +247,7 @@ extension ConfigurationSlot {
 
     /// Stages a configuration that only the clock holds back (CFG-33); returns its failure, or one of CFG-22 or CFG-32.
     private mutating func stageForClock(
-        _ envelope: [UInt8], after failure: VerificationFailure, by delivery: ConfigurationDelivery?,
+        _ envelope: [UInt8], after failure: VerificationFailure, by deliveries: ConfigurationDeliveries,
         in context: VerificationContext, _ transition: inout ApplyTransition
     ) -> VerificationFailure {
         guard failure.rejection == .clockUnset else { return failure }
@@ -250,9 +255,12 @@ extension ConfigurationSlot {
             let verified = try VerifiedConfiguration(try UnverifiedEnvelope(envelope), in: completed(context))
             try checkWaiting(verified)
             let (record, isWaived) = (try record(of: envelope), verified.waived != nil)
-            let isKept = (phase != .waitingForClock || delivery == nil) && staged?.isWaived == isWaived
-            if isKept, staged?.record.statement == verified.statement { return failure }
-            replaceStaged(record, isWaived: isWaived, by: delivery, in: context, &transition)
+            let isKept = (phase != .waitingForClock || deliveries.isEmpty) && staged?.isWaived == isWaived
+            if isKept, staged?.record.statement == verified.statement {
+                if staged?.record.digest == verified.digest { join(deliveries, &transition) }
+                return failure
+            }
+            replaceStaged(record, isWaived: isWaived, by: deliveries, in: context, &transition)
             phase = .waitingForClock
             return failure
         } catch {
@@ -274,25 +282,34 @@ extension ConfigurationSlot {
     }
 
     private mutating func replaceStaged(
-        _ record: ConfigurationRecord, isWaived: Bool, by delivery: ConfigurationDelivery?,
+        _ record: ConfigurationRecord, isWaived: Bool, by deliveries: ConfigurationDeliveries,
         in context: VerificationContext, _ transition: inout ApplyTransition
     ) {
         var same = staged.flatMap { $0.record.statement == record.statement ? $0 : nil }
         let isSame = staged?.record.digest == record.digest
-        // The same bytes without a sender, as an operator here applies them, leave the answer to the one before.
-        let delivery = delivery ?? (isSame ? staged?.delivery : nil)
-        if let older = staged, !isSame || older.delivery?.pairing != delivery?.pairing {
-            report(.superseded, of: older.record, older.isWaived, by: older.delivery, &transition)
-        }
+        var (answered, ended) = (deliveries, staged?.deliveries ?? ConfigurationDeliveries())
+        if isSame { (answered, ended) = deliveries.joined(to: ended) }
+        if let older = staged { report(.superseded, of: older.record, older.isWaived, by: ended, &transition) }
         if same == nil, phase == .offered || (staged?.attempts ?? 0) > 0 { hasReplacedOffer = true }
         // The same attempt begins again, in another envelope.
         if !isSame, phase == .offered { same?.uncount() }
         let newer = StagedConfiguration(
             record, staged: context.now, mark: VersionMark.counting(mark, under: context.anchor)?.highestRefused,
-            allowsInvalid: context.allowsInvalidSignatures, isWaived: isWaived, delivery: delivery,
+            allowsInvalid: context.allowsInvalidSignatures, isWaived: isWaived, deliveries: answered,
             attempts: same?.attempts ?? 0)
         staged = newer
         transition.add(.staged(newer))
+    }
+
+    /// The staged bytes have come again, and wait as before: their senders wait for one verdict (CFG-32).
+    private mutating func join(_ newer: ConfigurationDeliveries, _ transition: inout ApplyTransition) {
+        guard var staged else { return }
+        let (deliveries, surplus) = newer.joined(to: staged.deliveries)
+        guard deliveries != staged.deliveries else { return }
+        staged.deliveries = deliveries
+        self.staged = staged
+        transition.add(.staged(staged))
+        report(.superseded, of: staged.record, staged.isWaived, by: surplus, &transition)
     }
 
     private func record(of envelope: [UInt8]) throws(VerificationFailure) -> ConfigurationRecord {
@@ -321,7 +338,7 @@ extension ConfigurationSlot {
             hasReplacedOffer = false
         }
         report(
-            reply.verdict, of: staged.record, staged.isWaived, by: staged.delivery, text: reply.text,
+            reply.verdict, of: staged.record, staged.isWaived, by: staged.deliveries, text: reply.text,
             isOnTrial: reply.verdict == .applied ? trial != nil : nil, &transition)
         transition.conclude(reply.verdict, reply.text ?? "")
         return transition
@@ -332,7 +349,7 @@ extension ConfigurationSlot {
         var transition = ApplyTransition()
         // The app may have taken what it was offered, and not have answered yet.
         let wasInUse = active != nil || waived != nil || phase == .offered
-        let (waiting, onTrial, sender) = (staged, tried, trial?.delivery)
+        let (waiting, onTrial, senders) = (staged, tried, trial?.deliveries)
         if active != nil { transition.add(.active(nil)) }
         if waived != nil { transition.add(.waived(nil)) }
         if trial != nil { transition.add(.trial(nil)) }
@@ -343,8 +360,12 @@ extension ConfigurationSlot {
         mark?.close()
         if let mark { transition.add(.mark(mark)) }
         // Their senders would wait for the last verdict, and deliver nothing again (CFG-72).
-        if let waiting { report(.superseded, of: waiting.record, waiting.isWaived, by: waiting.delivery, &transition) }
-        if let onTrial { report(.superseded, of: onTrial.record, onTrial.isWaived, by: sender, &transition) }
+        if let waiting {
+            report(.superseded, of: waiting.record, waiting.isWaived, by: waiting.deliveries, &transition)
+        }
+        if let onTrial, let senders {
+            report(.superseded, of: onTrial.record, onTrial.isWaived, by: senders, &transition)
+        }
         if wasInUse, isApplicationConnected { transition.add(.reload) }
         return transition
     }
@@ -388,7 +409,7 @@ extension ConfigurationSlot {
         if let trial, trial.digest == ended.record.digest {
             self.trial = nil
             transition.add(.trial(nil))
-            report(.rejected(.signerRevoked), of: ended.record, ended.isWaived, by: trial.delivery, &transition)
+            report(.rejected(.signerRevoked), of: ended.record, ended.isWaived, by: trial.deliveries, &transition)
         }
     }
 
@@ -461,15 +482,16 @@ extension ConfigurationSlot {
         let digest = staged.record.digest
         var previous = active?.record.digest == digest ? nil : active
         var replaced: [UInt8]?
+        var deliveries = staged.deliveries
         if let trial, let tried {
             if !tried.isWaived { (previous, replaced) = (trial.previous, trial.digest) }
-            if trial.digest != digest {
-                report(.superseded, of: tried.record, tried.isWaived, by: trial.delivery, &transition)
-            }
+            var ended = trial.deliveries
+            if trial.digest == digest { (deliveries, ended) = deliveries.joined(to: ended) }
+            report(.superseded, of: tried.record, tried.isWaived, by: ended, &transition)
         }
         let next = ConfigurationTrial(
             digest: digest, replaced: staged.isWaived ? nil : replaced, attempts: staged.attempts,
-            delivery: staged.delivery, previous: staged.isWaived ? nil : previous)
+            deliveries: deliveries, previous: staged.isWaived ? nil : previous)
         trial = next
         app.trialBegan()
         transition.add(.trial(next))
@@ -500,7 +522,7 @@ extension ConfigurationSlot {
     private mutating func passTrial(_ transition: inout ApplyTransition) {
         guard let trial else { return }
         if let tried {
-            report(.applied, of: tried.record, tried.isWaived, by: trial.delivery, isOnTrial: false, &transition)
+            report(.applied, of: tried.record, tried.isWaived, by: trial.deliveries, isOnTrial: false, &transition)
         }
         self.trial = nil
         transition.add(.trial(nil))
@@ -521,7 +543,7 @@ extension ConfigurationSlot {
         transition.add(.trial(nil))
         let text =
             "the app stopped within \(ConfigurationLimits.trial.components.seconds) s of loading it, \(Self.attempts) times in a row"
-        report(.failed, of: tried.record, tried.isWaived, by: trial.delivery, text: text, &transition)
+        report(.failed, of: tried.record, tried.isWaived, by: trial.deliveries, text: text, &transition)
         finishFailure(text, &transition)
     }
 
@@ -531,7 +553,7 @@ extension ConfigurationSlot {
         dropStaged(&transition)
         if !staged.isWaived { burn(staged.record, &transition) }
         let text = reason ?? "the app gave no verdict on it, \(Self.attempts) times in a row"
-        report(.failed, of: staged.record, staged.isWaived, by: staged.delivery, text: text, &transition)
+        report(.failed, of: staged.record, staged.isWaived, by: staged.deliveries, text: text, &transition)
         finishFailure(text, &transition)
     }
 
@@ -548,53 +570,21 @@ extension ConfigurationSlot {
 }
 
 extension ConfigurationSlot {
-    /// Adds the report for the sender, if there is one.
-    private func report(
-        _ verdict: Verdict, of record: ConfigurationRecord, _ isWaived: Bool, by delivery: ConfigurationDelivery?,
-        text: String? = nil, isOnTrial: Bool? = nil, _ transition: inout ApplyTransition
-    ) {
-        guard let delivery else { return }
-        let facts = ReportFacts(
-            delivery: delivery, key: key, digest: record.digest, transaction: record.transaction,
-            version: record.version, verdict: verdict, text: text, good: good, isWaived: isWaived, isOnTrial: isOnTrial)
-        transition.add(.report(facts))
-    }
-
-    /// The configuration is active already; the newest delivery of one on trial gets its last verdict.
+    /// The configuration is active already; the senders of one on trial wait for its end.
     private mutating func answerAgain(
-        _ verified: VerifiedConfiguration, by delivery: ConfigurationDelivery?, _ transition: inout ApplyTransition
+        _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, _ transition: inout ApplyTransition
     ) {
         transition.conclude(.applied)
-        guard let delivery else { return }
+        guard !deliveries.isEmpty else { return }
         let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
-        if isOnTrial {
-            trial?.delivery = delivery
+        // Its end is told of the bytes on trial: another envelope around them has another digest.
+        if isOnTrial, var trial, let tried, trial.digest == verified.digest {
+            let (joined, surplus) = deliveries.joined(to: trial.deliveries)
+            trial.deliveries = joined
+            self.trial = trial
             transition.add(.trial(trial))
+            report(.superseded, of: tried.record, tried.isWaived, by: surplus, &transition)
         }
-        let facts = ReportFacts(
-            delivery: delivery, key: key, digest: verified.digest, transaction: verified.payload.transaction,
-            version: verified.payload.version, verdict: .applied, text: nil, good: good, isOnTrial: isOnTrial)
-        transition.add(.report(facts))
-    }
-
-    private func conclude(
-        _ failure: VerificationFailure, of envelope: [UInt8], by delivery: ConfigurationDelivery?,
-        in context: VerificationContext, _ transition: inout ApplyTransition
-    ) {
-        // A sender delivers again once there is a key (CFG-74); for an operator here it is a rejection, and so is a key
-        // that was refused.
-        let isWaiting = failure.rejection == .noKey && context.anchor == .none && delivery != nil
-        let verdict: Verdict = isWaiting ? .waitingForKey : .rejected(failure.rejection)
-        transition.conclude(verdict, failure.detail)
-        guard let delivery else { return }
-        let facts = ReportFacts(
-            delivery: delivery, key: key, digest: SHA256.digest(envelope), transaction: failure.payload?.transaction,
-            version: failure.payload?.version, verdict: verdict, text: failure.detail, good: good)
-        transition.add(.report(facts))
-    }
-
-    /// The active configuration, for reports.
-    package var good: GoodConfiguration? {
-        active.map { GoodConfiguration(version: $0.record.version, digest: $0.record.digest) }
+        answer(verified, by: deliveries, isOnTrial: isOnTrial, &transition)
     }
 }

@@ -15,19 +15,19 @@ package struct ConfigurationTrial: Sendable, Equatable {
     package let replaced: [UInt8]?
     /// The attempts that the daemon knows of: offers, registrations of the app, and starts that the library counted.
     package private(set) var attempts: UInt64
-    /// The delivery whose last verdict is outstanding.
-    package internal(set) var delivery: ConfigurationDelivery?
+    /// The deliveries whose last verdict is outstanding.
+    package internal(set) var deliveries: ConfigurationDeliveries
     /// The last configuration that proved to be good; nil if there is none.
     package internal(set) var previous: ActiveConfiguration?
 
     package init(
-        digest: [UInt8], replaced: [UInt8]? = nil, attempts: UInt64, delivery: ConfigurationDelivery?,
+        digest: [UInt8], replaced: [UInt8]? = nil, attempts: UInt64, deliveries: ConfigurationDeliveries,
         previous: ActiveConfiguration?
     ) {
         self.digest = digest
         self.replaced = replaced
         self.attempts = attempts
-        self.delivery = delivery
+        self.deliveries = deliveries
         self.previous = previous
     }
 
@@ -39,16 +39,21 @@ package struct ConfigurationTrial: Sendable, Equatable {
 }
 
 extension ConfigurationTrial {
-    /// The file's and the row's fields (CFG-64).
+    /// The row's fields: the file's, and the earlier deliveries, which are the daemon's alone.
+    package var row: PropertyListDictionary {
+        var fields = dictionary
+        fields["earlier"] = deliveries.earlier
+        return fields
+    }
+
+    /// The file's fields (CFG-64).
     package var dictionary: PropertyListDictionary {
         var fields: PropertyListDictionary = [
             "v": 1, "digest": .data(digest), "attempts": PropertyListValue(attempts),
         ]
-        fields["pairing"] = delivery.map { .data($0.pairing.bytes) }
-        fields["nonce"] = delivery.map { .data($0.nonce.bytes) }
         fields["replaced"] = replaced.map { .data($0) }
         fields["previous"] = previous.map { .dictionary($0.dictionary) }
-        return fields
+        return fields.merging(deliveries.fields)
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
@@ -57,7 +62,7 @@ extension ConfigurationTrial {
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
         replaced = try fields.optional("replaced", "32 bytes of data") { $0.digestValue }
         attempts = try fields.required("attempts", "an integer from 0") { $0.countValue }
-        delivery = try StagedConfiguration.delivery(&fields)
+        deliveries = try ConfigurationDeliveries(&fields)
         let previous = try fields.optional("previous", "a dictionary") { $0.dictionaryValue }
         try fields.refuseUnknownFields()
         if let previous { self.previous = try ActiveConfiguration(previous) } else { self.previous = nil }

@@ -90,6 +90,45 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
     }
 
+    /// The last verdicts that two primaries know.
+    private func verdictsAtBoth() -> [String?] {
+        [nodes.primary, nodes.other].map { node in
+            (try? nodes.rows("configurations", of: node))?.last?["lastVerdict"]?.stringValue
+        }
+    }
+
+    @Test func `CFG-25, CFG-32, CFG-61: two primaries that deliver one configuration hear each verdict and its end`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.startOther(as: .primary)
+        try nodes.pair(nodes.other, nodes.secondary)
+        var app = try nodes.startApp()
+        for place in [TwoNodes.Place.primary, .other] {
+            try nodes.connect(to: place, .init(identifier: CustomIdentifier("the-kitchen"))).disconnect()
+        }
+        let kitchen = try PairedIdentifier(text: "custom:the-kitchen")
+        nodes.run(until: {
+            let targets = try? app.states(now: nodes.clock.now).last?.pairings.map(\.target)
+            return targets == [kitchen, kitchen]
+        })
+        app.disconnect()
+        waitForDisconnection()
+        let envelope = try nodes.envelope(1) { $0.target = kitchen }
+        for node in [nodes.primary, nodes.other] {
+            #expect(nodes.verdict(envelope, at: node) == "waiting-for-app")
+        }
+        #expect(verdictsAtBoth() == ["waiting-for-app", "waiting-for-app"])
+        app = try nodes.startApp()
+        nodes.run(until: { verdictsAtBoth() == ["applied", "applied"] })
+        #expect(try isOnTrial())
+        for attempt in 1...3 {
+            app.disconnect()
+            if attempt < 3 { app = try nodes.startApp() }
+        }
+        nodes.run(until: { verdictsAtBoth() == ["failed", "failed"] })
+    }
+
     @Test func `CFG-62, CFG-63: an app that dies over an offer three times gets no fourth one`() throws {
         defer { nodes.stop() }
         var app = try startedApp()

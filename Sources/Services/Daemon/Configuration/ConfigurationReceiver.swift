@@ -501,7 +501,7 @@ final class ConfigurationReceiver {
         completion: @escaping (OfferOutcome) -> Void
     ) {
         // Zero stands for a configuration that came through no pairing.
-        let pairing = state.slots[key]?.staged?.delivery?.pairing ?? .zero
+        let pairing = state.slots[key]?.staged?.deliveries.newest?.pairing ?? .zero
         guard let body = try? PropertyListWriter.write(message) else { return completion(.notConnected) }
         device.offer(body, to: key.subject, pairing: pairing, then: completion)
     }

@@ -120,7 +120,7 @@ struct ReceiverState {
             case .mark(let mark): [Self.row(.mark, key.bytes, mark.dictionary)]
             case .staged(let staged): [Self.row(.staged, key.bytes, staged?.row)]
             case .counted(let staged): [Self.row(.staged, key.bytes, staged.row)]
-            case .trial(let trial): [Self.row(.trial, key.bytes, trial?.dictionary)]
+            case .trial(let trial): [Self.row(.trial, key.bytes, trial?.row)]
             case .active(let active): [Self.row(.active, key.bytes, active?.dictionary)]
             case .waived(let waived): [Self.row(.waived, key.bytes, waived?.dictionary)]
             case .clockFloor(let floor): raiseClockFloor(of: key.subject, to: floor)

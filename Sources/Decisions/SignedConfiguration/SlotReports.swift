@@ -1,0 +1,57 @@
+// Reports of a configuration slot: facts about a verdict for the sender of each delivery that it answers (CFG-50). A
+// configuration that came through no pairing has none.
+
+import TandemCrypto
+
+extension ConfigurationSlot {
+    /// Adds the reports for the senders, if there are any.
+    func report(
+        _ verdict: Verdict, of record: ConfigurationRecord, _ isWaived: Bool, by deliveries: ConfigurationDeliveries,
+        text: String? = nil, isOnTrial: Bool? = nil, _ transition: inout ApplyTransition
+    ) {
+        for delivery in deliveries.all {
+            let facts = ReportFacts(
+                delivery: delivery, key: key, digest: record.digest, transaction: record.transaction,
+                version: record.version, verdict: verdict, text: text, good: good, isWaived: isWaived,
+                isOnTrial: isOnTrial)
+            transition.add(.report(facts))
+        }
+    }
+
+    /// Adds the reports about bytes whose configuration is active already.
+    func answer(
+        _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, isOnTrial: Bool,
+        _ transition: inout ApplyTransition
+    ) {
+        for delivery in deliveries.all {
+            let facts = ReportFacts(
+                delivery: delivery, key: key, digest: verified.digest, transaction: verified.payload.transaction,
+                version: verified.payload.version, verdict: .applied, text: nil, good: good, isOnTrial: isOnTrial)
+            transition.add(.report(facts))
+        }
+    }
+
+    /// Concludes the event with a refusal of the bytes, and adds the reports about it.
+    func conclude(
+        _ failure: VerificationFailure, of envelope: [UInt8], by deliveries: ConfigurationDeliveries,
+        in context: VerificationContext, _ transition: inout ApplyTransition
+    ) {
+        // A sender delivers again once there is a key (CFG-74); for an operator here it is a rejection, and so is a key
+        // that was refused.
+        let isWaiting = failure.rejection == .noKey && context.anchor == .none && !deliveries.isEmpty
+        let verdict: Verdict = isWaiting ? .waitingForKey : .rejected(failure.rejection)
+        transition.conclude(verdict, failure.detail)
+        for delivery in deliveries.all {
+            let facts = ReportFacts(
+                delivery: delivery, key: key, digest: SHA256.digest(envelope),
+                transaction: failure.payload?.transaction, version: failure.payload?.version, verdict: verdict,
+                text: failure.detail, good: good)
+            transition.add(.report(facts))
+        }
+    }
+
+    /// The active configuration, for reports.
+    package var good: GoodConfiguration? {
+        active.map { GoodConfiguration(version: $0.record.version, digest: $0.record.digest) }
+    }
+}
