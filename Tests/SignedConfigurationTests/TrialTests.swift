@@ -351,6 +351,20 @@ import Testing
         #expect(Self.reports(ended).allSatisfy { $0.isOnTrial != true })
     }
 
+    @Test("LIM-136, CFG-61: of more pairings than a device keeps, the oldest delivery hears no end while a trial lasts")
+    func tooManySenders() throws {
+        var slot = try Self.tryingSlot()
+        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context(.staging))
+        let deliveries = (0..<ConfigurationLimits.deliveries).map { _ in
+            ConfigurationDelivery(pairing: .random(), nonce: .random())
+        }
+        for delivery in deliveries {
+            let told = Self.reports(slot.received(bytes, by: delivery, in: context))
+            #expect(told.map(\.delivery) == [delivery] && told.first?.verdict == .applied)
+        }
+        #expect(Self.reports(Fixture.live(&slot)).map(\.delivery) == deliveries)
+    }
+
     @Test("CFG-61: all senders of what waited get the end of its trial")
     func theSendersOfWhatWaited() throws {
         var slot = try Fixture.slot()

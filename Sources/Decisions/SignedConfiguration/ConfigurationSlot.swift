@@ -578,12 +578,11 @@ extension ConfigurationSlot {
         guard !deliveries.isEmpty else { return }
         let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
         // Its end is told of the bytes on trial: another envelope around them has another digest.
-        if isOnTrial, var trial, let tried, trial.digest == verified.digest {
-            let (joined, surplus) = deliveries.joined(to: trial.deliveries)
-            trial.deliveries = joined
+        if isOnTrial, var trial, trial.digest == verified.digest {
+            // The surplus hears no end: with any end a rollout would go on while the trial lasts (CFG-79).
+            trial.deliveries = deliveries.joined(to: trial.deliveries).deliveries
             self.trial = trial
             transition.add(.trial(trial))
-            report(.superseded, of: tried.record, tried.isWaived, by: surplus, &transition)
         }
         answer(verified, by: deliveries, isOnTrial: isOnTrial, &transition)
     }
