@@ -109,9 +109,8 @@ final class ConfigurationReceiver {
     private func verification(of key: ConfigurationSlotKey, in state: ReceiverState) -> VerificationContext {
         VerificationContext(
             profile: .staging, application: key.application, role: key.role,
-            anchor: state.anchors.anchor(of: KeySubject(application: key.application, role: key.role)),
-            target: key.target, device: state.device, now: context.reading.wall,
-            clockFloor: state.clockFloor(of: key.subject),
+            anchor: state.anchors.anchor(of: key.subject), target: key.target, device: state.device,
+            now: context.reading.wall, clockFloor: state.clockFloor(of: key.subject),
             allowsInvalidSignatures: context.options.allowsInvalidSignatures
                 && waivingApplications.contains(key.application) && context.isHere(key.subject))
     }
