@@ -98,6 +98,34 @@ import Testing
         #expect(browser.changed == ["t0": .string(text + "x")])
     }
 
+    @Test("CON-12, PAG-16: keys and choices with characters that no form carries are saved, reset and refused as any")
+    func controlCharacters() throws {
+        let browser = Browser()
+        let (key, other) = ("a\u{1}%\r\n\u{E9}", "a\u{2}")
+        browser.declarations = [
+            SettingDeclaration(
+                name: key, type: .integer, editor: .edit, summary: "", bounds: .integer(0...9),
+                initialValue: .integer(0)),
+            SettingDeclaration(
+                name: other, type: .string, editor: .choice, summary: "",
+                choices: ["x", "\u{1}b", "\u{2}b", "\"\\u0001b\""].map { .init(label: $0, value: .string($0)) },
+                initialValue: .string("x")),
+        ]
+        browser.rows[key] = ["edited": true]
+        browser.enter()
+        let page = try #require(browser.get(Browser.page)?.text)
+        let name = "a%01%25%0D%0A%C3%A9"
+        #expect(page.contains("name=\"v.\(name)\"") && page.contains("name=\"reset\" value=\"\(name)\""))
+        #expect(page.contains("value=\"&quot;\\u0001b&quot;\"") && page.contains("value=\"&quot;\\u0002b&quot;\""))
+        let field = "a%2501%2525%250D%250A%25C3%25A9"
+        let choice = "b.a%2502=x&v.a%2502=%22%5Cu0002b%22"
+        #expect(browser.post(Browser.page, "b.\(field)=0&v.\(field)=7&\(choice)")?.status == 303)
+        #expect(browser.changed == .dictionary([key: 7, other: "\u{2}b"]))
+        #expect(browser.post(Browser.page, "b.\(field)=0&v.\(field)=70")?.status == 422)
+        #expect(browser.post(Browser.page, "reset=\(field)")?.status == 303)
+        #expect(browser.commands.last?.body["keys"] == .array([.string(key)]))
+    }
+
     @Test("CON-12: a boolean that may be nil has three entries, and no control has a value of its own")
     func controls() throws {
         let browser = Browser()

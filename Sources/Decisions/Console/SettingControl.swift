@@ -50,7 +50,7 @@ struct SettingControl {
         case .date(let traits): return Markup([date(traits)] + dateText)
         case .titleValue: return .tag("output", .init("id", row.field), foreign: row.shown)
         case .button:
-            if let key = row.press { return .ofOtherForm(SettingsInput.pressed, key, title) }
+            if let key = row.press { return .ofOtherForm(SettingsInput.pressed, FieldKey.encode(key), title) }
             return Markup([
                 .tag("button", .init("type", "button"), .flag("disabled"), described, of: title),
                 .tag("p", text: "This button works in the app alone."),
@@ -69,7 +69,7 @@ struct SettingControl {
 
     // MARK: fields
 
-    private var fieldName: String { SettingsInput.value + (row.key ?? "") }
+    private var fieldName: String { SettingsInput.value + FieldKey.encode(row.key ?? "") }
     private var name: Markup.Attribute { .init("name", fieldName) }
     private var disabled: Markup.Attribute { .flag("disabled", if: !isEditable) }
     private var described: Markup.Attribute { .init("aria-describedby", "\(row.id)-notes") }

@@ -71,7 +71,9 @@ struct SettingRow {
         }
         if let error = row.error { notes.append(.tag("p", .init("class", "mistake"), foreign: error)) }
         if let key = row.key, row.isEdited {
-            notes.append(.ofOtherForm(ResetButton.edit.rawValue, key, [Markup("Reset "), .tag("bdi", text: row.name)]))
+            notes.append(
+                .ofOtherForm(
+                    ResetButton.edit.rawValue, FieldKey.encode(key), [Markup("Reset "), .tag("bdi", text: row.name)]))
         }
         return .tag("div", .init("id", "\(row.id)-notes"), .init("class", "notes"), of: notes)
     }

@@ -22,7 +22,7 @@ struct SettingsInput {
 
     /// The field that tells the text of a row, by which an edit is told from a field that nobody has touched.
     static func shown(_ row: PageView.Row) -> Markup {
-        let key = row.key ?? ""
+        let key = FieldKey.encode(row.key ?? "")
         guard row.input.utf8.count > shownLimit else { return .hidden(shownPrefix + key, row.input) }
         return .hidden(digestPrefix + key, code(of: Markup.carried(row.input)))
     }
@@ -36,13 +36,19 @@ struct SettingsInput {
         PageInput(texts, shown: shownTexts, of: view, settings.schema, by: settings.author)
     }
 
-    private var texts: [String: String] { fields.values(after: Self.value) }
+    private var texts: [String: String] { byKey(Self.value) }
+
+    /// The fields whose names begin with a text, by the keys behind it.
+    private func byKey(_ prefix: String) -> [String: String] {
+        let fields = fields.values(after: prefix).map { (FieldKey.decode($0.key), $0.value) }
+        return Dictionary(fields) { first, _ in first }
+    }
 
     /// The texts that the page showed. Of a long one that a person has changed it is not known what it was.
     private var shownTexts: [String: String] {
-        var shown = fields.values(after: Self.shownPrefix)
+        var shown = byKey(Self.shownPrefix)
         let texts = texts
-        for (key, digest) in fields.values(after: Self.digestPrefix) {
+        for (key, digest) in byKey(Self.digestPrefix) {
             if let text = texts[key], Self.code(of: text) == digest { shown[key] = text }
         }
         return shown
@@ -57,7 +63,7 @@ struct SettingsInput {
     var itemChange: ItemChange? { ItemChange(fields) }
 
     /// The key of the button that was pressed; nil for every other form.
-    var press: String? { fields[Self.pressed] }
+    var press: String? { fields[Self.pressed].map(FieldKey.decode) }
 
     /// The edits that the form takes back; nil for a form of values.
     func reset(on view: PageView) -> Reset? {
@@ -68,7 +74,7 @@ struct SettingsInput {
         case .group:
             let group = view.groups.first { $0.rows.first.map { "\($0.index)" } == value }
             return .keys(Self.edited(group?.rows ?? []))
-        case .edit: return .keys([value])
+        case .edit: return .keys([FieldKey.decode(value)])
         }
     }
 
@@ -78,6 +84,21 @@ struct SettingsInput {
         /// Edits of keys that the schema no longer has, too.
         case all
         case keys([String])
+    }
+}
+
+/// The key of a property in a field's name or value (CON-12). HTML has no control characters, and a browser changes the
+/// ends of lines in names, too: such a key is percent-encoded, and so is one with `%`, so that each has one spelling.
+enum FieldKey {
+    static func encode(_ key: String) -> String {
+        let isPlain = key.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "%") }
+        return isPlain ? key : PercentText.encode(key)
+    }
+
+    /// The key; a text that no key is encoded as stands for itself.
+    static func decode(_ text: String) -> String {
+        let key = PercentEncoding.decode(text.utf8).flatMap { String(validating: $0, as: UTF8.self) }
+        return key.flatMap { encode($0) == text ? $0 : nil } ?? text
     }
 }
 

@@ -196,12 +196,20 @@ package struct PageInput: Sendable, Equatable {
         }
     }
 
-    /// The text of a choice, which no other choice has: dates and bytes have texts for people that are not whole.
+    /// The text of a choice, which no other choice has: dates and bytes have texts for people that are not whole, and
+    /// no form carries control characters. Then it is JSON, as which no other text may pass.
     static func text(ofChoice value: PropertyListValue, _ declaration: SettingDeclaration) -> String {
         switch declaration.type {
         case .date, .data, .coded: PropertyListJSON.text(value)
-        default: text(value, declaration)
+        default: plain(text(value, declaration))
         }
+    }
+
+    private static func plain(_ text: String) -> String {
+        let isPlain = text.unicodeScalars.allSatisfy { scalar in
+            scalar == "\n" || scalar == "\t" || scalar.properties.generalCategory != .control
+        }
+        return isPlain && !text.hasPrefix("\"") ? text : PropertyListJSON.text(.string(text))
     }
 
     /// `2026-11-23`, `09:30` or `2026-11-23T09:30`.

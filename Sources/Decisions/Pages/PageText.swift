@@ -26,17 +26,19 @@ package enum PageText {
 extension PageView.Row {
     /// Bytes of its texts in HTML, each as often as a renderer repeats it.
     var textBytes: Int {
-        let own = [key, key, key, title, title, subtitle, summary, shown, input, input, shownDefault, author, error]
+        let own = [title, title, subtitle, summary, shown, input, input, shownDefault, author, error]
         return own.reduce(kind.textBytes + keyBytes) { $0 + PageText.bytes($1) }
     }
 
-    /// Bytes of the key in each choice, and in the address and the buttons of each item.
+    /// Bytes of the key in the names of fields and in buttons, of a list in the address and the buttons of each item.
     private var keyBytes: Int {
-        switch kind {
-        case .radio(let choices): choices.options.count * PageText.bytes(key)
-        case .list(let list): (list.items.count + 1) * 4 * PageText.bytesInAddress(key)
-        default: 0
-        }
+        let count =
+            switch kind {
+            case .radio(let choices): choices.options.count
+            case .list(let list): 4 * (list.items.count + 1)
+            default: 0
+            }
+        return (count + 4) * PageText.bytesInAddress(key)
     }
 }
 
