@@ -122,16 +122,49 @@ import Testing
         #expect(try fleet.report(0, again, .applied) == nil)
     }
 
-    @Test("CFG-72: a device that does not name its key says nothing, and its first named one loses nothing")
-    func unnamedKeys() throws {
+    @Test("CFG-72: the first mark of all, of a key or of none, makes what was reported before come again, once")
+    func firstMark() throws {
+        for trust in [TrustMark.key(.random()), .noKey] {
+            var fleet = try Fleet()
+            let item = try fleet.delivered(try fleet.envelope(1))
+            #expect(try fleet.report(0, item, .applied) == nil)
+            #expect(fleet.announce(0) == nil && fleet.link(0) == nil, "it says nothing")
+            fleet.trust = trust
+            let announced = fleet.announce(0)
+            let again = try #require(announced)
+            #expect(again.envelope == item.envelope && fleet.standing(0)?.verdict == nil)
+            #expect(try fleet.report(0, again, .applied) == nil)
+            for same in [trust, .unnamed] {
+                fleet.trust = same
+                #expect(fleet.announce(0) == nil && fleet.link(0) == nil)
+            }
+            #expect(fleet.standing(0)?.verdict == "applied")
+        }
+    }
+
+    @Test("CFG-72: the first mark loses nothing that is only on its way, nor the report that comes with it")
+    func firstMarkBeforeAReport() throws {
         var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
+        fleet.trust = .key(.random())
         #expect(try fleet.report(0, item, .applied) == nil)
-        for trust in [TrustMark.key(.random()), .unnamed] {
-            fleet.trust = trust
-            #expect(fleet.announce(0) == nil && fleet.link(0) == nil)
-        }
-        #expect(fleet.standing(0)?.verdict == "applied")
+        #expect(fleet.announce(0) == nil && fleet.standing(0)?.verdict == "applied")
+        fleet = try Fleet()
+        let other = try fleet.delivered(try fleet.envelope(1))
+        fleet.trust = .key(.random())
+        #expect(fleet.announce(0, underWay: true) == nil && fleet.cancelled.isEmpty)
+        #expect(try fleet.report(0, other, .applied) == nil)
+    }
+
+    @Test("CFG-72: that there is no key takes back a rejection of before the first mark only if another key comes")
+    func noKeyAtFirst() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .rejected(.threshold)) == nil)
+        fleet.trust = .noKey
+        #expect(fleet.announce(0) == nil, "nothing tells of a key")
+        fleet.trust = .key(.random())
+        #expect(fleet.announce(0)?.envelope == item.envelope)
     }
 
     @Test("CFG-72: the key is in the rows: a change over a restart of the primary is noticed")

@@ -101,6 +101,40 @@ import Testing
         #expect(transition(&restored, because: .announced, under: other).cancelled == gone.items.map(\.id))
     }
 
+    @Test("CFG-92: the first mark of all starts a chain of which steps were accepted again, once")
+    func theFirstMarkStartsTheChainAgain() throws {
+        for trust in [TrustMark.key(.random()), .noKey] {
+            var deliveries = KeyChainDeliveries()
+            for (index, item) in advance(&deliveries).enumerated() {
+                try take(try report(item, .applied, counter: UInt64(index) + 1), &deliveries)
+            }
+            #expect(transition(&deliveries, because: .announced).items.isEmpty)
+            #expect(deliveries.isBehind(key, along: 3, in: 1, under: trust), "a configuration must not overtake it")
+            let again = transition(&deliveries, because: .announced, under: trust).items
+            #expect(again.map(\.envelope) == [[1], [2], [3]])
+            try take(try report(again[2], .applied, counter: 9), &deliveries)
+            #expect(transition(&deliveries, because: .linked, under: trust).items.isEmpty)
+        }
+        var waiting = KeyChainDeliveries()
+        let first = advance(&waiting)
+        try take(try report(first[0], .waitingForKey, counter: 1), &waiting)
+        #expect(transition(&waiting, under: .noKey).items.isEmpty, "nothing tells of a key")
+        #expect(transition(&waiting, under: .key(.random())).items.count == 3)
+    }
+
+    @Test("CFG-92: a first mark that comes before any report loses nothing of what is on its way")
+    func aFirstMarkBeforeAnyReport() throws {
+        var deliveries = KeyChainDeliveries()
+        let (first, trust) = (advance(&deliveries), TrustMark.key(.random()))
+        for (index, item) in first.enumerated() {
+            let bytes = try report(item, .applied, counter: UInt64(index) + 1)
+            _ = try deliveries.report(
+                bytes, through: key.pairing, in: 1, device: device, key: reporter.publicKey, under: { _ in trust })
+        }
+        let next = transition(&deliveries, because: .announced, under: trust)
+        #expect(next.items.isEmpty && next.cancelled.isEmpty && deliveries[key]?.accepted == 3)
+    }
+
     @Test("CFG-95: after a refusal the first step goes again at the next link, the others once it is accepted")
     func aRefusalStartsTheChainAgain() throws {
         var deliveries = KeyChainDeliveries()

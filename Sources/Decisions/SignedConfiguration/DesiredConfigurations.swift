@@ -392,11 +392,13 @@ package struct DesiredConfigurations: Sendable {
         let facts = report.facts
         guard let entry = open.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest,
             entry.key.subject == facts.key.subject,
-            secondary.states[entry.key]?.trust.isLost(by: addressee.trust(entry.key.application)) == false
+            secondary.states[entry.key]?.isLost(by: addressee.trust(entry.key.application)) == false
         else { throw .wrongNonce }
         counter.value = report.counter
         var transition = DesiredTransition(changes: [.counter(pairing, counter)])
         secondaries[pairing, default: Secondary()].counter = counter
+        // The report comes under the mark, and is none of before it.
+        note(entry.key, of: addressee, &transition)
         var answered = entry
         (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.words, now)
         answered.isFinished = !report.isProvisional
@@ -419,7 +421,7 @@ package struct DesiredConfigurations: Sendable {
     ) {
         let slot = slots[entry.key]
         change(entry.key, at: entry.pairing, &transition) { state, transition in
-            Self.update(entry, in: &state, &transition)
+            state.update(entry, &transition)
             state.refusals.removeAll { $0.digest == entry.digest || slot?.contains($0.digest) != true }
             switch facts.verdict {
             case .applied:
@@ -431,24 +433,6 @@ package struct DesiredConfigurations: Sendable {
                 state.refusals.append(.init(digest: entry.digest, verdict: entry.verdict ?? verdict.name))
             }
         }
-    }
-
-    /// Takes an entry over: a finished one becomes the last one, in place of the one before.
-    private static func update(
-        _ entry: ForwardedConfiguration, in state: inout SecondaryState, _ transition: inout DesiredTransition
-    ) {
-        guard entry.isFinished else {
-            if let index = state.open.firstIndex(where: { $0.id == entry.id }) { state.open[index] = entry }
-            transition.changes.append(.forwarded(entry))
-            return
-        }
-        if let last = state.last { transition.changes.append(.forgotten(last)) }
-        // Earlier deliveries of the same bytes are never answered: reports come in order.
-        let older = state.open.prefix { $0.id != entry.id }.filter { $0.digest == entry.digest }
-        transition.changes += older.map { .forgotten($0) }
-        state.open.removeAll { open in open.id == entry.id || older.contains { $0.id == open.id } }
-        state.last = entry
-        transition.changes.append(.forwarded(entry))
     }
 
     /// A secondary has applied the envelope, so that its version is spent.
@@ -490,7 +474,7 @@ package struct DesiredConfigurations: Sendable {
         guard entry.verdict == nil else { return transition }
         (entry.ending, entry.text, entry.isFinished) = (ending, text, true)
         change(entry.key, at: pairing, &transition) { state, transition in
-            Self.update(entry, in: &state, &transition)
+            state.update(entry, &transition)
             if ending == .failed { state.refusals.append(.init(digest: entry.digest, verdict: ending.rawValue)) }
         }
         advanceRollouts(of: entry.key, &transition)
@@ -507,10 +491,8 @@ package struct DesiredConfigurations: Sendable {
         _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
     ) {
         guard let slot = slots[key], slot.hasDesired, addressee.isAddressed(by: key) else { return }
+        note(key, of: addressee, &transition)
         let trust = addressee.trust(key.application)
-        if let known = state(of: key, at: addressee.pairing)?.trust, known.followed(by: trust) != known {
-            change(key, at: addressee.pairing, &transition) { $0.note(trust, &$1) }
-        }
         var state = secondaries[addressee.pairing]?.states[key]
         if case .applied(let digest) = cause { state?.refusals.removeAll { $0.digest == digest } }
         guard let wanted = slot.wanted(by: addressee, state), state?.isOnItsWay(wanted.digest) != true,
@@ -538,6 +520,17 @@ package struct DesiredConfigurations: Sendable {
         }
         transition.changes.append(.forwarded(entry))
         transition.deliveries.append(ConfigurationItem(entry: entry, envelope: wanted.envelope))
+    }
+
+    /// The secondary has named the key that it trusts.
+    private mutating func note(
+        _ key: ConfigurationSlotKey, of addressee: ConfigurationAddressee, _ transition: inout DesiredTransition
+    ) {
+        let trust = addressee.trust(key.application)
+        guard let known = state(of: key, at: addressee.pairing)?.trust, known.followed(by: trust) != known else {
+            return
+        }
+        change(key, at: addressee.pairing, &transition) { $0.note(trust, &$1) }
     }
 
     private mutating func change(

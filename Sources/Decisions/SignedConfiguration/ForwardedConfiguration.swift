@@ -179,12 +179,36 @@ package struct SecondaryState: Sendable, Equatable {
     /// The secondary trusts this key. If that is another one than at the last look, or none, it has lost what it had
     /// applied: it has drifted, and nothing else that it reported counts.
     mutating func note(_ trust: TrustMark, _ transition: inout DesiredTransition) {
-        if self.trust.isLost(by: trust) {
+        if isLost(by: trust) {
             let applied = applied
             forgetDeliveries(&transition)
             self.applied = applied
         }
         self.trust = self.trust.followed(by: trust)
+    }
+
+    /// Whether nothing of this counts under the key that the secondary trusts now. A waived configuration (CFG-22)
+    /// counts as one that had a key: it costs one delivery.
+    func isLost(by next: TrustMark) -> Bool {
+        let hadKey = good != nil || applied != nil || !history.isEmpty
+        let isReported = !refusals.isEmpty || (open + [last].compactMap(\.self)).contains { $0.verdict != nil }
+        return trust.isLost(by: next, after: hadKey ? .key : isReported ? .reports : .nothing)
+    }
+
+    /// Takes an entry over: a finished one becomes the last one, in place of the one before.
+    mutating func update(_ entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
+        guard entry.isFinished else {
+            if let index = open.firstIndex(where: { $0.id == entry.id }) { self.open[index] = entry }
+            transition.changes.append(.forwarded(entry))
+            return
+        }
+        if let last { transition.changes.append(.forgotten(last)) }
+        // Earlier deliveries of the same bytes are never answered: reports come in order.
+        let older = open.prefix { $0.id != entry.id }.filter { $0.digest == entry.digest }
+        transition.changes += older.map { .forgotten($0) }
+        self.open.removeAll { open in open.id == entry.id || older.contains { $0.id == open.id } }
+        last = entry
+        transition.changes.append(.forwarded(entry))
     }
 
     /// Whether one has been reported as applied after which the secondary can only reject this one: a higher version

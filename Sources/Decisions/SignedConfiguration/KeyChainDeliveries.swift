@@ -123,6 +123,12 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         /// A refusal ends the deliveries until the next link.
         fileprivate var isRefused: Bool { result.map { $0.verdict != .applied } ?? false }
 
+        /// Whether nothing of this counts under the key that the secondary trusts now.
+        fileprivate func isLost(by next: TrustMark) -> Bool {
+            let hadKey = accepted > 0 || result?.verdict.isRefusal == true
+            return trust.isLost(by: next, after: hadKey ? .key : result == nil ? .nothing : .reports)
+        }
+
         /// Whether a refused chain starts again.
         fileprivate func startsAgain(_ occasion: Occasion, _ count: Int) -> Bool {
             switch occasion {
@@ -157,7 +163,7 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     ) -> Bool {
         let progress = progress[key] ?? Progress()
         // In a new epoch, and under another key, all of it comes again.
-        if mustEnterEpoch(epoch, of: key.pairing) || progress.trust.isLost(by: trust) { return count > 0 }
+        if mustEnterEpoch(epoch, of: key.pairing) || progress.isLost(by: trust) { return count > 0 }
         return progress.isBehind(count)
     }
 
@@ -191,7 +197,7 @@ extension KeyChainDeliveries {
         var transition = Transition()
         guard !chain.isEmpty else { return transition }
         var progress = progress[key] ?? Progress()
-        if progress.trust.isLost(by: trust) {
+        if progress.isLost(by: trust) {
             transition.cancelled = progress.underWay.map(\.id)
             progress = Progress()
         }
@@ -245,9 +251,11 @@ extension KeyChainDeliveries {
             verifying: bytes, by: key, device: device, pairing: pairing, after: counter.value)
         let facts = report.facts
         guard let key = asked, key.subject == facts.key.subject, var progress = progress[key],
-            !progress.trust.isLost(by: trust(key.subject.application)),
+            !progress.isLost(by: trust(key.subject.application)),
             let step = progress.underWay.first(where: { $0.id == facts.delivery.nonce && $0.digest == facts.digest })
         else { throw .wrongNonce }
+        // The report comes under the mark, and is none of before it.
+        progress.trust = progress.trust.followed(by: trust(key.subject.application))
         progress.result = Result(digest: facts.digest, verdict: facts.verdict, text: facts.text)
         if facts.verdict == .applied {
             progress.isProbed = false

@@ -10,9 +10,27 @@ package enum TrustMark: Sendable, Hashable {
     /// Some key, or none: the device does not say which, or has not announced the app yet.
     case unnamed
 
+    /// The reports of a device for an app.
+    package enum Evidence: Sendable {
+        case nothing
+        /// Some, which tell of no key.
+        case reports
+        /// Some that only a device with a key makes.
+        case key
+    }
+
     /// Whether nothing counts under a later mark that was delivered or reported under this one. That holds for the
-    /// first key, too: the verdicts of before it were given without one.
-    package func isLost(by next: TrustMark) -> Bool { self != .unnamed && next != .unnamed && self != next }
+    /// first key, too: the verdicts of before it were given without one. Reports of before the first mark of all may be
+    /// older than the key that it names.
+    /// - Parameter evidence: what the device has reported until then.
+    package func isLost(by next: TrustMark, after evidence: Evidence) -> Bool {
+        switch (self, next) {
+        case (_, .unnamed): false
+        case (.unnamed, .noKey): evidence == .key
+        case (.unnamed, .key): evidence != .nothing
+        default: self != next
+        }
+    }
 
     /// The later one of two, of which the second may say nothing.
     package func followed(by next: TrustMark) -> TrustMark { next == .unnamed ? self : next }
