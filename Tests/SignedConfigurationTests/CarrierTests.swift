@@ -426,6 +426,41 @@ import Testing
         #expect(announce([], .random()) == nil)
     }
 
+    @Test("CFG-105: another key of a secondary is a higher epoch of it, once, and stays in the rows")
+    func keysOfSecondaries() throws {
+        var carried = CarriedDeliveries()
+        let chain = try Chain()
+        let (app, below) = (chain.app, chain.lower)
+        #expect(carried.note([app: .unnamed], of: below).isEmpty && carried.statedEpoch(of: below, in: 3) == 3)
+        let first = TrustMark.key(.random())
+        #expect(carried.note([app: first], of: below).count == 1 && carried.statedEpoch(of: below, in: 3) == 3)
+        #expect(carried.note([app: .unnamed], of: below).isEmpty && carried.note([app: first], of: below).isEmpty)
+        #expect(carried.note([app: .noKey], of: below).count == 1 && carried.statedEpoch(of: below, in: 3) == 4)
+        let changes = carried.note([app: .key(.random())], of: below)
+        #expect(carried.statedEpoch(of: below, in: 3) == 5 && carried.statedEpoch(of: .random(), in: 3) == 3)
+        #expect(carried.statedEpoch(of: below, in: Limits.lastEpoch) == Limits.lastEpoch)
+        var restored = CarriedDeliveries()
+        for case .trusted(let pairing, let trust) in changes {
+            #expect(pairing == below)
+            restored.restore(try CarriedDeliveries.StatedTrust(trust.dictionary), of: pairing)
+            #expect(throws: FieldError.self) { try CarriedDeliveries.StatedTrust(["v": 1, "losses": -1, "marks": []]) }
+        }
+        #expect(restored.statedEpoch(of: below, in: 3) == 5)
+        #expect(restored.note([app: first], of: below).count == 1 && restored.statedEpoch(of: below, in: 3) == 6)
+        #expect(restored.unpaired(below) == [.unpaired(below)] && restored.statedEpoch(of: below, in: 3) == 3)
+    }
+
+    @Test("CFG-105: the first key of all is a higher epoch where the app was stated before: by an earlier release")
+    func firstKeyOfASecondary() throws {
+        var carried = CarriedDeliveries()
+        let chain = try Chain()
+        _ = carried.announce(
+            [chain.secondary()], below: [], about: chain.app, to: chain.upper, in: 1, of: chain.carrier.identifier,
+            item: .random())
+        _ = carried.note([chain.app: .key(.random())], of: chain.lower)
+        #expect(carried.statedEpoch(of: chain.lower, in: 1) == 2)
+    }
+
     @Test("CFG-102, CFG-105: rows keep the epoch of statements; those of before are read")
     func epochsInRows() throws {
         var chain = try Chain()

@@ -162,9 +162,7 @@ import Testing
     }
 
     /// Another carrier of the top, and its statement that the first one is below it, with what that one has.
-    private func moved(_ chain: Chain) -> (
-        carrier: FarSecondaries.Carrier, statement: [UInt8], between: UniqueIdentifier
-    ) {
+    private func moved(_ chain: Chain) -> (carrier: FarSecondaries.Carrier, statement: [UInt8]) {
         let (other, pairing, between) = (Chain.Device(), UniqueIdentifier.random(), UniqueIdentifier.random())
         let inner = chain.below([chain.secondary()], by: chain.carrier, through: between)
         let first = chain.secondary(

@@ -57,6 +57,16 @@ package struct CarriedDeliveries: Sendable {
         package let contents: [UInt8]
     }
 
+    /// The keys that one secondary trusts, as this device has stated it.
+    package struct StatedTrust: Sendable, Equatable {
+        /// The last mark for each app that has named one.
+        fileprivate var marks: [ApplicationIdentifier: TrustMark] = [:]
+        /// How often nothing counted any longer under another one.
+        fileprivate var losses: UInt64 = 0
+
+        fileprivate init() {}
+    }
+
     fileprivate struct Route: Hashable {
         let upstream: UniqueIdentifier
         let to: UniqueIdentifier
@@ -74,6 +84,7 @@ package struct CarriedDeliveries: Sendable {
     /// The nonces of each route, the newest last.
     private var routes: [Route: [UniqueIdentifier]] = [:]
     private var announcements: [UniqueIdentifier: [ApplicationIdentifier: Announcement]] = [:]
+    private var trusts: [UniqueIdentifier: StatedTrust] = [:]
     /// Until when statements of secondaries are left out (LIM-96).
     private var leftOut: [LeftOut: MonotonicTime] = [:]
     /// Of the last statement.
@@ -85,7 +96,8 @@ package struct CarriedDeliveries: Sendable {
 
     /// This device's pairings of ways and announcements.
     package var pairings: Set<UniqueIdentifier> {
-        ways.values.reduce(into: Set(announcements.keys)) { $0.formUnion([$1.upstream, $1.downstream]) }
+        let stated = Set(announcements.keys).union(trusts.keys)
+        return ways.values.reduce(into: stated) { $0.formUnion([$1.upstream, $1.downstream]) }
     }
 
     // MARK: the ways
@@ -119,6 +131,40 @@ package struct CarriedDeliveries: Sendable {
         of nonce: UniqueIdentifier, from downstream: UniqueIdentifier, about far: UniqueIdentifier
     ) -> Way? {
         ways[nonce].flatMap { $0.downstream == downstream && $0.to == far ? $0 : nil }
+    }
+
+    // MARK: keys
+
+    /// A secondary of this device trusts these keys, for all the apps for which it is stated. Comes before a statement.
+    /// Of what a primary above was told before the first mark this device knows nothing: it counts as lost.
+    package mutating func note(
+        _ marks: [ApplicationIdentifier: TrustMark], of downstream: UniqueIdentifier
+    ) -> [CarriedChange] {
+        var trust = trusts[downstream] ?? StatedTrust()
+        let before = trust
+        for (app, mark) in marks {
+            let known = trust.marks[app] ?? .unnamed
+            let isStated = announcements.values.contains { $0[app] != nil }
+            if known.isLost(by: mark, after: isStated ? .key : .nothing) {
+                trust.losses = min(trust.losses + 1, Limits.lastEpoch)
+            }
+            let next = known.followed(by: mark)
+            trust.marks[app] = next == .unnamed ? nil : next
+        }
+        // One that is forgotten here has its first mark again later.
+        if trust.marks.count > ConfigurationLimits.carriedApplications {
+            trust.marks = trust.marks.filter { marks[$0.key] != nil }
+        }
+        guard trust != before else { return [] }
+        trusts[downstream] = trust
+        return [.trusted(downstream, trust)]
+    }
+
+    /// The epoch to state for a secondary: it rises with that of the pairing, and with each key under which nothing of
+    /// before counts. Primaries of every release begin again at a higher one.
+    package func statedEpoch(of downstream: UniqueIdentifier, in epoch: UInt64) -> UInt64 {
+        let losses = trusts[downstream]?.losses ?? 0
+        return min(epoch, Limits.lastEpoch - losses) + losses
     }
 
     // MARK: announcements
@@ -198,7 +244,8 @@ package struct CarriedDeliveries: Sendable {
         // A ring may have ended.
         leftOut = [:]
         let hadAnnouncements = announcements.removeValue(forKey: pairing) != nil
-        return ended.map { .forgotten($0.nonce) } + (hadAnnouncements ? [.unpaired(pairing)] : [])
+        let hadTrust = trusts.removeValue(forKey: pairing) != nil
+        return ended.map { .forgotten($0.nonce) } + (hadAnnouncements || hadTrust ? [.unpaired(pairing)] : [])
     }
 
     // MARK: restoring
@@ -216,6 +263,35 @@ package struct CarriedDeliveries: Sendable {
     ) { announcements[upstream, default: [:]][app] = announcement }
 
     package mutating func restore(counter: UInt64) { self.counter = counter }
+
+    package mutating func restore(_ trust: StatedTrust, of downstream: UniqueIdentifier) { trusts[downstream] = trust }
+}
+
+extension CarriedDeliveries.StatedTrust {
+    package var dictionary: PropertyListDictionary {
+        let rows = marks.sorted { $0.key < $1.key }.map { app, mark -> PropertyListValue in
+            ["app": .string(app.description), "trust": .data(mark.bytes ?? [])]
+        }
+        return ["v": 1, "losses": PropertyListValue(losses), "marks": .array(rows)]
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        try fields.firstVersion()
+        losses = try fields.required("losses", "an integer from 0 to 4,294,967,295") { value in
+            value.unsignedValue.flatMap { $0 <= Limits.lastEpoch ? $0 : nil }
+        }
+        let marks = try fields.required("marks", "a list of keys") { $0.list(Self.mark) }
+        self.marks = Dictionary(marks.map { ($0.app, $0.mark) }) { $1 }
+        try fields.refuseUnknownFields()
+    }
+
+    private static func mark(_ value: PropertyListValue) -> (app: ApplicationIdentifier, mark: TrustMark)? {
+        guard let fields = value.dictionaryValue, let app = fields["app"]?.applicationValue,
+            let bytes = fields["trust"]?.dataValue, let mark = TrustMark(bytes: bytes)
+        else { return nil }
+        return (app, mark)
+    }
 }
 
 extension CarriedDeliveries.Way {
@@ -263,6 +339,7 @@ package enum CarriedChange: Sendable, Equatable {
     case forgotten(UniqueIdentifier)
     case counter(UInt64)
     case announced(UniqueIdentifier, ApplicationIdentifier, CarriedDeliveries.Announcement)
-    /// The announcements to a primary go.
+    case trusted(UniqueIdentifier, CarriedDeliveries.StatedTrust)
+    /// The announcements to a primary, or the keys of a secondary, go.
     case unpaired(UniqueIdentifier)
 }

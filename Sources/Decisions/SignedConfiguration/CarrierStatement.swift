@@ -19,7 +19,8 @@ package struct CarrierStatement: Sendable, Equatable {
         /// SubjectPublicKeyInfo of its report key, 1 to 2,048 bytes. The key's own validity is judged when it is first
         /// certified: parsing one costs more than reading a whole list.
         package let reportKey: [UInt8]
-        /// Of the pairing: a higher one says that one of the two stores was restored.
+        /// Of the pairing: a higher one says that one of the two stores was restored, or that the secondary trusts
+        /// another key for an app.
         package let epoch: UInt64
         /// The paired identifier that it has for the app.
         package let target: PairedIdentifier

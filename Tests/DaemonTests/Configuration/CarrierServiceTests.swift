@@ -61,6 +61,29 @@ import Testing
         #expect(carrier.waiting(for: carrier.above, of: apps[0]) != before)
     }
 
+    @Test(
+        "CFG-105: a secondary that trusts another key, or none, is stated again, and one that announces the same is not"
+    )
+    func anotherKeyBelow() throws {
+        let key = TrustMark.key(.random())
+        carrier.announce(key)
+        carrier.install()
+        carrier.pass(.seconds(3))
+        var last = try #require(statement())
+        for trust in [TrustMark.noKey, .key(.random()), key] {
+            carrier.announce(trust)
+            carrier.pass(.seconds(3))
+            let next = try #require(statement())
+            #expect(next != last)
+            last = next
+            for same in [trust, .unnamed] {
+                carrier.announce(same)
+                carrier.pass(.seconds(12))
+                #expect(statement() == last)
+            }
+        }
+    }
+
     @Test("CFG-105, LIM-90: after an item that ended undelivered below, one more statement a minute later")
     func lost() throws {
         carrier.install()

@@ -138,6 +138,15 @@ import Testing
         #expect(primary.appliedCount == 0)
     }
 
+    @Test("CFG-102, CFG-105: a far secondary that lost its key is stated in a higher epoch, and gets all of it again")
+    func farKeyLost() throws {
+        let far = Far()
+        try applied(far)
+        let before = primary.waiting
+        try state(far, epoch: 4, counter: 2)
+        #expect(primary.appliedCount == 0 && !Set(primary.waiting).subtracting(before).isEmpty)
+    }
+
     @Test("CFG-102: an earlier epoch of the far pairing alone is no new one")
     func alternating() throws {
         let far = Far()

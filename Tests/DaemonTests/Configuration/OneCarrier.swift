@@ -79,6 +79,12 @@ final class OneCarrier {
         service.secondariesChanged()
     }
 
+    /// The secondary announces the app with a key, or with none.
+    func announce(_ trust: TrustMark) {
+        host.trust = trust
+        service.announced(app, at: below)
+    }
+
     func hasNoted(_ message: String) -> Bool { facts.notes.contains(message) }
 
     func queue(_ pairing: UniqueIdentifier, of other: ApplicationIdentifier? = nil) -> QueueKey {

@@ -1,5 +1,5 @@
 // Rows of chains of devices in the store: what carriers state, the keys that they certified, the ways of what this
-// device carried, and its own statements.
+// device carried, its own statements, and the keys that its secondaries trust.
 
 import TandemBase
 import TandemPropertyList
@@ -24,6 +24,12 @@ extension ConfigurationCarrier.State {
                 try FarSecondaries.Certified(try ReceiverState.fields(row)), of: pairing, through: pairings.dropLast())
         }
         for row in try rows(.carriedWay) { carried.restore(try CarriedDeliveries.Way(try ReceiverState.fields(row))) }
+        for row in try rows(.statedTrust) {
+            guard let pairing = UniqueIdentifier(bytes: Array(row.key)) else {
+                throw ConfigurationRowError(.statedTrust, "its key names no pairing")
+            }
+            carried.restore(try CarriedDeliveries.StatedTrust(try ReceiverState.fields(row)), of: pairing)
+        }
         for row in try rows(.carrierAnnouncement) {
             if row.key == Self.counterKey {
                 carried.restore(counter: try ReceiverState.fields(row)["value"]?.unsignedValue ?? 0)
@@ -77,7 +83,13 @@ extension CarriedChange {
                 ReceiverState.row(
                     .carrierAnnouncement, upstream.bytes + Array(app.description.utf8), announcement.dictionary)
             ]
-        case .unpaired(let upstream): [.deleteAll(.prefix(upstream.bytes, in: .carrierAnnouncement))]
+        case .trusted(let downstream, let trust):
+            [ReceiverState.row(.statedTrust, downstream.bytes, trust.dictionary)]
+        case .unpaired(let pairing):
+            [
+                .deleteAll(.prefix(pairing.bytes, in: .carrierAnnouncement)),
+                .delete(.statedTrust, key: pairing.bytes),
+            ]
         }
     }
 }
@@ -92,4 +104,6 @@ extension RowSpace {
     static let carriedWay = RowSpace(rawValue: 58)
     /// The last statement to each primary and app.
     static let carrierAnnouncement = RowSpace(rawValue: 59)
+    /// The keys that each secondary trusts, as this device has stated it.
+    static let statedTrust = RowSpace(rawValue: 60)
 }

@@ -427,10 +427,30 @@ final class ConfigurationCarrier {
     /// The devices below this one may have changed: its primaries learn of it.
     func changed() {
         guard !readers.isEmpty else { return }
-        announcing.request { [weak self] in
-            guard let self else { return }
-            for pairing in readers { announce(to: pairing) }
+        announcing.request { [weak self] in self?.announce() }
+    }
+
+    /// The keys of the secondaries first: under another one a statement has a higher epoch.
+    private func announce() {
+        let marks = context.device.receivers.map { peer in
+            (
+                pairing: peer.pairing,
+                marks: Dictionary(
+                    uniqueKeysWithValues: admit(peer).map { ($0, context.device.trust(of: $0, at: peer.pairing)) })
+            )
         }
+        committed.perform(
+            { [self] next in
+                var changes: [CarriedChange] = []
+                for one in marks { changes += next.carried.note(one.marks, of: one.pairing) }
+                return (changes.flatMap(\.rows), { [self] in for pairing in readers { announce(to: pairing) } })
+            }, failure: { [self] in notAnnounced($0) })
+    }
+
+    private func notAnnounced(_ error: StoreError) {
+        notStored(error)
+        // Nothing else would state it.
+        retry.request { [weak self] in self?.changed() }
     }
 
     private func announce(to upstream: UniqueIdentifier) {
@@ -467,8 +487,8 @@ final class ConfigurationCarrier {
             return nil
         }
         return CarrierStatement.Secondary(
-            pairing: peer.pairing, device: device, name: peer.name, reportKey: peer.reportKey, epoch: peer.epoch,
-            target: target, installed: installed)
+            pairing: peer.pairing, device: device, name: peer.name, reportKey: peer.reportKey,
+            epoch: state.carried.statedEpoch(of: peer.pairing, in: peer.epoch), target: target, installed: installed)
     }
 
     private func announce(
@@ -483,11 +503,7 @@ final class ConfigurationCarrier {
                 guard let (item, signed, changes) = statement else { return ([], {}) }
                 return (changes.flatMap(\.rows), { [self] in send(signed, as: item, app, to: primary.pairing) })
             },
-            failure: { [self] error in
-                notStored(error)
-                // Nothing else would state it.
-                retry.request { [weak self] in self?.changed() }
-            })
+            failure: { [self] in notAnnounced($0) })
     }
 
     /// The statement to make, with those below; nil if the last one says the same.

@@ -125,7 +125,7 @@ final class ConfigurationContext {
         device.target(of: app, through: pairing) ?? carrier?.target(of: app, at: pairing)
     }
 
-    /// The key that a secondary trusts for an app; carriers do not say it of those behind them.
+    /// The key that a secondary trusts for an app. Of one behind a carrier another key is another epoch.
     func trust(of app: ApplicationIdentifier, at peer: ConfigurationPeer) -> TrustMark {
         peer.carrier == nil ? device.trust(of: app, at: peer.pairing) : .unnamed
     }

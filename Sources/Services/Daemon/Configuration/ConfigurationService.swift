@@ -260,6 +260,8 @@ final class ConfigurationService {
     /// A peer's app may take a configuration that it could not take before, or has lost one.
     func announced(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
+        // It may trust another key, which those above must hear of.
+        carrier.changed()
         let key = QueueKey.configuration(of: app, at: pairing)
         let count = announcements[key, default: 0] + 1
         announcements[key] = count
