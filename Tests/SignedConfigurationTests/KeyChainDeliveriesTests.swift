@@ -158,6 +158,25 @@ import Testing
         #expect(advance(&deliveries, isUnderWay: false).isEmpty)
     }
 
+    @Test("CFG-95: a chain that was accepted and is contradicted later starts again, once on each link")
+    func aContradictionStartsTheChainAgain() throws {
+        var deliveries = KeyChainDeliveries()
+        let first = advance(&deliveries)
+        #expect(deliveries.doubt(key, along: chain) == false, "it has not reported all of it")
+        for (index, item) in first.enumerated() {
+            try take(try report(item, .applied, counter: UInt64(index) + 1), &deliveries)
+        }
+        #expect(deliveries.doubt(key, along: []) == false)
+        #expect(deliveries.doubt(key, along: chain) == true)
+        #expect(deliveries.isBehind(key, along: 3, in: 1), "a configuration must not overtake it")
+        let again = advance(&deliveries)
+        #expect(again.map(\.envelope) == [[1], [2], [3]])
+        try take(try report(again[2], .applied, counter: 9), &deliveries)
+        #expect(deliveries.doubt(key, along: chain) == false, "once")
+        #expect(advance(&deliveries, because: .linked).isEmpty)
+        #expect(deliveries.doubt(key, along: chain) == true, "on the next link")
+    }
+
     @Test("CFG-95: what is on its way behind a refused step is cancelled, and sent again after it")
     func whatIsBehindARefusedStepIsCancelled() throws {
         var deliveries = KeyChainDeliveries()

@@ -334,12 +334,16 @@ package struct DesiredConfigurations: Sendable {
     }
 
     /// A secondary's app has been announced, or the primary has another paired identifier for it.
+    /// - Parameter digest: of an envelope whose rejection counts no longer, because its keys are brought again.
     package mutating func changed(
-        _ application: ApplicationIdentifier, at addressee: ConfigurationAddressee,
+        _ application: ApplicationIdentifier, at addressee: ConfigurationAddressee, forgetting digest: [UInt8]? = nil,
         isUnderWay: (ForwardedConfiguration) -> Bool, at now: WallTime, identifier: () -> UniqueIdentifier
     ) -> DesiredTransition {
         var transition = enterEpoch(of: addressee)
         for key in slots.keys where key.application == application {
+            if let digest, state(of: key, at: addressee.pairing)?.hasRefused(digest) == true {
+                change(key, at: addressee.pairing, &transition) { state, _ in state.forgetRefusal(of: digest) }
+            }
             deliverAgain(key, to: addressee, isUnderWay, at: now, identifier, &transition)
         }
         return transition

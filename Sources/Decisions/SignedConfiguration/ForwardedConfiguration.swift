@@ -140,6 +140,8 @@ package struct SecondaryState: Sendable, Equatable {
 
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
 
+    mutating func forgetRefusal(of digest: [UInt8]) { refusals.removeAll { $0.digest == digest } }
+
     /// Whether the secondary gets this envelope now.
     func lacks(_ wanted: DesiredConfiguration, because occasion: Occasion) -> Bool {
         let hasIt = good?.digest == wanted.digest

@@ -145,6 +145,8 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     private var awaited: [UniqueIdentifier: Key] = [:]
     /// The last accepted report counter of each secondary, for its reports on steps, from the first delivery on.
     private var counters: [UniqueIdentifier: ReportCounter] = [:]
+    /// The chains that have started again on this link against what their secondaries had reported.
+    private var doubted: Set<Key> = []
 
     package init() {}
 
@@ -195,6 +197,7 @@ extension KeyChainDeliveries {
         newIdentifier: () -> UniqueIdentifier
     ) -> Transition {
         var transition = Transition()
+        if case .linked = occasion { doubted.remove(key) }
         guard !chain.isEmpty else { return transition }
         var progress = progress[key] ?? Progress()
         if progress.isLost(by: trust) {
@@ -216,6 +219,17 @@ extension KeyChainDeliveries {
         transition.items = items(progress.take(chain, newIdentifier), chain, key)
         put(progress, of: key)
         return transition
+    }
+
+    /// A secondary refuses a configuration for its keys. If it has accepted all steps, it has lost them since: nothing
+    /// of that counts, once on each link. The chain is to be advanced then, and the configuration follows it.
+    /// - Returns: whether the chain starts again.
+    package mutating func doubt(_ key: Key, along chain: [ChainStep]) -> Bool {
+        guard !chain.isEmpty, let known = progress[key], known.accepted == chain.count, known.isAlong(chain),
+            !known.isRefused, doubted.insert(key).inserted
+        else { return false }
+        put(Progress(under: known.trust), of: key)
+        return true
     }
 
     /// A secondary has accepted a step: of those that had no room yet the next ones follow.
@@ -291,6 +305,7 @@ extension KeyChainDeliveries {
     package mutating func unpaired(_ pairing: UniqueIdentifier) -> [Key] {
         let keys = progress.keys.filter { $0.pairing == pairing }
         for key in keys { put(nil, of: key) }
+        doubted.subtract(keys)
         counters[pairing] = nil
         return keys
     }

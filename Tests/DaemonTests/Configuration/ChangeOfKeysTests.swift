@@ -28,6 +28,28 @@ import Testing
         #expect(primary.apply(try primary.envelope(2)) == "threshold")
     }
 
+    @Test(
+        "CFG-73, CFG-95: a secondary that refuses keys of which it reported all gets them and the configuration again")
+    func keysThatAreRefused() throws {
+        for rejection in [Rejection.threshold, .oldKeySet] {
+            let primary = try OnePrimary()
+            let second = try primary.set(2)
+            #expect(primary.apply(second) == nil)
+            primary.link()
+            primary.receive(try primary.applied(second, counter: 1))
+            let envelope = try primary.envelope(1, under: 2)
+            #expect(primary.apply(envelope) == nil)
+            let before = primary.waiting
+            let refused = Verdict.rejected(rejection)
+            primary.receive(try primary.applied(envelope, counter: 2, verdict: refused))
+            let again = primary.waiting.filter { !before.contains($0) }
+            try #require(again.count == 2, "the key set, and then the configuration")
+            primary.receive(try primary.applied(second, counter: 3, nonce: again[0]))
+            primary.receive(try primary.applied(envelope, counter: 4, nonce: again[1], verdict: refused))
+            #expect(primary.waiting.allSatisfy { before.contains($0) || again.contains($0) }, "once on a link")
+        }
+    }
+
     @Test("CFG-75, CFG-92, CTL-25: a caller hears at once that what waited for keys is withdrawn")
     func theEndOfWhatWaitsForKeys() throws {
         // More steps than are on their way to a secondary that is away.

@@ -134,12 +134,12 @@ final class OnePrimary {
         scheduler.advance(by: .milliseconds(10))
     }
 
-    /// A report that says that an envelope was applied.
+    /// A report that says that an envelope was applied, or refused.
     /// - Parameters:
     ///   - item: the last item that waits, if nil.
     ///   - peer: a far one, and its key; the secondary, if nil.
     func applied(
-        _ envelope: [UInt8], counter: UInt64, nonce item: UniqueIdentifier? = nil,
+        _ envelope: [UInt8], counter: UInt64, nonce item: UniqueIdentifier? = nil, verdict: Verdict = .applied,
         by peer: (pairing: UniqueIdentifier, device: UniqueIdentifier, key: ReportPrivateKey)? = nil
     ) throws -> [UInt8] {
         let digest = SHA256.digest(envelope)
@@ -147,8 +147,8 @@ final class OnePrimary {
             delivery: ConfigurationDelivery(
                 pairing: peer?.pairing ?? secondary.pairing, nonce: item ?? waiting.last ?? .zero),
             key: ConfigurationSlotKey(application: subject.application, role: .secondary, target: .vendor(device)),
-            digest: digest, transaction: nil, version: 1, verdict: .applied, text: nil,
-            good: GoodConfiguration(version: 1, digest: digest))
+            digest: digest, transaction: nil, version: 1, verdict: verdict, text: nil,
+            good: verdict == .applied ? GoodConfiguration(version: 1, digest: digest) : nil)
         return ConfigurationReport(
             facts, device: peer?.device ?? secondary.device ?? .zero, counter: counter, time: scheduler.wallNow
         ).signed(with: peer?.key ?? reporter)

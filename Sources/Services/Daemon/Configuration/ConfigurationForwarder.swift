@@ -97,6 +97,8 @@ final class ConfigurationForwarder {
     private var repetitions: Set<QueueKey> = []
     /// Whether a secondary lacks keys that a configuration would overtake (CFG-92).
     var isBehind: (KeySubject, ConfigurationPeer) -> Bool = { _, _ in false }
+    /// Called when a secondary refuses a desired configuration for its keys.
+    var whenKeysRefused: (DesiredConfiguration, ConfigurationPeer) -> Void = { _, _ in }
     /// Called when something for a secondary could not be stored.
     var whenNotStored: (UniqueIdentifier) -> Void = { _ in }
     /// Queues for which something has to wait for keys. Those of far secondaries are here by their own pairings.
@@ -274,11 +276,14 @@ final class ConfigurationForwarder {
     func unlinked(_ pairing: UniqueIdentifier) { linkedPairings.remove(pairing) }
 
     /// A secondary's app has been announced, or the primary has another identifier for it.
-    func changed(_ application: ApplicationIdentifier, at peer: ConfigurationPeer) {
+    /// - Parameter digest: of an envelope whose rejection counts no longer, because its keys are brought again.
+    func changed(_ application: ApplicationIdentifier, at peer: ConfigurationPeer, forgetting digest: [UInt8]? = nil) {
         guard state.desires(application) else { return }
         let (now, addressee) = (context.reading.wall, addressee(peer))
         change(for: [peer.pairing]) { [self] next in
-            next.changed(application, at: addressee, isUnderWay: isUnderWay, at: now) { .random() }
+            next.changed(application, at: addressee, forgetting: digest, isUnderWay: isUnderWay, at: now) {
+                .random()
+            }
         }
     }
 
@@ -338,6 +343,7 @@ final class ConfigurationForwarder {
                     { [self] in
                         log(entry, peer)
                         carryOut(transition)
+                        tellRefusedKeys(entry, peer)
                         return true
                     }
                 )
@@ -348,6 +354,13 @@ final class ConfigurationForwarder {
             }
         }
         return isDurable ?? false
+    }
+
+    private func tellRefusedKeys(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {
+        guard [Rejection.threshold, .oldKeySet].map(\.rawValue).contains(entry.verdict ?? ""),
+            let desired = state.desired(entry.digest, of: entry.key)
+        else { return }
+        whenKeysRefused(desired, peer)
     }
 
     private func log(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {

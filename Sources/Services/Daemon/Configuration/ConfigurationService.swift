@@ -63,6 +63,7 @@ final class ConfigurationService {
         carrier = ConfigurationCarrier(context, state: try ConfigurationCarrier.State(rows: rows), store: store)
         forwarder.isBehind = { [weak chains] in chains?.isBehind($0, at: $1) ?? false }
         chains.whenCaughtUp = { [weak forwarder] in forwarder?.caughtUp($0, at: $1) }
+        forwarder.whenKeysRefused = { [weak keys] in keys?.refused($0, by: $1) }
         receiver.whenChainHasGrown = { [weak keys] in keys?.chainHasGrown($0) }
         context.carrier = carrier
         retry = StoreRetry(on: scheduler)

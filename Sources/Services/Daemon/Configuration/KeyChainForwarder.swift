@@ -55,6 +55,23 @@ final class KeyChainForwarder {
         change(for: peer.pairing) { [self] next in advance(&next, subject, to: [peer], because: occasion) }
     }
 
+    /// A secondary refuses a configuration for its keys. If that contradicts its reports, the chain starts again, and
+    /// then the action runs.
+    func doubt(_ subject: KeySubject, at peer: ConfigurationPeer, then action: @escaping () -> Void) {
+        change(for: peer.pairing) { [self] next in
+            let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
+            guard next.doubt(key, along: steps(subject)) else { return ([], {}) }
+            let (rows, effect) = advance(&next, subject, to: [peer])
+            return (
+                rows,
+                {
+                    effect()
+                    action()
+                }
+            )
+        }
+    }
+
     /// Runs the action for a secondary once what was asked before is decided. Only then it is known whether a
     /// configuration would overtake steps: a refused chain may have started again.
     func whenDecided(for pairing: UniqueIdentifier, _ action: @escaping () -> Void) {

@@ -75,6 +75,17 @@ final class KeyChanges {
         }
     }
 
+    /// A secondary refuses a configuration for its keys. One of the key set in force passes under the keys of which it
+    /// may have reported all: then it gets them again, and after them the configuration (CFG-95).
+    func refused(_ desired: DesiredConfiguration, by peer: ConfigurationPeer) {
+        let subject = desired.key.subject
+        guard receiver.state.anchors[subject]?.version == desired.payload.keySetVersion, !unended.contains(subject)
+        else { return }
+        chains.doubt(subject, at: peer) { [forwarder] in
+            forwarder.changed(subject.application, at: peer, forgetting: desired.digest)
+        }
+    }
+
     /// Follows a key set or a revocation on this device, and brings it to its secondaries (CFG-92).
     func follow(
         _ statement: ClaimedStatement, _ envelope: [UInt8], _ app: ApplicationIdentifier, _ wait: Duration
