@@ -74,6 +74,7 @@ extension PageFileOrder {
         case .malformedKey(let key): ["malformedKey", .string(key)]
         case .missingKey(let key): ["missingKey", .string(key)]
         case .unequalLists(let key): ["unequalLists", .string(key)]
+        case .repeatedValue(let key): ["repeatedValue", .string(key)]
         case .unsupported(let key): ["unsupported", .string(key)]
         }
     }

@@ -230,6 +230,29 @@ import Testing
         #expect(try options(["b", "B", 7, "a"], word) == words + words)
     }
 
+    @Test(
+        "PAG-4, PAG-17: of a value that stands twice the first title counts, and a toggle with one value is a boolean")
+    func repeated() throws {
+        let entries: PropertyListDictionary = ["Key": "k", "Values": [1, 2, 1], "Titles": ["a", "b", "c"]]
+        let own = SettingDeclaration(
+            name: "k", type: .integer, editor: .edit, summary: "", initialValue: .integer(1))
+        for kind in [Specifier.Kind.multiValue, .radioGroup] {
+            let specifier = Specifier(kind, entries)
+            for declaration in [own, try #require(specifier.declaration())] {
+                let request = PageRequest(values: ["k": PageValue(value: 1, layer: "user")])
+                switch try view([specifier], request, [declaration]).rows[0].kind {
+                case .choice(let choices), .radio(let choices):
+                    #expect(choices.options.map(\.title) == ["a", "b"] && choices.selected == 0)
+                default: throw TestFailure()
+                }
+            }
+        }
+        let toggle = Specifier(.toggle, ["Key": "t", "TrueValue": "x", "FalseValue": "x"])
+        #expect(try view([toggle]).rows[0].kind == .toggle(isOn: false))
+        let on = PageRequest(values: ["t": PageValue(value: true, layer: "user")])
+        #expect(try view([toggle], on).rows[0].kind == .toggle(isOn: true))
+    }
+
     @Test("PAG-15: a row says why it is locked: signed value, signed property, not for the paired device, shown only")
     func locks() throws {
         func lock(

@@ -166,4 +166,13 @@ def specifiers():
         ("a segue", {"Type": "PSChildPaneSpecifier", "IASKSegueIdentifier": "s"}, [["unsupported", "IASKSegueIdentifier"]]),
     ):
         cases.add(name, "PAG-4", canonical(told), faults=faults)
+    for name, told, row, fault in (
+        ("a value that stands twice", {"Type": "PSMultiValueSpecifier", "Values": [1, 2, 1], "Titles": ["a", "b", "c"]},
+         {"type": "integer", "editor": "choice", "nothing": True,
+          "choices": [{"label": "a", "value": 1}, {"label": "b", "value": 2}]}, "Values"),
+        ("one value for on and off", {"Type": "PSToggleSwitchSpecifier", "TrueValue": "x", "FalseValue": "x"},
+         {"type": "boolean", "editor": "toggle", "default": False}, "FalseValue"),
+    ):
+        cases.add(name, "PAG-4", canonical({"Key": "k", **told}), property=notation({"key": "k", **row}),
+                  faults=[["repeatedValue", fault]])
     return cases

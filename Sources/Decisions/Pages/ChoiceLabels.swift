@@ -20,6 +20,7 @@ struct ValueIndices {
 
 /// Texts and pictures of an entry's values: lists of one length.
 struct ChoiceLabels {
+    /// Each once, in the order of the first of equal ones.
     let values: [PropertyListValue?]
     private let indices: ValueIndices
     private let titles: [String]
@@ -29,11 +30,13 @@ struct ChoiceLabels {
     /// - Parameter declaration: the property, in whose stored form the values are, converted as those of files: a page
     ///   may say 1 for the real 1, and "2" for 2. One that the property cannot hold stays, for its place in the lists.
     init(_ specifier: Specifier, _ declaration: SettingDeclaration?) {
-        values = (specifier[.values]?.arrayValue ?? []).map { value in
+        let all = (specifier[.values]?.arrayValue ?? []).map { value -> PropertyListValue? in
             guard let declaration else { return value }
             return declaration.value(loose: value).flatMap { declaration.stored($0) } ?? value
         }
-        indices = ValueIndices(values)
+        let indices = ValueIndices(all)
+        values = all.enumerated().filter { indices.index(of: $1) == $0 }.map(\.element)
+        self.indices = indices
         titles = specifier.texts(.titles)
         shortTitles = specifier.texts(.shortTitles)
         images = specifier.texts(.icons)

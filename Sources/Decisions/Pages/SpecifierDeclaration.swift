@@ -37,10 +37,18 @@ extension Specifier {
     }
 
     private func toggle(_ key: String) -> SettingDeclaration {
-        let (on, off) = (self[.trueValue], self[.falseValue])
-        let values = on == nil && off == nil ? nil : ToggleValues(on: on ?? true, off: off ?? false)
+        // One value for on and off would be on for ever: the booleans take its place.
+        let values = hasEqualToggleValues ? nil : toggleValues
         return declared(key, .boolean, .toggle, toggleValues: values, otherwise: .boolean(false))
     }
+
+    private var toggleValues: ToggleValues? {
+        let (on, off) = (self[.trueValue], self[.falseValue])
+        return on == nil && off == nil ? nil : ToggleValues(on: on ?? true, off: off ?? false)
+    }
+
+    /// Whether on and off are one value.
+    var hasEqualToggleValues: Bool { toggleValues.map { $0.on == $0.off } ?? false }
 
     private func slider(_ key: String) -> SettingDeclaration {
         let (least, most) = (number(.minimum) ?? 0, number(.maximum) ?? 1)
@@ -58,11 +66,11 @@ extension Specifier {
     private func choice(_ key: String) -> SettingDeclaration? {
         let values = self[.values]?.arrayValue ?? []
         guard let type = SettingType.common(of: values) else { return nil }
-        let titles = texts(.titles)
-        let choices = values.enumerated().compactMap { index, value in
-            SettingValue(value, as: type).map { typed in
-                SettingChoice(label: titles.indices.contains(index) ? titles[index] : typed.text, value: typed)
-            }
+        let (titles, indices) = (texts(.titles), ValueIndices(values))
+        // Of a value that stands twice the first title counts.
+        let choices = values.enumerated().compactMap { index, value -> SettingChoice? in
+            guard indices.index(of: value) == index, let typed = SettingValue(value, as: type) else { return nil }
+            return SettingChoice(label: titles.indices.contains(index) ? titles[index] : typed.text, value: typed)
         }
         // Without values the app's code has them, at run time.
         return declared(

@@ -35,10 +35,21 @@ extension Specifier {
         for key in [SpecifierKey.titles, .shortTitles, .icons] where self[key] != nil && count != nil {
             if texts(key).count != count { faults.append(.unequalLists(key.rawValue)) }
         }
+        faults += repetitions.map { .repeatedValue($0.rawValue) }
         for key in SpecifierKey.allCases where key.unsupported != nil && self[key] != nil && flag(key) != false {
             faults.append(.unsupported(key.rawValue))
         }
         return faults + itemEntries.flatMap(\.itemFaults)
+    }
+
+    /// The keys with a value that has another meaning already.
+    private var repetitions: [SpecifierKey] {
+        let values = self[.values]?.arrayValue ?? []
+        let indices = ValueIndices(values)
+        var keys: [SpecifierKey] = []
+        if values.enumerated().contains(where: { indices.index(of: $1) != $0 }) { keys.append(.values) }
+        if kind == .toggle, hasEqualToggleValues { keys.append(.falseValue) }
+        return keys
     }
 
     /// Faults of the entry as an item: its key is that of a dictionary, and may be absent.

@@ -51,6 +51,8 @@ public enum SpecifierFault: Sendable, Equatable {
     case missingKey(String)
     /// Lists that are not equally long, as titles and values are.
     case unequalLists(String)
+    /// A value that stands twice, so that one of its two meanings is never seen.
+    case repeatedValue(String)
     /// A key that asks for what Linux does not have.
     case unsupported(String)
 }
@@ -90,6 +92,7 @@ extension SpecifierFault: CustomStringConvertible {
         case .malformedKey(let key): "'\(key)' has a value of another form"
         case .missingKey(let key): "'\(key)' is missing"
         case .unequalLists(let key): "'\(key)' has not as many elements as the values"
+        case .repeatedValue(let key): "'\(key)' repeats a value"
         case .unsupported(let key): "'\(key)' asks for what Linux does not have"
         }
     }
