@@ -156,6 +156,23 @@ import Testing
         #expect(try fleet.report(0, other, .applied) == nil)
     }
 
+    @Test("CFG-72: at the first mark a staged configuration comes again, and the report on either delivery counts")
+    func firstMarkOfStaged() throws {
+        for isFirst in [false, true] {
+            var fleet = try Fleet()
+            let item = try fleet.delivered(try fleet.envelope(1))
+            #expect(try fleet.report(0, item, .waitingForApplication) == nil)
+            #expect(fleet.announce(0) == nil)
+            fleet.trust = .key(.random())
+            let announced = fleet.announce(0)
+            let again = try #require(announced)
+            #expect(again.envelope == item.envelope && fleet.cancelled.isEmpty)
+            #expect(fleet.announce(0, underWay: true) == nil, "once")
+            #expect(try fleet.report(0, isFirst ? item : again, .applied) == nil)
+            #expect(fleet.standing(0)?.verdict == "applied")
+        }
+    }
+
     @Test("CFG-72: that there is no key takes back a rejection of before the first mark only if another key comes")
     func noKeyAtFirst() throws {
         var fleet = try Fleet()

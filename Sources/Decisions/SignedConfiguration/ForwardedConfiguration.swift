@@ -185,6 +185,9 @@ package struct SecondaryState: Sendable, Equatable {
             let applied = applied
             forgetDeliveries(&transition)
             self.applied = applied
+        } else if self.trust == .unnamed, trust != .unnamed {
+            // A staged one may have gone with the key of before: it comes again, and either report counts.
+            for index in open.indices where open[index].verdict != nil { self.open[index].isLost = true }
         }
         self.trust = self.trust.followed(by: trust)
     }
@@ -193,7 +196,7 @@ package struct SecondaryState: Sendable, Equatable {
     /// counts as one that had a key: it costs one delivery.
     func isLost(by next: TrustMark) -> Bool {
         let hadKey = good != nil || applied != nil || !history.isEmpty
-        let isReported = !refusals.isEmpty || (open + [last].compactMap(\.self)).contains { $0.verdict != nil }
+        let isReported = !refusals.isEmpty || last?.verdict != nil
         return trust.isLost(by: next, after: hadKey ? .key : isReported ? .reports : .nothing)
     }
 
