@@ -1,6 +1,7 @@
 // A disk as the machines see one: rows of bytes, and commits that wait their turn, each with its packs. Whatever a
 // transition asks for goes through the stored form, so that every test also tests reading back.
 
+import TandemBase
 import TandemDelivery
 import TandemWire
 import Testing

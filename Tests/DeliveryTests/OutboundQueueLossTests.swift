@@ -163,6 +163,23 @@ import Testing
         #expect(queue.timeAdvanced(at: reading(30)).finished == [.withdrawn(.expired)])
     }
 
+    @Test("DEL-8, DEL-23: a time far behind the mark in a stored row is that of no queue, and ends nothing")
+    func timeOfAnEarlierVersion() throws {
+        var disk = Disk<OutboundEffect>()
+        let far: Int64 = 73 * 365 * 86_400
+        // It followed a clock that was not set, and then began again where its mark was.
+        var queue = try outbound(channel: .urgent)
+        stored(try #require(try queue.enqueueUrgent(item(1), at: reading(far))), in: &disk)
+        queue = try outbound(channel: .urgent)
+        stored(try queue.enqueue(item(2, lifetime: .seconds(100)), at: reading(0)), in: &disk)
+        queue = try restarted(disk, at: reading(10))
+        #expect(queue.timeAdvanced(at: reading(99)).finished.isEmpty)
+        let limits = DeliveryLimits()
+        for number in 3..<UInt8(3 + limits.urgentPerDay) {
+            #expect(try queue.enqueueUrgent(item(number), at: reading(20)) != nil, "no day of the budget has begun")
+        }
+    }
+
     @Test("DEL-19: a context never expires, and tells its receiver of no end")
     func contextsStay() throws {
         var queue = try outbound(channel: .context)

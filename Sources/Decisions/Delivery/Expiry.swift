@@ -2,7 +2,7 @@
 // them have expired. Queue and ledger ask here (``ItemExpiry``): a queue withdraws an item whose time is over, a ledger
 // ends it.
 
-package import TandemBase
+import TandemBase
 import TandemWire
 
 extension Channel {
@@ -44,17 +44,6 @@ extension InboundRecord {
 
 // MARK: - clock
 
-/// One reading of both clocks.
-package struct ClockReading: Sendable, Equatable {
-    package let monotonic: MonotonicTime
-    package let wall: WallTime
-
-    package init(monotonic: MonotonicTime, wall: WallTime) {
-        self.monotonic = monotonic
-        self.wall = wall
-    }
-}
-
 /// A queue's own time in milliseconds since the queue began, by which its items expire. It runs with the monotonic
 /// clock while the program runs, so that a jump of the wall clock expires nothing. Across restarts it takes the wall
 /// clock's difference where that can be true, and it never runs backwards.
@@ -74,14 +63,18 @@ struct QueueClock: Sendable, Equatable {
     /// Goes on from the stored mark; the time switched off counts, by the wall clock.
     init(resuming mark: Mark, at reading: ClockReading) {
         let (difference, overflow) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
-        let wasSet = mark.wall >= WallTime.earliestPlausible.milliseconds
+        let wasSet = mark.wall >= WallTime.earliestStored.milliseconds
         let isPlausible = wasSet && !overflow && 0...Self.longestAbsence ~= difference
         start = Self.sum(mark.milliseconds, isPlausible ? difference : 0)
         origin = reading.monotonic
     }
 
-    /// Something is stored of this time: the mark is older than that.
-    mutating func raise(to milliseconds: Int64) { start = max(start, milliseconds) }
+    /// Something is stored of this time: the mark is older than that. A time much later is that of an earlier version,
+    /// whose queues followed a clock that was not set: it counts for nothing, because it would end all that waits.
+    mutating func raise(to milliseconds: Int64) {
+        let (difference, overflow) = milliseconds.subtractingReportingOverflow(start)
+        if !overflow, difference <= Self.longestAbsence { start = max(start, milliseconds) }
+    }
 
     func milliseconds(at time: MonotonicTime) -> Int64 {
         // Several times for each event: a Duration would be 128 bits wide on the way.

@@ -428,7 +428,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     /// Keeps the queue's time, from which expiry goes on: the wall clock may have been set, or the program ends.
     package mutating func noteClock(at reading: ClockReading) -> OutboundTransition {
-        guard count > 0 || budget.start != nil else { return OutboundTransition() }
+        guard count > 0 || budget.isRunning(at: now(reading)) else { return OutboundTransition() }
         return OutboundTransition(changes: journal.noteClock(of: key, at: reading))
     }
 

@@ -2,7 +2,7 @@
 // numbers follow from the records' rows. A header is written when those rows would not restore it, as after each
 // acknowledgement that a sender's queue receives (Decisions/0039), or when the wall clock was set (DEL-26).
 
-import TandemBase
+package import TandemBase
 import TandemWire
 
 /// The stored state of an outbound queue as a whole.

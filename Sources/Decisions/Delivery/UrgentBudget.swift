@@ -32,8 +32,12 @@ package struct UrgentBudget: Sendable, Equatable {
         return BudgetAnswer(remaining: max(0, limit - day.used), limit: limit, resets: .milliseconds(reset))
     }
 
+    /// Whether a day has begun that is not over.
+    func isRunning(at now: Int64) -> Bool { current(at: now).start != nil }
+
+    /// A day that begins later is that of an earlier version, whose queue followed a clock that was not set.
     private func current(at now: Int64) -> UrgentBudget {
-        guard let start, now >= QueueClock.sum(start, Self.day) else { return self }
+        guard let start, start > now || now >= QueueClock.sum(start, Self.day) else { return self }
         return UrgentBudget()
     }
 

@@ -26,7 +26,7 @@ package struct PairingRecord: Sendable, Equatable {
     /// The highest protocol version seen with it; nil before the first hello.
     package internal(set) var highestVersion: ProtocolVersion?
     package internal(set) var state: State
-    /// When it was joined, or began to count anew (PAR-10).
+    /// When it was joined, or the time from which its 24 h count again (PAR-10).
     package internal(set) var created: WallTime
     /// Where a secondary dials its primary.
     package internal(set) var address: String?
@@ -69,7 +69,7 @@ package struct PairingRecord: Sendable, Equatable {
     /// device without a battery boots in 1970.
     func hasImpossibleAge(now: WallTime) -> Bool {
         guard state == .pending else { return false }
-        return created > now || created < .earliestPlausible && now >= .earliestPlausible
+        return created > now || created < .earliestStored && now >= .earliestStored
     }
 }
 

@@ -67,3 +67,8 @@ package protocol Scheduler: SerialExecutor {
     /// Runs the action at the end of this turn.
     func atEndOfTurn(_ action: @escaping () -> Void)
 }
+
+extension Scheduler {
+    /// Both clocks now.
+    package var reading: ClockReading { ClockReading(monotonic: now, wall: wallNow) }
+}

@@ -1,5 +1,6 @@
 // The two kinds of time, as two types, so that neither can be taken for the other. Deadlines, intervals and elapsed
-// time use MonotonicTime; only expiry of signed things uses WallTime. Neither reads a clock: shells pass them in.
+// time use MonotonicTime. WallTime is for the expiry of signed things, for the time that a device was off, and for
+// people. Neither reads a clock: shells pass them in.
 
 /// A point on the machine's monotonic clock, in nanoseconds since an arbitrary origin (boot). Never sent to a peer.
 public struct MonotonicTime: Sendable, Hashable, Comparable {
@@ -43,6 +44,10 @@ public struct WallTime: Sendable, Hashable, Comparable {
     /// The day on which this version was made (CFG-33). A clock that shows an earlier time has not been set.
     package static let earliestPlausible = WallTime(seconds: 1_795_219_200)
 
+    /// The day of the first version, which never moves: a time that is stored and earlier is that of a clock that was
+    /// not set.
+    package static let earliestStored = WallTime(seconds: 1_795_219_200)
+
     /// The point this many seconds after 1970; saturates at the end of the range.
     public init(seconds: UInt64) {
         let (product, overflow) = Int64(clamping: seconds).multipliedReportingOverflow(by: 1000)
@@ -64,6 +69,30 @@ public struct WallTime: Sendable, Hashable, Comparable {
     package func since(_ earlier: Self) -> Duration {
         let (difference, overflow) = milliseconds.subtractingReportingOverflow(earlier.milliseconds)
         return .milliseconds(overflow ? (self < earlier ? .min : .max) : difference)
+    }
+}
+
+/// One reading of both clocks.
+package struct ClockReading: Sendable, Equatable {
+    package let monotonic: MonotonicTime
+    package let wall: WallTime
+
+    package init(monotonic: MonotonicTime, wall: WallTime) {
+        self.monotonic = monotonic
+        self.wall = wall
+    }
+
+    /// How far this wall clock, had it run on with the monotonic one, is ahead of a later reading's; negative if it is
+    /// behind.
+    package func lead(over later: Self) -> Duration {
+        (wall + later.monotonic.since(monotonic)).since(later.wall)
+    }
+
+    /// Whether the wall clock was set by more than a second since. Less may lie between the readings of the two clocks:
+    /// a turn reads the monotonic one once.
+    package func wasSet(by later: Self) -> Bool {
+        let lead = lead(over: later)
+        return lead > .seconds(1) || lead < .seconds(-1)
     }
 }
 

@@ -87,7 +87,7 @@ final class ConfigurationContext {
                 .warning, "report refused", .text("pairing", "\(peer.pairing)"), .text("reason", failure.rawValue)))
     }
 
-    var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+    var reading: ClockReading { scheduler.reading }
 
     // MARK: apps
 

@@ -112,16 +112,16 @@ final class DeliveryEnvironment {
     func isOpen(_ key: QueueKey) -> Bool { links[key.pairing]?.channels.contains(key.channel) ?? false }
 }
 
-/// Watches the clocks while there are queues, whose headers must have a mark from after the wall clock was set, and one
-/// that is not much older than a crash (DEL-26). Confined to its loop.
+/// Has the queues note the clocks in their headers: within a minute after the wall clock was set, every LIM-135, and at
+/// an orderly stop (DEL-26). Confined to its loop.
 final class ClockWatch {
     private static let pause = Duration.seconds(60)
     /// The time after which the queues note the clock again (LIM-135).
     private static let longest = Duration.seconds(600)
 
     private let scheduler: any Scheduler
-    /// How far the wall clock was ahead of the monotonic one at the last look; nil before the first queue.
-    private var offset: Int64?
+    /// The clocks at the last look; nil before the first queue.
+    private var last: ClockReading?
     private var notedAt: MonotonicTime
     private var actions: [(ClockReading) -> Void] = []
 
@@ -130,7 +130,7 @@ final class ClockWatch {
         notedAt = scheduler.now
     }
 
-    var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+    var reading: ClockReading { scheduler.reading }
 
     /// - Parameter action: notes the clock in the headers of queues.
     func whenDue(_ action: @escaping (ClockReading) -> Void) { actions.append(action) }
@@ -144,8 +144,8 @@ final class ClockWatch {
 
     /// Looks at the clock from the first queue on, once a minute.
     func watch() {
-        guard offset == nil else { return }
-        offset = Self.offset(reading)
+        guard last == nil else { return }
+        last = reading
         schedule()
     }
 
@@ -153,15 +153,8 @@ final class ClockWatch {
 
     private func look() {
         let reading = reading
-        let now = Self.offset(reading)
-        let wasSet = (now - (offset ?? now)).magnitude > 1000
-        if wasSet || reading.monotonic.since(notedAt) >= Self.longest { note() }
-        offset = now
+        if last?.wasSet(by: reading) == true || reading.monotonic.since(notedAt) >= Self.longest { note() }
+        last = reading
         schedule()
-    }
-
-    private static func offset(_ reading: ClockReading) -> Int64 {
-        // Wall-clock times are about 2^41 ms; clamped so that an absurd one cannot overflow.
-        max(-(1 << 60), min(1 << 60, reading.wall.milliseconds)) - Int64(reading.monotonic.nanoseconds / 1_000_000)
     }
 }

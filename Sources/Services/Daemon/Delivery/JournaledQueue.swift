@@ -418,7 +418,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private func timeAdvanced() {
         timer = nil
         guard let deadline = machine.nextDeadline, deadline <= scheduler.now else { return setTimer() }
-        let reading = ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow)
+        let reading = scheduler.reading
         perform { $0.timeAdvanced(at: reading) }
     }
 }

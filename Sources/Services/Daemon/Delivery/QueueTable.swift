@@ -38,7 +38,8 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     init(in environment: DeliveryEnvironment) {
         self.environment = environment
         environment.clock.whenDue { [weak self] reading in
-            guard let self else { return }
+            // On a full disk the reserve is for what makes room.
+            guard let self, environment.store.fullDisk == nil else { return }
             for queue in queues.values { queue.perform { $0.noteClock(at: reading) } }
         }
     }

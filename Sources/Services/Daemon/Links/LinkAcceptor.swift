@@ -4,7 +4,6 @@
 
 import TandemBase
 import TandemCrypto
-import TandemDelivery
 import TandemOperations
 import TandemPairing
 package import TandemReactor

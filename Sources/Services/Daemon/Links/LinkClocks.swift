@@ -3,15 +3,12 @@
 // some seconds after it has linked. A reader sees its own clock being set; its peer has to tell.
 
 import TandemBase
-import TandemDelivery
 
 /// The clocks of a link's ends, as each has last told its own; confined to the loop's thread.
 struct LinkClocks {
-    /// A clock that has left its course by more than this was set. Less may be the time between the readings of the
-    /// two clocks, of which a turn reads the monotonic one once.
-    private static var tolerance: Duration { .seconds(1) }
-    /// Crystals differ by minutes in some months, and a time service may correct a clock without setting it.
-    private static var longest: Duration { .seconds(3600) }
+    /// Time after which the peer is told the clock again (SES-86): crystals drift by minutes in months, and a time
+    /// service may correct a clock without setting it.
+    private static var repetition: Duration { .seconds(3600) }
 
     /// The clock that this end has told, and when.
     private var own: ClockReading
@@ -34,17 +31,8 @@ struct LinkClocks {
     /// The clock that the peer has to be told now, because it was set or was told long ago; nil if there is no need.
     /// The caller sends what it gets.
     mutating func takeOwed(at reading: ClockReading) -> WallTime? {
-        let lead = own.lead(over: reading)
-        let wasSet = lead > Self.tolerance || lead < .zero - Self.tolerance
-        guard wasSet || reading.monotonic.since(own.monotonic) >= Self.longest else { return nil }
+        guard own.wasSet(by: reading) || reading.monotonic.since(own.monotonic) >= Self.repetition else { return nil }
         own = reading
         return reading.wall
-    }
-}
-
-extension ClockReading {
-    /// How far this wall clock, if it has gone on with the monotonic one, is ahead of a later reading's.
-    fileprivate func lead(over later: ClockReading) -> Duration {
-        (wall + later.monotonic.since(monotonic)).since(later.wall)
     }
 }

@@ -3,7 +3,6 @@
 
 package import TandemBase
 import TandemCrypto
-import TandemDelivery
 import TandemOperations
 package import TandemReactor
 package import TandemSession
@@ -87,7 +86,7 @@ package final class LinkContext {
 
     var wallNow: WallTime { scheduler.wallNow }
 
-    var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+    var reading: ClockReading { scheduler.reading }
 
     /// This device's key and settings for TLS. Made for the first connection: a daemon that starts serves its host apps
     /// first.

@@ -4,7 +4,6 @@
 
 package import TandemBase
 import TandemCrypto
-import TandemDelivery
 package import TandemPairing
 package import TandemReactor
 import TandemSession

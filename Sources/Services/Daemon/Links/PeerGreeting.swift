@@ -3,7 +3,6 @@
 
 package import TandemBase
 import TandemCrypto
-import TandemDelivery
 import TandemPairing
 package import TandemWire
 
