@@ -152,12 +152,12 @@ import Testing
         try chain.learn([])
         _ = chain.known.unpaired(chain.upper, at: Fixture.now + .seconds(9))
         #expect(chain.known.hidden.map(\.gone.since) == [Fixture.now], "since it was stated no longer")
-        for round in 0...ConfigurationLimits.goneSecondaries / 100 {
+        for round in 0...ConfigurationLimits.rows / 100 {
             try chain.learn((0..<100).map { _ in chain.secondary(.random(), .init(), key: chain.far.key) })
             let later = Fixture.now + .seconds(10 + round)
             rows = chain.known.unpaired(chain.upper, at: later).changes
         }
-        #expect(chain.known.hidden.count == ConfigurationLimits.goneSecondaries)
+        #expect(chain.known.hidden.count == ConfigurationLimits.rows)
         #expect(rows.contains(.forgotten(chain.lower)), "the oldest goes first")
     }
 

@@ -91,7 +91,7 @@ import Testing
         var fleet = try Fleet()
         fleet.trust = .key(.random())
         let item = try fleet.delivered(try fleet.envelope(1))
-        #expect(try fleet.report(0, item, .rejected(.threshold)) == nil)
+        #expect(try fleet.report(0, item, .rejected(.schema)) == nil)
         #expect(fleet.link(0) == nil)
         fleet.trust = .key(.random())
         #expect(fleet.announce(0)?.envelope == item.envelope)
@@ -122,7 +122,7 @@ import Testing
         #expect(try fleet.report(0, again, .applied) == nil)
     }
 
-    @Test("CFG-72: the first mark of all, of a key or of none, makes what was reported before come again, once")
+    @Test("CFG-72: the first trust mark of all, of a key or of none, makes what was reported before come again, once")
     func firstMark() throws {
         for trust in [TrustMark.key(.random()), .noKey] {
             var fleet = try Fleet()
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("CFG-72: the first mark loses nothing that is only on its way, nor the report that comes with it")
+    @Test("CFG-72: the first trust mark loses nothing that is only on its way, nor the report that comes with it")
     func firstMarkBeforeAReport() throws {
         var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
@@ -156,7 +156,8 @@ import Testing
         #expect(try fleet.report(0, other, .applied) == nil)
     }
 
-    @Test("CFG-72: at the first mark a staged configuration comes again, and the report on either delivery counts")
+    @Test(
+        "CFG-72: at the first trust mark a staged configuration comes again, and the report on either delivery counts")
     func firstMarkOfStaged() throws {
         for isFirst in [false, true] {
             var fleet = try Fleet()
@@ -173,7 +174,8 @@ import Testing
         }
     }
 
-    @Test("CFG-72: that there is no key takes back a rejection of before the first mark only if another key comes")
+    @Test(
+        "CFG-72: that there is no key takes back a rejection of before the first trust mark only if another key comes")
     func noKeyAtFirst() throws {
         var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))

@@ -127,9 +127,9 @@ import Testing
         var fleet = try Fleet()
         let envelope = try fleet.envelope(1)
         let item = try fleet.delivered(envelope)
-        #expect(try fleet.report(0, item, .rejected(.threshold)) == nil)
+        #expect(try fleet.report(0, item, .rejected(.schema)) == nil)
         #expect(fleet.link(0) == nil && fleet.announce(0) == nil)
-        #expect(fleet.standing(0)?.verdict == "threshold" && fleet.standing(0)?.staleSince == Fixture.now)
+        #expect(fleet.standing(0)?.verdict == "schema" && fleet.standing(0)?.staleSince == Fixture.now)
         #expect(try fleet.accept(envelope).count == 1)
         var renewed = fleet
         renewed.beginEpoch(0)
@@ -156,7 +156,7 @@ import Testing
 
     @Test("CFG-73: rejections that the secondary may end by itself are tried again on the next link")
     func retried() throws {
-        for rejection in [Rejection.wrongTarget, .future, .oldKeySet, .keySetGap, .keySetExpired] {
+        for rejection in [Rejection.wrongTarget, .future, .oldKeySet, .keySetGap, .keySetExpired, .threshold] {
             var fleet = try Fleet()
             let item = try fleet.delivered(try fleet.envelope(1))
             #expect(try fleet.report(0, item, .rejected(rejection)) == nil)

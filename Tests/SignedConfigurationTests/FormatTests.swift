@@ -140,8 +140,8 @@ private struct Facts {
             "allowsInvalid": "\(staged.allowsInvalid)", "waived": "\(staged.isWaived)",
         ]
         facts["mark"] = staged.mark.map { "\($0)" }
-        facts["pairing"] = staged.delivery.map { "\($0.pairing)" }
-        facts["nonce"] = staged.delivery.map { "\($0.nonce)" }
+        facts["pairing"] = staged.deliveries.newest.map { "\($0.pairing)" }
+        facts["nonce"] = staged.deliveries.newest.map { "\($0.nonce)" }
         return facts
     }
 

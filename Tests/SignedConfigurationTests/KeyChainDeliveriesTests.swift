@@ -101,7 +101,7 @@ import Testing
         #expect(transition(&restored, because: .announced, under: other).cancelled == gone.items.map(\.id))
     }
 
-    @Test("CFG-92: the first mark of all starts a chain of which steps were accepted again, once")
+    @Test("CFG-92: the first trust mark of all starts a chain of which steps were accepted again, once")
     func theFirstMarkStartsTheChainAgain() throws {
         for trust in [TrustMark.key(.random()), .noKey] {
             var deliveries = KeyChainDeliveries()
@@ -122,7 +122,7 @@ import Testing
         #expect(transition(&waiting, under: .key(.random())).items.count == 3)
     }
 
-    @Test("CFG-92: a first mark that comes before any report loses nothing of what is on its way")
+    @Test("CFG-92: a first trust mark that comes before any report loses nothing of what is on its way")
     func aFirstMarkBeforeAnyReport() throws {
         var deliveries = KeyChainDeliveries()
         let (first, trust) = (advance(&deliveries), TrustMark.key(.random()))

@@ -19,7 +19,7 @@ import Testing
         #expect(onKiosk.isRunning)
     }
 
-    @Test func `A message with a topic is answered by the handler of that topic, with and without a reply`()
+    @Test func `SES-53: a message with a topic is answered by the handler of that topic, with and without a reply`()
         async throws
     {
         let devices = try await TwoDevices()

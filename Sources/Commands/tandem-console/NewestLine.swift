@@ -1,4 +1,4 @@
-// Output of the console, on a thread of its own while a line waits: a pipe that nobody reads and a terminal that is
+// Output of the console, on a separate thread while a line waits: a pipe that nobody reads and a terminal that is
 // held take nothing for as long as they like, and must keep no browser and no signal waiting. The descriptor is shared
 // with other programs, so it stays as blocking as it was.
 

@@ -3,6 +3,7 @@
 // keeps nobody else waiting. No type of the C library leaves this file.
 
 internal import CTandemMicroHTTPD
+import Glibc
 import TandemBase
 import TandemConsole
 import TandemReactor
@@ -206,7 +207,7 @@ final class WebExchange {
         self.server = server
         self.connection = connection
         self.target = String(cString: target)
-        targetBytes = (0...).first { target[$0] == 0 } ?? 0
+        targetBytes = strlen(target)
     }
 
     // MARK: answers

@@ -46,9 +46,10 @@ package struct Fact: Sendable, Equatable {
     }
 
     /// A device's name; that of one below another secondary with the way to it, which gave the name.
-    package var deviceName: String {
-        text("via").isEmpty ? text("name") : "\(text("name")) (via \(text("via")))"
-    }
+    package var deviceName: String { text("name") + way }
+
+    /// ` (via NAME)` for a device below another secondary, which gave its name; else empty.
+    package var way: String { text("via").isEmpty ? "" : " (via \(text("via")))" }
 
     /// The first digits of a digest: enough for eyes, the whole one is in --json.
     package func digest(_ key: String) -> String {

@@ -16,7 +16,7 @@ package struct HealthProblem: Hashable, Sendable {
         case noSpace = "no-space"
         /// Items failed too often and wait for an operator.
         case deadLetters = "dead-letters"
-        /// The clocks of the two devices differ.
+        /// The clock of a paired device differs; without a pairing, this device's own clock is not set (CFG-33).
         case clock
         /// The last commit failed.
         case store

@@ -138,8 +138,7 @@ package struct StatusReport {
         var table = Table(
             "configurations", ["app", "role", "state", "version", "digest", "applied", "last verdict", "target"])
         for item in facts.list("configurations") {
-            let via = item.text("via").isEmpty ? "" : " (via \(item.text("via")))"
-            let state = item.text("state") + via + (item.body["trial"]?.booleanValue == true ? ", on trial" : "")
+            let state = item.text("state") + item.way + (item.body["trial"]?.booleanValue == true ? ", on trial" : "")
             let verdict = [item.text("lastVerdict"), item.text("text")].filter { !$0.isEmpty }
             table.add(
                 item.text("app"), item.text("role"), state, item.text("version"), item.digest("digest"),

@@ -136,7 +136,7 @@ package struct CarriedDeliveries: Sendable {
     // MARK: keys
 
     /// A secondary of this device trusts these keys, for all the apps for which it is stated. Comes before a statement.
-    /// Of what a primary above was told before the first mark this device knows nothing: it counts as lost.
+    /// Of what a primary above was told before the first trust mark this device knows nothing: it counts as lost.
     package mutating func note(
         _ marks: [ApplicationIdentifier: TrustMark], of downstream: UniqueIdentifier
     ) -> [CarriedChange] {
@@ -151,7 +151,7 @@ package struct CarriedDeliveries: Sendable {
             let next = known.followed(by: mark)
             trust.marks[app] = next == .unnamed ? nil : next
         }
-        // One that is forgotten here has its first mark again later.
+        // One that is forgotten here has its first trust mark again later.
         if trust.marks.count > ConfigurationLimits.carriedApplications {
             trust.marks = trust.marks.filter { marks[$0.key] != nil }
         }

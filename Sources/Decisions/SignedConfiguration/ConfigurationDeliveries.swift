@@ -32,8 +32,7 @@ package struct ConfigurationDeliveries: Sendable, Equatable {
 
     package var newest: ConfigurationDelivery? { all.last }
 
-    /// The earlier ones and these, each in the place of its pairing's earlier one, and the oldest ones, for which there
-    /// is no room any more.
+    /// - Returns: the last delivery of each pairing, the newest last, at most LIM-136; and the oldest ones beyond that.
     func joined(to earlier: Self) -> (deliveries: Self, surplus: Self) {
         let pairings = Set(all.map(\.pairing))
         let both = earlier.all.filter { !pairings.contains($0.pairing) } + all

@@ -68,8 +68,8 @@ package enum ConfigurationLimits {
     /// Pairings that one carrier has ever named, and likewise those below it together (LIM-94): each keeps its report
     /// key here for as long as the carrier is paired.
     package static let certifiedDevices = 1024
-    /// Far secondaries of unpaired carriers of which a trace is kept (LIM-85): as many as one answer has room for.
-    package static let goneSecondaries = 256
+    /// Rows of one answer, and traces of far secondaries of unpaired carriers (LIM-85).
+    package static let rows = 256
     /// Time between statements of a carrier to one primary, and between looks of a primary at what those that a carrier
     /// names lack (LIM-95): a device below that changes its mind at each moment costs nobody above it more than that.
     package static let statementPause = Duration.seconds(2)

@@ -485,9 +485,12 @@ extension ConfigurationSlot {
         var deliveries = staged.deliveries
         if let trial, let tried {
             if !tried.isWaived { (previous, replaced) = (trial.previous, trial.digest) }
-            var ended = trial.deliveries
-            if trial.digest == digest { (deliveries, ended) = deliveries.joined(to: ended) }
-            report(.superseded, of: tried.record, tried.isWaived, by: ended, &transition)
+            if trial.digest == digest {
+                // The surplus gets no end, as in `answerAgain`.
+                deliveries = deliveries.joined(to: trial.deliveries).deliveries
+            } else {
+                report(.superseded, of: tried.record, tried.isWaived, by: trial.deliveries, &transition)
+            }
         }
         let next = ConfigurationTrial(
             digest: digest, replaced: staged.isWaived ? nil : replaced, attempts: staged.attempts,
@@ -579,7 +582,8 @@ extension ConfigurationSlot {
         let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
         // Its end is told of the bytes on trial: another envelope around them has another digest.
         if isOnTrial, var trial, trial.digest == verified.digest {
-            // The surplus hears no end: with any end a rollout would go on while the trial lasts (CFG-79).
+            // The surplus gets no report of the end: any would finish its nonce, and a rollout would go on while the
+            // trial lasts (CFG-79).
             trial.deliveries = deliveries.joined(to: trial.deliveries).deliveries
             self.trial = trial
             transition.add(.trial(trial))

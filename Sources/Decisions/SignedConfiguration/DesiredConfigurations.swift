@@ -312,7 +312,8 @@ package struct DesiredConfigurations: Sendable {
             // The secondary's clock was ahead of this device's.
             case .expired?: valid.contains(refusal.digest)
             // A configuration of one set never passes under a later one: only a secondary that is behind may take it.
-            case .oldKeySet?: bringsKeys
+            // This device has verified it: a secondary that misses the threshold lacks keys.
+            case .oldKeySet?, .threshold?: bringsKeys
             case let rejection: rejection?.maySolveItself ?? false
             }
         }

@@ -176,7 +176,7 @@ package struct FarSecondaries: Sendable {
         let (chosen, freed) = replace(app, behind: carrier.pairing, with: tree, at: now, &transition)
         let accepted = AcceptedStatement(
             bytes: bytes, extent: extent, epoch: carrier.epoch, passedOver: Set(examination.passedOver.map(\.mark)),
-            chosen: chosen, tree: tree)
+            chosen: chosen, tree: tree, named: Set(tree.secondaries.map(\.facts.pairing)))
         branches[carrier.pairing]?.accepted[app] = accepted
         transition.changes.append(.statement(carrier.pairing, app, accepted))
         chooseAgain(for: freed, &transition)
@@ -224,8 +224,8 @@ package struct FarSecondaries: Sendable {
     }
 
     /// Chooses for pairings for which no word counts now: another carrier has perhaps named them all the time, and was
-    /// passed over for the one whose word counted. It need not state them anew: one that has nothing new to say never
-    /// does.
+    /// passed over for the one whose word counted. That carrier does not state them again while its
+    /// statement stays the same.
     /// - Parameter freed: those that were stated, with the last word, and so with the device and key that count; nil
     ///   for all.
     private mutating func chooseAgain(for freed: [UniqueIdentifier: FarSecondary]?, _ transition: inout FarTransition) {
@@ -268,7 +268,7 @@ package struct FarSecondaries: Sendable {
     private func candidates(for freed: [UniqueIdentifier: FarSecondary]?) -> [Candidate] {
         var found: [Candidate] = []
         for (carrier, branch) in branches {
-            for (app, accepted) in branch.accepted {
+            for (app, accepted) in branch.accepted where freed?.keys.contains(where: accepted.named.contains) != false {
                 let words = accepted.tree.secondaries.filter { word in
                     let pairing = word.facts.pairing
                     return known[pairing] == nil && (freed.map { $0[pairing] != nil } ?? true)
@@ -312,17 +312,15 @@ package struct FarSecondaries: Sendable {
     /// The pairing with a carrier is gone. The devices behind it are behind another one that states them, too, or
     /// are gone.
     package mutating func unpaired(_ carrier: UniqueIdentifier, at now: WallTime) -> FarTransition {
-        guard branches[carrier] != nil else { return FarTransition() }
+        guard let branch = branches[carrier] else { return FarTransition() }
         var transition = FarTransition(changes: [.unpaired(carrier)])
         transition.gone = pairings(behind: carrier)
-        let before = hidden.filter { $0.carrier == carrier }
         var freed: [UniqueIdentifier: FarSecondary] = [:]
         for pairing in transition.gone { freed[pairing] = self[pairing] }
         var rows: [UniqueIdentifier: Certified] = [:]
-        for row in before {
-            let named = branches[carrier]?.keys.values.lazy.compactMap { $0[row.pairing] }
-            rows[row.pairing] = named?.first { $0.gone == row.gone }
-        }
+        let stated = devices
+        for (pairing, certified) in branch.keys.values.joined()
+        where certified.gone != nil && !stated.contains(certified.device) { rows[pairing] = certified }
         branches[carrier] = nil
         for pairing in transition.gone { known[pairing] = nil }
         chooseAgain(for: freed, &transition)
@@ -342,7 +340,7 @@ package struct FarSecondaries: Sendable {
             left[pairing] = certified
             transition.changes.append(.certified([], pairing, certified))
         }
-        let excess = left.count - ConfigurationLimits.goneSecondaries
+        let excess = left.count - ConfigurationLimits.rows
         guard excess > 0 else { return }
         let age = { (row: (key: UniqueIdentifier, value: Certified)) in
             (row.value.gone?.since.milliseconds ?? 0, row.key)
@@ -416,6 +414,8 @@ package struct AcceptedStatement: Sendable, Equatable {
     /// The marks of the secondaries in it that a primary reaches.
     fileprivate var chosen: Set<[UInt8]>
     fileprivate let tree: StatementTree
+    /// The pairings in it: most statements name none of those that are looked for.
+    fileprivate let named: Set<UniqueIdentifier>
 }
 
 extension AcceptedStatement {
@@ -448,6 +448,7 @@ extension AcceptedStatement {
         }
         extent = statement.extent
         tree = StatementTree(statement, through: [statement.pairing], without: passedOver)
+        named = Set(tree.secondaries.map(\.facts.pairing))
     }
 }
 

@@ -20,8 +20,8 @@ package enum TrustMark: Sendable, Hashable {
     }
 
     /// Whether nothing counts under a later mark that was delivered or reported under this one. That holds for the
-    /// first key, too: the verdicts of before it were given without one. Reports of before the first mark of all may be
-    /// older than the key that it names.
+    /// first key, too: the verdicts of before it were given without one. Reports of before the first trust mark of all
+    /// may be older than the key that it names.
     /// - Parameter evidence: what the device has reported until then.
     package func isLost(by next: TrustMark, after evidence: Evidence) -> Bool {
         switch (self, next) {

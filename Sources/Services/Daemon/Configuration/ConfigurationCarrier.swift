@@ -317,7 +317,19 @@ final class ConfigurationCarrier {
                         for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app) }
                     }
                 )
-            }, failure: { [self] in notStored($0) })
+            }, failure: { [self] in tryAgain(after: $0) })
+    }
+
+    /// A full disk has refused what nothing else would ask for again: the end of a pairing that is gone, a choice, a
+    /// statement.
+    private func tryAgain(after error: StoreError) {
+        notStored(error)
+        retry.request { [weak self] in
+            guard let self else { return }
+            for pairing in pairings where context.peer(pairing) == nil { unpaired(pairing) }
+            started()
+            changed()
+        }
     }
 
     /// A far secondary may lack something. It gets that in the pace of its carrier's statements (LIM-95): one that
@@ -412,7 +424,7 @@ final class ConfigurationCarrier {
                 let rows = next.carried.unpaired(pairing).flatMap(\.rows) + transition.changes.flatMap(\.rows)
                 return (rows, { [self] in follow(transition, behind: pairing) })
             },
-            failure: { [self] in notStored($0) })
+            failure: { [self] in tryAgain(after: $0) })
         changed()
     }
 
@@ -444,13 +456,7 @@ final class ConfigurationCarrier {
                 var changes: [CarriedChange] = []
                 for one in marks { changes += next.carried.note(one.marks, of: one.pairing) }
                 return (changes.flatMap(\.rows), { [self] in for pairing in readers { announce(to: pairing) } })
-            }, failure: { [self] in notAnnounced($0) })
-    }
-
-    private func notAnnounced(_ error: StoreError) {
-        notStored(error)
-        // Nothing else would state it.
-        retry.request { [weak self] in self?.changed() }
+            }, failure: { [self] in tryAgain(after: $0) })
     }
 
     private func announce(to upstream: UniqueIdentifier) {
@@ -503,7 +509,7 @@ final class ConfigurationCarrier {
                 guard let (item, signed, changes) = statement else { return ([], {}) }
                 return (changes.flatMap(\.rows), { [self] in send(signed, as: item, app, to: primary.pairing) })
             },
-            failure: { [self] in notAnnounced($0) })
+            failure: { [self] in tryAgain(after: $0) })
     }
 
     /// The statement to make, with those below; nil if the last one says the same.

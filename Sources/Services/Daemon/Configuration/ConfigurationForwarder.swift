@@ -343,7 +343,7 @@ final class ConfigurationForwarder {
                     { [self] in
                         log(entry, peer)
                         carryOut(transition)
-                        tellRefusedKeys(entry, peer)
+                        reportRefusedKeys(entry, peer)
                         return true
                     }
                 )
@@ -356,7 +356,7 @@ final class ConfigurationForwarder {
         return isDurable ?? false
     }
 
-    private func tellRefusedKeys(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {
+    private func reportRefusedKeys(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {
         guard [Rejection.threshold, .oldKeySet].map(\.rawValue).contains(entry.verdict ?? ""),
             let desired = state.desired(entry.digest, of: entry.key)
         else { return }

@@ -261,7 +261,7 @@ final class ConfigurationService {
     /// A peer's app may take a configuration that it could not take before, or has lost one.
     func announced(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
-        // It may trust another key, which those above must hear of.
+        // The app may trust another key, which the primaries above must learn.
         carrier.changed()
         let key = QueueKey.configuration(of: app, at: pairing)
         let count = announcements[key, default: 0] + 1
@@ -316,9 +316,10 @@ final class ConfigurationService {
         try await receiver.end(key, with: rows) { next in next.untrust(key) }
     }
 
-    /// The apps whose configuration waits until the clock of this device is set (CFG-33).
-    var waitingForClock: [ApplicationIdentifier] {
-        Set(receiver.state.slots.values.filter { $0.phase == .waitingForClock }.map(\.key.application)).sorted()
+    /// The apps whose configuration waits until this device's clock shows their clock floor (CFG-33).
+    var waitingForClock: [(app: ApplicationIdentifier, floor: WallTime)] {
+        Set(receiver.state.slots.values.filter { $0.phase == .waitingForClock }.map(\.key.subject))
+            .map { ($0.application, receiver.state.clockFloor(of: $0)) }.sorted { $0 < $1 }
     }
 
     /// Whether trust in the text alone is what is in force for the app's configuration.

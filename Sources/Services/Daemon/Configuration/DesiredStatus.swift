@@ -15,7 +15,7 @@ struct DesiredStatus {
     }
 
     /// Rows of one answer (LIM-85): with the longest names and texts they fit a frame.
-    static let rowLimit = 256
+    static let rowLimit = ConfigurationLimits.rows
 
     let state: DesiredConfigurations
     let secondaries: [Secondary]

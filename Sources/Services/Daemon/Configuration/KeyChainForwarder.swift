@@ -125,7 +125,7 @@ final class KeyChainForwarder {
             item.envelope, as: item.id, slot: nil, of: item.key.subject.application, to: item.key.pairing
         ) { [self] result in
             guard case .failure(let error) = result else { return }
-            // It is queued at the next link instead.
+            // A failure of the store is tried again (LIM-56); any other one is repaired at the next link.
             context.log(
                 LogEvent(
                     .warning, "key statement not queued", .text("app", "\(item.key.subject.application)"),

@@ -151,7 +151,7 @@ final class KeyChanges {
         guard let index = anchor?.index(of: envelope) ?? steps.indices.last else { return nil }
         return KeyChainForwarder.Question(
             subject: subject, index: index, digest: steps[index].digest, version: anchor?.version ?? 0,
-            // One that only carries has no use for the keys, and may never have one: nobody waits for its word.
+            // A secondary that only carries may never trust a key for the app: no result of it is awaited.
             peers: context.receivers(of: subject.application).filter {
                 !context.onlyCarries(subject.application, $0)
             })

@@ -141,9 +141,10 @@ final class HealthService {
         case .noSpace: return "\(name) has no space for an item, which waits for it; 'tandem status' names the queue"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock where problem.pairing == nil:
-            let apps = configuration.waitingForClock.map(\.description).joined(separator: ", ")
+            let apps = configuration.waitingForClock.map { "\($0.app) until \($0.floor)" }.joined(separator: ", ")
             return
-                "this device's clock shows \(scheduler.wallNow), which is too early: configuration waits for it (\(apps))"
+                "this device's clock shows \(scheduler.wallNow), and configuration waits: \(apps); set the clock, or, "
+                + "if it is right, remove the app's key ('tandem trust remove')"
         case .clock: return "the clock of \(name) differs from ours by more than five minutes"
         case .store: return storeText
         case .draining: return "new items are refused until 'tandem drain --end'"
