@@ -115,8 +115,10 @@ extension Disk {
         }
         var header = OutboundHeader(epoch: 1, at: reading)
         if case .outboundHeader(let stored)? = try values(.outboundHeader).first { header = stored }
+        var budget = UrgentBudget()
+        if case .urgentBudget(let stored)? = try values(.urgentBudget).first { budget = stored }
         return OutboundQueue(
-            try queueKey(), header: header, records: records, items: items, at: reading, limits: limits)
+            try queueKey(), header: header, records: records, items: items, budget: budget, at: reading, limits: limits)
     }
 
     func inboundLedger(at reading: ClockReading, limits: DeliveryLimits) throws -> InboundLedger {
