@@ -57,8 +57,8 @@ package struct FarSecondaries: Sendable {
 
     private var branches: [UniqueIdentifier: Branch] = [:]
     private var known: [UniqueIdentifier: [ApplicationIdentifier: FarSecondary]] = [:]
-    /// Those whose carrier was unpaired and that no other one stated then, by their pairings.
-    private var left: [UniqueIdentifier: Certified] = [:]
+    /// Devices behind an unpaired carrier that no other carrier states, by their pairings: at most LIM-85 (CTL-38).
+    private var traces: [UniqueIdentifier: Certified] = [:]
 
     package init() {}
 
@@ -128,7 +128,7 @@ package struct FarSecondaries: Sendable {
         let stated = branches.flatMap { carrier, branch in
             branch.keys.values.joined().compactMap { Self.trace($0.key, $0.value, by: carrier) }
         }
-        return (stated + left.compactMap { Self.trace($0.key, $0.value, by: nil) })
+        return (stated + traces.compactMap { Self.trace($0.key, $0.value, by: nil) })
             .filter { !devices.contains($0.device) }
             .sorted { ($0.gone.name, $0.pairing) < ($1.gone.name, $1.pairing) }
     }
@@ -180,7 +180,7 @@ package struct FarSecondaries: Sendable {
         branches[carrier.pairing]?.accepted[app] = accepted
         transition.changes.append(.statement(carrier.pairing, app, accepted))
         chooseAgain(for: freed, &transition)
-        forgetLeft(&transition)
+        forgetTraces(&transition)
         return transition
     }
 
@@ -329,34 +329,36 @@ package struct FarSecondaries: Sendable {
             certified.gone = Gone(name: last.facts.name, since: now)
             rows[pairing] = certified
         }
-        leave(rows, &transition)
+        keepTraces(rows, &transition)
         return transition
     }
 
     /// Keeps a trace of those that no carrier states any more (LIM-85): the oldest goes first.
-    private mutating func leave(_ rows: [UniqueIdentifier: Certified], _ transition: inout FarTransition) {
+    private mutating func keepTraces(_ rows: [UniqueIdentifier: Certified], _ transition: inout FarTransition) {
         let devices = devices
         for (pairing, certified) in rows.sorted(by: { $0.key < $1.key }) where !devices.contains(certified.device) {
-            left[pairing] = certified
+            traces[pairing] = certified
             transition.changes.append(.certified([], pairing, certified))
         }
-        let excess = left.count - ConfigurationLimits.rows
+        let excess = traces.count - ConfigurationLimits.rows
         guard excess > 0 else { return }
         let age = { (row: (key: UniqueIdentifier, value: Certified)) in
             (row.value.gone?.since.milliseconds ?? 0, row.key)
         }
-        for row in left.sorted(by: { age($0) < age($1) }).prefix(excess) { forgetLeft(row.key, &transition) }
+        for row in traces.sorted(by: { age($0) < age($1) }).prefix(excess) { forgetTrace(row.key, &transition) }
     }
 
     /// The traces of devices that are stated again.
-    private mutating func forgetLeft(_ transition: inout FarTransition) {
-        guard !left.isEmpty else { return }
+    private mutating func forgetTraces(_ transition: inout FarTransition) {
+        guard !traces.isEmpty else { return }
         let devices = devices
-        for (pairing, certified) in left where devices.contains(certified.device) { forgetLeft(pairing, &transition) }
+        for (pairing, certified) in traces where devices.contains(certified.device) {
+            forgetTrace(pairing, &transition)
+        }
     }
 
-    private mutating func forgetLeft(_ pairing: UniqueIdentifier, _ transition: inout FarTransition) {
-        left[pairing] = nil
+    private mutating func forgetTrace(_ pairing: UniqueIdentifier, _ transition: inout FarTransition) {
+        traces[pairing] = nil
         transition.changes.removeAll { change in
             guard case .certified(let path, let named, _) = change else { return false }
             return path.isEmpty && named == pairing
@@ -371,7 +373,7 @@ package struct FarSecondaries: Sendable {
     package mutating func restored() -> FarTransition {
         var transition = FarTransition()
         chooseAgain(for: nil, &transition)
-        forgetLeft(&transition)
+        forgetTraces(&transition)
         return transition
     }
 
@@ -390,7 +392,7 @@ package struct FarSecondaries: Sendable {
         _ certified: Certified, of pairing: UniqueIdentifier, through path: [UniqueIdentifier]
     ) {
         guard let carrier = path.first else {
-            left[pairing] = certified
+            traces[pairing] = certified
             return
         }
         branches[carrier, default: Branch()].keys[path, default: [:]][pairing] = certified
