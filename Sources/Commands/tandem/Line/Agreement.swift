@@ -19,6 +19,10 @@ extension Arguments {
         confirming shown: String? = nil, consequences: (Fact) -> [String]
     ) throws -> Fact {
         let first = Fact(try ask(command, body, of: role))
+        guard first.body["done"] == .boolean(false) else {
+            console.warn("the daemon is of an earlier version and has made the change without asking")
+            return first
+        }
         for line in consequences(first) { console.warn(line) }
         try agree(console)
         var body = body
