@@ -54,7 +54,7 @@ import TandemTransport
         let output = NewestLine(descriptor: STDOUT_FILENO) { error, isFirst in
             put("tandem-console: cannot print the address: \(error)\n", on: STDERR_FILENO)
             guard isFirst else { return }
-            // Nobody could ever enter.
+            // Without its first address the console can let no browser in.
             hasFailed.store(true, ordering: .releasing)
             loop.stop()
         }

@@ -20,7 +20,7 @@ struct SettingsInput {
 
     init(_ fields: FormFields) { self.fields = fields }
 
-    /// The field that tells the text of a row, by which an edit is told from a field that nobody has touched.
+    /// The field that tells the text of a row, which distinguishes an edit from a field that was left as it was.
     static func shown(_ row: PageView.Row) -> Markup {
         let key = FieldKey.encode(row.key ?? "")
         guard row.input.utf8.count > shownLimit else { return .hidden(shownPrefix + key, row.input) }

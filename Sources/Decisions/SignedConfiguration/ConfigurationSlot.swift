@@ -580,7 +580,7 @@ extension ConfigurationSlot {
         transition.conclude(.applied)
         guard !deliveries.isEmpty else { return }
         let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
-        // Its end is told of the bytes on trial: another envelope around them has another digest.
+        // The report of the end has the digest of the envelope on trial. Another one around the same bytes cannot join.
         if isOnTrial, var trial, trial.digest == verified.digest {
             // The surplus gets no report of the end: any would finish its nonce, and a rollout would go on while the
             // trial lasts (CFG-79).

@@ -141,17 +141,12 @@ import Testing
 
     @Test func noCommonVersionIsRefused() throws {
         let two = try #require(ProtocolVersion(2))
-        let primary = try LinkedDevice("gateway", on: network.scheduler)
         let offer = HelloOffer(versions: two...two, capabilities: [])
-        let secondary = try LinkedDevice("panel", on: network.scheduler, offer: offer)
-        try network.attach(primary)
-        let pairing = UniqueIdentifier.random()
-        try primary.remember(pairing, .primary, peer: secondary)
-        try secondary.remember(pairing, .secondary, peer: primary)
+        let (primary, secondary) = try network.pairedDevices(offer: offer)
         let dialer = try network.dialer(of: secondary)
         dialer.start()
         network.scheduler.run()
-        #expect(dialer.lastFailure == .ended(.refusedByPeer(.version)))
+        #expect(primary.ready.isEmpty && dialer.lastFailure == .ended(.refusedByPeer(.version)))
     }
 
     /// Links two devices whose records name these epochs, and whose queues have come this far; gives the epoch agreed

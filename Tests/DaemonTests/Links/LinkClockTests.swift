@@ -40,12 +40,7 @@ import Testing
     }
 
     private func linked() throws -> Pair {
-        let primary = try LinkedDevice("gateway", on: gateway)
-        let secondary = try LinkedDevice("panel", on: panel)
-        try network.attach(primary)
-        let pairing = UniqueIdentifier.random()
-        try primary.remember(pairing, .primary, peer: secondary)
-        try secondary.remember(pairing, .secondary, peer: primary)
+        let (primary, secondary) = try network.pairedDevices(on: (gateway, panel))
         let dialer = try network.dialer(of: secondary)
         dialer.start()
         network.scheduler.run()
@@ -81,12 +76,7 @@ import Testing
 
     @Test("SES-86: a clock that is set while the dialling side waits for the answer is told")
     func aClockIsSetBeforeTheAnswer() throws {
-        let primary = try LinkedDevice("gateway", on: gateway)
-        let secondary = try LinkedDevice("panel", on: panel)
-        try network.attach(primary)
-        let pairing = UniqueIdentifier.random()
-        try primary.remember(pairing, .primary, peer: secondary)
-        try secondary.remember(pairing, .secondary, peer: primary)
+        let (primary, secondary) = try network.pairedDevices(on: (gateway, panel))
         primary.holdsCommits = true
         let dialer = try network.dialer(of: secondary)
         dialer.start()

@@ -6,6 +6,7 @@ import TandemCrypto
 import TandemDaemon
 import TandemPairing
 import TandemReactor
+import TandemSession
 import TandemTestSupport
 import TandemTransport
 import TandemWire
@@ -80,10 +81,15 @@ final class TestNetwork: NodeNetwork {
     }
 
     /// Two devices with one pairing, pending or active on both sides.
-    func pairedDevices(state: PairingRecord.State = .active) throws -> (primary: LinkedDevice, secondary: LinkedDevice)
-    {
-        let primary = try LinkedDevice("gateway", on: scheduler)
-        let secondary = try LinkedDevice("panel", on: scheduler)
+    /// - Parameters:
+    ///   - clocks: their schedulers; nil for the network's.
+    ///   - offer: what the secondary's hello offers.
+    func pairedDevices(
+        state: PairingRecord.State = .active, on clocks: (primary: any Scheduler, secondary: any Scheduler)? = nil,
+        offer: HelloOffer? = nil
+    ) throws -> (primary: LinkedDevice, secondary: LinkedDevice) {
+        let primary = try LinkedDevice("gateway", on: clocks?.primary ?? scheduler)
+        let secondary = try LinkedDevice("panel", on: clocks?.secondary ?? scheduler, offer: offer)
         try attach(primary)
         let pairing = UniqueIdentifier.random()
         try primary.remember(pairing, .primary, peer: secondary, state: state)

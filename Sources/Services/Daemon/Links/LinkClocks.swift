@@ -6,7 +6,7 @@ import TandemBase
 
 /// The clocks of a link's ends, as each has last told its own; confined to the loop's thread.
 struct LinkClocks {
-    /// Time after which the peer is told the clock again (SES-86): crystals drift by minutes in months, and a time
+    /// Time after which this end tells its clock again (SES-86): crystals drift by minutes in months, and a time
     /// service may correct a clock without setting it.
     private static var repetition: Duration { .seconds(3600) }
 
