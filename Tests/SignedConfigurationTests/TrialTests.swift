@@ -310,7 +310,7 @@ import Testing
     }
 
     @Test(
-        "CFG-61, CFG-63: each end of a trial is reported to the last delivery of each pairing",
+        "CFG-61, CFG-63: each end of a trial is reported to the last delivery of each pairing and envelope",
         arguments: ["passed", "failed", "newer", "closed"])
     func theEndIsForAllSenders(_ end: String) throws {
         var slot = try Self.tryingSlot()
@@ -321,9 +321,11 @@ import Testing
             let told = Self.reports(slot.received(bytes, by: delivery, in: context))
             #expect(told.map(\.delivery) == [delivery] && told.first?.isOnTrial == true)
         }
-        // Another envelope around them has another digest, of which no end is told.
+        // Another envelope around them has another digest: its sender knows no other one.
         let foreign = ConfigurationDelivery(pairing: other.pairing, nonce: .random())
-        _ = slot.received(try Fixture.rewrapped(bytes), by: foreign, in: context)
+        let otherBytes = try Fixture.rewrapped(bytes)
+        let told = Self.reports(slot.received(otherBytes, by: foreign, in: context))
+        #expect(told.map(\.digest) == [SHA256.digest(otherBytes)] && told.first?.isOnTrial == true)
         slot = ConfigurationSlot(
             key: slot.key, device: slot.device, mark: slot.mark, active: slot.active,
             trial: try ConfigurationTrial(try Self.written(try #require(slot.trial).row)))
@@ -346,8 +348,9 @@ import Testing
             ended = slot.applicationDisconnected()
             expected = .failed
         }
-        #expect(Self.reports(ended).map(\.delivery) == [other, last])
-        #expect(Self.reports(ended).allSatisfy { $0.verdict == expected && $0.digest == SHA256.digest(bytes) })
+        #expect(Self.reports(ended).map(\.delivery) == [other, last, foreign])
+        #expect(Self.reports(ended).map(\.digest) == [bytes, bytes, otherBytes].map { SHA256.digest($0) })
+        #expect(Self.reports(ended).allSatisfy { $0.verdict == expected })
         #expect(Self.reports(ended).allSatisfy { $0.isOnTrial != true })
     }
 
@@ -363,6 +366,23 @@ import Testing
             #expect(told.map(\.delivery) == [delivery] && told.first?.verdict == .applied)
         }
         #expect(Self.reports(Fixture.live(&slot)).map(\.delivery) == deliveries)
+    }
+
+    @Test("LIM-136, CFG-61: a pairing that brings many envelopes around one payload pushes out no other delivery")
+    func manyEnvelopes() throws {
+        var slot = try Self.tryingSlot()
+        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context(.staging))
+        let noisy = UniqueIdentifier.random()
+        var envelope = bytes
+        var digests: [[UInt8]] = []
+        for _ in 0...ConfigurationLimits.deliveries {
+            envelope = try Fixture.rewrapped(envelope)
+            digests.append(SHA256.digest(envelope))
+            _ = slot.received(envelope, by: ConfigurationDelivery(pairing: noisy, nonce: .random()), in: context)
+        }
+        let ended = Self.reports(Fixture.live(&slot))
+        #expect(ended.count == ConfigurationLimits.deliveries && ended.first?.delivery == Fixture.delivery)
+        #expect(ended.dropFirst().map(\.digest) == Array(digests.suffix(ConfigurationLimits.deliveries - 1)))
     }
 
     @Test("CFG-61: all senders of what waited get the end of its trial")
@@ -397,7 +417,9 @@ import Testing
         let trial = try #require(try Self.tryingSlot().trial)
         #expect(try ConfigurationTrial(try Self.written(trial.dictionary)) == trial)
         #expect(trial.row == trial.dictionary, "with one delivery a row is as releases before it wrote it")
-        for value in [1, [1], [["pairing": .data([1])]], [["extra": 1]]] as [PropertyListValue] {
+        let brought: PropertyListValue = .data(trial.digest)
+        for value in [1, [1], [["pairing": .data([1])]], [["extra": 1]], [["brought": brought]]] as [PropertyListValue]
+        {
             var fields = trial.row
             fields["earlier"] = value
             #expect(throws: FieldError.self, "\(value)") { try ConfigurationTrial(fields) }

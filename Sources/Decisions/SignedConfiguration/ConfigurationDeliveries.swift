@@ -1,6 +1,7 @@
 // Deliveries of one configuration: several primaries, or one through several gateways, bring a device the same bytes.
 // The device judges them once, and the sender of each delivery waits for the last verdict. So a staged configuration,
-// and its trial after it, keep the last delivery of each pairing, and whatever ends them is reported to all of these.
+// and its trial after it, keep the last delivery of each pairing, and whatever ends them is reported to all of these. A
+// trial also keeps those of other envelopes around the same signed bytes: each sender knows its own digest only.
 
 package import TandemBase
 import TandemPropertyList
@@ -17,27 +18,59 @@ package struct ConfigurationDelivery: Sendable, Hashable {
     }
 }
 
-/// The deliveries that are answered together (CFG-32): the last one of each pairing, in the order in which they came.
+/// The deliveries that are answered together (CFG-32): the last one of each pairing and envelope, in the order in which
+/// they came.
 package struct ConfigurationDeliveries: Sendable, Equatable {
-    package let all: [ConfigurationDelivery]
+    fileprivate struct Entry: Sendable, Equatable {
+        let delivery: ConfigurationDelivery
+        /// Of the envelope that it brought; nil for the configuration's own.
+        let digest: [UInt8]?
 
-    private init(all: [ConfigurationDelivery]) { self.all = all }
+        func replaces(_ other: Self) -> Bool { delivery.pairing == other.delivery.pairing && digest == other.digest }
+    }
+
+    fileprivate let entries: [Entry]
+
+    fileprivate init(entries: [Entry]) { self.entries = entries }
 
     /// - Parameter delivery: nil for a configuration that came through no pairing.
     package init(_ delivery: ConfigurationDelivery? = nil) {
-        all = delivery.map { [$0] } ?? []
+        entries = delivery.map { [Entry(delivery: $0, digest: nil)] } ?? []
     }
 
-    package var isEmpty: Bool { all.isEmpty }
+    package var all: [ConfigurationDelivery] { entries.map(\.delivery) }
 
-    package var newest: ConfigurationDelivery? { all.last }
+    package var isEmpty: Bool { entries.isEmpty }
 
-    /// - Returns: the last delivery of each pairing, the newest last, at most LIM-136; and the oldest ones beyond that.
+    package var newest: ConfigurationDelivery? { entries.last?.delivery }
+
+    /// These deliveries, which brought the envelope of the first digest, of a configuration with the second one.
+    func bringing(_ digest: [UInt8], of configuration: [UInt8]) -> Self {
+        guard digest != configuration else { return self }
+        return Self(entries: entries.map { Entry(delivery: $0.delivery, digest: digest) })
+    }
+
+    /// Each delivery with the digest of the envelope that it brought, which its report repeats.
+    /// - Parameter configuration: the digest of the configuration.
+    func answers(of configuration: [UInt8]) -> [(delivery: ConfigurationDelivery, digest: [UInt8])] {
+        entries.map { ($0.delivery, $0.digest ?? configuration) }
+    }
+
+    /// - Returns: the last delivery of each pairing and envelope, the newest last, at most LIM-136; and those beyond
+    ///   that.
     func joined(to earlier: Self) -> (deliveries: Self, surplus: Self) {
-        let pairings = Set(all.map(\.pairing))
-        let both = earlier.all.filter { !pairings.contains($0.pairing) } + all
-        let surplus = max(0, both.count - ConfigurationLimits.deliveries)
-        return (Self(all: Array(both.dropFirst(surplus))), Self(all: Array(both.prefix(surplus))))
+        var both = earlier.entries.filter { entry in !entries.contains { $0.replaces(entry) } } + entries
+        var surplus: [Entry] = []
+        while both.count > ConfigurationLimits.deliveries { surplus.append(both.remove(at: Self.first(toLeave: both))) }
+        return (Self(entries: both), Self(entries: surplus))
+    }
+
+    /// The oldest one of a pairing that has most of them: a carrier makes any number of envelopes, which must not push
+    /// out the deliveries of others.
+    private static func first(toLeave entries: [Entry]) -> Int {
+        let counts = Dictionary(entries.map { ($0.delivery.pairing, 1) }, uniquingKeysWith: +)
+        let most = counts.values.max()
+        return entries.firstIndex { counts[$0.delivery.pairing] == most } ?? 0
     }
 }
 
@@ -45,14 +78,24 @@ extension ConfigurationDelivery {
     fileprivate var fields: PropertyListDictionary {
         ["pairing": .data(pairing.bytes), "nonce": .data(nonce.bytes)]
     }
+}
+
+extension ConfigurationDeliveries.Entry {
+    fileprivate var fields: PropertyListDictionary {
+        var fields = delivery.fields
+        fields["brought"] = digest.map { .data($0) }
+        return fields
+    }
 
     /// - Returns: nil if none is there.
     fileprivate static func read(_ fields: inout FieldReader) throws(FieldError) -> Self? {
+        let digest = try fields.optional("brought", "32 bytes of data") { $0.digestValue }
         let pairing = try fields.optional("pairing", "16 bytes of data") { $0.identifierValue }
         let nonce = try fields.optional("nonce", "16 bytes of data") { $0.identifierValue }
         switch (pairing, nonce) {
-        case (let pairing?, let nonce?): return Self(pairing: pairing, nonce: nonce)
-        case (nil, nil): return nil
+        case (let pairing?, let nonce?):
+            return Self(delivery: ConfigurationDelivery(pairing: pairing, nonce: nonce), digest: digest)
+        case (nil, nil) where digest == nil: return nil
         default: throw FieldError(field: "nonce", problem: "and 'pairing' belong together")
         }
     }
@@ -60,11 +103,14 @@ extension ConfigurationDelivery {
 
 extension ConfigurationDeliveries {
     /// The fields of a file, which tells of the newest one alone (CFG-36, CFG-64): apps know no others.
-    var fields: PropertyListDictionary { newest?.fields ?? [:] }
+    var fields: PropertyListDictionary { entries.last?.delivery.fields ?? [:] }
 
-    /// The field of a row that tells of those before the newest one, beside ``fields``; nil if there are none.
-    var earlier: PropertyListValue? {
-        all.count > 1 ? .array(all.dropLast().map { .dictionary($0.fields) }) : nil
+    /// The fields that a row has beside ``fields``: the envelope of the newest one, and the deliveries before it.
+    var ofRow: PropertyListDictionary {
+        var fields: PropertyListDictionary = [:]
+        fields["brought"] = entries.last?.digest.map { .data($0) }
+        fields["earlier"] = entries.count > 1 ? .array(entries.dropLast().map { .dictionary($0.fields) }) : nil
+        return fields
     }
 
     /// Reads the fields of a file or a row.
@@ -75,9 +121,11 @@ extension ConfigurationDeliveries {
         var read = Self()
         for dictionary in earlier ?? [] {
             var fields = FieldReader(dictionary)
-            read = Self(try ConfigurationDelivery.read(&fields)).joined(to: read).deliveries
+            read = Self(one: try Entry.read(&fields)).joined(to: read).deliveries
             try fields.refuseUnknownFields()
         }
-        self = Self(try ConfigurationDelivery.read(&fields)).joined(to: read).deliveries
+        self = Self(one: try Entry.read(&fields)).joined(to: read).deliveries
     }
+
+    private init(one entry: Entry?) { self.init(entries: entry.map { [$0] } ?? []) }
 }

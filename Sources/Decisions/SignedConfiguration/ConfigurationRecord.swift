@@ -114,8 +114,7 @@ package struct StagedConfiguration: Sendable, Equatable {
 extension StagedConfiguration {
     /// The row's fields: the file's, and the daemon's alone, which are the attempts and the earlier deliveries.
     package var row: PropertyListDictionary {
-        var fields = dictionary
-        fields["earlier"] = deliveries.earlier
+        var fields = dictionary.merging(deliveries.ofRow)
         if attempts > 0 { fields["attempts"] = PropertyListValue(attempts) }
         return fields
     }

@@ -580,11 +580,11 @@ extension ConfigurationSlot {
         transition.conclude(.applied)
         guard !deliveries.isEmpty else { return }
         let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
-        // The report of the end has the digest of the envelope on trial. Another one around the same bytes cannot join.
-        if isOnTrial, var trial, trial.digest == verified.digest {
+        if isOnTrial, var trial {
             // The surplus gets no report of the end: any would finish its nonce, and a rollout would go on while the
             // trial lasts (CFG-79).
-            trial.deliveries = deliveries.joined(to: trial.deliveries).deliveries
+            let joining = deliveries.bringing(verified.digest, of: trial.digest)
+            trial.deliveries = joining.joined(to: trial.deliveries).deliveries
             self.trial = trial
             transition.add(.trial(trial))
         }

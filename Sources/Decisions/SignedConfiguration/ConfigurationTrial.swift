@@ -39,12 +39,8 @@ package struct ConfigurationTrial: Sendable, Equatable {
 }
 
 extension ConfigurationTrial {
-    /// The row's fields: the file's, and the earlier deliveries, which are the daemon's alone.
-    package var row: PropertyListDictionary {
-        var fields = dictionary
-        fields["earlier"] = deliveries.earlier
-        return fields
-    }
+    /// The row's fields: the file's, and of the deliveries what is the daemon's alone.
+    package var row: PropertyListDictionary { dictionary.merging(deliveries.ofRow) }
 
     /// The file's fields (CFG-64).
     package var dictionary: PropertyListDictionary {

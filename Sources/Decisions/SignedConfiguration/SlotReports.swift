@@ -9,9 +9,9 @@ extension ConfigurationSlot {
         _ verdict: Verdict, of record: ConfigurationRecord, _ isWaived: Bool, by deliveries: ConfigurationDeliveries,
         text: String? = nil, isOnTrial: Bool? = nil, _ transition: inout ApplyTransition
     ) {
-        for delivery in deliveries.all {
+        for (delivery, digest) in deliveries.answers(of: record.digest) {
             let facts = ReportFacts(
-                delivery: delivery, key: key, digest: record.digest, transaction: record.transaction,
+                delivery: delivery, key: key, digest: digest, transaction: record.transaction,
                 version: record.version, verdict: verdict, text: text, good: good, isWaived: isWaived,
                 isOnTrial: isOnTrial)
             transition.add(.report(facts))
