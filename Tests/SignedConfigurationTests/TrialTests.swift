@@ -262,6 +262,7 @@ import Testing
         _ = slot.received(try Fixture.envelope(version: 8), by: nil, in: try Fixture.context(.staging))
         let answer = slot.answered(try Self.applied(slot), now: Fixture.now)
         #expect(Self.report(answer)?.verdict == .superseded && Self.report(answer)?.digest == first)
+        #expect(Self.report(answer)?.good?.version == 8, "CFG-50: the active one after the verdict")
         #expect(slot.trial?.previous == good && slot.trial?.replaced == first)
         #expect(slot.trial?.covers(first) == true)
         for _ in 1..<Self.limit {

@@ -434,7 +434,7 @@ extension ConfigurationSlot {
     private mutating func commit(_ staged: StagedConfiguration, now: WallTime, _ transition: inout ApplyTransition) {
         let applied = ActiveConfiguration(staged.record, applied: now, isWaived: staged.isWaived)
         hasReplacedOffer = false
-        beginTrial(of: staged, &transition)
+        let former = beginTrial(of: staged, &transition)
         if staged.isWaived {
             waived = applied
             transition.add(.waived(applied))
@@ -442,6 +442,9 @@ extension ConfigurationSlot {
             commitVerified(applied, &transition)
         }
         dropStaged(&transition)
+        // Now, when the reports no longer name it as the active one (CFG-50).
+        guard let (replaced, senders) = former else { return }
+        report(.superseded, of: replaced.record, replaced.isWaived, by: senders, &transition)
     }
 
     private mutating func commitVerified(_ applied: ActiveConfiguration, _ transition: inout ApplyTransition) {
@@ -478,18 +481,21 @@ extension ConfigurationSlot {
 
     /// The app has applied the staged configuration. The last good one is kept: that of a trial that has not passed
     /// yet, if there is one.
-    private mutating func beginTrial(of staged: StagedConfiguration, _ transition: inout ApplyTransition) {
+    /// - Returns: the configuration whose trial this one takes over, with its deliveries.
+    private mutating func beginTrial(
+        of staged: StagedConfiguration, _ transition: inout ApplyTransition
+    ) -> (ActiveConfiguration, ConfigurationDeliveries)? {
         let digest = staged.record.digest
         var previous = active?.record.digest == digest ? nil : active
-        var replaced: [UInt8]?
-        var deliveries = staged.deliveries
+        var (replaced, deliveries): ([UInt8]?, ConfigurationDeliveries) = (nil, staged.deliveries)
+        var former: (ActiveConfiguration, ConfigurationDeliveries)?
         if let trial, let tried {
             if !tried.isWaived { (previous, replaced) = (trial.previous, trial.digest) }
             if trial.digest == digest {
                 // The surplus gets no end, as in `answerAgain`.
                 deliveries = deliveries.joined(to: trial.deliveries).deliveries
             } else {
-                report(.superseded, of: tried.record, tried.isWaived, by: trial.deliveries, &transition)
+                former = (tried, trial.deliveries)
             }
         }
         let next = ConfigurationTrial(
@@ -498,6 +504,7 @@ extension ConfigurationSlot {
         trial = next
         app.trialBegan()
         transition.add(.trial(next))
+        return former
     }
 
     /// The app has registered again during the trial.

@@ -432,7 +432,8 @@ package struct DesiredConfigurations: Sendable {
             case .applied:
                 state.apply(entry, movesMark: facts.good?.digest == entry.digest)
             case let verdict:
-                state.good = facts.good
+                // An earlier daemon names what has given way as active: its trial has not passed.
+                state.good = verdict == .superseded && facts.good?.digest == entry.digest ? nil : facts.good
                 if verdict == .failed, state.applied == entry.digest { state.applied = nil }
                 guard verdict.isRefusal else { return }
                 state.refusals.append(.init(digest: entry.digest, verdict: entry.verdict ?? verdict.name))
