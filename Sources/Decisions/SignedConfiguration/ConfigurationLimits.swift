@@ -56,6 +56,9 @@ package enum ConfigurationLimits {
     package static let announcementsTime = Duration.seconds(10)
     /// Time after which what ended undelivered on a link is delivered again on it (LIM-90).
     package static let repetition = Duration.seconds(60)
+    /// Time after which what a secondary has rejected and may take now is delivered again on the same link (LIM-137):
+    /// it tells nobody that it has accepted an identifier or set its clock.
+    package static let reconsideration = Duration.seconds(3_600)
     /// Secondaries of one statement of a carrier (LIM-94): with the longest names and targets they fit an envelope.
     package static let carriedSecondaries = 128
     /// Carriers between a primary and a far secondary (LIM-94): longer chains are rings, or somebody's mistake.

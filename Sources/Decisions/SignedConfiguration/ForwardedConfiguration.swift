@@ -51,6 +51,12 @@ package struct ForwardedConfiguration: Sendable, Equatable {
 
     /// Whether there is no result yet.
     package var awaitsVerdict: Bool { verdict == nil && !isFinished }
+
+    /// Whether the secondary may take later what it has rejected, for a reason that this device does not see (CFG-73).
+    package var mayPassLater: Bool {
+        guard let rejection = verdict.flatMap({ Rejection(rawValue: $0) }) else { return false }
+        return rejection == .expired || rejection.maySolveItself
+    }
 }
 
 extension ForwardedConfiguration {

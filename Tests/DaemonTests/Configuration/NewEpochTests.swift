@@ -1,4 +1,5 @@
-// New epochs of a pairing at a primary (CFG-72, CFG-92, CFG-102): on a full disk, and of secondaries behind others.
+// New epochs of a pairing at a primary (CFG-72, CFG-92, CFG-102): on a full disk, and of secondaries behind others. A
+// rejection by one of these may end on the same link (CFG-73).
 
 import TandemBase
 import TandemCrypto
@@ -50,6 +51,26 @@ import Testing
             primary.receive(CarriedReport(from: far.pairing, report: report).bytes)
         }
         #expect(primary.appliedCount == 1)
+    }
+
+    @Test("CFG-73, LIM-137: what a far secondary rejects for another identifier comes again on the same link")
+    func rejectedFar() throws {
+        let far = Far()
+        primary.link()
+        try state(far, epoch: 3, counter: 1)
+        let envelope = try primary.envelope(1)
+        #expect(primary.apply(envelope) == nil)
+        let items = primary.waiting
+        for item in items {
+            let report = try primary.applied(
+                envelope, counter: 7, nonce: item, verdict: .rejected(.wrongTarget),
+                by: (far.pairing, far.device, far.key))
+            primary.receive(CarriedReport(from: far.pairing, report: report).bytes)
+        }
+        primary.scheduler.advance(by: ConfigurationLimits.reconsideration - .seconds(60))
+        #expect(primary.waiting == items)
+        primary.scheduler.advance(by: .seconds(120))
+        #expect(primary.waiting.count { !items.contains($0) } == 1)
     }
 
     /// The link of a new epoch, which the primary cannot enter; then the disk has room again.

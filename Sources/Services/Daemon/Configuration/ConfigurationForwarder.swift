@@ -95,6 +95,8 @@ final class ConfigurationForwarder {
     /// Queues whose undelivered items wait to be delivered again on the same link. Those of far secondaries are here by
     /// their own pairings.
     private var repetitions: Set<QueueKey> = []
+    /// The secondaries that get again on the same link what they have rejected (LIM-137).
+    private var reconsiderations: Set<UniqueIdentifier> = []
     /// Whether a secondary lacks keys that a configuration would overtake (CFG-92).
     var isBehind: (KeySubject, ConfigurationPeer) -> Bool = { _, _ in false }
     /// Called when a secondary refuses a desired configuration for its keys.
@@ -344,6 +346,7 @@ final class ConfigurationForwarder {
                         log(entry, peer)
                         carryOut(transition)
                         reportRefusedKeys(entry, peer)
+                        if entry.mayPassLater { reconsider(peer.pairing) }
                         return true
                     }
                 )
@@ -361,6 +364,16 @@ final class ConfigurationForwarder {
             let desired = state.desired(entry.digest, of: entry.key)
         else { return }
         whenKeysRefused(desired, peer)
+    }
+
+    /// The link to a gateway may last for months, and a device behind it has no other one.
+    private func reconsider(_ pairing: UniqueIdentifier) {
+        guard reconsiderations.insert(pairing).inserted else { return }
+        context.scheduler.schedule(after: ConfigurationLimits.reconsideration) { [weak self] in
+            guard let self, reconsiderations.remove(pairing) != nil, let peer = context.peer(pairing), isLinked(peer)
+            else { return }
+            bringWhatIsLacking(to: peer) { _ in false }
+        }
     }
 
     private func log(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {
