@@ -54,6 +54,15 @@ import Testing
         }
     }
 
+    @Test("CTL-24: the list of what is desired says at how many secondaries the lifetime is over")
+    func lifetimesInTheList() {
+        for (over, text) in [(0, "2 of 3"), (1, "2 of 3, lifetime over at 1")] {
+            let row: PropertyListDictionary = ["applied": 2, "secondaries": 3, "over": .integer(Int64(over))]
+            let table = DesiredReport.list(Fact(["desired": [.dictionary(row)]]))
+            #expect(table.rows.first?[3] == text)
+        }
+    }
+
     @Test("the table of pairings says how to switch to a device that is linked while the active one is away")
     func switches() throws {
         func pairing(_ number: UInt8, _ level: String, role: String = "primary", isActive: Bool = false)

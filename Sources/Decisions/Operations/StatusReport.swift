@@ -208,9 +208,10 @@ package enum DesiredReport {
             "desired",
             ["app", "role", "version", "applied", "drift", "rollout", "accepted", "signed by", "digest", "target"])
         for row in facts.list("desired") {
+            let over = (row.body["over"]?.integerValue ?? 0) > 0 ? ", lifetime over at \(row.text("over"))" : ""
             table.add(
                 row.text("app"), row.text("role"), row.text("version"),
-                "\(row.text("applied")) of \(row.text("secondaries"))", row.text("drift"), row.text("rollout"),
+                "\(row.text("applied")) of \(row.text("secondaries"))\(over)", row.text("drift"), row.text("rollout"),
                 row.date("accepted"), signers(of: row), row.digest("digest"), row.text("target"))
         }
         return table

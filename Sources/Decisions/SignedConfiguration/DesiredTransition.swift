@@ -117,6 +117,9 @@ package struct SecondaryStanding: Sendable, Equatable {
         isDrift = !isApplied && state?.applied == desired.digest
         lifetimeEnd = state?.lifetimeEnd(of: desired)
     }
+
+    /// Whether what it has applied has outlived its lifetime.
+    package func isOver(at now: WallTime) -> Bool { lifetimeEnd.map { now >= $0 } ?? false }
 }
 
 extension SecondaryState {

@@ -73,11 +73,12 @@ final class OnePrimary {
                 withdraws: false), with: [revoker])
     }
 
-    func envelope(_ version: UInt64, under keySet: UInt64 = 1) throws -> [UInt8] {
+    func envelope(_ version: UInt64, under keySet: UInt64 = 1, lifetime: UInt64? = nil) throws -> [UInt8] {
         var payload = ConfigurationPayload(
             application: subject.application, role: .secondary, target: .vendor(device), version: version,
             transaction: .random(), issued: scheduler.wallNow.seconds - 60, values: ["volume": 80])
         payload.keySetVersion = keySet
+        payload.lifetime = lifetime
         return try ConfigurationSigner.sign(payload, with: [signer])
     }
 

@@ -12,7 +12,9 @@ extension Subcommand {
         path: ["configuration", "list"],
         summary: "list the configurations that a primary wants its secondaries to have",
         options: [.device, .application, .json],
-        notes: "'applied' counts the secondaries that reported it, of those that it is for.",
+        notes: """
+            'applied' counts the secondaries that reported it and whose lifetime of it is not over, of those that it is for.
+            """,
         examples: ["configuration list", "configuration list --app org.example.lamp --json"]
     ) { arguments, console in
         let answer = try arguments.ask(.configurationList, try arguments.applicationIfNamed())

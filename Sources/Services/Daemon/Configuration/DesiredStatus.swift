@@ -64,7 +64,7 @@ struct DesiredStatus {
         body["ending"] = standing.ending.map { .string($0.rawValue) }
         body["rollout"] = standing.desired.rollout.map { .string(Self.words(of: $0)) }
         body["stale"] = standing.staleSince.map { .integer($0.milliseconds) }
-        if let end = standing.lifetimeEnd, now >= end { body["over"] = true }
+        if standing.isOver(at: now) { body["over"] = true }
         return body
     }
 
@@ -92,7 +92,9 @@ struct DesiredStatus {
     private func describe(_ desired: DesiredConfiguration, _ standings: [SecondaryStanding]) -> PropertyListDictionary {
         var body = describe(desired)
         body["secondaries"] = .integer(Int64(standings.count))
-        body["applied"] = .integer(Int64(standings.count { $0.staleSince == nil }))
+        let (all, over) = (standings.count { $0.staleSince == nil }, standings.count { $0.isOver(at: now) })
+        body["applied"] = .integer(Int64(all - over))
+        body["over"] = .integer(Int64(over))
         body["drift"] = .integer(Int64(standings.count(where: \.isDrift)))
         return body
     }
