@@ -235,7 +235,7 @@ package enum DesiredReport {
     package static func state(of row: Fact) -> String {
         let over = row.body["over"]?.booleanValue == true ? ", lifetime over" : ""
         for key in ["verdict", "ending"] where !row.text(key).isEmpty { return row.text(key) + over }
-        return "queued"
+        return row.body["taken"]?.booleanValue == true ? "delivered, no report yet" : "queued"
     }
 
     /// One slot with its secondaries and its history.

@@ -93,6 +93,8 @@ package struct SecondaryStanding: Sendable, Equatable {
     package let verdict: String?
     package let text: String?
     package let ending: ForwardedConfiguration.Ending?
+    /// The delivery of the desired envelope whose verdict is outstanding.
+    package let outstanding: ForwardedConfiguration?
     /// Since when the desired envelope is not reported as active; nil if it is.
     package let staleSince: WallTime?
     /// It had applied the desired envelope, and reports something else as active since.
@@ -112,6 +114,7 @@ package struct SecondaryStanding: Sendable, Equatable {
             : delivery?.verdict ?? state?.refusals.first { $0.digest == desired.digest }?.verdict
         text = isApplied ? nil : delivery?.text
         ending = isApplied ? nil : delivery?.ending
+        outstanding = isApplied ? nil : delivery.flatMap { $0.awaitsVerdict ? $0 : nil }
         let since = state?.awaited == desired.digest ? state?.awaitedSince : nil
         staleSince = isApplied ? nil : since ?? desired.accepted
         isDrift = !isApplied && state?.applied == desired.digest

@@ -115,6 +115,19 @@ import Testing
         #expect(nodes.clock.now.since(start) < .seconds(10))
     }
 
+    @Test func `CFG-52, CTL-23: a delivery whose report is held back is no longer called queued`() throws {
+        defer { nodes.stop() }
+        _ = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1, with: .generate())) == "threshold")
+        #expect(try desired()?["taken"] == nil)
+        #expect(nodes.verdict(try nodes.envelope(2, with: .generate()), wait: 1000) == nil)
+        let row = try #require(try desired())
+        #expect(row["version"] == 2 && row["verdict"] == nil && row["taken"] == true, "\(row)")
+        #expect(DesiredReport.state(of: Fact(row)) == "delivered, no report yet")
+        waitFor("threshold", version: 2)
+        #expect(try desired()?["taken"] == nil)
+    }
+
     @Test func `CFG-75: after a month of absence the item is undelivered, and the link brings another one`() throws {
         defer { nodes.stop() }
         let app = try nodes.startApp()

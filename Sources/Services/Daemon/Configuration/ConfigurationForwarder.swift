@@ -300,6 +300,13 @@ final class ConfigurationForwarder {
         return context.delivery.submissions.record(of: entry.id, in: queue)?.record.isUnfinished ?? false
     }
 
+    /// Whether the peer has taken the item of a delivery. Without a verdict its report is on its way, or held back
+    /// (CFG-52).
+    func isTaken(_ entry: ForwardedConfiguration) -> Bool {
+        let queue = context.queue(of: entry.key.application, at: entry.pairing)
+        return context.delivery.submissions.hasAccepted(entry.id, in: queue) && !isUnderWay(entry)
+    }
+
     /// The pairing of the secondary that an item is for: those for far secondaries are in the queue of their carrier.
     private func addressee(of id: UniqueIdentifier, in queue: QueueKey) -> UniqueIdentifier {
         if state.isOpen(id, at: queue.pairing) { return queue.pairing }

@@ -524,8 +524,11 @@ final class ConfigurationService {
     var desired: DesiredStatus {
         DesiredStatus(
             state: forwarder.state,
-            secondaries: context.receivers.map {
-                DesiredStatus.Secondary(name: $0.name, via: $0.via, addressee: forwarder.addressee($0))
+            secondaries: context.receivers.map { peer in
+                DesiredStatus.Secondary(
+                    name: peer.name, via: peer.via, addressee: forwarder.addressee(peer),
+                    // Of one behind a carrier this device sees the way to the carrier only.
+                    hasTaken: { [forwarder] in peer.carrier == nil && forwarder.isTaken($0) })
             }, now: context.scheduler.wallNow)
     }
 

@@ -12,6 +12,8 @@ struct DesiredStatus {
         /// The name of the secondary that carries for it; nil for one of this device's own.
         let via: String?
         let addressee: ConfigurationAddressee
+        /// Whether it has taken a delivery that it has not reported on.
+        var hasTaken: (ForwardedConfiguration) -> Bool = { _ in false }
     }
 
     /// Rows of one answer (LIM-85): with the longest names and texts they fit a frame.
@@ -62,6 +64,7 @@ struct DesiredStatus {
         body["verdict"] = standing.verdict.map { .string($0) }
         body["text"] = standing.text.map { .string($0) }
         body["ending"] = standing.ending.map { .string($0.rawValue) }
+        if let delivery = standing.outstanding, secondary.hasTaken(delivery) { body["taken"] = true }
         body["rollout"] = standing.desired.rollout.map { .string(Self.words(of: $0)) }
         body["stale"] = standing.staleSince.map { .integer($0.milliseconds) }
         if standing.isOver(at: now) { body["over"] = true }
