@@ -71,6 +71,8 @@ package enum ConfigurationLimits {
     /// Pairings that one carrier has ever named, and likewise those below it together (LIM-94): each keeps its report
     /// key here for as long as the carrier is paired.
     package static let certifiedDevices = 1024
+    /// Revoked keys that an answer names for each app and role (LIM-138): a chain may revoke tens of thousands.
+    package static let revokedShown = 64
     /// Rows of one answer, and traces of far secondaries of unpaired carriers (LIM-85).
     package static let rows = 256
     /// Time between statements of a carrier to one primary, and between looks of a primary at what those that a carrier

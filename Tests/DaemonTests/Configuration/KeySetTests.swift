@@ -254,6 +254,8 @@ import Testing
         try trust(at: nodes.primary)
         try startApp().disconnect()
         #expect(verdicts(try revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
+        let identifier = nodes.signer.publicKey.identifier.bytes
+        #expect(trusted(by: nodes.secondary)?["revokedKeys"] == .array([.data(identifier)]), "CTL-27")
         var body: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary"]
         let told = nodes.ask(nodes.secondary, "trust-remove", body)
         #expect(told.body["done"] == false && told.body["revoked"] == 1 && told.body["former"] != nil)

@@ -35,27 +35,14 @@ extension Subcommand {
         options: [.device, .json],
         notes: """
             'key set 3' is the third version of a key set, which is in force; a 'bare key' has no key set, and can neither be
-            rotated nor revoked. 'revoked' is the number of the app's keys that never count again. A key set with several
-            configuration keys shows no key id here.
+            rotated nor revoked. 'revoked' is the number of the app's keys that never count again; a second table names them.
+            A key set with several configuration keys shows no key id here.
             """,
         examples: ["trust list", "trust list --json"]
     ) { arguments, console in
         let anchors = try arguments.ask(.trustList)["anchors"] ?? .array([])
         if arguments.has("json") { return console.print(json: Fact.plain(anchors)) }
-        var table = Table("trusted keys", ["app", "role", "source", "kind", "revoked", "key id"])
-        for anchor in Fact.list(anchors) {
-            let kind =
-                switch anchor.text("kind") {
-                case "bare-key": "bare key"
-                case "key-set": "key set \(anchor.text("version"))"
-                // A daemon of an earlier version does not tell them apart.
-                default: "-"
-                }
-            table.add(
-                anchor.text("app"), anchor.text("role"), anchor.text("source"), kind, anchor.text("revoked"),
-                anchor.text("keyid"))
-        }
-        for line in table.listing { console.print(line) }
+        for line in TrustReport.lines(of: Fact.list(anchors)) { console.print(line) }
     }
 
     static let trustRemove = Subcommand(
@@ -108,5 +95,32 @@ extension Subcommand {
         }
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
         console.print("trusted \(answer.text("keyid"))")
+    }
+}
+
+/// The trusted keys as text for people.
+enum TrustReport {
+    static func lines(of anchors: [Fact]) -> [String] {
+        var trusted = Table("trusted keys", ["app", "role", "source", "kind", "revoked", "key id"])
+        var revoked = Table("revoked keys", ["app", "role", "key id"])
+        for anchor in anchors {
+            let (app, role) = (anchor.text("app"), anchor.text("role"))
+            trusted.add(
+                app, role, anchor.text("source"), kind(of: anchor), anchor.text("revoked"), anchor.text("keyid"))
+            let keys = (anchor.body["revokedKeys"]?.arrayValue ?? []).compactMap(\.dataValue)
+            for key in keys { revoked.add(app, role, Hexadecimal.encode(key)) }
+            let more = (anchor.body["revoked"]?.integerValue ?? 0) - Int64(keys.count)
+            if more > 0, !keys.isEmpty { revoked.advise("\(more) more of \(app) (\(role)) are not shown") }
+        }
+        return trusted.listing + revoked.lines
+    }
+
+    private static func kind(of anchor: Fact) -> String {
+        switch anchor.text("kind") {
+        case "bare-key": "bare key"
+        case "key-set": "key set \(anchor.text("version"))"
+        // A daemon of an earlier version does not tell them apart.
+        default: "-"
+        }
     }
 }

@@ -70,6 +70,10 @@ extension KnownAnchor {
         body["kind"] = anchor.trusted.map { .string($0.subject == nil ? "bare-key" : "key-set") }
         body["version"] = version.map { PropertyListValue($0) }
         body["revoked"] = revoked.map { .integer(Int64($0)) }
+        if let revoked = anchor.trusted?.revoked, !revoked.isEmpty {
+            let shown = revoked.sorted().prefix(ConfigurationLimits.revokedShown)
+            body["revokedKeys"] = .array(shown.map { .data($0.bytes) })
+        }
         return body
     }
 

@@ -1,0 +1,34 @@
+// The list of trusted keys as an operator reads it.
+
+import TandemOperations
+import TandemPropertyList
+import Testing
+
+@testable import tandem
+
+@Suite struct TrustReportTests {
+    private func anchor(_ more: PropertyListDictionary) -> Fact {
+        var body: PropertyListDictionary = [
+            "app": "org.example.lamp", "role": "secondary", "source": "operator", "kind": "key-set", "version": 2,
+        ]
+        for (key, value) in more { body[key] = value }
+        return Fact(body)
+    }
+
+    @Test("CTL-27: the revoked keys are named, and those that the answer leaves out are counted")
+    func revokedKeys() {
+        let key = [UInt8](repeating: 0xAB, count: 32)
+        let one = TrustReport.lines(of: [anchor(["revoked": 1, "revokedKeys": [.data(key)]])])
+        #expect(one.contains("revoked keys") && one.last?.hasSuffix(String(repeating: "ab", count: 32)) == true)
+        let more = TrustReport.lines(of: [anchor(["revoked": 3, "revokedKeys": [.data(key)]])])
+        #expect(more.last == "  2 more of org.example.lamp (secondary) are not shown")
+    }
+
+    @Test("CTL-27: without revoked keys, or from an earlier daemon, there is one table")
+    func noRevokedKeys() {
+        for facts in [["revoked": 0], ["revoked": 2]] as [PropertyListDictionary] {
+            #expect(!TrustReport.lines(of: [anchor(facts)]).contains("revoked keys"))
+        }
+        #expect(TrustReport.lines(of: []) == ["no trusted keys"])
+    }
+}
