@@ -450,6 +450,20 @@ import Testing
         }
     }
 
+    @Test(
+        "CFG-25: while another primary is the active one, the report of what waits says so",
+        arguments: [nil, "too high"] as [String?])
+    func anotherPrimaryIsActive(_ mistake: String?) throws {
+        var slot = try Fixture.slot()
+        var context = try mistake.map { try Self.context($0, isCurrent: false) } ?? Fixture.context(.staging)
+        context.isHidden = true
+        let waiting = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
+        #expect(waiting.verdict == .waitingForApplication)
+        let text = try #require(Self.reports(waiting).first?.text)
+        #expect(text.hasPrefix("another primary is the active one on this device"))
+        #expect(text.hasSuffix("too high") == (mistake != nil))
+    }
+
     @Test("CFG-109: an app that is connected with another schema is offered the configuration at once")
     func otherSchema() throws {
         var slot = try Fixture.slot()

@@ -231,7 +231,7 @@ extension ConfigurationSlot {
         phase = .waitingForApplication
         if app.takesOffers { offer(&transition) }
         guard phase == .waitingForApplication, let staged else { return }
-        let text = context.schemaRefusal?.warning
+        let text = context.waitingReason
         report(.waitingForApplication, of: staged.record, staged.isWaived, by: deliveries, text: text, &transition)
         transition.conclude(.waitingForApplication, text ?? "")
     }

@@ -23,11 +23,13 @@ package struct VerificationContext: Sendable {
     package var allowsInvalidSignatures: Bool
     /// The finding of step 18 on the bytes that are verified; nil if the app's schema takes them, or is not known.
     package var schemaRefusal: SchemaRefusal?
+    /// The app has the configuration of another primary, which is the active one.
+    package var isHidden: Bool
 
     package init(
         profile: VerificationProfile, application: ApplicationIdentifier, role: DeviceRole,
         anchor: ConfigurationAnchor, target: PairedIdentifier?, device: UniqueIdentifier?, now: WallTime,
-        clockFloor: WallTime = .earliestPlausible, mark: VersionMark? = nil,
+        clockFloor: WallTime = .earliestPlausible, isHidden: Bool = false, mark: VersionMark? = nil,
         allowsInvalidSignatures: Bool = false
     ) {
         self.profile = profile
@@ -38,11 +40,19 @@ package struct VerificationContext: Sendable {
         self.device = device
         self.now = now
         self.clockFloor = max(clockFloor, .earliestPlausible)
+        self.isHidden = isHidden
         self.mark = mark
         self.allowsInvalidSignatures = allowsInvalidSignatures
     }
 
     var subject: KeySubject { KeySubject(application: application, role: role) }
+
+    /// Why a configuration waits for longer than until the app's next start; nil if it does not.
+    var waitingReason: String? {
+        let hidden = isHidden ? "another primary is the active one on this device; see 'tandem switch'" : nil
+        let reasons = [hidden, schemaRefusal?.warning].compactMap(\.self)
+        return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
+    }
 }
 
 /// An app's schema refuses values that pass every other step (step 18).

@@ -130,6 +130,8 @@ import Testing
         let others = PairedIdentifier.vendor(try nodes.device(of: nodes.other))
         let envelope = try nodes.envelope(1) { $0.target = others }
         #expect(nodes.verdict(envelope, at: nodes.other) == "waiting-for-app")
+        let text = try nodes.rows("configurations", of: nodes.other).last?["text"]?.stringValue
+        #expect(text?.hasPrefix("another primary is the active one") == true, "CFG-25")
         #expect(app.offers.count == 1, "the app has the chosen primary's configuration")
         #expect(nodes.ask(nodes.secondary, "switch", ["who": "the other"]).body["changed"] == true)
         nodes.run(until: { app.offers.count == 2 })

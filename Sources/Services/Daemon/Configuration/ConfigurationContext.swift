@@ -110,6 +110,11 @@ final class ConfigurationContext {
     /// Whether the app sees the files of a slot now.
     func isShown(_ key: ConfigurationSlotKey) -> Bool { shownKey(of: key.application, as: key.role) == key }
 
+    /// Whether the app sees the files of another slot, because another primary is the active one.
+    func isHidden(_ key: ConfigurationSlotKey) -> Bool {
+        shownKey(of: key.application, as: key.role).map { $0 != key } ?? false
+    }
+
     // MARK: peers
 
     /// The secondaries of this device, those of its carriers included.

@@ -110,7 +110,7 @@ final class ConfigurationReceiver {
         VerificationContext(
             profile: .staging, application: key.application, role: key.role,
             anchor: state.anchors.anchor(of: key.subject), target: key.target, device: state.device,
-            now: context.reading.wall, clockFloor: state.clockFloor(of: key.subject),
+            now: context.reading.wall, clockFloor: state.clockFloor(of: key.subject), isHidden: context.isHidden(key),
             allowsInvalidSignatures: context.options.allowsInvalidSignatures
                 && waivingApplications.contains(key.application) && context.isHere(key.subject))
     }
