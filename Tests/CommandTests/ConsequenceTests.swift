@@ -56,6 +56,14 @@ import Testing
                 "  versions of its configuration up to 7 stay refused: sign a higher one",
                 "  the revocation of 2 keys is forgotten: until a primary brings it, one that the next anchor lists counts",
             ])
+        let targets: PropertyListValue = [
+            ["target": "custom:house-7", "version": 2], ["target": "custom:house-8", "version": 7],
+        ]
+        #expect(
+            Consequences.untrusting(Fact(["highest": 7, "refused": targets])) == [
+                "  versions of its configuration for custom:house-7 up to 2 stay refused: sign a higher one",
+                "  versions of its configuration for custom:house-8 up to 7 stay refused: sign a higher one",
+            ])
         #expect(Consequences.removal(body(["revoked": 1])).contains { $0.contains("the revocation of 1 key is") })
     }
 

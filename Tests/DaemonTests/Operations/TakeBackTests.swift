@@ -441,6 +441,12 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
         let states = try nodes.rows("configurations", of: nodes.secondary)
         #expect(Set(states.compactMap { $0["state"]?.stringValue }) == ["applied", "none"])
+        let refused: PropertyListValue = [
+            ["target": .string(PairedIdentifier.custom(custom).text), "version": 1],
+            ["target": .string(vendor.text), "version": 3],
+        ]
+        let removal = ask(nodes.secondary, "app-remove", yes: false).body
+        #expect(removal["highest"] == 3 && removal["refused"] == refused, "CTL-30")
     }
 
     // MARK: configurations that apps bring

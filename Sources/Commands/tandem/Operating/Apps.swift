@@ -179,7 +179,7 @@ enum Consequences {
         var lines = ["\(fact.text("app"))\(owner) is removed from this device:"]
         if let waiting = fact.waiting { lines.append("  \(waiting) dropped, and refused to their senders") }
         if let ended = fact.endedConfigurations { lines.append("  \(ended)") }
-        if let versions = fact.refusedVersions { lines.append("  \(versions)") }
+        lines += fact.refusedVersions.map { "  \($0)" }
         if fact.body["keyid"] != nil {
             lines.append("  its configuration key \(fact.digest("keyid")) is trusted no longer")
         }
@@ -205,7 +205,10 @@ enum Consequences {
 
     /// The end of a trusted key, after a line that names it.
     static func untrusting(_ fact: Fact) -> [String] {
-        [fact.endedConfigurations, fact.refusedVersions, fact.forgottenRevocations].compactMap(\.self).map { "  \($0)" }
+        var words = fact.endedConfigurations.map { [$0] } ?? []
+        words += fact.refusedVersions
+        if let revocations = fact.forgottenRevocations { words.append(revocations) }
+        return words.map { "  \($0)" }
     }
 
     static func unpairing(_ fact: Fact) -> [String] {
@@ -250,10 +253,13 @@ enum Consequences {
 }
 
 extension Fact {
-    /// Which versions of a configuration stay refused; nil if none was ever applied.
-    var refusedVersions: String? {
-        guard body["highest"] != nil else { return nil }
-        return "versions of its configuration up to \(text("highest")) stay refused: sign a higher one"
+    /// Which versions of a configuration stay refused, of several targets for each; none if none was ever applied.
+    var refusedVersions: [String] {
+        guard body["highest"] != nil else { return [] }
+        let targets = list("refused").map { " for \($0.whole("target")) up to \($0.text("version"))" }
+        return (targets.isEmpty ? [" up to \(text("highest"))"] : targets).map { versions in
+            "versions of its configuration\(versions) stay refused: sign a higher one"
+        }
     }
 
     /// The revocations that end with a trusted key; nil if none has followed it.

@@ -14,8 +14,26 @@ struct ConfigurationStatus {
         let anchor: KnownAnchor?
         /// The configurations that wait or are applied.
         let configurations: Int
-        /// The highest version of them or before, which stays refused (CFG-30).
-        let highest: UInt64?
+        /// The versions that stay refused (CFG-30), in the order of their targets.
+        let refused: [RefusedVersions]
+
+        /// The keys of an answer that say which versions stay refused (CTL-30).
+        var refusal: PropertyListDictionary {
+            var fields: PropertyListDictionary = [:]
+            fields["highest"] = refused.map(\.highest).max().map { PropertyListValue($0) }
+            guard refused.count > 1 else { return fields }
+            let rows = refused.prefix(DesiredStatus.rowLimit).map { one -> PropertyListValue in
+                ["target": .string(one.target.text), "version": PropertyListValue(one.highest)]
+            }
+            fields["refused"] = .array(Array(rows))
+            return fields
+        }
+    }
+
+    /// Of one target the versions up to this one.
+    struct RefusedVersions: Sendable, Equatable {
+        let target: PairedIdentifier
+        let highest: UInt64
     }
 
     private let receiver: ConfigurationReceiver
@@ -33,10 +51,14 @@ struct ConfigurationStatus {
     /// The state that a change of the trusted key, or the app's removal, would end.
     func contents(of key: KeySubject) -> Contents {
         let slots = receiver.state.slots.values.filter { $0.key.subject == key }
-        let versions = slots.flatMap { [$0.mark?.highestRefused, $0.active?.record.version] }.compactMap { $0 }
+        let refused = slots.compactMap { slot in
+            [slot.mark?.highestRefused, slot.active?.record.version].compactMap(\.self).max().map {
+                RefusedVersions(target: slot.key.target, highest: $0)
+            }
+        }
         return Contents(
             anchor: receiver.state.anchors[key], configurations: slots.reduce(0) { $0 + $1.configurations },
-            highest: versions.max())
+            refused: refused.sorted { $0.target.text < $1.target.text })
     }
 
     /// The configurations that wait or are applied for these targets of secondaries' apps.

@@ -223,7 +223,6 @@ extension ApplicationService.Contents {
         body["keyid"] = configuration.anchor?.identifier.map { .data($0.bytes) }
         body["revoked"] = configuration.anchor?.revoked.map { .integer(Int64($0)) }
         body["configuration"] = configurationState.map { .string($0) }
-        body["highest"] = configuration.highest.map { PropertyListValue($0) }
-        return body
+        return body.merging(configuration.refusal)
     }
 }

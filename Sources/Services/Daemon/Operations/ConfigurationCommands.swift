@@ -119,8 +119,7 @@ extension ConfiguredDevice {
         ]
         body["former"] = contents.anchor?.identifiers.first.map { .data($0.bytes) }
         body["revoked"] = contents.anchor?.revoked.map { .integer(Int64($0)) }
-        body["highest"] = contents.highest.map { PropertyListValue($0) }
-        return body
+        return body.merging(contents.refusal)
     }
 }
 
