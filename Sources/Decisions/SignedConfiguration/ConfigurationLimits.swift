@@ -47,8 +47,8 @@ package enum ConfigurationLimits {
     /// Attempts at a configuration without a verdict, or that end within its trial (LIM-88): one may be the fault of
     /// something else, three in a row are not.
     package static let attempts: UInt64 = 3
-    /// Deliveries of one configuration that are answered together, one of each pairing (LIM-136): a device has a few
-    /// primaries and gateways, and each row holds them all.
+    /// Deliveries of one configuration that are answered together, one of each pairing and envelope (LIM-136): a device
+    /// has a few primaries and gateways, and each row holds them all.
     package static let deliveries = 16
     /// Announcements of a secondary's app that are followed with deliveries at once, and the time for which they count
     /// (LIM-134).
