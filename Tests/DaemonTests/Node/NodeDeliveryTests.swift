@@ -145,4 +145,37 @@ import Testing
         #expect(progress.dropLast().last?.name == "transferred" && progress.dropLast().last?.offset == 3)
         #expect(receiver.received(.delivery).count == 1)
     }
+
+    @Test func `SES-87, CTL-3: a file that waits has the size of the file, not that of its manifest`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let receiver = try nodes.connect(to: .secondary)
+        let sender = try startSender()
+        let pairing = try pairing(of: nodes.primary)
+        receiver.disconnect()
+        nodes.stop(.secondary)
+        let bytes = [UInt8](repeating: 7, count: 5_000)
+        let file = Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .file)
+        sender.onFrame = { client, _, envelope in
+            guard envelope.kind == .progress, envelope.name == "taking", envelope.offset == 0 else { return }
+            try? client.send(
+                Envelope(
+                    .chunk, app: file.app, pairing: file.pairing, id: file.id, channel: .file, offset: 0, body: bytes))
+        }
+        try sender.send(file.with(body: ["name": "a", "size": 5_000]))
+        nodes.run(until: { !sender.received(.accepted).isEmpty })
+        try sender.send(
+            QueryFrame(.outstanding(after: 0), id: .random(), app: nodes.app, pairing: pairing, channel: .file).envelope
+        )
+        nodes.run(until: { !sender.received(.answer).isEmpty })
+        let answer = try AnswerFrame(try #require(sender.received(.answer).first))
+        #expect(OutstandingPage(answer.body).items.map(\.size) == [5_000])
+        let queue = try nodes.rows("queues", of: nodes.primary).first { $0["channel"] == "file" }
+        #expect(queue?["waiting"] == 1 && queue?["bytes"] == 5_000)
+        // A new daemon finds the sizes in its spool.
+        try nodes.restart(.primary)
+        nodes.run(until: {
+            (try? nodes.rows("queues", of: nodes.primary))?.contains { $0["bytes"] == 5_000 } == true
+        })
+    }
 }

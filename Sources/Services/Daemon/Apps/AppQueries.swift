@@ -123,7 +123,8 @@ final class AppQueries {
         delivery.submissions.payload(of: record.id, in: page.queue, turns) { [weak self] body in
             var next = page
             next.rest = page.rest.dropFirst()
-            next.items.append(OutstandingPage.Item(record, body: body))
+            let size = self?.delivery.size(of: record, in: page.queue) ?? record.size
+            next.items.append(OutstandingPage.Item(record, size: size, body: body))
             next.bytes += body?.count ?? 0
             next.after = record.ordinal
             self?.page(next)
@@ -245,9 +246,9 @@ final class AppQueries {
 
 extension OutstandingPage.Item {
     /// The record as an app may see it; the body is absent once the peer has it.
-    fileprivate init(_ record: OutboundRecord, body: [UInt8]?) {
+    fileprivate init(_ record: OutboundRecord, size: Int, body: [UInt8]?) {
         self.init(id: record.id)
-        size = record.size
+        self.size = size
         if case .stored = record.phase { isStored = true }
         topic = record.topic
         kind = record.kind

@@ -340,12 +340,29 @@ package final class DurableDelivery {
         }
     }
 
-    /// The contents of an outbound queue: items, their bytes, the age of the oldest in ms, and why the peer does not
-    /// take the first.
+    /// The contents of an outbound queue: items, their bytes (SES-87), the age of the oldest in ms, and why the peer
+    /// does not take the first.
     package typealias WaitingItems = (key: QueueKey, count: Int, bytes: Int, oldest: Int64?, refusal: ItemRefusal?)
 
     /// The contents of each outbound queue.
-    package var queues: [WaitingItems] { outbound.waiting }
+    package var queues: [WaitingItems] {
+        outbound.waiting.map { entry in
+            guard entry.key.channel.properties.hasFile else { return entry }
+            var queue = entry
+            // Several sparse files may have more bytes than there are numbers.
+            queue.bytes = submissions.outstanding(in: queue.key).reduce(0) { sum, record in
+                let (next, overflow) = sum.addingReportingOverflow(size(of: record, in: queue.key))
+                return overflow ? .max : next
+            }
+            return queue
+        }
+    }
+
+    /// The size of an item (SES-87): the body of an item of the channel `file` is only the file's manifest.
+    func size(of record: OutboundRecord, in queue: QueueKey) -> Int {
+        guard queue.channel.properties.hasFile else { return record.size }
+        return files?.uploads.size(of: ItemKey(queue, record.id)).map { Int(clamping: $0) } ?? record.size
+    }
 
     /// The apps for which received items wait, here or with their handlers.
     /// - Parameter isCounted: whether items of the queue are for the app.
