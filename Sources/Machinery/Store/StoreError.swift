@@ -45,8 +45,8 @@ extension StoreError: CustomStringConvertible {
         case .corruptRow(let path, let space, let key):
             "store \(path) is damaged (a row of \(key.count) key bytes in space \(space)); restore it from a backup"
         case .logMissing(let path):
-            "store \(path) has commits that only its log has, and \(path)-wal is missing; it was left as it is: put that "
-                + "file back (copy a state directory as a whole, with its daemon stopped), or restore the directory from a "
+            "store \(path) has commits that only its log has, and \(path)-wal is missing or empty; it was left as it is: put "
+                + "that file back (copy a state directory as a whole, with its daemon stopped), or restore the directory from a "
                 + "backup"
         case .logOfAnotherTime(let path):
             "log \(path)-wal does not belong to the store beside it: the two are of different times; they were left as "
