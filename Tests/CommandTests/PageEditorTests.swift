@@ -93,6 +93,7 @@ import Testing
             }
             #expect(!text.contains("4711"))
         }
+        #expect(session.type("9 1") == .refuse("There is no such row: the page has the rows 1 to 5."))
         #expect(session.type("1 7") == .say(["It has that value already."]) && session.type("quit") == .end)
         var other = try Session(by: .counterpart)
         #expect(other.shown().contains("paired device"))

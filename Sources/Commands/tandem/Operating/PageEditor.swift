@@ -129,11 +129,11 @@ struct PageEditor {
         case (.add, .list(let key)): return open(key, at: nil)
         case (_, .list(let key)): return inList(key, word, rest ?? first, isAlone: rest == nil)
         case (.reset, .page), (.empty, _):
-            guard let row = rest.flatMap(row) else { return Self.noRow }
+            guard let row = rest.flatMap(row) else { return noRow }
             guard word == .reset else { return edit(row, "") }
-            return row.key.map { row.isEdited ? .reset([$0]) : .refuse("It has no edit.") } ?? Self.noRow
+            return row.key.map { row.isEdited ? .reset([$0]) : .refuse("It has no edit.") } ?? Self.noValue
         default:
-            guard let row = row(first) else { return Int(first) == nil ? Self.unknown : Self.noRow }
+            guard let row = row(first) else { return Int(first) == nil ? Self.unknown : noRow }
             return rest.map { edit(row, $0) } ?? open(row)
         }
     }
@@ -155,7 +155,14 @@ struct PageEditor {
     }
 
     private static var unknown: Step { .refuse("Type help for what can be typed.") }
-    private static var noRow: Step { .refuse("There is no such row.") }
+    private static var noValue: Step { .refuse("The row has no value.") }
+    private var noRow: Step {
+        switch rows.count {
+        case 0: .refuse("There is no such row: the page has none.")
+        case 1: .refuse("There is no such row: the page has row 1 only.")
+        default: .refuse("There is no such row: the page has the rows 1 to \(rows.count).")
+        }
+    }
 
     private func row(_ number: String) -> PageView.Row? { Self.index(number, in: rows.indices).map { rows[$0] } }
 
@@ -189,7 +196,7 @@ struct PageEditor {
     }
 
     private mutating func edit(_ row: PageView.Row, _ text: String) -> Step {
-        guard let key = row.key else { return .refuse("The row has no value.") }
+        guard let key = row.key else { return Self.noValue }
         guard !row.isSecret else { return .refuse("A secret would be seen here: use settings set --values FILE.") }
         if case .list = row.kind { return .refuse("Type the number alone to open the list.") }
         let fields = [key: row.input(of: text)]
@@ -201,13 +208,13 @@ struct PageEditor {
             screens[screens.count - 1] = .draft(list: list, draft, of: old)
             return .show
         case .page(let name):
-            guard let view = PageView.make(tree, document.schema, page: name, request) else { return Self.noRow }
+            guard let view = PageView.make(tree, document.schema, page: name, request) else { return noRow }
             let author: SettingAuthor = request.editor == .user ? .user : .primary(.zero)
             let input = PageInput(fields, shown: shown, of: view, document.schema, by: author)
             if let error = input.errors[key] { return .refuse(error) }
             let isSame = input.values.isEmpty && input.empty.isEmpty
             return isSame ? .say(["It has that value already."]) : .set(input.values, empty: input.empty)
-        case .list: return Self.noRow
+        case .list: return noRow
         }
     }
 
