@@ -13,13 +13,15 @@ package enum CommandFailure: Error, Equatable {
     case no([String])
     /// No daemon answers: exit code 3.
     case unanswered(String)
+    /// A daemon was reached and its state is not known: exit code 3.
+    case unknownState(String)
 
     /// The exit code of the process.
     package var exitCode: Int32 {
         switch self {
         case .usage: 2
         case .refused, .no: 1
-        case .unanswered: 3
+        case .unanswered, .unknownState: 3
         }
     }
 
@@ -33,7 +35,7 @@ package enum CommandFailure: Error, Equatable {
     /// The text for standard error.
     package var text: String {
         switch self {
-        case .usage(let text), .refused(let text), .unanswered(let text): text
+        case .usage(let text), .refused(let text), .unanswered(let text), .unknownState(let text): text
         case .no(let reasons): reasons.joined(separator: "\n")
         }
     }
@@ -47,5 +49,15 @@ extension CommandFailure {
             case .refused, .unfit, .failed: .refused(failure.description)
             case .unanswered(let text): .unanswered(text)
             }
+    }
+
+    /// The failure of a request for a daemon's state. A supervisor takes exit code 1 for the answer "degraded", which
+    /// a daemon that cannot answer, for one because it is out of descriptors, has not given.
+    package init(ofState failure: ControlError) {
+        if case .unanswered(let text) = failure {
+            self = .unanswered(text)
+        } else {
+            self = .unknownState(failure.description)
+        }
     }
 }

@@ -14,12 +14,13 @@ extension Subcommand {
         summary: "say whether a running daemon is healthy: exit code 0, or 1 with one line for each reason",
         options: [.device, .json],
         notes: """
-            Exit code 3 means that no daemon answers. A link is reported as lost once it has been down for 5 s more than it
-            has been up since the change began: short interruptions and short recoveries are not reported.
+            Exit code 3 means that no daemon answers, or that the one there cannot answer or does not answer this user. A
+            link is reported as lost once it has been down for 5 s more than it has been up since the change began: short
+            interruptions and short recoveries are not reported.
             """,
         examples: ["health", "health --device secondary --json"]
     ) { arguments, console in
-        let report = Fact(try arguments.ask(.health))
+        let report = try arguments.healthReport()
         if arguments.has("json") { console.print(json: Fact.plain(.dictionary(report.body))) }
         let problems = report.list("problems")
         let isHealthy = report.body["state"] == .string("healthy")
@@ -36,7 +37,7 @@ extension Subcommand {
         ],
         notes: """
             A daemon that has pairings is ready once the first of them has had a link since it was started. Exit code 3
-            means that no daemon answers.
+            means that no daemon answers, or that the one there cannot answer or does not answer this user.
             """,
         examples: ["ready", "ready --no-link", "ready --timeout 30s"]
     ) { arguments, console in
@@ -87,8 +88,17 @@ extension Subcommand {
 
 /// The reason that a daemon is not ready; nil if it is.
 private func notReadyReason(_ arguments: Arguments) throws -> String? {
-    let report = Fact(try arguments.ask(.health))
+    let report = try arguments.healthReport()
     let reason = report.text("reason")
     let isReady = report.body["ready"] == .boolean(true) || (arguments.has("no-link") && reason == "no-link")
     return isReady ? nil : reason
+}
+
+extension Arguments {
+    /// The daemon's answer to `health`; any failure of the request has an exit code that no answer has.
+    fileprivate func healthReport() throws -> Fact {
+        do {
+            return Fact(try ask(.health))
+        } catch let failure as ControlError { throw CommandFailure(ofState: failure) }
+    }
 }

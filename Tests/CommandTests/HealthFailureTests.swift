@@ -1,0 +1,25 @@
+// Exit codes of `health` and `ready` where the request itself fails.
+
+import TandemControl
+import TandemOperations
+import Testing
+
+@Suite struct HealthFailureTests {
+    @Test(
+        "CTL-13: a daemon that cannot answer ends a question for its state with another exit code than a degraded one",
+        arguments: [
+            ControlError.failed("./primary.sock: the daemon closed the connection"), .unanswered("no daemon answers"),
+            .refused(name: "not-allowed", text: "another user's"),
+        ])
+    func unanswered(_ failure: ControlError) {
+        #expect(CommandFailure(ofState: failure).exitCode == 3)
+        #expect(CommandFailure(ofState: failure).text == failure.description)
+        #expect(CommandFailure.no(["unlinked"]).exitCode == 1)
+    }
+
+    @Test("CTL-13: starting a daemon is no advice where one is running")
+    func advice() {
+        #expect(CommandFailure(ofState: .failed("the daemon closed the connection")).advice == nil)
+        #expect(CommandFailure(ofState: .unanswered("no daemon answers")).advice != nil)
+    }
+}
