@@ -111,6 +111,11 @@ package final class OwnedDirectory: Sendable {
         return status
     }
 
+    /// Whether other users see the names in it, as its mode is now.
+    package func isListableByOthers() throws(FileError) -> Bool {
+        try DirectoryEntry(path: path).status(of: descriptor).mode & 0o044 != 0
+    }
+
     /// Its path without symbolic links.
     package func resolvedPath() throws(FileError) -> String { try DirectoryEntry(path: path).resolved().path }
 

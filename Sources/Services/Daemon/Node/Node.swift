@@ -315,6 +315,8 @@ package final class Node {
     /// Listens and dials from now on.
     package func start() throws(NodeError) {
         try options.check()
+        // A commit that fails is repeated by the next start.
+        if !device.isMarked { store.commit([device.mark]) { _ in } }
         configuration.start()
         delivery.resume()
         applications.start()
@@ -335,6 +337,10 @@ package final class Node {
             let message: StaticString =
                 "installed apps of the other role are refused: start a daemon of that role, or serve both"
             log(LogEvent(.warning, message, .text("apps", "\(others)")))
+        }
+        if (try? device.directory.isListableByOthers()) == true {
+            let message: StaticString = "other users can list the state directory: 'chmod go-r' ends that"
+            log(LogEvent(.warning, message, .text("state", options.state)))
         }
         if options.allowsInvalidSignatures {
             log(LogEvent(.warning, "invalid signatures are allowed to apps that allow them, too"))
