@@ -62,6 +62,19 @@ import Testing
         #expect(daemon.errors.contains("option changed key=log old=debug new=warning origin=file\n"))
     }
 
+    @Test(arguments: [("warning", "error"), ("error", "warning")])
+    func `CTL-54: a change between levels that both hide it is one line of the log, too`(
+        former: String, next: String
+    ) async throws {
+        try options("<key>log</key><string>\(former)</string>")
+        let daemon = try await started("--config", workspace["options.plist"])
+        try options("<key>log</key><string>\(next)</string>")
+        daemon.signal(SIGHUP)
+        #expect(
+            try await log(of: daemon, has: "option changed key=log old=\(former) new=\(next) origin=file\n"),
+            "\(daemon.errors)")
+    }
+
     @Test func `CTL-56: a broken file at SIGHUP leaves the running options and says so`() async throws {
         try options()
         let daemon = try await started("--config", workspace["options.plist"])

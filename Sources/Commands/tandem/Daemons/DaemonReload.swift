@@ -42,8 +42,8 @@ final class DaemonReload {
             node.follow(options.wake, sockets: sockets)
             let former = settings.log
             settings = next
-            // The lines about the change are written at the more talkative of both levels (CTL-54).
-            log.setThreshold(former.rawValue < next.log.rawValue ? former : next.log)
+            // A change of the level is written at any level, together with the others (CTL-54).
+            if former != next.log { log.setThreshold(.info) }
             tell(changes)
             log.setThreshold(next.log)
         } catch let mistakes as OptionMistakes {
