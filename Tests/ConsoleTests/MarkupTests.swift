@@ -27,6 +27,17 @@ import Testing
         }
     }
 
+    @Test("CON-18: an address without a host is no link, because a browser would take it for one of the console")
+    func addresses() {
+        for url in ["http://a", "HTTPS://a.example/b?c#d", "http://[::1]:8/", "mailto:a@b.example"] {
+            #expect(Markup.Attribute.address(url) != nil, "\(url)")
+        }
+        for url in [
+            "http:/apps", "http:apps", "http:", "https:/x", "http://", "http:///apps", "http:/\\a", "http://?a", "http",
+            "//a", "/apps", "apps", "javascript:1", "",
+        ] { #expect(Markup.Attribute.address(url) == nil, "\(url)") }
+    }
+
     @Test("CON-9: no page has markup that came in as text")
     func pages() throws {
         let browser = Browser()

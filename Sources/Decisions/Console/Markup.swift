@@ -30,10 +30,20 @@ package struct Markup: Sendable, Equatable {
             Attribute(name, route.path + (fragment.map { "#" + PercentText.encode($0) } ?? ""))
         }
 
-        /// An address from outside; nil for one that is neither of the web nor of a mail, such as a script.
+        /// An address from outside; nil for one that is neither of the web nor of a mail, such as a script, and for one
+        /// of the web without a host: a browser takes `http:/x` for a path of the console itself.
         package static func address(_ url: String) -> Attribute? {
-            let scheme = url.prefix { $0 != ":" }.lowercased()
-            return ["http", "https", "mailto"].contains(scheme) ? Attribute("href", url) : nil
+            let scheme = url.prefix { $0 != ":" }
+            switch scheme.lowercased() {
+            case "mailto": return Attribute("href", url)
+            case "http", "https":
+                let rest = url.dropFirst(scheme.count + 1)
+                guard rest.hasPrefix("//"), let first = rest.dropFirst(2).first, !"/\\?#".contains(first) else {
+                    return nil
+                }
+                return Attribute("href", url)
+            default: return nil
+            }
         }
     }
 
