@@ -160,6 +160,14 @@ import Testing
             uniqueKeysWithValues: dates.values.map { ($0.key, PageValue(value: $0.value, layer: "user")) })
         let view = try #require(PageView.make(tree, Self.schema, PageRequest(values: values)))
         #expect(view.rows[5...7].map(\.shown) == ["2026-11-23", "09:30", "2026-11-23T09:30"])
+        let later = try values.mapValues { page in
+            let date = try #require(page.value?.dateValue)
+            let moved = try #require(PropertyListDate(millisecondsSince1970: date.millisecondsSince1970 + 15_000))
+            return PageValue(value: .date(moved), layer: "user")
+        }
+        let seconds = try #require(PageView.make(tree, Self.schema, PageRequest(values: later)))
+        #expect(seconds.rows[5...7].map(\.shown) == ["2026-11-23", "09:30:15", "2026-11-23T09:30:15"])
+        #expect(seconds.rows[5...7].map(\.input) == ["2026-11-23", "09:30", "2026-11-23T09:30"])
     }
 
     @Test("PAG-16: a form with one refused field names each of them, and shows no secret")

@@ -228,6 +228,21 @@ package struct PageInput: Sendable, Equatable {
         }
     }
 
+    /// The text of a value for people, who type none of it: with the seconds of a date that has any.
+    static func shown(_ value: PropertyListValue, _ declaration: SettingDeclaration?) -> String {
+        guard case .date? = declaration?.value(stored: value) else { return text(value, declaration) }
+        return shown(value, DateTraits())
+    }
+
+    /// As ``text(_:_:)``, with the seconds of a time that has any.
+    static func shown(_ value: PropertyListValue, _ traits: DateTraits) -> String {
+        let text = text(value, traits)
+        guard let date = value.dateValue, traits.mode != .date else { return text }
+        let seconds = date.millisecondsSince1970.floored(by: 1000)
+        let second = seconds - seconds.floored(by: 60) * 60
+        return second == 0 ? text : "\(text):\(second.padded(to: 2))"
+    }
+
     /// The date of a text; a time alone stays on its day.
     private static func date(_ text: String, _ traits: DateTraits, _ present: PropertyListDate?) -> PropertyListDate? {
         let parts = text.split(separator: "T", omittingEmptySubsequences: false).map(String.init)

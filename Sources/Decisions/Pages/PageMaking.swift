@@ -468,13 +468,13 @@ private struct PageMaking {
         if case .radio(let choices) = kind, let chosen = choices.title(of: value) { return chosen }
         guard let value else { return "" }
         switch kind {
-        case .date(let traits): return PageInput.text(value, traits)
+        case .date(let traits): return PageInput.shown(value, traits)
         case .list(let list): return String(list.items.count)
         // Perhaps because it has too many labels.
-        case .unsupported: return PageInput.text(value, declaration)
+        case .unsupported: return PageInput.shown(value, declaration)
         default:
             let labels = specifier.labels(declaration)
-            return labels.index(of: value).flatMap { labels.title($0) }.map(text) ?? PageInput.text(value, declaration)
+            return labels.index(of: value).flatMap { labels.title($0) }.map(text) ?? PageInput.shown(value, declaration)
         }
     }
 }
