@@ -44,6 +44,18 @@ import Testing
         #expect(Printable.text("abc", limit: 2) == "ab...")
     }
 
+    @Test func joinersAreShownWhereTheyCanBeSeen() {
+        // A family, a woman who codes, a rainbow flag, and a Devanagari and a Sinhala conjunct.
+        for text in [
+            "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}", "\u{1F469}\u{1F3FD}\u{200D}\u{1F4BB}",
+            "\u{1F3F3}\u{FE0F}\u{200D}\u{1F308}", "\u{915}\u{94D}\u{200D}\u{937}", "\u{DC1}\u{DCA}\u{200D}\u{DBB}",
+        ] { #expect(Printable.text(text) == text) }
+        #expect(Printable.text("a\u{200D}b") == "a?b" && Printable.text("\u{200D}a\u{200D}") == "?a?")
+        #expect(Printable.text("1\u{200D}2") == "1?2" && Printable.text("\u{1F469}\u{200D}a") == "\u{1F469}?a")
+        #expect(Printable.text("\u{94D}\u{200D}\u{202E}") == "\u{94D}??")
+        #expect(Printable.text("a\u{200C}b\u{FEFF}c") == "a?b?c")
+    }
+
     @Test func tablesAlignTheirColumnsAndShowNothingWhenEmpty() {
         var table = Table("things", ["name", "n"])
         #expect(table.lines.isEmpty)

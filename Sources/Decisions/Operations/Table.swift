@@ -54,7 +54,32 @@ package struct Table: Sendable, Equatable {
 package enum Printable {
     /// The text on one line, at most `limit` characters.
     package static func text(_ text: String, limit: Int = 300) -> String {
-        let shown = text.unicodeScalars.prefix(limit).map { $0.isDeceptive ? "?" : Character($0) }
+        let scalars = Array(text.unicodeScalars.prefix(limit))
+        var shown = String.UnicodeScalarView()
+        for index in scalars.indices {
+            let isShown = !scalars[index].isDeceptive || joins(index, in: scalars)
+            shown.append(isShown ? scalars[index] : "?")
+        }
         return String(shown) + (text.unicodeScalars.count > limit ? "..." : "")
     }
+
+    /// Whether a joiner changes the characters around it, so that an eye sees it: between two emoji, and after the sign
+    /// of an Indic script that takes a vowel away (RFC 5892, appendix A). Anywhere else two names that differ by a
+    /// joiner alone would look alike.
+    private static func joins(_ index: Int, in scalars: [Unicode.Scalar]) -> Bool {
+        guard scalars[index] == "\u{200D}", index > 0, index + 1 < scalars.count else { return false }
+        let (before, after) = (scalars[index - 1], scalars[index + 1])
+        if before.properties.canonicalCombiningClass == .virama { return !after.isDeceptive }
+        return isOfEmoji(before) && after.isPictorial
+    }
+
+    /// Whether it may end an emoji: U+FE0F asks for the coloured form of the one before it.
+    private static func isOfEmoji(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.isPictorial || scalar == "\u{FE0F}" || scalar.properties.isEmojiModifier
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it is an emoji and no digit or sign of a keyboard, which count as such, too.
+    fileprivate var isPictorial: Bool { !isASCII && properties.isEmoji }
 }
