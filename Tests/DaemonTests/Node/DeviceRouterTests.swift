@@ -116,6 +116,14 @@ import Testing
         #expect(router.receive(context, from: key.pairing)?.name == .envelope, "no revision")
         let failure = Envelope(.failure, pairing: key.pairing, channel: .userInfo)
         #expect(router.receive(failure, from: key.pairing)?.name == .malformed)
+        for (envelope, fault) in [
+            (Envelope(.gap, app: key.app, pairing: key.pairing, channel: key.channel), "in gap: "),
+            (Envelope(.fetch, app: key.app, pairing: key.pairing, id: .random(), channel: .file), "in fetch: "),
+            (failure, "in failure: "),
+        ] {
+            let text = router.receive(envelope, from: key.pairing)?.text ?? ""
+            #expect(text.hasPrefix(fault) && text.contains("key '"), "\(text)")
+        }
         for kind in [FrameKind.message, .submit, .register] {
             let envelope = Envelope(kind, app: key.app, pairing: key.pairing, id: .random())
             #expect(router.receive(envelope, from: key.pairing)?.name == .unexpected, "\(kind)")

@@ -145,7 +145,7 @@ final class DeviceRouter {
                 return nil
             }
             defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
-            return delivery.receive(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
+            return delivery.receive(envelope) ? nil : (.envelope, Self.fault(of: envelope))
         case .ping, .pong:
             delivery.take(marker: PingFrame(envelope), over: pairing)
             return nil
@@ -155,15 +155,35 @@ final class DeviceRouter {
             }
             return nil
         case .failure where envelope.has(.channel):
-            guard let failure = try? FailureFrame(envelope) else { return (.malformed, "a failure does not read") }
+            guard let failure = try? FailureFrame(envelope) else { return (.malformed, Self.fault(of: envelope)) }
             delivery.take(failure)
             return nil
         default:
             guard let frame, let port = peers[pairing]?.port else {
                 return (.unexpected, "\(envelope.kind.rawValue) has no place here")
             }
-            return port.receive(frame, envelope).map { ($0, "in \(envelope.kind.rawValue)") }
+            return port.receive(frame, envelope).map { ($0, Self.fault(of: envelope)) }
         }
+    }
+
+    /// The text of a refusal: the kind of the frame, and the key that is wrong in it (SES-21). The frame is read once
+    /// more for it: the connection ends here, and frames that are taken pay nothing for their refusals' texts.
+    private static func fault(of envelope: Envelope) -> String {
+        let place = "in \(envelope.kind.rawValue)"
+        do throws(WireError) {
+            switch envelope.kind {
+            case .item: _ = try ItemFrame(envelope)
+            case .gap: _ = try GapFrame(envelope)
+            case .stored, .outcomeAck: _ = try PositionFrame(envelope)
+            case .outcome: _ = try OutcomeFrame(envelope)
+            case .chunk: _ = try ChunkFrame(envelope)
+            case .fetch: _ = try FetchFrame(envelope)
+            case .failure: _ = try FailureFrame(envelope)
+            case .application: _ = try ApplicationAnnouncement(body: try ApplicationFrame(envelope).body)
+            default: break
+            }
+            return place
+        } catch { return "\(place): \(error)" }
     }
 
     // MARK: durable delivery
