@@ -30,6 +30,29 @@ import Testing
         #expect(!StatusReport(Fact([:])).lines.contains("join links"))
     }
 
+    @Test("PAR-15: of two linked devices the advice to switch names both: the operator knows which one is meant")
+    func switching() throws {
+        func pairing(_ name: String, _ level: String, isActive: Bool = false) -> PropertyListValue {
+            [
+                "pairing": .string("p-\(name)"), "name": .string(name), "role": "primary", "level": .string(level),
+                "active": .boolean(isActive),
+            ]
+        }
+        func advice(_ others: [PropertyListValue]) -> String? {
+            let pairings = [pairing("old", "unreachable", isActive: true)] + others
+            let report = StatusReport(Fact(["pairings": .array(pairings)]))
+            return report.tables.first { $0.title == "pairings" }?.advice.first
+        }
+        #expect(advice([pairing("a", "unreachable")]) == nil)
+        let one = "the active device 'old' is not linked; 'tandem switch p-a' makes 'a'"
+        #expect(advice([pairing("a", "linked")]) == one + " the active one")
+        let both = one + " or 'tandem switch p-b' makes 'b'"
+        #expect(advice([pairing("a", "linked"), pairing("b", "linked")]) == both + " the active one")
+        let many = ["a", "b", "c", "d"].map { pairing($0, "linked") }
+        #expect(
+            advice(many) == both + " or 'tandem switch p-c' makes 'c' the active one (or another linked one)")
+    }
+
     @Test("CTL-61: a join link has its short name and its whole token as JSON output has it, and no other name")
     func namesOfLinks() throws {
         let token = try #require(Hexadecimal.decode("6419136c4ad64f0e8a31b2c3d4e5f607"))

@@ -62,17 +62,24 @@ package struct StatusReport {
     }
 
     /// A device that lost its state has joined as a new one. Apps do not talk to it until it is the active one, so the
-    /// table says how to switch.
+    /// table says how to switch. Of several linked devices only the operator knows which one that is.
     private var switchAdvice: [String] {
         let pairings = facts.list("pairings")
         func isLinked(_ pairing: Fact) -> Bool { pairing.text("level") == "linked" }
         return pairings.filter { $0.body["active"]?.booleanValue == true && !isLinked($0) }.compactMap { active in
             let linked = pairings.filter { $0.text("role") == active.text("role") && isLinked($0) }
-            guard let other = linked.first else { return nil }
+            guard !linked.isEmpty else { return nil }
+            let ways = linked.prefix(Self.longestChoice).map { other in
+                "'tandem switch \(other.text("pairing"))' makes '\(other.text("name"))'"
+            }
+            let others = linked.count > ways.count ? " (or another linked one)" : ""
             return "the active device '\(active.text("name"))' is not linked; "
-                + "'tandem switch \(other.text("pairing"))' makes '\(other.text("name"))' the active one"
+                + "\(ways.joined(separator: " or ")) the active one\(others)"
         }
     }
+
+    /// Devices that one piece of advice names: a line for people.
+    private static let longestChoice = 3
 
     /// The join links that have not expired (CTL-61).
     private var links: Table {
