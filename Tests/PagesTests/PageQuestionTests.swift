@@ -369,6 +369,6 @@ import Testing
         }
         var bundle = SettingsBundle(tree)
         _ = bundle.defaults(of: SettingsSchema([]))
-        #expect(bundle.problems == [.noProperty(key: "name")])
+        #expect(bundle.problems == [.noProperty(key: "name", SettingsPageEntry(page: "Root", index: 1))])
     }
 }

@@ -91,7 +91,9 @@ import Testing
         #expect(visits == 64 && found.problems == [.tooManyPages(limit: 64)])
     }
 
-    @Test("SET-34: a default is its property's if that takes it; two of one key, and a key without property, are told")
+    @Test(
+        "SET-34, PAG-4: a default is its property's if that takes it; two of one key, and a key without property, are told"
+    )
     func defaults() {
         let schema = SettingsSchema([
             SettingDeclaration(
@@ -108,9 +110,9 @@ import Testing
         #expect(found.defaults(of: schema) == [.integer(50), .boolean(true), .string("b")])
         #expect(
             found.problems.map(\.description) == [
-                "the key 'name' of the settings pages has two defaults",
-                "no property has the key 'other' of the settings pages",
-                "the default of the settings pages is not taken: volume: 500 is over the maximum 100",
+                "the settings page 'Root', entry 4: the key 'name' has another default before",
+                "the settings page 'Root', entry 5: no property has the key 'other'",
+                "the settings page 'Root', entry 1: the default is not taken: volume: 500 is over the maximum 100",
             ])
     }
 }

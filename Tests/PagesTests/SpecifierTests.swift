@@ -141,7 +141,11 @@ import Testing
         ])
         #expect(refined[0].editor == .slider && refined[0].bounds == .integer(0...10))
         #expect(refined[1].editor == .edit)
-        #expect(bundle.problems == [.differentRule(key: "name"), .differentRule(key: "off")])
+        #expect(
+            bundle.problems == [
+                .differentRule(key: "name", SettingsPageEntry(page: "Root", index: 1)),
+                .differentRule(key: "off", SettingsPageEntry(page: "Root", index: 3)),
+            ])
         #expect(refined[2].editor == .choice && refined[2].choices.map(\.label) == ["A", "B"])
     }
 

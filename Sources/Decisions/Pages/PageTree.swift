@@ -447,9 +447,16 @@ extension Specifier {
 extension PageTree {
     /// The keys of all entries that child panes lead to, with their entries, in the order of the pages; whatever is
     /// hidden or for another device.
-    package var named: [(key: String, specifier: Specifier)] {
+    package var named: [(key: String, specifier: Specifier)] { placed.map { (key: $0.key, specifier: $0.specifier) } }
+
+    /// As ``named``, each with its place.
+    var placed: [(key: String, specifier: Specifier, entry: SettingsPageEntry)] {
         panes.flatMap { page in
-            page.specifiers.compactMap { specifier in specifier.key.map { ($0, specifier) } }
+            page.specifiers.enumerated().compactMap { index, specifier in
+                specifier.key.map {
+                    (key: $0, specifier: specifier, entry: SettingsPageEntry(page: page.name, index: index))
+                }
+            }
         }
     }
 

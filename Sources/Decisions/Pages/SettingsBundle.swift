@@ -12,6 +12,9 @@ package struct SettingsBundle: Sendable {
     package private(set) var keys: [String] = []
     /// The first default of each key that has one.
     package let defaults: PropertyListDictionary
+    /// The first entry of each key, and the first with a default.
+    private let places: [[UInt8]: SettingsPageEntry]
+    private let defaultPlaces: [[UInt8]: SettingsPageEntry]
     private var faults: PageFaults
 
     package var problems: [SettingsBundleProblem] { faults.problems }
@@ -23,15 +26,21 @@ package struct SettingsBundle: Sendable {
         faults = PageFaults()
         for problem in found + tree.problems { faults.add(problem) }
         // Two keys may be equal as texts only.
-        var known: Set<[UInt8]> = []
+        var known: [[UInt8]: SettingsPageEntry] = [:]
+        var ofDefaults: [[UInt8]: SettingsPageEntry] = [:]
         var different: Set<String> = []
-        for (key, specifier) in tree.named {
-            if known.insert(Array(key.utf8)).inserted { keys.append(key) }
-            guard let value = specifier[.defaultValue], value != defaults[key], different.insert(key).inserted else {
-                continue
+        for (key, specifier, entry) in tree.placed {
+            let bytes = Array(key.utf8)
+            if known[bytes] == nil {
+                known[bytes] = entry
+                keys.append(key)
             }
-            faults.add(.differentDefaults(key: key))
+            guard let value = specifier[.defaultValue] else { continue }
+            if ofDefaults[bytes] == nil { ofDefaults[bytes] = entry }
+            guard value != defaults[key], different.insert(key).inserted else { continue }
+            faults.add(.differentDefaults(key: key, entry))
         }
+        (places, defaultPlaces) = (known, ofDefaults)
     }
 
     /// The names of the properties that the pages show, in the order of the pages.
@@ -40,28 +49,39 @@ package struct SettingsBundle: Sendable {
     /// The declarations with the pages' rules, where code declares none: a preference is edited as its page shows it. A
     /// property that any page shows as a secret is one, however it is declared.
     package mutating func refine(_ declarations: [SettingDeclaration]) -> [SettingDeclaration] {
-        var shown: [[UInt8]: [Specifier]] = [:]
-        for (key, specifier) in tree.named { shown[Array(key.utf8), default: []].append(specifier) }
+        var shown: [[UInt8]: [(specifier: Specifier, entry: SettingsPageEntry)]] = [:]
+        for (key, specifier, entry) in tree.placed { shown[Array(key.utf8), default: []].append((specifier, entry)) }
         // A list with this flag hides its items (PAG-23).
         let secure = tree.opened.flatMap(\.specifiers).filter { $0.isSecure && $0.kind != .listGroup }
         let secrets = Set(secure.compactMap { $0.key.map { Array($0.utf8) } })
         return declarations.map { declaration in
             var declaration = declaration
             if secrets.contains(Array(declaration.name.utf8)) { declaration.isSecret = true }
-            let specifiers = shown[Array(declaration.name.utf8)] ?? []
-            guard let rule = specifiers.lazy.compactMap({ $0.declaration() }).first(where: { $0.editor != .preference })
-            else { return declaration }
+            let entries = shown[Array(declaration.name.utf8)] ?? []
+            guard let (rule, entry) = Self.rule(of: entries) else { return declaration }
             let refined = declaration.editor == .preference ? declaration.refined(by: rule) : declaration
-            if !refined.agrees(with: rule) { faults.add(.differentRule(key: declaration.name)) }
+            if !refined.agrees(with: rule) { faults.add(.differentRule(key: declaration.name, entry)) }
             return refined
         }
+    }
+
+    /// The first rule that one of the entries of a key has, and its place.
+    private static func rule(
+        of entries: [(specifier: Specifier, entry: SettingsPageEntry)]
+    ) -> (SettingDeclaration, SettingsPageEntry)? {
+        for (specifier, entry) in entries {
+            if let rule = specifier.declaration(), rule.editor != .preference { return (rule, entry) }
+        }
+        return nil
     }
 
     /// Reports the defaults of the pages that the app has replaced.
     package mutating func compare(_ defaults: [SettingValue?], with pages: [SettingValue], of schema: SettingsSchema) {
         for key in names(in: schema) where self.defaults[key] != nil {
-            guard let index = schema.index(of: key), defaults[index] != pages[index] else { continue }
-            faults.add(.replacedDefault(key: key))
+            guard let index = schema.index(of: key), defaults[index] != pages[index],
+                let entry = defaultPlaces[Array(key.utf8)]
+            else { continue }
+            faults.add(.replacedDefault(key: key, entry))
         }
     }
 
@@ -70,15 +90,16 @@ package struct SettingsBundle: Sendable {
         // A button's key names the button, and need not have a value.
         let buttons = Set(tree.named.filter { $0.1.kind == .button }.map { Array($0.0.utf8) })
         for key in keys where schema.index(of: key) == nil && !buttons.contains(Array(key.utf8)) {
-            faults.add(.noProperty(key: key))
+            if let entry = places[Array(key.utf8)] { faults.add(.noProperty(key: key, entry)) }
         }
         return schema.declarations.indices.map { index in
             let declaration = schema.declarations[index]
-            guard let value = defaults[declaration.name] else { return declaration.initialValue }
+            guard let value = defaults[declaration.name], let entry = defaultPlaces[Array(declaration.name.utf8)]
+            else { return declaration.initialValue }
             switch schema.judge(stored: value, at: index) {
             case .success(let value): return value
             case .failure(let error):
-                faults.add(.invalidDefault(error))
+                faults.add(.invalidDefault(error, entry))
                 return declaration.initialValue
             }
         }

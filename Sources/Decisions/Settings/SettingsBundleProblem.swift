@@ -27,16 +27,32 @@ public enum SettingsBundleProblem: Error, Sendable, Equatable {
     case unreadableImage(String, reason: String)
     /// The pages do not fit into the schema, and this part of them is left out.
     case notCarried(String)
-    /// A key with two defaults; the first one counts.
-    case differentDefaults(key: String)
+    /// A key with another default than at its first entry, which counts.
+    case differentDefaults(key: String, SettingsPageEntry)
     /// A key that no property has.
-    case noProperty(key: String)
+    case noProperty(key: String, SettingsPageEntry)
     /// A default that its property does not take; the declared one counts.
-    case invalidDefault(SettingError)
+    case invalidDefault(SettingError, SettingsPageEntry)
     /// `reset()` has put another default in the place of the page's.
-    case replacedDefault(key: String)
+    case replacedDefault(key: String, SettingsPageEntry)
     /// An entry whose type or bounds are not its property's; the property's count.
-    case differentRule(key: String)
+    case differentRule(key: String, SettingsPageEntry)
+}
+
+/// The place of an entry in the settings pages.
+public struct SettingsPageEntry: Sendable, Equatable {
+    /// The name of the page.
+    public let page: String
+    /// The entry of the page, counted from 0.
+    public let index: Int
+
+    /// An entry of a page, counted from 0.
+    public init(page: String, index: Int) { (self.page, self.index) = (page, index) }
+}
+
+extension SettingsPageEntry: CustomStringConvertible {
+    /// The place in words, counted from 1.
+    public var description: String { "the settings page '\(page)', entry \(index + 1)" }
 }
 
 /// A fault of an entry of a settings page.
@@ -68,17 +84,17 @@ extension SettingsBundleProblem: CustomStringConvertible {
         case .tooManySpecifiers(let page, let limit):
             "the settings page '\(page)' has entries beyond the \(limit) of an app"
         case .cycle(let page, let target): "the settings page '\(page)' leads back to '\(target)'"
-        case .specifier(let page, let index, let fault):
-            "the settings page '\(page)'\(index.map { ", entry \($0 + 1)" } ?? ""): \(fault)"
+        case .specifier(let page, let index?, let fault): "\(SettingsPageEntry(page: page, index: index)): \(fault)"
+        case .specifier(let page, nil, let fault): "the settings page '\(page)': \(fault)"
         case .unreadableStrings(let file, let reason): "the translations '\(file)' cannot be read: \(reason)"
         case .tooManyLanguages(let limit): "the settings pages have more than \(limit) languages"
         case .unreadableImage(let name, let reason): "the image '\(name)' of the settings pages is left out: \(reason)"
         case .notCarried(let part): "the settings pages are too large for the schema, which has no \(part)"
-        case .differentDefaults(let key): "the key '\(key)' of the settings pages has two defaults"
-        case .noProperty(let key): "no property has the key '\(key)' of the settings pages"
-        case .invalidDefault(let error): "the default of the settings pages is not taken: \(error)"
-        case .replacedDefault(let key): "reset() replaces the default of the settings pages for '\(key)'"
-        case .differentRule(let key): "the settings pages have another type or other bounds for '\(key)'"
+        case .differentDefaults(let key, let entry): "\(entry): the key '\(key)' has another default before"
+        case .noProperty(let key, let entry): "\(entry): no property has the key '\(key)'"
+        case .invalidDefault(let error, let entry): "\(entry): the default is not taken: \(error)"
+        case .replacedDefault(let key, let entry): "\(entry): reset() replaces the default for '\(key)'"
+        case .differentRule(let key, let entry): "\(entry): another type or other bounds than those of '\(key)'"
         }
     }
 }
