@@ -35,6 +35,13 @@ import Testing
         #expect(lines.last == "  it is connected, and disconnected as app-removed")
     }
 
+    @Test("CTL-29, CTL-68: the end of a row names the device, its way, and since when it is gone")
+    func forgetting() {
+        let lines = Consequences.forgetting(
+            Fact(["far": [["name": "panel", "via": "gateway", "gone": 1_790_000_000_000]]]))
+        #expect(lines.count == 2 && lines[0].hasPrefix("panel (via gateway), gone since 2026-"), "\(lines)")
+    }
+
     @Test("CTL-29: an assignment says what the former owner loses, and that a new app is only reserved")
     func assignment() {
         #expect(Consequences.assignment(body()) == ["org.example.lamp is for 4000000001 alone from now on"])

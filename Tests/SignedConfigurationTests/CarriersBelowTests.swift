@@ -161,6 +161,29 @@ import Testing
         #expect(rows.contains(.forgotten(chain.lower)), "the oldest goes first")
     }
 
+    @Test("CTL-68: an operator ends the rows of a device that is gone, and of no other; another hiding makes a new one")
+    func forgotten() throws {
+        var chain = try Chain()
+        #expect(chain.known.forget(chain.far.identifier).changes.isEmpty, "it is stated")
+        try chain.learn([])
+        #expect(chain.known.forget(UniqueIdentifier.random()).changes.isEmpty)
+        #expect(chain.known.hidden.count == 1)
+        let changes = chain.known.forget(chain.far.identifier).changes
+        guard case .certified(_, let pairing, let certified)? = changes.first, changes.count == 1 else {
+            Issue.record("one row, which keeps its key: \(changes)")
+            return
+        }
+        #expect(pairing == chain.lower && certified.gone == nil && chain.known.hidden.isEmpty)
+        #expect(chain.known.forget(chain.far.identifier).changes.isEmpty, "once")
+        try chain.learn()
+        try chain.learn([])
+        #expect(chain.known.hidden.count == 1)
+        _ = chain.known.unpaired(chain.upper, at: Fixture.now)
+        #expect(chain.known.hidden.map(\.carrier) == [nil])
+        #expect(chain.known.forget(chain.far.identifier).changes == [.forgotten(chain.lower)])
+        #expect(chain.known.hidden.isEmpty)
+    }
+
     /// Another carrier of the top, and its statement that the first one is below it, with what that one has.
     private func moved(_ chain: Chain) -> (carrier: FarSecondaries.Carrier, statement: [UInt8]) {
         let (other, pairing, between) = (Chain.Device(), UniqueIdentifier.random(), UniqueIdentifier.random())

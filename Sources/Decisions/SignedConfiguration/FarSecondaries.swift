@@ -333,6 +333,23 @@ package struct FarSecondaries: Sendable {
         return transition
     }
 
+    /// The operator has seen that a device is gone: its rows end (CTL-68). A carrier that is still paired keeps the key
+    /// that it named first, and one that states the device again and then no longer makes another row.
+    /// - Returns: no changes for a device that is stated, or of which nothing is kept.
+    package mutating func forget(_ device: UniqueIdentifier) -> FarTransition {
+        var transition = FarTransition()
+        guard !devices.contains(device) else { return transition }
+        for branch in branches.values {
+            for (path, named) in branch.keys {
+                for (pairing, certified) in named where certified.device == device {
+                    setGone(nil, pairing, through: path, &transition)
+                }
+            }
+        }
+        for (pairing, certified) in traces where certified.device == device { forgetTrace(pairing, &transition) }
+        return transition
+    }
+
     /// Keeps a trace of those that no carrier states any more (LIM-85): the oldest goes first.
     private mutating func keepTraces(_ rows: [UniqueIdentifier: Certified], _ transition: inout FarTransition) {
         let devices = devices

@@ -11,7 +11,9 @@ package enum ControlName: String, EnvelopeWord, CaseIterable {
     case trustDevice = "trust-device"
     case trustedDevices = "trusted-devices"
     case untrustDevice = "untrust-device"
-    case unpair, address
+    case unpair
+    case farRemove = "far-remove"
+    case address
     case `switch`
     case trustAdd = "trust-add"
     case trustList = "trust-list"

@@ -126,7 +126,9 @@ import Testing
         #expect(app.offers.count == 2)
     }
 
-    @Test func `CFG-105, CTL-38: a device that is paired below later gets it, and one that is unpaired there is gone`()
+    @Test
+    func
+        `CFG-105, CTL-38, CTL-68: one paired below later gets it; unpaired there it is gone, until that row is removed`()
         throws
     {
         defer { nodes.stop() }
@@ -144,6 +146,17 @@ import Testing
         #expect(desired(of: "the last") == nil)
         #expect(far(gone: true).map { $0["name"] } == ["the last"])
         #expect(far(gone: true).map { $0["via"] } == ["the secondary"])
+        let device = try #require(far(gone: true).first?["device"])
+        let question = nodes.ask(nodes.primary, "far-remove", ["device": device])
+        #expect(question.body["done"] == false && question.body["far"]?.arrayValue?.count == 1, "CTL-29")
+        #expect(far(gone: true).count == 1)
+        #expect(nodes.ask(nodes.primary, "far-remove", ["device": device, "yes": true]).body["done"] == true)
+        #expect(far(gone: true).isEmpty)
+        try nodes.restart(.primary)
+        #expect(far(gone: true).isEmpty && far().count == 1)
+        #expect(nodes.ask(nodes.primary, "far-remove", ["device": device]).name == "not-found")
+        let stated = try #require(far().first?["device"])
+        #expect(nodes.ask(nodes.primary, "far-remove", ["device": stated, "yes": true]).name == "not-found")
     }
 
     @Test func `CFG-101, CFG-103: a chain of two carriers`() throws {

@@ -71,6 +71,7 @@ import Testing
             ("app-assign", ["app": "a", "uid": 4_294_967_295], "uid"), ("app-remove", ["app": "a", "yes": 1], "yes"),
             ("trust-remove", ["app": "a"], "role"), ("trust-replace", ["app": "a", "role": "primary"], "key"),
             ("untrust-device", ["role": "primary"], "fingerprint"), ("identifier-clear", [:], "app"),
+            ("far-remove", ["yes": true], "device"),
         ]
         for (command, body, key) in requests {
             let answer = nodes.ask(nodes.primary, command, body)

@@ -174,6 +174,11 @@ enum Consequences {
         return lines
     }
 
+    static func forgetting(_ fact: Fact) -> [String] {
+        fact.list("far").map { "\($0.deviceName), gone since \($0.date("gone")), is no longer shown" }
+            + ["a device between that states it again makes a new row; nothing else changes"]
+    }
+
     static func removal(_ fact: Fact) -> [String] {
         let owner = fact.body["uid"] == nil ? ", which has no owner," : " of \(fact.owner("uid"))"
         var lines = ["\(fact.text("app"))\(owner) is removed from this device:"]

@@ -103,35 +103,13 @@ final class ConfigurationCarrier {
         state.far.target(of: app, at: pairing)
     }
 
-    /// One row for each far secondary and app, for `status` (CTL-36), and then those that are gone (CTL-38); as many as
-    /// one answer has.
-    func describe() -> [PropertyListDictionary] {
-        let rows = peers.lazy.flatMap { peer in
-            self.state.far.targets(at: peer.pairing).map { app, target -> PropertyListDictionary in
-                var row = Self.row(peer.pairing, peer.name, peer.device, via: peer.via)
-                row["app"] = .string(app.description)
-                row["target"] = .string(target.text)
-                return row
-            }
-        }
-        // One that is this device's own now is not hidden by anybody.
-        let own = Set(context.device.receivers.compactMap(\.device))
-        let hidden = state.far.hidden.lazy.filter { !own.contains($0.device) }.map { hidden -> PropertyListDictionary in
-            let via = hidden.carrier.flatMap { self.context.device.peer($0)?.name }
-            var row = Self.row(hidden.pairing, hidden.gone.name, hidden.device, via: via)
-            row["gone"] = .integer(hidden.gone.since.milliseconds)
-            return row
-        }
-        return Array((Array(rows.prefix(DesiredStatus.rowLimit)) + Array(hidden)).prefix(DesiredStatus.rowLimit))
-    }
+    /// The far secondaries for people.
+    var rows: FarSecondaryRows { FarSecondaryRows(far: state.far, peers: peers, device: context.device) }
 
-    private static func row(
-        _ pairing: UniqueIdentifier, _ name: String, _ device: UniqueIdentifier?, via: String?
-    ) -> PropertyListDictionary {
-        var row: PropertyListDictionary = ["name": .string(name), "pairing": .data(pairing.bytes)]
-        row["device"] = device.map { .data($0.bytes) }
-        row["via"] = via.map { .string($0) }
-        return row
+    /// The rows of a device that is gone end (CTL-68).
+    func forget(_ device: UniqueIdentifier) async throws(StoreError) {
+        try await committed.commit { next in (next.far.forget(device).changes.flatMap(\.rows), {}) }
+        context.log(LogEvent(.info, "a far secondary that is gone was removed", .text("device", "\(device)")))
     }
 
     // MARK: downwards

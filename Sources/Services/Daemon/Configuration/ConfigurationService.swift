@@ -532,8 +532,11 @@ final class ConfigurationService {
             }, now: context.scheduler.wallNow)
     }
 
-    /// The far secondaries that carriers state, for `status`.
-    var farSecondaries: [PropertyListDictionary] { carrier.describe() }
+    /// The far secondaries that carriers state or have stated.
+    var farSecondaries: FarSecondaryRows { carrier.rows }
+
+    /// The rows of a far secondary that is gone end (CTL-68).
+    func forget(_ device: UniqueIdentifier) async throws(StoreError) { try await carrier.forget(device) }
 
     /// The trusted keys, for `trust-list`.
     var anchors: [PropertyListDictionary] { receiver.state.anchors.all.map(\.summary) }

@@ -69,6 +69,7 @@ extension Node: ControlResponder {
         case .trustedDevices: TrustedDevicesCommand.self
         case .untrustDevice: UntrustDeviceCommand.self
         case .unpair: UnpairCommand.self
+        case .farRemove: FarRemoveCommand.self
         case .address: AddressCommand.self
         case .switch: SwitchCommand.self
         case .trustAdd: TrustKeyCommand<Node>.self

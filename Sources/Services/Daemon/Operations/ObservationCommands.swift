@@ -42,7 +42,7 @@ struct StatusCommand: ControlCommand {
         let (rows, more) = desired.rows(of: desired.keys(of: nil))
         status["desired"] = .array(rows.map { .dictionary($0) })
         if more > 0 { status["desiredMore"] = .integer(Int64(more)) }
-        status["far"] = .array(node.configuration.farSecondaries.map { .dictionary($0) })
+        status["far"] = .array(node.configuration.farSecondaries.all.map { .dictionary($0) })
         status["contexts"] = .array(node.contexts)
         status["counterparts"] = .array(node.counterpartIdentities)
         status["health"] = .dictionary(node.health.report())

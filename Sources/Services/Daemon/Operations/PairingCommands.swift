@@ -192,6 +192,27 @@ struct UntrustDeviceCommand: ControlCommand {
     }
 }
 
+/// `far-remove`: ends the rows of a far secondary that is gone (CTL-68).
+struct FarRemoveCommand: ControlCommand {
+    private let device: UniqueIdentifier
+    private let isAgreed: Bool
+
+    init(_ request: ControlRequest) throws(WireError) {
+        device = try request.fields.identifier("device")
+        isAgreed = try request.fields.boolean("yes", absent: false)
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let rows = node.configuration.farSecondaries.gone(of: device)
+        guard !rows.isEmpty else {
+            throw ControlFailure(
+                .notFound, "no far secondary of this identifier is gone; 'tandem status' shows those that are")
+        }
+        if isAgreed { try await ControlFailure.storing(try await node.configuration.forget(device)) }
+        return ["done": .boolean(isAgreed), "far": .array(rows.map { .dictionary($0) })]
+    }
+}
+
 /// The only pairing that `pairing` or `who` names.
 struct PairingName {
     private let pairing: UniqueIdentifier?
