@@ -49,6 +49,9 @@ package enum JoinPolicy {
     /// Seconds that a token may live (LIM-10): an operator who needs longer makes another one.
     private static var lives: ClosedRange<Int64> { 1...24 * 3600 }
     fileprivate static var longestLife: Duration { .seconds(lives.upperBound) }
+    /// How far a clock may step back without ending a token of the longest life (LIM-10): time servers correct a clock
+    /// by seconds, and one that was wrong by more may have been wrong by years.
+    fileprivate static var correction: Duration { .seconds(5 * 60) }
     /// Wrong proofs that a token survives (LIM-10).
     fileprivate static var attempts: Int { 5 }
 
@@ -203,7 +206,9 @@ package struct JoinToken: Sendable, Equatable {
 
     /// Whether its time is over. One that has more left than any token is given was made before the clock was set back:
     /// that clock would keep it open for years.
-    fileprivate func hasExpired(now: WallTime) -> Bool { expires <= now || expires > now + JoinPolicy.longestLife }
+    fileprivate func hasExpired(now: WallTime) -> Bool {
+        expires <= now || expires > now + JoinPolicy.longestLife + JoinPolicy.correction
+    }
 }
 
 extension JoinToken {
