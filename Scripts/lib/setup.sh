@@ -24,16 +24,28 @@ need_swift() {
     exit 1
 }
 
+# Prints the first seven digits of the commit that the sources are; fails outside git, and where they were changed.
+built_commit() {
+    local commit
+    [[ $(git -C "$root" rev-parse --show-toplevel 2>/dev/null) == "$(realpath "$root")" ]] || return 1
+    git -C "$root" diff --quiet HEAD 2>/dev/null || return 1
+    commit=$(git -C "$root" rev-parse HEAD 2>/dev/null) || return 1
+    echo "${commit:0:7}"
+}
+
 # released PRODUCT: builds a product as it is shipped and prints its path. Its folder is its own, so that it can be built
 # beside the tests. The C++ library of Swift's runtime is linked in: the loader's work on the shared one is a tenth of a
 # daemon's cold start, and 25 functions of it are used. No library is looked for beside the executable. Functions have
 # sections of their own, so that those of a daemon's start lie together (Scripts/order): the kernel maps code in pieces
-# of 64 KiB, and otherwise nearly every piece would hold one of them.
+# of 64 KiB, and otherwise nearly every piece would hold one of them. The linker alone is told the commit: nothing is
+# compiled again for it.
 
 released() {
     local build=(--package-path "$root" --scratch-path "$root/.build/shipped" -c release --static-swift-stdlib)
     build+=(--disable-local-rpath -Xswiftc "-L$root/.build/archives" -Xswiftc -Xfrontend -Xswiftc -function-sections)
     build+=(-Xlinker "--symbol-ordering-file=$root/Scripts/lib/start.order" -Xlinker --no-warn-symbol-ordering)
+    local commit
+    if commit=$(built_commit); then build+=(-Xlinker "--defsym=tandem_commit=0x1$commit"); fi
     mkdir -p "$root/.build/archives"
     ln -sf "$(clang -print-file-name=libstdc++.a)" "$root/.build/archives/"
     swift build "${build[@]}" --product "$1" >&2

@@ -2,7 +2,6 @@
 // any command does, and ends at a signal.
 
 import Glibc
-import PairedSession
 import Synchronization
 import TandemControl
 import TandemReactor
@@ -39,7 +38,7 @@ import TandemTransport
 
     private static func run(_ arguments: [String]) throws {
         if arguments.contains("--help") { return put(ConsoleOptions.help + "\n") }
-        if arguments.contains("--version") { return put("tandem-console \(PairedSession.version)\n") }
+        if arguments.contains("--version") { return put("\(DaemonPort.software)\n") }
         let options = try ConsoleOptions(arguments)
         if !SocketAddress.isServed(path: options.daemon) {
             let path = options.daemon

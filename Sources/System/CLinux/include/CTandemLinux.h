@@ -52,6 +52,9 @@ int tandem_keyring_read(const char *description, void *room, size_t size);
 int tandem_process_forbid_dump(void);
 void tandem_heap_trim(void);
 
+// The first seven digits of the commit that a release was built from, behind a 1; 0 in any other build.
+uint32_t tandem_build_commit(void);
+
 // ---- other programs (children.c)
 
 struct tandem_program {
