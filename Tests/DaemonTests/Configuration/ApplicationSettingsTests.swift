@@ -91,7 +91,6 @@ import Testing
 
     @Test("CFG-22, CTL-39, SES-78: a signed value whose signature is invalid is marked, in full and in short rows")
     func waived() throws {
-        defer { nodes.stop() }
         let state = SettingsState(
             document: document, edits: SettingEdits(), signed: SignedValues(values: ["volume": 9], isWaived: true),
             secrets: [:], code: { _ in [] })
@@ -103,7 +102,6 @@ import Testing
 
     @Test("SES-71, SCH-6: a daemon asks for a schema that it lacks, keeps it over a restart, and asks for another one")
     func brought() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(registration)
         #expect(try isAsked(app) == true && ask("settings-get").name == "not-found")
         #expect(try nodes.bring(document.bytes, from: app)?.code == 0)
@@ -122,7 +120,6 @@ import Testing
 
     @Test("SES-71, SCH-6: a document that is no schema is refused, and the one before stays")
     func refused() throws {
-        defer { nodes.stop() }
         try startApp().disconnect()
         let later: PropertyListDictionary = ["v": 9]
         for bytes in [[], [1, 2, 3], try PropertyListWriter.write(later), Array(repeating: 0, count: 262_145)] {
@@ -136,7 +133,6 @@ import Testing
 
     @Test("SES-71, SCH-18: only the schema that the daemon asked for is taken, and once")
     func unasked() throws {
-        defer { nodes.stop() }
         let other = try SchemaDocument(writing: [document.schema.declarations[0]])
         func isRefused(_ bytes: [UInt8], from app: Client) throws -> Bool {
             let answer = try nodes.bring(bytes, from: app)
@@ -159,7 +155,6 @@ import Testing
 
     @Test("SES-71: a connection that only sends is not asked, and brings none")
     func senders() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(registration)
         let sender = try nodes.connect(
             to: .secondary, .init(receives: false, schema: SHA256.digest(document.bytes)))
@@ -172,7 +167,6 @@ import Testing
 
     @Test("SET-56, CTL-40: values that a person adds to a list are judged, kept over a restart, shown and taken back")
     func addedChoices() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         let month: PropertyListValue = [["label": "Month", "value": 30]]
         func add(_ list: PropertyListValue) -> ControlAnswer {
@@ -192,7 +186,6 @@ import Testing
 
     @Test("LIM-128, LIM-102: the values and the lists of one request share their steps")
     func sharedSteps() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         let costly = try SchemaDocument(
             writing: (0..<6).map {
@@ -214,7 +207,6 @@ import Testing
 
     @Test("CTL-39, CTL-40, CTL-41: an edit is judged, kept, shown and taken back")
     func edited() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         #expect(set(["volume": 80, "notes": "x"]).code == 0)
         #expect(
@@ -240,7 +232,6 @@ import Testing
     @Test(
         "SCH-12, SCH-8: a connected app reads its files again after a change, and one that is away has it at its start")
     func pushed() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         #expect(set(["volume": 80]).code == 0)
         nodes.run(until: { app.reloads == 1 })
@@ -253,7 +244,6 @@ import Testing
 
     @Test("SCH-4, CTL-39: a secret is written and never read")
     func secrets() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         #expect(set(["token": "swordfish"]).code == 0)
         #expect(
@@ -266,7 +256,6 @@ import Testing
 
     @Test("CTL-44: a property is set to nothing where it may be, and the app is told as of any other edit")
     func nothing() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         let set = { [self] (more: PropertyListDictionary) in
             var body = more
@@ -291,7 +280,6 @@ import Testing
 
     @Test("SCH-17: a schema that was changed in its directory judges nothing, and the app is asked for it again")
     func changedSchema() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         let other = try SchemaDocument(writing: [document.schema.declarations[3]])
         try folder().replace("schema.plist", with: other.bytes)
@@ -304,7 +292,6 @@ import Testing
 
     @Test("CTL-39: a signed value hides an edit, which stays")
     func signed() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try startApp()
         #expect(set(["volume": 70]).code == 0)
@@ -314,7 +301,6 @@ import Testing
 
     @Test("SCH-8: an edit of a key that the next schema lacks is shown as unknown, and can be taken back")
     func orphans() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         #expect(set(["volume": 80, "notes": "x"]).code == 0)
         let smaller = try SchemaDocument(writing: [document.schema.declarations[0]])
@@ -326,7 +312,6 @@ import Testing
 
     @Test("SCH-8: a file of edits that the app has damaged has none, and the next edit replaces it")
     func damaged() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let mistyped: PropertyListDictionary = ["v": 1, "values": 7]
         for bytes in [Array("nonsense".utf8), try PropertyListWriter.write(mistyped)] {
@@ -343,7 +328,6 @@ import Testing
 
     @Test("CTL-2: the user of an app may edit its settings, and no other user")
     func users() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let body: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["volume": 80]]
         for (user, name) in [(Linux.user, nil), (Linux.user + 1, "not-allowed")] {
@@ -361,7 +345,6 @@ import Testing
 
     @Test("SES-73: an app that is removed leaves neither schema nor edits")
     func removed() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         #expect(set(["volume": 80]).code == 0)
         #expect(ask("app-remove", ["yes": true]).code == 0)
@@ -374,7 +357,6 @@ import Testing
 
     @Test("CTL-39: a request that waits is answered by the next change, or when its time is over")
     func waits() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let ordinal = try #require(ask("settings-get").body["ordinal"])
         let body: PropertyListDictionary = [
@@ -395,7 +377,6 @@ import Testing
 
     @Test("CTL-2: a request that waits while its app becomes another user's is not-allowed")
     func reassigned() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let ordinal = try #require(ask("settings-get").body["ordinal"])
         let body: PropertyListDictionary = ["app": .string(nodes.app.description), "after": ordinal, "wait": 60_000]
@@ -412,7 +393,6 @@ import Testing
 
     @Test("LIM-104: of one user's requests 64 wait for a change, and the next is full")
     func waiters() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let ordinal = try #require(ask("settings-get").body["ordinal"])
         let body: PropertyListDictionary = [
@@ -426,7 +406,6 @@ import Testing
 
     @Test("LIM-102: of one user's changes four wait for the disk, and the next is full")
     func changesAtOnce() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         var answers: [ControlAnswer] = []
         for number in 0..<6 {
@@ -442,7 +421,6 @@ import Testing
 
     @Test("LIM-103: a person's edits of 131,072 bytes are kept, and beyond them none is taken")
     func size() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let text = { (count: Int) in PropertyListValue.string(String(repeating: "x", count: count)) }
         #expect(set(["notes": text(130_900)]).code == 0 && set(["notes": text(131_072)]).name == "full")
@@ -454,7 +432,6 @@ import Testing
 
     @Test("PAG-23, THR-135: a secret is written also if it is the same, so that no time tells")
     func sameSecret() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         func written() throws -> [Int] {
             var facts = stat()
@@ -477,7 +454,6 @@ import Testing
 
     @Test("CFG-107, CFG-108, SCH-3: the daemon refuses what the schema of a connected app refuses, in the app's words")
     func refusedBySchema() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let app = try startApp()
         #expect(try result(["volume": 101, "notes": 7], version: 1)?["verdict"] == "schema" && app.offers.isEmpty)
@@ -489,7 +465,6 @@ import Testing
 
     @Test("CFG-109, SCH-18: while the app is away its last schema refuses nothing, and a newer app takes the value")
     func newerApp() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let app = try startApp()
         app.disconnect()

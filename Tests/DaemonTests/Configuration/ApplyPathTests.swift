@@ -29,7 +29,6 @@ import Testing
         #expect(nodes.verdict(envelope) == "applied")
         #expect(app.offers.count == 1, "CFG-30 a: already applied, nobody is asked again")
         #expect(try nodes.held()?["version"] == 1)
-        nodes.stop()
     }
 
     @Test func withoutItsAppItWaitsAndIsAppliedOnceWhenTheAppComes() throws {
@@ -42,7 +41,6 @@ import Testing
         nodes.run(until: { nodes.reported() == "applied" })
         #expect(app.offers.count == 1)
         #expect(try nodes.held()?["state"] == "applied")
-        nodes.stop()
     }
 
     @Test func eachRefusalAtTheSecondaryHasItsNameAndChangesNothing() throws {
@@ -66,7 +64,6 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(6)) == "schema")
         #expect(try nodes.held()?["version"] == 5)
         #expect(nodes.verdict(good) == "applied", "it is still active")
-        nodes.stop()
     }
 
     @Test("CFG-71: the primary refuses early what no secondary needs to see") func early() throws {
@@ -94,7 +91,6 @@ import Testing
         #expect(app.offers.isEmpty)
         #expect(try nodes.rows("configurations", of: nodes.primary).isEmpty, "nothing was forwarded")
         #expect(nodes.verdict(good) == "applied")
-        nodes.stop()
     }
 
     @Test func unpairingClosesTheMark() throws {
@@ -107,12 +103,10 @@ import Testing
         try nodes.pair()
         #expect(nodes.verdict(third) == "rollback", "CFG-31")
         #expect(nodes.verdict(try nodes.envelope(4)) == "applied")
-        nodes.stop()
     }
 
     @Test("CFG-31: an answer that comes when the pairing has ended counts for nothing, and the next pairing applies")
     func anAnswerAfterThePairing() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         app.answerOffers { _ in nil }
         #expect(nodes.verdict(try nodes.envelope(3), wait: 1) == nil)
@@ -144,7 +138,6 @@ import Testing
         "CFG-35: whichever daemon starts again in the middle, all agree within two seconds of their clock",
         arguments: [[TwoNodes.Place.primary], [.secondary], [.primary, .secondary]], Stage.allCases)
     func agreementAfterARestart(places: [TwoNodes.Place], stage: Stage) throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         if stage == .offered { app.answerOffers { _ in nil } }
@@ -164,7 +157,6 @@ import Testing
 
     @Test("CFG-12, CFG-31: an empty configuration is one like any other, and another primary's changes nothing")
     func anEmptyConfiguration() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         let elsewhere = try PairedIdentifier(text: "custom:elsewhere")
@@ -180,7 +172,6 @@ import Testing
     @Test func `CFG-35, CFG-63: without its file nothing is active or reported, and no such failure burns a version`()
         throws
     {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         // A directory in the file's place: the disk does not take the new one.
@@ -211,7 +202,6 @@ import Testing
         #expect(nodes.ask(nodes.secondary, "trust-add", body).name == "anchor-conflict", "CFG-17")
         #expect(nodes.verdict(try nodes.envelope(1, with: other)) == "threshold")
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
-        nodes.stop()
     }
 
     @Test func aCarriedCopyGoesTheSamePathAtTheSecondaryItself() throws {
@@ -219,7 +209,6 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(1, with: .generate()), at: nodes.secondary) == "threshold")
         #expect(nodes.verdict(try nodes.envelope(1), at: nodes.secondary) == "applied", "CTL-5")
         #expect(app.offers.count == 1)
-        nodes.stop()
     }
 
     @Test("CFG-43: a restart while the app thinks costs nothing: it is asked again and the verdict arrives")
@@ -238,7 +227,6 @@ import Testing
         nodes.run(until: { nodes.reported() == "applied" })
         #expect(app.offers.map { $0.envelope } == [envelope])
         #expect(try nodes.held()?["state"] == "applied")
-        nodes.stop()
     }
 
     @Test("CFG-31: under another name of the primary a configuration for the old one is refused, and each has its own")
@@ -251,7 +239,6 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(4)) == "wrong-target")
         let kitchen = try PairedIdentifier(text: "custom:the-kitchen")
         #expect(nodes.verdict(try nodes.envelope(1) { $0.target = kitchen }) == "applied", "a mark of its own")
-        nodes.stop()
     }
 
     @Test("CFG-31: what was targeted at a name that the primary's app has no more is deactivated at once")
@@ -266,6 +253,5 @@ import Testing
         _ = try nodes.connect(to: .primary, TandemSession.Registration(identifier: try CustomIdentifier("the-kitchen")))
         nodes.run(until: { app.reloads > 0 })
         nodes.run(until: { (try? state()) == "none" })
-        nodes.stop()
     }
 }

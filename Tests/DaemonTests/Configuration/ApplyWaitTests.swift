@@ -23,7 +23,6 @@ import Testing
     private func state() throws -> String? { try nodes.held()?["state"]?.stringValue }
 
     @Test func `CFG-33: below the clock floor a configuration waits for the clock and is then tried again`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         let (envelope, now) = (try nodes.envelope(2), nodes.clock.wallNow)
@@ -38,7 +37,6 @@ import Testing
     @Test func `CFG-33, CTL-12: a clock that once was years ahead locks out one app, until its key's trust ends`()
         throws
     {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         let now = nodes.clock.wallNow
         nodes.clock.setWallClock(now + .seconds(10 * 365 * 86_400))
@@ -61,7 +59,6 @@ import Testing
         `CTL-25: apply at the app's own device ends when a newer version takes its place or the trusted key is removed`()
         throws
     {
-        defer { nodes.stop() }
         let app = try nodes.connect(to: .secondary, .init(anchor: nodes.signer.publicKey.key.pem)) { client in
             client.answerOffers { _ in nil }
         }
@@ -87,7 +84,6 @@ import Testing
     }
 
     @Test func `CFG-34: a lifetime that is over reverts, tells the app, and lets only a higher version apply`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         let brief = try nodes.envelope(1) { $0.lifetime = 60 }
         #expect(nodes.verdict(brief) == "applied")
@@ -103,7 +99,6 @@ import Testing
     @Test func `CFG-43: an app that does not answer, or about other bytes, is asked again at its next registration`()
         throws
     {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         let envelope = try nodes.envelope(1)
         for answer in [nil, OfferReply(VerificationFailure(.schema, "other bytes"), of: [1, 2, 3])] {
@@ -118,7 +113,6 @@ import Testing
     }
 
     @Test func `CFG-17, CFG-74: the operator's key ends waiting-for-key and stays against an app's other key`() throws {
-        defer { nodes.stop() }
         let envelope = try nodes.envelope(1)
         #expect(nodes.verdict(envelope) == "waiting-for-key")
         let body: PropertyListDictionary = [
@@ -136,7 +130,6 @@ import Testing
     }
 
     @Test func `LIM-54: conflicting keys of one user's apps write so many alarms in a minute`() throws {
-        defer { nodes.stop() }
         try nodes.startApp().disconnect()
         for _ in 0..<30 {
             try nodes.startApp(.init(anchor: ConfigurationPrivateKey.generate().publicKey.key.pem)).disconnect()
@@ -146,7 +139,6 @@ import Testing
     }
 
     @Test func `CFG-32: what waits for the app is superseded by a higher version, and a lower one is refused`() throws {
-        defer { nodes.stop() }
         try nodes.startApp().disconnect()
         let (first, second) = (try nodes.envelope(1), try nodes.envelope(2))
         #expect(nodes.verdict(first) == "waiting-for-app")
@@ -165,7 +157,6 @@ import Testing
     @Test func `CFG-52: of early failures within a minute the first is reported, then the last with their number`()
         throws
     {
-        defer { nodes.stop() }
         _ = try nodes.startApp()
         let forged = try (1...3).map { try nodes.envelope($0, with: .generate()) }
         #expect(nodes.verdict(forged[0]) == "threshold")
@@ -175,7 +166,6 @@ import Testing
     }
 
     @Test func `CFG-10, CTL-4: each secondary reports for itself, and 'only' narrows to those that it names`() throws {
-        defer { nodes.stop() }
         try nodes.startOther(as: .secondary)
         try nodes.pair(nodes.primary, nodes.other)
         let (app, other) = (try nodes.startApp(), try nodes.startApp(at: .other))
@@ -196,7 +186,6 @@ import Testing
     @Test func `CFG-21, CTL-25: a primary that trusts no key for a configuration says that it has not checked it`()
         throws
     {
-        defer { nodes.stop() }
         _ = try nodes.startApp()
         func isUnchecked(_ envelope: [UInt8]) -> Bool {
             let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: envelope, wait: 0))
@@ -212,7 +201,6 @@ import Testing
     }
 
     @Test func `CFG-21: a primary's own configuration goes to the app on the primary`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(at: .primary)
         let envelope = try nodes.envelope(1) { $0.role = .primary }
         #expect(nodes.verdict(envelope) == "applied")
@@ -221,7 +209,6 @@ import Testing
     }
 
     @Test func `CFG-31, CTL-4: without a pairing nothing is applied or forwarded`() throws {
-        defer { nodes.stop() }
         let envelope = try nodes.envelope(1)
         for node in [nodes.primary, nodes.secondary] {
             try nodes.unpair(node)

@@ -101,7 +101,6 @@ import Testing
 
     @Test("CFG-92, CTL-26: a rotation reaches the far device, and nobody waits for the carrier without the app")
     func rotation() throws {
-        defer { nodes.stop() }
         try trust(at: nodes.primary)
         let second = try set(2, nodes.signer, successor)
         let app = try startApp(second)
@@ -125,7 +124,6 @@ import Testing
 
     @Test("CFG-92, CFG-103: rotations and a revocation arrive at a far device that was away before the configuration")
     func whileAway() throws {
-        defer { nodes.stop() }
         try trust(at: nodes.primary)
         try startApp().disconnect()
         waitForFar()
@@ -149,7 +147,6 @@ import Testing
 
     @Test("CFG-92: keys that the middle follows for its own app go on to its secondaries without a new link")
     func followedInTheMiddle() throws {
-        defer { nodes.stop() }
         for node in [nodes.secondary, nodes.other] { try trust(at: node) }
         _ = try nodes.connect(to: .secondary, .init(anchor: KeySetText.text(of: try anchor())))
         _ = try startApp()
@@ -160,7 +157,6 @@ import Testing
 
     @Test("CFG-92, CFG-103: a revocation takes out of the middle's queues what the revoked key signed")
     func revokedInTheMiddle() throws {
-        defer { nodes.stop() }
         try trust(at: nodes.primary)
         try startApp().disconnect()
         waitForFar()
@@ -181,7 +177,6 @@ import Testing
     @Test("CFG-77, CFG-103: what the operator withdraws does not come out of the middle any more") func withdrawn()
         throws
     {
-        defer { nodes.stop() }
         try startApp().disconnect()
         waitForFar()
         nodes.stop(.other)
@@ -199,7 +194,6 @@ import Testing
 
     @Test("CFG-103: links that come and go do not fill the middle's queues with the chain")
     func comingAndGoing() throws {
-        defer { nodes.stop() }
         try trust(at: nodes.primary)
         try startApp().disconnect()
         waitForFar()

@@ -58,7 +58,6 @@ import Testing
     @Test func `CFG-100, CFG-103, CFG-104, CTL-36: the exact bytes go down two hops, and the report is verified above`()
         throws
     {
-        defer { nodes.stop() }
         let between = try nodes.startApp()
         let app = try nodes.startApp(at: .other)
         waitForFar()
@@ -76,7 +75,6 @@ import Testing
     }
 
     @Test func `CTL-37, THR-129: deliveries and what is withdrawn say by which carrier they know a name`() throws {
-        defer { nodes.stop() }
         _ = try nodes.startApp(at: .other)
         waitForFar()
         #expect(nodes.results(try envelope(1))["the other"]?["verdict"] == "applied")
@@ -92,7 +90,6 @@ import Testing
     }
 
     @Test func `CFG-103: what is desired reaches a device that was away, across restarts of all three`() throws {
-        defer { nodes.stop() }
         _ = try nodes.startApp(at: .other)
         waitForFar()
         nodes.stop(.other)
@@ -111,7 +108,6 @@ import Testing
     @Test func `CFG-72, CFG-102: a primary whose store was restored relies on no report of a far secondary, either`()
         throws
     {
-        defer { nodes.stop() }
         let app = try nodes.startApp(at: .other)
         waitForFar()
         #expect(nodes.results(try envelope(1))["the other"]?["verdict"] == "applied")
@@ -131,7 +127,6 @@ import Testing
         `CFG-105, CTL-38, CTL-68: one paired below later gets it; unpaired there it is gone, until that row is removed`()
         throws
     {
-        defer { nodes.stop() }
         _ = try nodes.startApp(at: .other)
         waitForFar()
         #expect(nodes.results(try envelope(1))["the other"]?["verdict"] == "applied")
@@ -160,7 +155,6 @@ import Testing
     }
 
     @Test func `CFG-101, CFG-103: a chain of two carriers`() throws {
-        defer { nodes.stop() }
         try nodes.start(.last)
         let app = try nodes.startApp(at: .last)
         try nodes.pair(nodes.other, nodes.last)
@@ -177,7 +171,6 @@ import Testing
     @Test func `CFG-106: a carrier that sends something else down gets nothing applied, the next valid one applies`()
         throws
     {
-        defer { nodes.stop() }
         let app = try nodes.startApp(at: .other)
         waitForFar()
         let first = try envelope(1)
@@ -213,7 +206,6 @@ import Testing
     @Test func `CFG-51, CFG-106: bytes that a hijacked carrier exchanges have their name below, and are nothing above`()
         throws
     {
-        defer { nodes.stop() }
         let app = try nodes.startApp(at: .other)
         waitForFar()
         let old = try envelope(1)
@@ -248,7 +240,6 @@ import Testing
     }
 
     @Test func `CFG-105: without secondaries below it a device announces nothing`() throws {
-        defer { nodes.stop() }
         #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the other", "yes": true]).code == 0)
         _ = try nodes.startApp(at: .other)
         let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: try envelope(1)))

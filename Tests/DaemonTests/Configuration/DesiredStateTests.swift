@@ -36,7 +36,6 @@ import Testing
 
     @Test("LIM-85: an answer has 256 rows and the number of those left out, and counts each secondary once")
     func rowsOfOneAnswer() throws {
-        defer { nodes.stop() }
         var state = DesiredConfigurations()
         let target = PairedIdentifier.vendor(try nodes.device(of: nodes.primary))
         let devices = (0..<300).map { _ in UniqueIdentifier.random() }
@@ -64,7 +63,6 @@ import Testing
 
     @Test func `CFG-70, CFG-72: a secondary that is paired later gets it, also after a restart of the primary`() throws
     {
-        defer { nodes.stop() }
         _ = try nodes.startApp()
         let envelope = try nodes.envelope(1)
         #expect(nodes.verdict(envelope) == "applied")
@@ -79,7 +77,6 @@ import Testing
     }
 
     @Test func `CFG-72: a secondary that ended its pairing and joins again gets a version above its mark`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         try nodes.unpair(nodes.secondary)
@@ -93,7 +90,6 @@ import Testing
     }
 
     @Test func `CFG-74: an app that is installed later gets it once its key is known`() throws {
-        defer { nodes.stop() }
         let envelope = try nodes.envelope(1)
         #expect(nodes.verdict(envelope) == "waiting-for-key")
         #expect(try desired()?["stale"] != nil)
@@ -104,7 +100,6 @@ import Testing
     }
 
     @Test func `CFG-74: within the minute of CFG-52 the app is not made to wait`() throws {
-        defer { nodes.stop() }
         #expect(nodes.verdict(try nodes.envelope(1)) == "waiting-for-key")
         // The second answer is held back for the rest of the minute.
         nodes.network.cut()
@@ -116,7 +111,6 @@ import Testing
     }
 
     @Test func `CFG-52, CTL-23: a delivery whose report is held back is no longer called queued`() throws {
-        defer { nodes.stop() }
         _ = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1, with: .generate())) == "threshold")
         #expect(try desired()?["taken"] == nil)
@@ -129,7 +123,6 @@ import Testing
     }
 
     @Test func `CFG-75: after a month of absence the item is undelivered, and the link brings another one`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         nodes.network.isDown = true
         nodes.network.cut()
@@ -146,7 +139,6 @@ import Testing
     }
 
     @Test func `CFG-75, LIM-90: an item that ends undelivered on a link is sent again a minute later`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         // Each piece is under way for a second: the line is cut with the item on it.
         nodes.network.faults.delay = .seconds(1) ... .seconds(1)
@@ -170,7 +162,6 @@ import Testing
     }
 
     @Test func `CFG-72: a secondary whose store was restored from a backup gets again what it has lost`() throws {
-        defer { nodes.stop() }
         try nodes.startApp().disconnect()
         let backup = nodes.backUp(.secondary)
         try nodes.start(.secondary)
@@ -187,7 +178,6 @@ import Testing
     @Test func `CFG-71: a lower version is refused with the number in force, and the same version with other bytes`()
         throws
     {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(5)) == "applied")
         let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: try nodes.envelope(4)))
@@ -200,7 +190,6 @@ import Testing
 
     @Test func `CFG-73: a version that the app refuses leaves the one before it desired for those that lack it`() throws
     {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         app.answerOffers { OfferReply(VerificationFailure(.schema, "too loud"), of: $0.envelope) }
@@ -208,10 +197,9 @@ import Testing
         #expect(try desired()?["reported"] == 1 && desired()?["version"] == 2)
         try nodes.startOther(as: .secondary)
         let other = try nodes.startApp(at: .other)
+        let key = ConfigurationSlotKey(application: nodes.app, role: .secondary, target: nodes.target)
         other.answerOffers { offer in
-            let judged = try? ConfigurationRecord(
-                key: .init(application: nodes.app, role: .secondary, target: nodes.target), device: .random(),
-                envelope: offer.envelope)
+            let judged = try? ConfigurationRecord(key: key, device: .random(), envelope: offer.envelope)
             guard judged?.version == 2 else { return nil }
             return OfferReply(VerificationFailure(.schema, "too loud"), of: offer.envelope)
         }
@@ -221,7 +209,6 @@ import Testing
     }
 
     @Test func `CFG-77, CTL-24: what is withdrawn is delivered no longer, and stays applied where it was`() throws {
-        defer { nodes.stop() }
         _ = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
         let answer = nodes.ask(nodes.primary, "configuration-withdraw", named)
@@ -237,7 +224,6 @@ import Testing
     }
 
     @Test func `CFG-77: a withdrawn configuration that waits for the link is never sent`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         nodes.network.isDown = true
         nodes.network.cut()
@@ -253,7 +239,6 @@ import Testing
     func `CTL-23, CTL-24, CFG-76, CFG-78: list and show tell what is desired, where it is applied, and by which key`()
         throws
     {
-        defer { nodes.stop() }
         _ = try nodes.startApp()
         for version in UInt64(1)...2 { #expect(nodes.verdict(try nodes.envelope(version)) == "applied") }
         let rows = nodes.ask(nodes.primary, "configuration-list").body["desired"]?.arrayValue ?? []
@@ -279,7 +264,6 @@ import Testing
     }
 
     @Test func `CTL-25: a caller that follows is answered when a report comes, and by then has every result`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         app.disconnect()
         let envelope = try nodes.envelope(1)

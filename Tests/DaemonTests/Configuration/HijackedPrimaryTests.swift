@@ -69,7 +69,6 @@ import Testing
 
     @Test("CFG-20, CFG-24, CFG-50: each fault is refused by its name in a signed report, and what is held stays")
     func eachFaultIsRefusedByItsName() throws {
-        defer { nodes.stop() }
         let anchor = try holders.set(1, [nodes.signer])
         let app = try nodes.startApp(from: anchor)
         let primary = try HijackedPrimary(of: nodes)

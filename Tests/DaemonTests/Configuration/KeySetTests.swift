@@ -91,12 +91,10 @@ import Testing
         #expect(nodes.verdict(try envelope(8, by: successor, under: 2) as [UInt8]) == "equivocation", "the mark stays")
         #expect(nodes.verdict(try envelope(9, by: successor, under: 2)) == "applied")
         #expect(again.offers.count == 1)
-        nodes.stop()
     }
 
     @Test("CTL-33: an anchor is replaced by itself once a key set has followed it, and by its own bare key")
     func whatFollowedAnAnchorIsReplaced() throws {
-        defer { nodes.stop() }
         let anchor = try set(1, nodes.signer)
         _ = try nodes.startApp(from: anchor)
         var body = holders.trust(in: anchor)
@@ -122,7 +120,6 @@ import Testing
 
     @Test("CTL-27: a bare key and a key set of the same version are told apart in the list of trusted keys")
     func bareKeysAreToldFromKeySets() throws {
-        defer { nodes.stop() }
         var body = holders.trust(in: try anchor())
         #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
         body["key"] = .string(nodes.signer.publicKey.key.pem)
@@ -134,7 +131,6 @@ import Testing
 
     @Test("CTL-26: a change of keys is followed by its ordinal, and applied once")
     func aChangeOfKeysIsFollowed() throws {
-        defer { nodes.stop() }
         try trust(at: nodes.primary)
         try startApp().disconnect()
         let second = try set(2, successor)
@@ -175,12 +171,10 @@ import Testing
         nodes.run(until: { nodes.reported() == "applied" })
         #expect(keySetVersion(of: nodes.secondary) == 3)
         #expect(app.offers.map(\.envelope) == [last])
-        nodes.stop()
     }
 
     @Test("CFG-92, LIM-111: a secondary that was away for 100 rotations gets all in order, and then the configuration")
     func aHundredRotationsWhileAway() throws {
-        defer { nodes.stop() }
         try trust(at: nodes.primary)
         try startApp().disconnect()
         nodes.stop(.secondary)
@@ -203,7 +197,6 @@ import Testing
 
     @Test("CFG-23, CFG-85: a revocation is in force at each linked secondary within 5 seconds")
     func aRevocationAtEachLinkedSecondary() throws {
-        defer { nodes.stop() }
         try trust(at: nodes.primary)
         try nodes.startOther(as: .secondary)
         try nodes.pair(nodes.primary, nodes.other)
@@ -243,14 +236,12 @@ import Testing
         #expect(nodes.verdict(try envelope(2, by: nodes.signer, under: 1), at: nodes.secondary) == "threshold")
         #expect(nodes.verdict(try envelope(2, by: successor, under: 1)) == "applied")
         #expect(try nodes.held()?["signer"] == nil)
-        nodes.stop()
     }
 
     @Test(
         "CTL-33: the end of the trust in a key set says first how many revocations are forgotten; a primary brings them"
     )
     func forgottenRevocations() throws {
-        defer { nodes.stop() }
         try trust(at: nodes.primary)
         try startApp().disconnect()
         #expect(verdicts(try revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
@@ -289,7 +280,6 @@ import Testing
         #expect(app.offers.isEmpty)
         #expect(try nodes.held()?["version"] == 1)
         #expect(nodes.verdict(try envelope(2, by: successor, under: 1)) == "applied")
-        nodes.stop()
     }
 
     @Test("CFG-91: what waits for its app when its key is revoked is refused then, and reported")
@@ -303,7 +293,6 @@ import Testing
         let app = try startApp()
         #expect(nodes.verdict(try envelope(1, by: successor, under: 1)) == "applied")
         #expect(app.offers.count == 1)
-        nodes.stop()
     }
 
     @Test("CFG-89: a withdrawn configuration ends in the running app, and its version does not come back")
@@ -316,7 +305,6 @@ import Testing
         nodes.run(until: { app.reloads > 0 })
         #expect(try nodes.held()?["state"] == "none")
         #expect(nodes.verdict(try envelope(1, by: successor, under: 1)) == "equivocation", "CFG-30: the mark stays")
-        nodes.stop()
     }
 
     @Test("CFG-92: a secondary paired later, and one paired again, gets the chain")
@@ -333,7 +321,6 @@ import Testing
         try nodes.pair()
         #expect(verdicts(try set(3, successor)) == ["applied", "applied"])
         #expect(keySetVersion(of: nodes.secondary) == 3)
-        nodes.stop()
     }
 
     @Test("CFG-92, CFG-95: a secondary that learns its anchor later gets the chain then")
@@ -342,7 +329,6 @@ import Testing
         #expect(verdicts(try set(2, successor), wait: 2_000) == ["applied", "waiting-for-key"])
         _ = try startApp()
         nodes.run(until: { keySetVersion(of: nodes.secondary) == 2 })
-        nodes.stop()
     }
 
     @Test("CFG-84, CFG-85: a statement that does not follow is refused by name and changes nothing anywhere")
@@ -366,7 +352,6 @@ import Testing
         }
         #expect(keySetVersion(of: nodes.primary) == 1 && keySetVersion(of: nodes.secondary) == 1)
         #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
-        nodes.stop()
     }
 
     /// The chain in the app's own directory.
@@ -390,7 +375,6 @@ import Testing
         try #require(unlink(path) == 0)
         try nodes.start(.secondary)
         #expect(try written() == chain)
-        nodes.stop()
     }
 
     @Test("CFG-93, LIM-112: the steps of a burst go to the app's directory together")
@@ -404,7 +388,6 @@ import Testing
         nodes.run(until: { app.reloads > before.0 })
         #expect(try written() == before.1 + steps)
         #expect(app.reloads == before.0 + 1)
-        nodes.stop()
     }
 
     @Test("CFG-36, CFG-93: an app that has never registered gets its directory and its files when it does")
@@ -420,7 +403,6 @@ import Testing
         nodes.run(until: { nodes.reported() == "applied" })
         #expect(try written().count == 2)
         #expect(access(place + "/configuration.plist", F_OK) == 0)
-        nodes.stop()
     }
 
     @Test("CFG-52, CFG-92: the chain of a hijacked primary is refused whole, and reported once a minute")
@@ -445,7 +427,6 @@ import Testing
         #expect(try written() == [try #require(written().first)])
         #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1), at: nodes.secondary) == "applied")
         #expect(app.reloads == 0)
-        nodes.stop()
     }
 
     @Test("CFG-17: an app whose anchor is a later set of the chain is no conflict")
@@ -458,7 +439,6 @@ import Testing
         #expect(keySetVersion(of: nodes.secondary) == 2)
         let other = try set(2, nodes.signer)
         #expect(nodes.ask(nodes.secondary, "trust-add", holders.trust(in: other)).name == "anchor-conflict")
-        nodes.stop()
     }
 
     private func add(_ text: String, at node: Node) -> String? {
@@ -497,7 +477,6 @@ import Testing
         #expect(keySetVersion(of: nodes.secondary) == 2)
         #expect(add(nodes.signer.publicKey.key.pem, at: nodes.secondary) == nil, "the bare key is no conflict")
         #expect(keySetVersion(of: nodes.secondary) == 2 && app.offers.isEmpty)
-        nodes.stop()
     }
 
     @Test("CFG-17, CFG-74: an anchor that can verify nothing is named, not stored, and gives way to the right one")
@@ -524,7 +503,6 @@ import Testing
         nodes.waitForLink()
         _ = try nodes.startApp()
         nodes.run(until: { nodes.reported() == "applied" })
-        nodes.stop()
     }
 
     @Test("CFG-17, CTL-27: a key set with two configuration keys is an anchor after a restart, too")
@@ -533,7 +511,6 @@ import Testing
         try nodes.restart(.secondary)
         let shown = nodes.ask(nodes.secondary, "status").body["applications"]?.arrayValue?.first?.dictionaryValue
         #expect(shown?["anchor"]?.dataValue?.count == 32)
-        nodes.stop()
     }
 
     @Test("CFG-90, CFG-95: a secondary whose anchor is a later set passes over the chain before it")
@@ -549,7 +526,6 @@ import Testing
         }
         #expect(keySetVersion(of: nodes.secondary) == 4)
         #expect(!nodes.hasNoted("key statement refused"))
-        nodes.stop()
     }
 
     @Test("CFG-87: a revocation stays in force through unpairing, joining again and restarts")
@@ -562,6 +538,5 @@ import Testing
         try nodes.restart(.secondary)
         try nodes.pair()
         #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1), at: nodes.secondary) == "threshold")
-        nodes.stop()
     }
 }

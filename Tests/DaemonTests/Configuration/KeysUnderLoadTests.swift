@@ -119,7 +119,6 @@ import Testing
 
     @Test("CFG-84, CFG-85, CFG-92, CFG-94: keys change under load, no send fails, and nothing is refused wrongly")
     func keysRotateUnderLoad() throws {
-        defer { nodes.stop() }
         var random = SeededGenerator(seed: 13)
         let signers = [nodes.signer] + (0..<Self.rotations).map { _ in ConfigurationPrivateKey.generate() }
         let anchor = try holders.set(1, [signers[0]])

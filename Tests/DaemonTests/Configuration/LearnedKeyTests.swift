@@ -55,7 +55,6 @@ import Testing
 
     @Test("CFG-92, CFG-95: a configuration follows the last step of a chain that starts again once there is a key")
     func aChainThatStartsAgain() throws {
-        defer { nodes.stop() }
         #expect(verdict(second) == "waiting-for-key")
         let third = try holders.set(3, [successor])
         _ = verdict(third, wait: 100)
@@ -68,7 +67,6 @@ import Testing
 
     @Test("CFG-72, CFG-92, CTL-33: a secondary whose key was removed gets all keys again, and no revoked one counts")
     func aRemovedKey() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(from: anchor)
         let taken = try holders.revocation(of: nodes.signer, under: 1)
         #expect(verdict(taken) == "applied" && verdict(second) == "applied")
@@ -82,7 +80,6 @@ import Testing
 
     @Test("CFG-72: a secondary whose key was removed while there was no link gets all keys again")
     func aKeyRemovedWithoutALink() throws {
-        defer { nodes.stop() }
         try nodes.startApp(from: anchor).disconnect()
         #expect(verdict(second) == "applied")
         nodes.stop(.primary)
@@ -94,7 +91,6 @@ import Testing
 
     @Test("SES-16, CFG-72: a key that is older than the app's first registration is announced, and so is its end")
     func aKeyBeforeTheApp() throws {
-        defer { nodes.stop() }
         #expect(nodes.ask(nodes.secondary, "trust-add", holders.trust(in: anchor)).code == 0)
         try nodes.startApp(from: anchor).disconnect()
         #expect(verdict(second) == "applied")

@@ -87,7 +87,6 @@ import Testing
             false, true,
         ])
     func kept(remotely: Bool) throws {
-        defer { nodes.stop() }
         _ = try startApp()
         #expect(try list(remotely: remotely) == [["name": "z"]])
         let first: [PropertyListValue] = [["name": "a", "pin": "swordfish1"], ["name": "b", "pin": "swordfish2"]]
@@ -109,7 +108,6 @@ import Testing
 
     @Test("PAG-23, CTL-40: after an edit that is refused, marks and tags are as good as before: nothing was changed")
     func refused() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         #expect(set([["name": "a", "pin": "swordfish1"]], remotely: false).code == 0)
         let items = try list(remotely: false)
@@ -129,7 +127,6 @@ import Testing
 
     @Test("PAG-23: no mark, no ordinal and no answer tells a primary whether its guess of a secret is right")
     func guesses() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         #expect(set([["name": "a", "pin": "swordfish1"]], remotely: false).code == 0)
         var marks = Set(try list(remotely: true).map(PropertyListJSON.text))
@@ -144,7 +141,6 @@ import Testing
 
     @Test("CTL-40: a list that is made of an edit is refused once another edit stands there", arguments: [false, true])
     func tags(remotely: Bool) throws {
-        defer { nodes.stop() }
         _ = try startApp()
         func tag() throws -> PropertyListValue? {
             let rows = ask("settings-get", remotely: remotely).body["settings"]?.arrayValue
@@ -167,7 +163,6 @@ import Testing
 
     @Test("CTL-39, CTL-40: the edit of a list of texts has a tag, too, and is changed again and again")
     func textTags() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         func tag() -> PropertyListValue? {
             ask("settings-get", remotely: false).body["settings"]?.arrayValue?.last?.dictionaryValue?["tag"]
@@ -182,7 +177,6 @@ import Testing
 
     @Test("PAG-23, SCH-4: what the paired device reads of a schema has no default of a secret of an item")
     func schema() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let schema = try #require(ask("settings-schema", remotely: true).body["schema"]?.dataValue)
         #expect(!schema.contains(Array("swordfish".utf8)))

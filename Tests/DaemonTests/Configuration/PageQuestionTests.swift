@@ -56,7 +56,6 @@ import Testing
 
     @Test("SES-80, CTL-58: a press reaches the app, and its answer the person; each press is a line of the log")
     func press() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         app.answerQuestion = { question in
             guard case .press(let key) = question else { return nil }
@@ -77,7 +76,6 @@ import Testing
 
     @Test("PAG-33: the app learns which user presses, edits or imports, and nobody of a look at a page")
     func person() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         app.answerQuestion = { _ in Self.reply([:]) }
         var answers = 0
@@ -96,7 +94,6 @@ import Testing
 
     @Test("PAG-26, CTL-60: the app is asked about what its schema takes, and takes, replaces or refuses it")
     func validate() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         var results: [String: PageValidation] = [:]
         app.answerQuestion = { _ in Self.reply(results) }
@@ -124,7 +121,6 @@ import Testing
 
     @Test("PAG-32: the app makes a value of a picked date, which the schema judges; without it the date is refused")
     func dates() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         let date = PropertyListValue.date(PropertyListDate(millisecondsSinceReferenceDate: 0))
         var results: [String: PageValidation] = ["volume": .replaced(30)]
@@ -145,7 +141,6 @@ import Testing
 
     @Test("PAG-26: the app checks a primary's edit, too, and the primary has the reason")
     func remote() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let app = try nodes.startApp(with: document)
         app.answerQuestion = { _ in Self.reply(["volume": .failed("Not from afar.", replacement: nil)]) }
@@ -159,7 +154,6 @@ import Testing
 
     @Test("CTL-59, PAG-27: the page of the moment is the app's answer")
     func page() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         let page = RunningPage(
             hidden: ["token"], choices: ["volume": [.init(label: "Low", value: 1)]], buttons: ["test"])
@@ -178,7 +172,6 @@ import Testing
 
     @Test("SES-80: an app that has not named a question is not asked it")
     func older() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document, answering: ["later"])
         #expect(RunningState(ask("settings-page").body) == .withoutHooks)
         #expect(ask("settings-press", ["key": "test"]).name == "not-found")
@@ -187,7 +180,6 @@ import Testing
 
     @Test("THR-136, CTL-58: another user presses no button of the app, and sees nothing of its page")
     func others() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         app.answerQuestion = { _ in PageQuestion.reply(PressAnswer.done(nil).body) }
         for (user, name) in [(Linux.user, nil), (Linux.user + 1, "not-allowed")] {
@@ -204,7 +196,6 @@ import Testing
 
     @Test("CTL-2: an edit whose app becomes another user's while it is asked is not-allowed")
     func reassigned() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         let edit = nodes.request(
             "settings-set", body(["values": ["volume": 9]]), user: Linux.user, isOperator: false)
@@ -221,7 +212,6 @@ import Testing
 
     @Test("LIM-129, THR-137: an app that never answers costs its asker five seconds, and an edit is made without it")
     func silent() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         let begin = nodes.clock.now
         #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
@@ -237,7 +227,6 @@ import Testing
 
     @Test("LIM-129, SES-81: of one asker one question is open and eight wait, the next is full, and none waits longer")
     func turns() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         var answers: [ControlAnswer] = []
         for _ in 0..<10 { nodes.begin(nodes.secondary, "settings-press", body(["key": "test"])) { answers.append($0) } }
@@ -256,7 +245,6 @@ import Testing
 
     @Test("CTL-58, SES-81: a press that waited in vain is full and no line of the log: the app has not got it")
     func waitedPresses() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         var answers: [ControlAnswer] = []
         for key: PropertyListValue in ["first", "second", "third"] {
@@ -270,7 +258,6 @@ import Testing
 
     @Test("PAG-26: an edit that lacked the time for its check because it had to wait is full, and is not stored")
     func waited() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         app.answerQuestion = { question in
             if case .validate = question { return Self.reply(["volume": .failed("Never.", replacement: nil)]) }
@@ -285,7 +272,6 @@ import Testing
 
     @Test("PAG-26: a running app that fails to answer, as one whose hooks hang, refuses an edit")
     func failing() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         var answer: ControlAnswer?
         nodes.begin(nodes.secondary, "settings-set", body(["values": ["volume": 9]])) { answer = $0 }
@@ -299,7 +285,6 @@ import Testing
 
     @Test("LIM-129, PAG-25, PAG-26: too much, or nonsense, is no answer and refuses an edit, and a late one is none")
     func wrong() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         let long = String(repeating: "x", count: 70_000)
         for body: PropertyListDictionary in [
@@ -322,7 +307,6 @@ import Testing
 
     @Test("SES-80: an app that dies before it answers ends the question at once")
     func dying() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp(with: document)
         app.answerQuestion = { [app] _ in
             app.disconnect()

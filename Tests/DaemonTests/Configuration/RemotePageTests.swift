@@ -71,7 +71,6 @@ import Testing
 
     @Test("SES-82, CTL-58, THR-151: a primary presses what the app has opened, and its name is in the secondary's log")
     func press() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         var answer = PressAnswer.done("It sounds.")
         app.answerQuestion = { _ in PageQuestion.reply(answer.body) }
@@ -88,7 +87,6 @@ import Testing
 
     @Test("PAG-33, THR-155: the app learns the name of the primary that presses and edits, and of none that looks")
     func person() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         app.answerQuestion = { question in
             question.kind == .validate ? PageQuestion.reply(["results": [:]]) : PageQuestion.reply(RunningPage().body)
@@ -101,7 +99,6 @@ import Testing
 
     @Test("CTL-58, PAG-30, THR-138: a button that the app has not opened is not-here, as one that it does not have")
     func closed() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         app.answerQuestion = { _ in PageQuestion.reply(PressAnswer.done(nil).body) }
         let answers = ["erase", "volume", "none"].map { ask("settings-press", ["key": .string($0)]) }
@@ -120,7 +117,6 @@ import Testing
 
     @Test("SES-82, SES-83: a press that waits for its turn is not made once the pairing has ended")
     func pressAfterTheEnd() throws {
-        defer { nodes.stop() }
         // It answers nothing, so that the second press waits.
         let app = try startApp()
         for _ in 0..<2 {
@@ -136,7 +132,6 @@ import Testing
 
     @Test("PAG-32, THR-152: a running app is asked about no picked date of a property that it has not opened")
     func closedDate() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         let refusal = PageValidation.failed("It is seven.", replacement: "7").dictionary
         app.answerQuestion = { _ in PageQuestion.reply(["results": ["closed": .dictionary(refusal)]]) }
@@ -147,7 +142,6 @@ import Testing
 
     @Test("SCH-21, PAG-7: a primary knows the entries of open buttons, and of no others")
     func layout() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let bytes = try #require(ask("settings-schema").body["schema"]?.dataValue)
         let open = try SchemaDocument(reading: bytes)
@@ -157,7 +151,6 @@ import Testing
 
     @Test("LIM-116, SES-82: a primary's presses have the pace of its edits, and its looks at pages one of their own")
     func pace() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         app.answerQuestion = { question in
             switch question {
@@ -184,7 +177,6 @@ import Testing
     @Test(
         "PAG-30, CTL-59: a primary has hidden rows, choices and buttons as far as the app has opened them, no secrets")
     func page() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         let choices = [RunningPage.Choice(label: "swordfish", value: "swordfish")]
         app.answerQuestion = { _ in
@@ -205,7 +197,6 @@ import Testing
 
     @Test("PAG-28, CTL-58, CTL-59: a page whose app is stopped or silent says so, and a press of it has its deadline")
     func absent() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         let begin = nodes.clock.now
         #expect(RunningState(ask("settings-page").body) == .noAnswer && nodes.clock.now.since(begin) < .seconds(2))
@@ -221,7 +212,6 @@ import Testing
 
     @Test("SES-82: an app that has opened nothing is not asked for its primary")
     func nothing() throws {
-        defer { nodes.stop() }
         let app = try startApp(
             SchemaDocument(writing: document.schema.declarations.filter { $0.access == .user }))
         #expect(ask("settings-page").name == "not-found" && ask("settings-press", ["key": "test"]).name == "not-found")
@@ -230,7 +220,6 @@ import Testing
 
     @Test("SES-82: a link that ends while the app thinks ends the press at the primary")
     func gone() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         var answer: ControlAnswer?
         nodes.begin(nodes.primary, "settings-press", body(["key": "test"])) { answer = $0 }

@@ -59,7 +59,6 @@ import Testing
 
     @Test("SES-72, CTL-42, SCH-9: a primary reads and edits what the app has opened, and the app has it at once")
     func edits() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         let opened = try SchemaDocument(writing: document.schema.declarations.filter { $0.access == .counterpart })
         let before = ask("settings-get")
@@ -76,7 +75,6 @@ import Testing
 
     @Test("LIM-117: the questions of a primary, and of users, compile an app's schema and its open part once")
     func compiledOnce() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         for _ in 0..<3 { #expect(keys(ask("settings-get")) == ["name", "token"]) }
         let body: PropertyListDictionary = ["app": .string(nodes.app.description)]
@@ -90,7 +88,6 @@ import Testing
 
     @Test("SCH-9: the paired device edits nothing that the app has not opened to it, with the text of every source")
     func closed() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let texts = [
             ("volume", "volume: the app does not let the paired device edit it"),
@@ -106,7 +103,6 @@ import Testing
 
     @Test("CTL-42, SES-72: without a link, at another role, for another user, or beside an open request it is refused")
     func refused() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         #expect(ask("settings-get", of: "the primary", at: nodes.secondary).name == "wrong-role")
         #expect(ask("settings-get", of: "nobody").name == "not-found")
@@ -234,7 +230,6 @@ import Testing
 
     @Test("THR-135, LIM-103: no room that is left tells a primary whether its value is a secret of the user")
     func guesses() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let secret = String(repeating: "swordfish", count: 9_000)
         let body: PropertyListDictionary = [
@@ -249,7 +244,6 @@ import Testing
 
     @Test("CTL-40, THR-135: a tag tells a primary nothing of a property that is closed to it")
     func closedTags() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let body: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["volume": 3]]
         for isEdited in [false, true] {
@@ -446,7 +440,6 @@ import Testing
 
     @Test("SES-77: a device announces the schema that its primary may know, which has it without a link then")
     func announced() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         #expect(ask("settings-set", ["values": ["name": "hall"]]).code == 0)
         let rows = ask("settings-get").body["settings"]?.arrayValue ?? []
@@ -467,7 +460,6 @@ import Testing
 
     @Test("SCH-15, CTL-43: a primary's edits are marked, and go with its pairing; the user's stay")
     func unpaired() throws {
-        defer { nodes.stop() }
         let app = try startApp()
         let local = { [self] in
             nodes.ask(nodes.secondary, "settings-get", ["app": .string(nodes.app.description)]).body["settings"]?
@@ -487,7 +479,6 @@ import Testing
 
     @Test("SCH-15: what a run has left of a pairing that ended goes at the next start")
     func unpairedBefore() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         #expect(ask("settings-set", ["values": ["name": "hall"]]).code == 0)
         nodes.stop(.secondary)
@@ -557,7 +548,6 @@ import Testing
 
     @Test("SES-79, CTL-45: a primary waits for a change of an app on a secondary")
     func waits() throws {
-        defer { nodes.stop() }
         _ = try startApp()
         let before = try #require(ask("settings-get").body["ordinal"])
         let body: PropertyListDictionary = [

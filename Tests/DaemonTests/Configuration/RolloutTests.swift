@@ -50,7 +50,6 @@ import Testing
     }
 
     @Test func `CFG-79: the rollout comes to the other secondary when the first has applied it`() throws {
-        defer { nodes.stop() }
         let (app, other) = (try nodes.startApp(), try nodes.startApp(at: .other))
         let results = apply(try nodes.envelope(1), ["only": ["the other"]])
         #expect(results == ["the secondary": "applied", "the other": "applied"])
@@ -60,7 +59,6 @@ import Testing
     }
 
     @Test func `CFG-79, CTL-25: a rejection by the first stops it, and only the operator lets it go on`() throws {
-        defer { nodes.stop() }
         let (app, other) = (try nodes.startApp(), try nodes.startApp(at: .other))
         app.answerOffers { OfferReply(VerificationFailure(.schema, "too loud"), of: $0.envelope) }
         let envelope = try nodes.envelope(1)
@@ -76,7 +74,6 @@ import Testing
     }
 
     @Test func `CFG-79, CFG-63: a value that the first app does not live with never gets to the other one`() throws {
-        defer { nodes.stop() }
         var (app, other) = (try nodes.startApp(), try nodes.startApp(at: .other))
         let results = apply(try nodes.envelope(1), ["only": ["the secondary"]], wait: 500)
         #expect(results == ["the secondary": "applied", "the other": "held-back"])
@@ -95,7 +92,6 @@ import Testing
     }
 
     @Test func `CFG-79: a rollout goes on after a restart of the primary`() throws {
-        defer { nodes.stop() }
         try nodes.startApp().disconnect()
         let other = try nodes.startApp(at: .other)
         let results = apply(try nodes.envelope(1), ["only": ["the secondary"]], wait: 500)
@@ -114,7 +110,6 @@ import Testing
     }
 
     @Test func `CFG-79, CTL-25: of a number those with a link come first, whatever their names`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         try nodes.startApp(at: .other).disconnect()
         nodes.stop(.other)
@@ -140,7 +135,6 @@ import Testing
     }
 
     @Test func `CTL-25: a name that no secondary has, or several have, begins nothing`() throws {
-        defer { nodes.stop() }
         var body = nodes.application(of: try nodes.envelope(1))
         body["only"] = ["the kitchen"]
         #expect(nodes.ask(nodes.primary, "apply", body).name == "not-found")
@@ -150,14 +144,12 @@ import Testing
     }
 
     @Test func `CTL-25: there is no rollout to the primary's own app`() throws {
-        defer { nodes.stop() }
         var body = nodes.application(of: try nodes.envelope(1) { $0.role = .primary })
         body["first"] = 1
         #expect(nodes.ask(nodes.primary, "apply", body).name == "bad-request")
     }
 
     @Test func `CFG-79: no rollout waits for a pairing whose end a crash has cut short`() throws {
-        defer { nodes.stop() }
         _ = try nodes.startApp()
         let waiting = apply(try nodes.envelope(1), ["only": ["the other"]], wait: 500)
         #expect(waiting == ["the other": "waiting-for-key", "the secondary": "held-back"])

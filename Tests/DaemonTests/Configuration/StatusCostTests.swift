@@ -16,7 +16,6 @@ import Testing
 
     @Test("CFG-23, CTL-2: the signers of what is active are looked at once for status, and again when the keys change")
     func signers() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.startApp()
         let large = try nodes.envelope(1) { $0.values = ["texts": .array((0..<4_000).map { .string("text \($0)") })] }

@@ -51,7 +51,6 @@ import Testing
     }
 
     @Test func `CFG-61, CFG-67: an app that lives with it proves it good, and the primary hears of both`() throws {
-        defer { nodes.stop() }
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         #expect(try isOnTrial() && state() == "applied")
@@ -71,7 +70,6 @@ import Testing
     }
 
     @Test func `CFG-62, CFG-63: an app that dies with an applied one three times gets the last good one back`() throws {
-        defer { nodes.stop() }
         var app = try startedApp()
         let bad = try nodes.envelope(2)
         #expect(nodes.verdict(bad) == "applied")
@@ -100,7 +98,6 @@ import Testing
     @Test func `CFG-25, CFG-32, CFG-61: two primaries that deliver one configuration hear each verdict and its end`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.startOther(as: .primary)
         try nodes.pair(nodes.other, nodes.secondary)
         var app = try nodes.startApp()
@@ -130,7 +127,6 @@ import Testing
     }
 
     @Test func `CFG-62, CFG-63: an app that dies over an offer three times gets no fourth one`() throws {
-        defer { nodes.stop() }
         var app = try startedApp()
         let bad = try nodes.envelope(2)
         var answer: ControlAnswer?
@@ -148,7 +144,6 @@ import Testing
     }
 
     @Test func `CFG-43, CFG-63: an app that hangs over an offer is asked again, and given up with its reason`() throws {
-        defer { nodes.stop() }
         let app = try startedApp()
         app.answerOffers { _ in nil }
         #expect(nodes.verdict(try nodes.envelope(2), wait: 1) == nil)
@@ -162,7 +157,6 @@ import Testing
     }
 
     @Test func `CFG-61, CFG-63: a restart of the daemon forgets neither the attempts nor the last good one`() throws {
-        defer { nodes.stop() }
         try startedApp().disconnect()
         #expect(nodes.verdict(try nodes.envelope(2)) == "waiting-for-app")
         for attempt in 1...3 {
@@ -182,7 +176,6 @@ import Testing
     @Test func `CFG-62, CFG-65: what the library counted while the daemon was away rolls back at the registration`()
         throws
     {
-        defer { nodes.stop() }
         let app = try startedApp()
         let bad = try nodes.envelope(2)
         #expect(nodes.verdict(bad) == "applied")
@@ -198,7 +191,6 @@ import Testing
     }
 
     @Test func `CFG-61, CFG-65: an app that says it is well has proved it`() throws {
-        defer { nodes.stop() }
         let app = try startedApp()
         let good = try nodes.envelope(2)
         #expect(nodes.verdict(good) == "applied")
@@ -212,7 +204,6 @@ import Testing
     }
 
     @Test func `CFG-61: an app that ends its session in order has not failed`() throws {
-        defer { nodes.stop() }
         let app = try startedApp()
         #expect(nodes.verdict(try nodes.envelope(2)) == "applied")
         try app.send(Envelope(.bye))
@@ -221,7 +212,6 @@ import Testing
     }
 
     @Test func `CFG-22, CFG-67: a waived signature is told to the primary and shown in both statuses`() throws {
-        defer { nodes.stop() }
         nodes.allowsInvalidSignatures = true
         try nodes.restart(.secondary)
         nodes.waitForLink()

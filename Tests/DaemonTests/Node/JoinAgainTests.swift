@@ -46,7 +46,6 @@ import Testing
     }
 
     @Test func `PAR-16: a device that joins again keeps its pairing, its items and its configuration`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let app = try nodes.startApp()
         let envelope = try nodes.envelope(1)
@@ -72,7 +71,6 @@ import Testing
     @Test func `PAR-16: a pairing that its primary has ended is replaced only when the operator knows what is lost`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try submitItems(3, at: .secondary)
         let old = try nodes.pairing(of: nodes.secondary)
@@ -96,7 +94,6 @@ import Testing
     @Test func `PAR-16: a secondary that has ended its pairing gets it back, and everything arrives in a new epoch`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let receiver = try nodes.startApp()
         let pairing = try nodes.pairing(of: nodes.primary)
@@ -114,7 +111,6 @@ import Testing
     }
 
     @Test func `PAR-6, CTL-4: a device cannot join itself, by link or by fingerprint`() throws {
-        defer { nodes.stop() }
         let answer = nodes.ask(nodes.primary, "join", ["link": try link(of: nodes.primary)])
         #expect(answer.name == "own-device" && answer.body["text"]?.stringValue?.contains("other device") == true)
         let fingerprint = try #require(try nodes.status(of: nodes.primary)["fingerprint"])
@@ -124,7 +120,6 @@ import Testing
     }
 
     @Test func `PAR-13, CTL-29: unpair counts what it drops, and drops nothing before the operator agrees`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
@@ -145,7 +140,6 @@ import Testing
     }
 
     @Test func `PAR-19: a primary that moved is found at its new address without pairing again`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let pairing = try nodes.pairing(of: nodes.secondary)
         nodes.stop(.primary)
@@ -164,7 +158,6 @@ import Testing
     }
 
     @Test func `PAR-19: joining again with a link from another address is enough`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let pairing = try nodes.pairing(of: nodes.secondary)
         nodes.stop(.primary)
@@ -177,7 +170,6 @@ import Testing
 
     @Test func `CFG-31: what two primaries target by one custom identifier stays when one of them is unpaired`() throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         try nodes.startOther(as: .primary)
         try nodes.pair(nodes.other, nodes.secondary)
@@ -202,7 +194,6 @@ import Testing
     @Test func `CFG-31: after a switch the app reads its files before it is given what waits for the other target`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         try nodes.startOther(as: .primary)
         try nodes.pair(nodes.other, nodes.secondary)

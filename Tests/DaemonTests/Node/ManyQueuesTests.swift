@@ -37,13 +37,11 @@ import Testing
     }
 
     @Test func `CTL-11: health, which each link asks for, costs a fraction of a list of all queues`() {
-        defer { nodes.stop() }
         let (list, health) = (time { _ = nodes.primary.delivery.queues }, time { nodes.primary.health.observe() })
         #expect(health < list / 2, "\(health) of \(list)")
     }
 
     @Test func `SES-2: the positions of a pairing, which each hello needs, cost no look at the queues of the others`() {
-        defer { nodes.stop() }
         let (delivery, pairing) = (nodes.primary.delivery, UniqueIdentifier.random())
         delivery.setPairing(pairing, epoch: 1)
         let begin = ThreadTime.now
@@ -52,7 +50,6 @@ import Testing
     }
 
     @Test func `CTL-30: the list of apps makes none of all queues or contexts for each app`() throws {
-        defer { nodes.stop() }
         let contexts = time { _ = nodes.primary.delivery.contexts.revisions }
         let begin = ThreadTime.now
         let list = try #require(nodes.ask(nodes.primary, "apps").body["apps"]?.arrayValue)

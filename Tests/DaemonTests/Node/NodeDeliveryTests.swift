@@ -41,7 +41,6 @@ import Testing
     }
 
     @Test func `DEL-35: an orderly stop marks only what a handler may have seen`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let app = try nodes.startApp()
         let sender = try nodes.startApp(at: .primary, .init())
@@ -62,7 +61,6 @@ import Testing
     @Test func `DEL-34: what is stored over the old link while a new one says hello starts no epoch and comes once`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let handler = try startHandler()
         let sender = try startSender()
@@ -100,7 +98,6 @@ import Testing
     }
 
     @Test func `DEL-33, CTL-14: an item that is submitted again after its end was heard is the same item`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let receiver = try startHandler()
         let item = try Envelope(
@@ -125,7 +122,6 @@ import Testing
     }
 
     @Test func `FIL-10: the sender of a file hears that all of it is there, before it is stored`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let receiver = try startHandler()
         let sender = try startSender()

@@ -49,12 +49,10 @@ import Testing
     }
 
     @Test func `a state directory serves one daemon at a time`() throws {
-        defer { nodes.stop() }
         #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }
     }
 
     @Test func `LIM-54, PAR-8: made-up join tokens write one line in a minute, and the next one counts them`() throws {
-        defer { nodes.stop() }
         let text = try #require(nodes.ask(nodes.primary, "pair").body["link"]?.stringValue)
         let link = try JoinLink(text: text)
         func joinWithMadeUpToken() throws {
@@ -74,7 +72,6 @@ import Testing
     }
 
     @Test func `LIM-54: a peer whose link ends again and again writes so many lines in a minute`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         nodes.waitForLink()
         nodes.clock.advance(by: .seconds(61))
@@ -89,7 +86,6 @@ import Testing
     }
 
     @Test func `PAR-2: the keys are made once, and the device keeps its name`() throws {
-        defer { nodes.stop() }
         let before = try nodes.status(of: nodes.primary)
         try nodes.restart(.primary)
         let after = try nodes.status(of: nodes.primary)
@@ -128,7 +124,6 @@ import Testing
 
     @Test func `SES-64: a restarted daemon knows the pairing and the counterpart's app before there is a link`() throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let counterpart = try nodes.connect(to: .secondary)
         let app = try nodes.connect(to: .primary)
@@ -146,7 +141,6 @@ import Testing
     }
 
     @Test func `pairings, the active one and apps with their identifiers are restored`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let registration = TandemSession.Registration(identifier: try CustomIdentifier("the-kitchen"))
         try nodes.connect(to: .primary, registration).disconnect()
@@ -166,7 +160,6 @@ import Testing
     @Test func `SES-7: an app that declares an identifier has it as its target in a state, without a new connection`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let identifier = try CustomIdentifier("the-kitchen")
         let client = try nodes.connect(to: .primary, .init(identifier: identifier))
@@ -177,7 +170,6 @@ import Testing
     }
 
     @Test func `SET-84: a primary's status has the names of its own apps and of its secondaries' apps`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         nodes.waitForLink()
         let identity = ApplicationIdentity(name: "Kitchen\u{1B}[2J", version: "1.2", icon: "icon.png")
@@ -194,7 +186,6 @@ import Testing
     }
 
     @Test func `SES-6: an app of another user is refused, also after a restart`() throws {
-        defer { nodes.stop() }
         try nodes.startApp().disconnect()
         for _ in 0..<2 {
             let other = try nodes.connect(to: .secondary, user: Linux.user + 1)
@@ -206,7 +197,6 @@ import Testing
     // MARK: links
 
     @Test func `SES-19: a lost link comes back, and status says why it was lost`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         nodes.network.isDown = true
         nodes.network.cut()
@@ -220,7 +210,6 @@ import Testing
     }
 
     @Test func `PAR-13: the end of a pairing ends its link, and the other device says so`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         try nodes.unpair(nodes.primary)
         #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
@@ -229,7 +218,6 @@ import Testing
     }
 
     @Test func `SES-4, CTL-12: health names the command that lets an older version in, and it dials at once`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let pairing = try nodes.pairing(of: nodes.secondary)
         nodes.stop(.secondary)
@@ -271,7 +259,6 @@ import Testing
     }
 
     @Test func `CTL-12: a pairing that is ended here ends its problems`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         nodes.network.isDown = true
         nodes.network.cut()
@@ -286,7 +273,6 @@ import Testing
     func `CTL-10: a pairing that the other device has ended says so, and how to end it here`(place: TwoNodes.Place)
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let (ending, left) =
             place == .primary ? (nodes.primary, nodes.secondary) : (nodes.secondary, nodes.primary)
@@ -303,7 +289,6 @@ import Testing
     @Test func `CTL-10: the end of a pairing on the other device is known again after a restart of the one that dials`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         nodes.stop(.secondary)
         try nodes.unpair(nodes.primary)
@@ -316,7 +301,6 @@ import Testing
 
     @Test(arguments: 0..<8) func `PAR-13: a pairing that ends while its hello is judged gets no link`(delay: Int) throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let body: PropertyListDictionary = ["who": "the secondary", "yes": true]
         nodes.network.cut()
@@ -329,7 +313,6 @@ import Testing
     }
 
     @Test func `PAR-12: devices that trust each other by hand pair once both do`() throws {
-        defer { nodes.stop() }
         let fingerprints = try [nodes.primary, nodes.secondary].map {
             try #require(try nodes.status(of: $0)["fingerprint"])
         }
@@ -354,7 +337,6 @@ import Testing
 
     @Test(arguments: LinkEnd.allCases)
     func `SES-11: a request that reached its handler never fails as not sent`(end: LinkEnd) throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let handler = try nodes.connect(to: .secondary)
         let caller = try nodes.connect(to: .primary)
@@ -379,7 +361,6 @@ import Testing
     func `DEL-27: all that waits arrives over a slow line, and a message beside it is answered within 2 s`(
         rate: Int, delay: Int
     ) throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let handler = try nodes.connect(to: .secondary)
         let caller = try nodes.connect(to: .primary)
@@ -431,7 +412,6 @@ import Testing
     }
 
     @Test func `LIM-60, LIM-63: of a flood, no more than a link's queue stands before another app's message`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         nodes.network.cut()
         nodes.network.faults.bytesPerSecond = 500_000
@@ -458,7 +438,6 @@ import Testing
     @Test func `SES-67, LIM-60 to LIM-62: an app that floods a slow line is held back itself, and loses nothing`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         nodes.network.cut()
         nodes.network.faults.bytesPerSecond = 500_000
@@ -487,7 +466,6 @@ import Testing
     // MARK: hostile bodies
 
     @Test func `DEL-28: a body that no app could read is refused where it enters`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let app = try nodes.connect(to: .primary)
         let pairing = try nodes.pairingIdentifier()
@@ -517,7 +495,6 @@ import Testing
     // MARK: the end
 
     @Test func `CFG-22: a daemon and an app that allow invalid signatures are both logged`() throws {
-        defer { nodes.stop() }
         let warning = "invalid signatures are allowed to apps that allow them, too"
         #expect(!nodes.hasNoted(warning))
         var options = nodes.options(.other)
@@ -536,7 +513,6 @@ import Testing
     }
 
     @Test func `THR-6, THR-13: no file of a device can be read or written by other users`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
@@ -561,6 +537,5 @@ import Testing
         secondary.respond(to: nodes.request("health")) { health = $0 }
         nodes.clock.run()
         #expect(health?.body["ready"] == false && health?.body["reason"] == "stopping")
-        nodes.stop()
     }
 }

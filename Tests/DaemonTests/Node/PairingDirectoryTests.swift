@@ -26,7 +26,6 @@ import Testing
     }
 
     @Test func `SES-32: the directory is made, told, kept over a restart, and deleted with the pairing`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let path = try #require(try told().first ?? nil)
         let pairing = try #require(try nodes.rows("pairings", of: nodes.secondary).first?["pairing"]?.dataValue)
@@ -43,7 +42,6 @@ import Testing
     }
 
     @Test func `SES-32: what an earlier run could not delete goes at the next start`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let path = try #require(try told().first ?? nil)
         let stray = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/\(UniqueIdentifier.random())"

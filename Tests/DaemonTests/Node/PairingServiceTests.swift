@@ -32,7 +32,6 @@ import Testing
     @Test func `PAR-8: a link is refused after its time, and to a second device by name of no cause but in the log`()
         throws
     {
-        defer { nodes.stop() }
         let late = try link(seconds: 60)
         nodes.clock.advance(by: .seconds(61))
         #expect(join(nodes.secondary, late) == "join-refused")
@@ -84,7 +83,6 @@ import Testing
     }
 
     @Test func `PAR-10: a pending pairing lapses on both devices after a day`() throws {
-        defer { nodes.stop() }
         var joined: ControlAnswer?
         nodes.begin(nodes.secondary, "join", ["link": try link()]) { [network = nodes.network] in
             joined = $0
@@ -100,7 +98,6 @@ import Testing
     }
 
     @Test func `PAR-13: the end of a pairing takes what was queued for it`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         try nodes.startApp().disconnect()
         let app = try nodes.startApp(at: .primary, .init())
@@ -120,7 +117,6 @@ import Testing
     @Test func `PAR-15, CFG-31: another primary changes nothing until it is chosen; then its configuration shows`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
@@ -145,7 +141,6 @@ import Testing
     func `PAR-15, CTL-3: unpairing the chosen one of several names the others, by their UUIDs if they share a name`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         for number in 0..<2 {
             if number > 0 {
@@ -181,7 +176,6 @@ import Testing
         `PAR-18, CTL-30, CTL-64: a primary's changed identifier has no effect until the secondary's operator accepts it`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.startApp()
         for name in ["one", "two"] {
@@ -211,7 +205,6 @@ import Testing
     func `DEL-10, DEL-36: a primary whose store was restored begins a new epoch, and configuration arrives again`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let app = try nodes.startApp()
         let backup = nodes.backUp(.primary)
@@ -231,7 +224,6 @@ import Testing
     @Test func `PAR-22: what a join by trust brings is refused if the primary is not trusted when it is stored`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair(nodes.primary, nodes.secondary)
         let record = try #require(nodes.secondary.pairings.all.first)
         var failure: JoinFailure?
@@ -248,7 +240,6 @@ import Testing
     func `PAR-18, LIM-54: a primary that changes an identifier without end fills no log`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair(nodes.primary, nodes.secondary)
         let pairings = nodes.secondary.pairings
         let pairing = try #require(pairings.all.first?.pairing)

@@ -26,8 +26,7 @@ final class TwoNodes {
     /// A daemon that stops is gone before the next attempt reaches its address.
     let network = TestNetwork(latency: .milliseconds(1))
     private(set) var notes: [LogEvent] = []
-    /// One at a time holds its state directory: a stopped one has to go before the next is made.
-    private var nodes: [Place: Node] = [:]
+    private let running = Running()
     private var otherRole = DeviceRole.secondary
     /// Where the primary listens, from its next start on.
     var linkName = "link.sock"
@@ -43,10 +42,23 @@ final class TwoNodes {
     let signer = ConfigurationPrivateKey.generate()
     private(set) var target: PairedIdentifier = .vendor(.random())
 
+    private final class Running {
+        /// One at a time holds its state directory: a stopped one has to go before the next is made.
+        var nodes: [Place: Node] = [:]
+    }
+
     init() throws {
         app = try ApplicationIdentifier("org.example.alarm")
         for place in [Place.primary, .secondary] { try start(place) }
         target = .vendor(try device(of: primary))
+    }
+
+    /// A closure that an app of the test keeps must not refer to this object: the daemons refer to their apps, so that
+    /// they would never stop.
+    deinit {
+        // The clock belongs to the thread that ran it last, and a test may end on another one.
+        clock.run()
+        stop()
     }
 
     var clock: ManualScheduler { network.scheduler }
@@ -78,7 +90,7 @@ final class TwoNodes {
     var last: Node { node(.last) }
 
     private func node(_ place: Place) -> Node {
-        guard let node = nodes[place] else { preconditionFailure("\(place) runs between restarts") }
+        guard let node = running.nodes[place] else { preconditionFailure("\(place) runs between restarts") }
         return node
     }
 
@@ -93,7 +105,7 @@ final class TwoNodes {
             // The disk's threads take no time on this clock.
             for _ in 0..<8 {
                 clock.run()
-                for node in nodes.values { node.settleStore() }
+                for node in running.nodes.values { node.settleStore() }
             }
             clock.run()
             if condition() { return }
@@ -114,7 +126,7 @@ final class TwoNodes {
 
     func start(_ place: Place) throws {
         let node = try make(options(place))
-        nodes[place] = node
+        running.nodes[place] = node
         try node.start()
     }
 
@@ -125,13 +137,13 @@ final class TwoNodes {
     }
 
     func stop(_ place: Place) {
-        guard let node = nodes[place] else { return }
+        guard let node = running.nodes[place] else { return }
         var isStopped = false
         // Weak: a stopping node holds its completion until the clock has passed its longest time.
-        node.stop { [weak self] in
+        node.stop { [weak running] in
             isStopped = true
             // Its threads have ended: nothing is left to wait for.
-            self?.nodes[place] = nil
+            running?.nodes[place] = nil
         }
         run(until: { isStopped })
     }
@@ -220,7 +232,7 @@ final class TwoNodes {
     /// Until each device has a pairing, and all of them have ready links.
     func waitForLink() {
         run(until: { [self] in
-            nodes.values.allSatisfy { node in
+            running.nodes.values.allSatisfy { node in
                 let levels = try? rows("pairings", of: node).map { $0["level"]?.stringValue }
                 return levels?.isEmpty == false && levels?.allSatisfy { $0 == "linked" } == true
             }

@@ -94,7 +94,6 @@ import Testing
     @Test func `SES-83, CTL-62: apps on both sockets exchange messages and items, each over its side's pairings`()
         throws
     {
-        defer { nodes.stop() }
         let (above, below) = (try pairing(as: .secondary), try pairing(as: .primary))
         let room = try nodes.connect(to: .primary, as: up)
         let panel = try nodes.connect(to: .other, as: down)
@@ -134,7 +133,6 @@ import Testing
     func `SES-83: the other side's socket refuses an app by name, also after a restart, until the app is removed`()
         throws
     {
-        defer { nodes.stop() }
         let first = try connect(up, on: .secondary)
         for receives in [true, false] {
             let other = try nodes.connect(to: .secondary, .init(receives: receives), on: .primary)
@@ -162,7 +160,6 @@ import Testing
     @Test func `SES-83, SES-75: a sender that borrows an app on one side ends when the other side's app registers`()
         throws
     {
-        defer { nodes.stop() }
         let sender = try nodes.connect(to: .secondary, .init(receives: false), on: .primary)
         #expect(sender.refusal == nil)
         _ = try connect(up, on: .secondary)
@@ -175,7 +172,6 @@ import Testing
     @Test func `SES-83, DEL-12: an item for an app that has moved to the other side is answered as not installed`()
         throws
     {
-        defer { nodes.stop() }
         let above = try pairing(as: .secondary)
         let room = try nodes.connect(to: .primary, as: up)
         let before = try connect(up, on: .secondary)
@@ -210,7 +206,6 @@ import Testing
     }
 
     @Test func `SES-83: what waits for an app that is nobody's goes to no app of the other side`() throws {
-        defer { nodes.stop() }
         // The operator sends as the app on the primary side; the outcome is its.
         let below = try pairing(as: .primary)
         let panel = try nodes.connect(to: .other, as: up)
@@ -233,7 +228,6 @@ import Testing
 
     @Test func `SES-83, SES-72: a primary's question about settings finds no app of the secondary's other side`() throws
     {
-        defer { nodes.stop() }
         let document = try SchemaDocument(writing: [
             SettingDeclaration(
                 name: "name", type: .string, editor: .edit, summary: "", access: .counterpart,
@@ -254,7 +248,6 @@ import Testing
     // MARK: signed configuration
 
     @Test func `SES-83, CFG-112: a configuration for the gateway's own app as a primary is applied there`() throws {
-        defer { nodes.stop() }
         let target = try ownTarget()
         let app = try nodes.startApp(on: .primary)
         let first = try envelope(1, for: .primary, target)
@@ -277,7 +270,6 @@ import Testing
         `SES-83, CFG-112: a configuration for the secondary's app is not shown to the app of this name on the primary side`()
         throws
     {
-        defer { nodes.stop() }
         let app = try nodes.startApp(on: .primary)
         // The control room's operator and the gateway's both trust the key for the secondary's app.
         let trust: PropertyListDictionary = [
@@ -303,7 +295,6 @@ import Testing
     @Test func `CFG-112, CFG-92: key sets for the gateway's own app are followed there, those for the panels' go down`()
         throws
     {
-        defer { nodes.stop() }
         let root = PrivateKey.generate(.ed25519)
         func set(_ version: UInt64, for role: DeviceRole) throws -> [UInt8] {
             try KeyStatementSigner.sign(
@@ -335,7 +326,6 @@ import Testing
     // MARK: rows and assignments
 
     @Test func `SES-83: a row of a release before has the side that the daemon is started for, and keeps it`() throws {
-        defer { nodes.stop() }
         nodes.twoSided = [.other]
         try nodes.restart(.other)
         _ = try nodes.connect(to: .other, as: up)
@@ -362,7 +352,6 @@ import Testing
     @Test func `SES-83, CTL-32: an operator assigns an app that is not installed to a side, and no installed one`()
         throws
     {
-        defer { nodes.stop() }
         func assign(_ role: String?, user: UInt32 = Linux.user) -> ControlAnswer {
             var body: PropertyListDictionary = [
                 "app": .string(up.description), "uid": .integer(Int64(user)), "yes": true,

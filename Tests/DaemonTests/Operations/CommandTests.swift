@@ -28,7 +28,6 @@ import Testing
     // MARK: who may
 
     @Test func `CTL-2: another user gets not-allowed for every command but the exceptions`() {
-        defer { nodes.stop() }
         let commands = Set(ControlName.allCases).subtracting(Self.everyonesCommands)
         for command in commands.map(\.rawValue) + ["no-such-command"] {
             let request = nodes.request(command, user: 1001, isOperator: false)
@@ -37,7 +36,6 @@ import Testing
     }
 
     @Test func `CTL-2: status shows another user only the apps that are its own`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.connect(to: .primary, user: 1001)
         let own = try #require(answer(nodes.request("status", user: 1001, isOperator: false)))
@@ -51,13 +49,11 @@ import Testing
     // MARK: bodies
 
     @Test func `CTL-4: a command that is none is unknown, and its name is cut`() {
-        defer { nodes.stop() }
         let answer = nodes.ask(nodes.primary, String(repeating: "x", count: 1000))
         #expect(answer.name == "unknown-command" && (answer.body["text"]?.stringValue?.count ?? 0) < 200)
     }
 
     @Test func `CTL-4: a bad request names the key`() {
-        defer { nodes.stop() }
         let id: PropertyListValue = .data([UInt8](repeating: 1, count: 16))
         let requests: [(String, PropertyListDictionary, String)] = [
             ("pair", ["seconds": 0], "seconds"), ("pair", ["seconds": 86_401], "seconds"), ("join", [:], "link"),
@@ -83,7 +79,6 @@ import Testing
     // MARK: failures
 
     @Test func `CTL-4: what is not there is not found`() {
-        defer { nodes.stop() }
         let id: PropertyListValue = .data([UInt8](repeating: 1, count: 16))
         let requests: [(String, PropertyListDictionary)] = [
             ("unpair", ["pairing": id]), ("switch", ["who": "nobody"]),
@@ -100,7 +95,6 @@ import Testing
     @Test(
         "CTL-39: settings of an app that is not installed are not found, by another text than those of one without any")
     func settingsOfNobody() throws {
-        defer { nodes.stop() }
         let body: PropertyListDictionary = ["app": .string(nodes.app.description)]
         for command in ["settings-get", "settings-schema"] {
             let answer = nodes.ask(nodes.secondary, command, body)
@@ -113,7 +107,6 @@ import Testing
     }
 
     @Test func `CTL-4: a device that accepts no links makes none, and trusting a primary needs its address`() throws {
-        defer { nodes.stop() }
         #expect(nodes.ask(nodes.secondary, "pair").name == "no-address")
         let fingerprint = try #require(try nodes.status(of: nodes.primary)["fingerprint"])
         let body: PropertyListDictionary = ["fingerprint": fingerprint, "role": "primary"]
@@ -121,7 +114,6 @@ import Testing
     }
 
     @Test func `PAR-6: a link that was used is refused, and one to nobody is unreachable`() throws {
-        defer { nodes.stop() }
         let link = try #require(nodes.ask(nodes.primary, "pair").body["link"])
         nodes.network.isDown = true
         #expect(nodes.ask(nodes.secondary, "join", ["link": link]).name == "unreachable")
@@ -136,7 +128,6 @@ import Testing
     @Test func `CTL-7: the active pairing is switched to without change; unknown and missing ones are not found`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let pairing = try #require(try nodes.rows("pairings", of: nodes.primary).first?["pairing"])
         let again = nodes.ask(nodes.primary, "switch", ["pairing": pairing])
@@ -154,7 +145,6 @@ import Testing
     // MARK: health, drain, trace
 
     @Test func `CTL-13: a daemon with pairings is ready once it had a link, and then until it stops`() throws {
-        defer { nodes.stop() }
         #expect(nodes.ask(nodes.primary, "health").body["ready"] == true, "no pairing, no link to wait for")
         try nodes.pair()
         nodes.network.isDown = true
@@ -169,7 +159,6 @@ import Testing
     }
 
     @Test func `CTL-12: a lost link degrades health after its patience, by name and pairing`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         #expect(nodes.ask(nodes.primary, "health").body["state"] == "healthy")
         nodes.network.isDown = true
@@ -190,7 +179,6 @@ import Testing
     @Test func `CTL-10, CTL-12: the clocks differ for as long as one is set and the other is not, and not for longer`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         func problems() -> [PropertyListValue?] {
             [nodes.primary, nodes.secondary].map { node in
@@ -215,7 +203,6 @@ import Testing
 
     @Test func `CTL-14: drain refuses new items until its end, waits no longer than it was told, and shows in health`()
     {
-        defer { nodes.stop() }
         let began = nodes.clock.now
         let drained = nodes.ask(nodes.primary, "drain", ["wait": 60_000])
         #expect(drained.body["drained"] == true && drained.body["draining"] == true)
@@ -226,7 +213,6 @@ import Testing
     }
 
     @Test func `CTL-20: a trace that follows is answered by the next event, or when its time is over`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.startApp()
         let last = try #require(nodes.ask(nodes.primary, "trace").body["last"])
@@ -248,7 +234,6 @@ import Testing
 
     @Test func `LIM-35: messages are traced for a minute after the last request, and 256 events are one answer`() throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.startApp()
         let caller = try nodes.startApp(at: .primary, .init())

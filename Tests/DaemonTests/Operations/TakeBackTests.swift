@@ -66,7 +66,6 @@ import Testing
     func `CTL-29, CTL-30, CTL-31, SES-73: an app is removed with all that is kept for it, once that is agreed to`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let receiver = try nodes.startApp()
         let sender = try startSender()
@@ -98,7 +97,6 @@ import Testing
     func `SES-73: an app that was removed registers again, gets what is sent from then on, and needs a higher version`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.startApp()
         let sender = try startSender()
@@ -119,7 +117,6 @@ import Testing
     }
 
     @Test func `SES-73: items that the removed app had sent are withdrawn, and its sequences go on`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let receiver = try nodes.startApp()
         try submit(try startSender(), 2)
@@ -147,7 +144,6 @@ import Testing
     }
 
     @Test func `CTL-29: a removal that a stop cuts short goes on at the next start`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.startApp()
         let sender = try startSender()
@@ -163,7 +159,6 @@ import Testing
     }
 
     @Test func `CTL-31, CTL-32: a change of an app waits for the one before, and then finds its result`() throws {
-        defer { nodes.stop() }
         _ = try nodes.connect(to: .primary)
         var body = app
         body["yes"] = true
@@ -179,7 +174,6 @@ import Testing
     @Test func `SES-16, SES-73: an app that was removed while there was no link is not installed on the next one`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.startApp()
         let sender = try startSender()
@@ -197,7 +191,6 @@ import Testing
     }
 
     @Test func `CTL-32, SES-74: an app is assigned to another user, whose it is alone from then on`() throws {
-        defer { nodes.stop() }
         let own = Int64(Linux.user)
         let former = try nodes.connect(to: .primary)
         let before = ask(nodes.primary, "app-assign", ["uid": 1001], yes: false)
@@ -216,7 +209,6 @@ import Testing
     }
 
     @Test func `SES-74: an app is reserved for a user before it was ever registered`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let receiver = try nodes.startApp()
         #expect(ask(nodes.primary, "app-assign", ["uid": .integer(Int64(Linux.user))]).body["done"] == true)
@@ -235,7 +227,6 @@ import Testing
     // MARK: senders that own nothing
 
     @Test func `SES-75: sending as an app that nobody owns leaves neither a row nor a directory nor an owner`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let receiver = try nodes.startApp()
         let sender = try nodes.connect(to: .primary, .init(receives: false))
@@ -258,7 +249,6 @@ import Testing
     func `SES-75: an item for an app that is known nowhere is refused, and one for an installed counterpart is not`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         nodes.network.isDown = true
         nodes.network.cut()
@@ -280,7 +270,6 @@ import Testing
     }
 
     @Test func `SES-75: a sender of another user ends when a user registers the app`() throws {
-        defer { nodes.stop() }
         let sender = try nodes.connect(to: .primary, .init(receives: false))
         _ = try nodes.connect(to: .primary, user: 1001)
         nodes.run(until: { sender.refusal != nil })
@@ -293,7 +282,6 @@ import Testing
     func `CTL-33: a trusted key is removed with what was verified by it, and the app's next key is the first again`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let client = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
@@ -322,7 +310,6 @@ import Testing
     }
 
     @Test func `CFG-72, CTL-33: the primary learns that a removed key has ended what had passed its trial`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         _ = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
@@ -334,7 +321,6 @@ import Testing
     }
 
     @Test func `CTL-33: a trusted key is replaced in one step, and by itself not at all`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         try nodes.startApp().disconnect()
         #expect(nodes.verdict(try nodes.envelope(3)) == "waiting-for-app")
@@ -367,7 +353,6 @@ import Testing
     // MARK: trusted devices and identifiers
 
     @Test func `CTL-34, PAR-22: manual trust is listed and taken back, and the pairing that it led to stays`() throws {
-        defer { nodes.stop() }
         let fingerprint = try #require(try nodes.status(of: nodes.secondary)["fingerprint"])
         let device: PropertyListDictionary = ["fingerprint": fingerprint, "role": "secondary"]
         #expect(nodes.ask(nodes.primary, "untrust-device", device).name == "not-found")
@@ -386,7 +371,6 @@ import Testing
     @Test func `CTL-61, PAR-23: status has the join links without their secrets, and an unused one is taken back`()
         throws
     {
-        defer { nodes.stop() }
         let first = nodes.ask(nodes.primary, "pair", ["seconds": 60])
         let token = try #require(first.body["token"])
         var row = try #require(try nodes.rows("links", of: nodes.primary).first)
@@ -409,7 +393,6 @@ import Testing
     @Test func `CTL-35, PAR-21: a custom identifier is taken back, and a secondary follows when its operator accepts`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let vendor = nodes.target
         let custom = try CustomIdentifier("the-kitchen")
@@ -465,7 +448,6 @@ import Testing
     }
 
     @Test func `SES-54, CFG-112: an app on a primary without any pairing hands over its own configuration`() throws {
-        defer { nodes.stop() }
         let client = try nodes.startApp(at: .primary)
         for (version, pairing): (UInt64, UniqueIdentifier?) in [(1, nil), (2, .zero), (3, .random())] {
             let envelope = try nodes.envelope(version) { $0.role = .primary }
@@ -477,7 +459,6 @@ import Testing
     @Test func `CFG-60, CTL-5: an app hands over a configuration for itself, and its daemon judges it as any other`()
         throws
     {
-        defer { nodes.stop() }
         try nodes.pair()
         let client = try nodes.startApp()
         let pairing = try nodes.pairingIdentifier()
