@@ -23,8 +23,7 @@ import Testing
     private func isAnswered(_ client: Client) throws -> Bool {
         try client.hello()
         scheduler.run()
-        try client.send(Envelope(.control, id: .random(), command: "status").with(body: [:]))
-        scheduler.run()
+        try client.deliver(Envelope(.control, id: .random(), command: "status").with(body: [:]))
         return client.received(.result).count == 1
     }
 
@@ -82,8 +81,7 @@ import Testing
         for number in 1...40 {
             let asking = device.connect(user: number.isMultiple(of: 2) ? 0 : Simulation.user)
             try asking.hello()
-            try asking.send(Envelope(.control, id: .random(), command: "status").with(body: [:]))
-            scheduler.run()
+            try asking.deliver(Envelope(.control, id: .random(), command: "status").with(body: [:]))
             #expect(responder.requests.count == min(number, 16))
             #expect(asking.refusal == (number > 16 ? "too-many-connections" : nil), "an open request keeps its place")
             #expect(silent.filter(\.isClosed).count == min(number, 16))

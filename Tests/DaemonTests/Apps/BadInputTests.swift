@@ -15,10 +15,8 @@ import Testing
     /// A pair still talks after others have misbehaved.
     private func expectUnharmed(_ simulation: Simulation, _ caller: Client, _ counterpart: Client) throws {
         let request = try simulation.message()
-        try caller.send(request)
-        simulation.scheduler.run()
-        try counterpart.send(request.answer("still here"))
-        simulation.scheduler.run()
+        try caller.deliver(request)
+        try counterpart.deliver(request.answer("still here"))
         #expect(caller.received(.reply).last?.id == request.id)
     }
 
@@ -127,8 +125,7 @@ import Testing
 
     @Test func `FRM-13: a message under another app's name is not-yours`() throws {
         let stranger = try simulation.app(.primary, "app.other")
-        try stranger.send(simulation.message())
-        simulation.scheduler.run()
+        try stranger.deliver(simulation.message())
         #expect(stranger.refusal == "not-yours" && stranger.isClosed)
     }
 }

@@ -30,8 +30,7 @@ private final class Responder: ControlResponder {
         -> UniqueIdentifier
     {
         let id = UniqueIdentifier.random()
-        try client.send(Envelope(.control, id: id, command: command).with(body: body))
-        device.scheduler.run()
+        try client.deliver(Envelope(.control, id: id, command: command).with(body: body))
         return id
     }
 
@@ -85,8 +84,7 @@ private final class Responder: ControlResponder {
 
     @Test func `CTL-4: a body that is no property list is a bad-request`() throws {
         let client = try device.greet()
-        try client.send(Envelope(.control, id: .random(), command: "pair", body: [1, 2, 3]))
-        device.scheduler.run()
+        try client.deliver(Envelope(.control, id: .random(), command: "pair", body: [1, 2, 3]))
         #expect(client.received(.result).first?.name == "bad-request" && responder.requests.isEmpty)
     }
 
@@ -94,8 +92,7 @@ private final class Responder: ControlResponder {
         let client = try device.greet()
         let request = Envelope(.control, id: .random(), command: "status")
         try client.send(request)
-        try client.send(request)
-        device.scheduler.run()
+        try client.deliver(request)
         #expect(client.refusal == "unexpected" && client.isClosed)
     }
 
@@ -132,8 +129,7 @@ private final class Responder: ControlResponder {
     @Test func `CTL-8: the simulator refuses the commands that it does not have`() throws {
         let simulation = Simulation()
         let client = try simulation.greet(.primary)
-        try client.send(Envelope(.control, id: .random(), command: "pair"))
-        simulation.scheduler.run()
+        try client.deliver(Envelope(.control, id: .random(), command: "pair"))
         #expect(client.received(.result).first?.name == "unknown-command")
     }
 }

@@ -29,10 +29,9 @@ import Testing
 
     @Test func `SES-2: a client of other versions only is refused by name`() throws {
         let client = simulation.connect(.primary)
-        try client.send(
+        try client.deliver(
             Envelope(.hello).with(
                 body: ["minimum": 2, "maximum": 9, "capabilities": ["message"], "software": "from the future"]))
-        simulation.scheduler.run()
         #expect(client.refusal == "version" && client.isClosed)
     }
 
@@ -48,8 +47,7 @@ import Testing
             case .ping, .bye: Envelope(kind)
             default: envelope
             }
-        try client.send(first)
-        simulation.scheduler.run()
+        try client.deliver(first)
         #expect(client.refusal == "hello-expected" && client.isClosed)
     }
 

@@ -34,8 +34,7 @@ import Testing
         #expect(request.wantsReply && request.pairing == pairing && Array(request.body ?? []) == [1, 2, 3])
         #expect(request.deadline == .seconds(30))
         let reply = try request.answer("applied")
-        try app.send(reply)
-        device.scheduler.run()
+        try app.deliver(reply)
         #expect(outcomes.all == [.reply(Array(try #require(reply.body)))])
         try app.send(reply)
         device.scheduler.advance(by: .seconds(60))
@@ -48,8 +47,7 @@ import Testing
         let request = try #require(app.received(.configuration).first)
         let error = SessionError(.deliveryFailed, name: "unhandled", reason: "no hook")
         let (name, id) = (try #require(request.app), try #require(request.id))
-        try app.send(error.failure(app: name, pairing: pairing, id: id))
-        device.scheduler.run()
+        try app.deliver(error.failure(app: name, pairing: pairing, id: id))
         guard case .failed(let failure) = outcomes.all.first else { return #expect(Bool(false), "no failure") }
         #expect(failure.code == .deliveryFailed && failure.name == "unhandled" && outcomes.all.count == 1)
     }
@@ -77,8 +75,7 @@ import Testing
         #expect(outcomes.all.isEmpty)
         device.scheduler.advance(by: .milliseconds(200))
         #expect(outcomes.all == [.expired])
-        try app.send(try #require(app.received(.configuration).first).answer("late"))
-        device.scheduler.run()
+        try app.deliver(try #require(app.received(.configuration).first).answer("late"))
         #expect(outcomes.all.count == 1 && !app.isClosed)
     }
 
@@ -87,11 +84,9 @@ import Testing
         let second = try device.app("com.example.app", .init(receives: false))
         try offer()
         let request = try #require(app.received(.configuration).first)
-        try second.send(request.answer("forged"))
-        device.scheduler.run()
+        try second.deliver(request.answer("forged"))
         #expect(outcomes.all.isEmpty)
-        try app.send(request.answer("true"))
-        device.scheduler.run()
+        try app.deliver(request.answer("true"))
         #expect(outcomes.all.count == 1)
     }
 
@@ -116,8 +111,7 @@ import Testing
         let counterpart = try simulation.app(.secondary)
         var imitation = try simulation.message()
         imitation.kind = .configuration
-        try caller.send(imitation)
-        simulation.scheduler.run()
+        try caller.deliver(imitation)
         #expect(caller.refusal == "unexpected" && counterpart.received(.configuration).isEmpty)
     }
 }

@@ -78,8 +78,7 @@ import Testing
         let client = try device.greet()
         try client.register(try ApplicationIdentifier("com.example.app"))
         let id = UniqueIdentifier.random()
-        try client.send(Envelope(.ping, id: id))
-        device.scheduler.run()
+        try client.deliver(Envelope(.ping, id: id))
         device.finishStoring(true)
         #expect(client.envelopes.map(\.kind) == [.hello, .registered, .pong])
         #expect(client.envelopes.last?.id == id)
@@ -122,16 +121,14 @@ import Testing
     @Test(arguments: ["receives", "anchor", "identifier", "allowsInvalidSignatures"])
     func `SES-5: a key of the wrong type is refused and named`(key: String) throws {
         let client = try device.greet()
-        try client.send(Envelope(.register, app: ApplicationIdentifier("app.a")).with(body: [key: 7]))
-        device.scheduler.run()
+        try client.deliver(Envelope(.register, app: ApplicationIdentifier("app.a")).with(body: [key: 7]))
         let refusal = try Refusal(try #require(client.received(.refusal).first))
         #expect(refusal.name == .envelope && refusal.text.contains(key))
     }
 
     @Test func `bye from a client ends its connection and its place`() throws {
         let client = try device.app()
-        try client.send(Envelope(.bye))
-        device.scheduler.run()
+        try client.deliver(Envelope(.bye))
         #expect(client.isClosed && device.disconnected.count == 1 && client.received(.refusal).isEmpty)
     }
 }

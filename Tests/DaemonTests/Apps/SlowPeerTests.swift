@@ -93,10 +93,8 @@ import Testing
         for _ in 0..<50 { try caller.send(largeMessage()) }
         simulation.scheduler.run()
         let request = try simulation.message(app: "app.b")
-        try others.0.send(request)
-        simulation.scheduler.run()
-        try others.1.send(request.answer("yes"))
-        simulation.scheduler.run()
+        try others.0.deliver(request)
+        try others.1.deliver(request.answer("yes"))
         #expect(others.0.received(.reply).count == 1)
     }
 }

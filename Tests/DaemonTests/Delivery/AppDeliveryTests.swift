@@ -61,8 +61,7 @@ struct AppDeliveryTests {
     }
 
     private func submit(_ envelope: Envelope, from client: Client) throws {
-        try client.send(envelope)
-        simulation.scheduler.run()
+        try client.deliver(envelope)
     }
 
     @Test("SES-48 to SES-51: an item is accepted, stored, delivered, handled and heard")

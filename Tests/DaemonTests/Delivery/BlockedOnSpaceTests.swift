@@ -32,11 +32,10 @@ struct BlockedOnSpaceTests {
     }
 
     private func outstanding() throws -> PropertyListDictionary? {
-        try app.send(
+        try app.deliver(
             Envelope(
                 .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
                 command: "outstanding"))
-        device.run()
         let body = try #require(app.received(.answer).last).dictionaryBody()
         return body["items"]?.arrayValue?.first?.dictionaryValue
     }

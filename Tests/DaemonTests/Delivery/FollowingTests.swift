@@ -15,8 +15,7 @@ struct FollowingTests {
     init() throws { app = try ApplicationIdentifier("com.example.app") }
 
     private func send(_ envelope: Envelope, from client: Client) throws {
-        try client.send(envelope)
-        simulation.scheduler.run()
+        try client.deliver(envelope)
     }
 
     private func submit(from client: Client) throws -> UniqueIdentifier {
@@ -118,8 +117,7 @@ struct FollowingTests {
         simulation.scheduler.run()
         let second = try simulation.app(.primary)
         for pairing in simulation.simulator.pairings {
-            try second.send(Envelope(.finishedAck, app: app, pairing: pairing, id: id, channel: .userInfo))
-            simulation.scheduler.run()
+            try second.deliver(Envelope(.finishedAck, app: app, pairing: pairing, id: id, channel: .userInfo))
         }
         #expect(second.received(.finished).count == 2)
     }

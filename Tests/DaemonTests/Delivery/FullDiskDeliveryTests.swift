@@ -54,8 +54,7 @@ import Testing
         ).with(body: ["item": .data(id.bytes)])
         for isFull in [true, false] {
             device.store.isFull = isFull
-            try app.send(question)
-            device.run()
+            try app.deliver(question)
         }
         #expect(app.received(.answer).map(\.name) == ["store", "asked"])
         #expect(app.received(.answer).map(\.code) == [7001, 0])

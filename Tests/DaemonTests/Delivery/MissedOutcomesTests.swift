@@ -23,8 +23,7 @@ struct MissedOutcomesTests {
         let question = Envelope(
             .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
             command: "subscribe")
-        try app.send(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]))
-        device.run()
+        try app.deliver(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]))
     }
 
     /// Items that were submitted by an app which has gone, and handled by the peer then.

@@ -30,13 +30,11 @@ struct SubmitterTests {
         simulation.scheduler.run()
         for (secondary, pairing) in zip(secondaries, simulation.simulator.pairings) {
             let delivery = try #require(secondary.received(.delivery).first)
-            try secondary.send(
+            try secondary.deliver(
                 Envelope(
                     .verdict, app: delivery.app, pairing: pairing, id: id, channel: .userInfo, name: "handled"))
-            simulation.scheduler.run()
-            try sender.send(
+            try sender.deliver(
                 Envelope(.finishedAck, app: delivery.app, pairing: pairing, id: id, channel: .userInfo))
-            simulation.scheduler.run()
         }
         #expect(sender.received(.finished).map(\.pairing) == simulation.simulator.pairings)
     }
@@ -48,8 +46,7 @@ struct SubmitterTests {
         let app = try simulation.app(.primary)
         for pairing in pairings {
             let body: PropertyListDictionary = ["d": .data(Array(repeating: 7, count: 250_000))]
-            try app.send(submit(.random(), body, .context, to: pairing))
-            simulation.scheduler.run()
+            try app.deliver(submit(.random(), body, .context, to: pairing))
         }
         app.disconnect()
         simulation.scheduler.run()
@@ -79,17 +76,15 @@ struct SubmitterTests {
         submitter.stream.pauseReading()
         try submitter.register(ApplicationIdentifier("com.example.app"), .init(receives: false))
         let item = try submit(.random(), ["n": 1], .userInfo, to: pairing)
-        try submitter.send(item)
-        simulation.scheduler.run()
+        try submitter.deliver(item)
         // The contexts that wait for it take a while to leave.
         try submitter.send(Envelope(.bye))
         let receiver = try simulation.app(.primary)
         simulation.scheduler.run()
         #expect(!submitter.isClosed)
-        try secondary.send(
+        try secondary.deliver(
             Envelope(
                 .verdict, app: item.app, pairing: pairing, id: item.id, channel: .userInfo, name: "handled"))
-        simulation.scheduler.run()
         #expect(receiver.received(.finished).map(\.id) == [item.id])
     }
 
@@ -119,7 +114,7 @@ struct SubmitterTests {
         let second = try simulation.greet(.primary)
         try second.register(ApplicationIdentifier("com.example.app"))
         for _ in 0..<2 {
-            try second.send(
+            try second.deliver(
                 Envelope(
                     .query, app: ApplicationIdentifier("com.example.app"), pairing: simulation.pairing, id: .random(),
                     channel: .userInfo, command: "outstanding"
@@ -140,7 +135,6 @@ struct SubmitterTests {
         simulation.scheduler.run()
         first.disconnect()
         for _ in ids {
-            simulation.scheduler.run()
             let delivery = try #require(secondary.received(.delivery).last)
             try secondary.send(
                 Envelope(
@@ -152,10 +146,9 @@ struct SubmitterTests {
         #expect(second.received(.finished).map(\.id) == ids.prefix(256).map(\.self))
         for finished in second.received(.finished) {
             #expect(second.received(.finished).count == 256)
-            try second.send(
+            try second.deliver(
                 Envelope(
                     .finishedAck, app: finished.app, pairing: finished.pairing, id: finished.id, channel: .userInfo))
-            simulation.scheduler.run()
         }
         #expect(second.received(.finished).map(\.id) == ids.map(\.self))
     }
@@ -175,8 +168,7 @@ struct SubmitterTests {
             let question = Envelope(
                 .query, app: try ApplicationIdentifier("com.example.app"), pairing: simulation.pairing, id: .random(),
                 channel: .userInfo, command: "outstanding")
-            try app.send(question.with(body: ["after": next]))
-            simulation.scheduler.run()
+            try app.deliver(question.with(body: ["after": next]))
             let body = try #require(app.received(.answer).last).dictionaryBody()
             let items = body["items"]?.arrayValue ?? []
             listed += items.map { $0.dictionaryValue?["id"]?.dataValue }
@@ -196,8 +188,7 @@ struct SubmitterTests {
                     .random(), ["n": .data([UInt8](repeating: 1, count: 60_000))], .userInfo, to: device.queue.pairing))
         }
         device.run()
-        try app.send(outstanding(device.queue))
-        device.run()
+        try app.deliver(outstanding(device.queue))
         let items = try #require(app.received(.answer).last).dictionaryBody()["items"]?.arrayValue
         #expect(items?.count == 5)
     }
@@ -220,8 +211,7 @@ struct SubmitterTests {
             let queue = QueueKey(
                 pairing: device.queue.pairing, app: try ApplicationIdentifier(name), channel: .userInfo)
             let item = Envelope(.submit, app: queue.app, pairing: queue.pairing, id: .random(), channel: .userInfo)
-            try client.send(item.with(body: ["n": 1]))
-            device.run()
+            try client.deliver(item.with(body: ["n": 1]))
             return (client, queue)
         }
         let (greedy, ofGreedy) = try client(2000)
@@ -231,8 +221,7 @@ struct SubmitterTests {
         for question in questions { try greedy.send(question) }
         device.run()
         #expect(device.store.heldCount == 4)
-        try modest.send(outstanding(ofModest))
-        device.run()
+        try modest.deliver(outstanding(ofModest))
         #expect(device.store.heldCount == 5)
         // Four of the first user, in the order of their questions, and then the other one's.
         for done in 1...5 {

@@ -25,8 +25,7 @@ struct WaitingFramesTests {
         let question = Envelope(
             .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
             command: "subscribe")
-        try app.send(question.with(body: ["items": []]))
-        device.run()
+        try app.deliver(question.with(body: ["items": []]))
     }
 
     @Test func `DEL-43: reports to apps and answers to their questions wait for no link`() throws {

@@ -106,8 +106,7 @@ import Testing
         _ = try simulation.app(.secondary, number: 1)
         let (first, second) = (try broadcast("a"), try broadcast("b"))
         for message in [first, second, first, Envelope(.ping, id: .random())] { try sender.send(message) }
-        try sender.send(Envelope(.hello).with(body: Hello.offer(software: "test").body))
-        simulation.scheduler.run()
+        try sender.deliver(Envelope(.hello).with(body: Hello.offer(software: "test").body))
         let answers = sender.envelopes.suffix(7)
         #expect(answers.map(\.kind) == [.failure, .failure, .failure, .failure, .failure, .pong, .refusal])
         let pairings = simulation.simulator.pairings.dropFirst().sorted()
@@ -143,8 +142,7 @@ import Testing
             simulation.scheduler.schedule(after: .zero) { simulation.simulator.stop {} }
         }
         simulation.scheduler.run()
-        try sender.send(after)
-        simulation.scheduler.run()
+        try sender.deliver(after)
         #expect(counterparts.allSatisfy { $0.received(.message).map(\.id) == [before.id] })
     }
 }

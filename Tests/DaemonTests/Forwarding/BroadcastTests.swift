@@ -29,8 +29,7 @@ import Testing
         let sender = try simulation.app(.primary)
         let counterparts = try counterparts()
         let message = try broadcast()
-        try sender.send(message)
-        simulation.scheduler.run()
+        try sender.deliver(message)
         for (counterpart, pairing) in zip(counterparts, simulation.simulator.pairings) {
             var expected = message
             expected.pairing = pairing
@@ -47,8 +46,7 @@ import Testing
         message.kind = .messageData
         message.body = [UInt8](repeating: 7, count: 65_536)[...]
         message.extensions = ["x-trace": "4bf92f3577b34da6"]
-        try sender.send(message)
-        simulation.scheduler.run()
+        try sender.deliver(message)
         for (counterpart, pairing) in zip(counterparts, simulation.simulator.pairings) {
             message.pairing = pairing
             #expect(counterpart.frames.last == (try message.frame()))
@@ -80,8 +78,7 @@ import Testing
         simulation.scheduler.run()
         let message = try broadcast()
         try sender.send(message)
-        try sender.send(Envelope(.ping, id: message.id))
-        simulation.scheduler.run()
+        try sender.deliver(Envelope(.ping, id: message.id))
         let pairings = simulation.simulator.pairings
         let failures = sender.received(.failure)
         #expect(failures.allSatisfy { $0.id == message.id })
@@ -94,8 +91,7 @@ import Testing
     @Test func `SES-30: a secondary's app broadcasts to its primary`() throws {
         let app = try simulation.app(.primary)
         let sender = try simulation.app(.secondary, number: 2)
-        try sender.send(broadcast())
-        simulation.scheduler.run()
+        try sender.deliver(broadcast())
         #expect(app.received(.message).map(\.pairing) == [simulation.simulator.pairings[1]])
     }
 
@@ -103,8 +99,7 @@ import Testing
         let sender = try simulation.app(.primary)
         let counterparts = try counterparts()
         let message = try broadcast()
-        try sender.send(message)
-        simulation.scheduler.run()
+        try sender.deliver(message)
         let pairings = simulation.simulator.pairings
         let error = SessionError(.deliveryFailed, name: "inbox-full", reason: "later")
         let app = try #require(message.app)
@@ -146,8 +141,7 @@ import Testing
         var large = try broadcast()
         large.kind = .messageData
         large.body = [UInt8](repeating: 7, count: 65_537)[...]
-        try sender.send(large)
-        simulation.scheduler.run()
+        try sender.deliver(large)
         let failures = sender.received(.failure)
         #expect(failures.map(\.name) == ["duplicate-id", "too-large"])
         #expect(failures.allSatisfy { $0.pairing == .zero })
@@ -159,8 +153,7 @@ import Testing
         let counterparts = try counterparts()
         let request = try simulation.message()
         try sender.send(request)
-        try sender.send(broadcast(id: #require(request.id)))
-        simulation.scheduler.run()
+        try sender.deliver(broadcast(id: #require(request.id)))
         #expect(try sender.onlyFailure().name == "duplicate-id")
         #expect(sender.received(.failure).first?.pairing == .zero)
         #expect(counterparts.map { $0.received(.message).count } == [1, 0, 0, 0])
@@ -175,8 +168,7 @@ import Testing
         var message = try broadcast()
         message.kind = .messageData
         message.body = [UInt8](repeating: 0, count: 16)[...]
-        try sender.send(message)
-        simulation.scheduler.run()
+        try sender.deliver(message)
         #expect(try sender.onlyFailure().name == "shared-pairing")
         #expect(counterpart.received(.messageData).isEmpty)
     }
@@ -186,8 +178,7 @@ import Testing
         let counterpart = try simulation.app(.secondary)
         var message = try simulation.message()
         message.pairing = .zero
-        try sender.send(message)
-        simulation.scheduler.run()
+        try sender.deliver(message)
         #expect(try sender.onlyFailure().name == "not-paired")
         #expect(counterpart.received(.message).isEmpty)
     }
@@ -216,8 +207,7 @@ import Testing
         try counterparts[0].send(simulation.message())
         simulation.scheduler.run()
         simulation.simulator.stop {}
-        try sender.send(broadcast())
-        simulation.scheduler.run()
+        try sender.deliver(broadcast())
         #expect(sender.received(.failure).last?.name == "stopping")
         #expect(counterparts.allSatisfy { $0.received(.message).isEmpty })
     }
@@ -238,8 +228,7 @@ import Testing
         let sender = try world.devices.primary.app()
         let counterpart = try world.devices.secondary.app()
         var message = try broadcast()
-        try sender.send(message)
-        world.scheduler.run()
+        try sender.deliver(message)
         message.pairing = world.pairing
         #expect(world.links?.primary.sent.last == (try message.frame()))
         #expect(counterpart.frames.last == (try message.frame()))
@@ -249,12 +238,10 @@ import Testing
         try world.linkUp()
         let sender = try world.devices.primary.app()
         _ = try world.devices.secondary.app()
-        try sender.send(broadcast())
-        world.scheduler.run()
+        try sender.deliver(broadcast())
         world.links?.primary.isStuck = true
         let unsent = try broadcast()
-        try sender.send(unsent)
-        world.scheduler.run()
+        try sender.deliver(unsent)
         world.linkDown()
         #expect(sender.received(.failure).map(\.id) == [unsent.id])
         #expect(sender.received(.failure).map(\.code) == [7007])
@@ -273,8 +260,7 @@ import Testing
     @Test func `SES-30: without any pairing it is 7005`() throws {
         let device = TestDevice(.primary)
         let sender = try device.app()
-        try sender.send(broadcast())
-        device.scheduler.run()
+        try sender.deliver(broadcast())
         #expect(try sender.onlyFailure().code == .deviceNotPaired)
     }
 }

@@ -72,6 +72,12 @@ final class Client: ByteStreamDelegate {
 
     func send(_ envelope: Envelope) throws { stream.send(try envelope.frame().bytes) }
 
+    /// Sends, and lets all happen that is due then on the clock of the test.
+    func deliver(_ envelope: Envelope) throws {
+        try send(envelope)
+        try #require(stream.scheduler as? ManualScheduler).run()
+    }
+
     func disconnect() { stream.close(.closedHere) }
 
     // MARK: what has come

@@ -13,8 +13,7 @@ import Testing
     let simulation = Simulation()
 
     private func failure(_ caller: Client, of message: Envelope) throws -> SessionError {
-        try caller.send(message)
-        simulation.scheduler.run()
+        try caller.deliver(message)
         let error = try caller.onlyFailure()
         #expect(error.messageID == message.id)
         return error
@@ -86,8 +85,7 @@ import Testing
         let counterpart = try simulation.app(.secondary)
         var message = try simulation.message()
         try message.pad(to: Limits.messageBody + Limits.envelope + offset)
-        try caller.send(message)
-        simulation.scheduler.run()
+        try caller.deliver(message)
         guard offset > 0 else { return #expect(counterpart.received(.message).map(\.id) == [message.id]) }
         let error = try caller.onlyFailure()
         #expect(error.code == .payloadTooLarge && error.name == "too-large" && !error.isRetryable)
@@ -101,8 +99,7 @@ import Testing
         let counterpart = try simulation.app(.secondary)
         let body = [UInt8](repeating: 7, count: Limits.messageBody + offset)
         let app = try ApplicationIdentifier("com.example.app")
-        try caller.send(Envelope(.messageData, app: app, pairing: simulation.pairing, id: .random(), body: body))
-        simulation.scheduler.run()
+        try caller.deliver(Envelope(.messageData, app: app, pairing: simulation.pairing, id: .random(), body: body))
         #expect(counterpart.received(.messageData).count == (offset > 0 ? 0 : 1))
         guard offset > 0 else { return #expect(caller.received(.failure).isEmpty) }
         let error = try caller.onlyFailure()
@@ -119,10 +116,8 @@ import Testing
         #expect(caller.received(.failure).isEmpty)
         let error = try failure(caller, of: simulation.message())
         #expect(error.code == .genericError && error.name == "too-many-requests" && error.limit == Limits.openRequests)
-        try counterpart.send(first.answer("one"))
-        simulation.scheduler.run()
-        try caller.send(simulation.message())
-        simulation.scheduler.run()
+        try counterpart.deliver(first.answer("one"))
+        try caller.deliver(simulation.message())
         #expect(caller.received(.failure).count == 1)
     }
 
@@ -137,12 +132,10 @@ import Testing
         simulation.scheduler.run()
         #expect(callers.allSatisfy { $0.received(.failure).isEmpty })
         for caller in callers {
-            try caller.send(simulation.message())
-            simulation.scheduler.run()
+            try caller.deliver(simulation.message())
             #expect(try caller.onlyFailure().name == "too-many-requests")
         }
-        try other.send(simulation.message(app: "com.example.other"))
-        simulation.scheduler.run()
+        try other.deliver(simulation.message(app: "com.example.other"))
         #expect(other.received(.failure).isEmpty && answering.received(.message).count == 1024)
     }
 
@@ -153,10 +146,8 @@ import Testing
         let counterpart = try simulation.app(.secondary)
         let requests = try (0..<5).map { _ in try simulation.message() }
         for request in requests { try caller.send(request) }
-        try caller.send(simulation.message(wantsReply: false))
-        simulation.scheduler.run()
-        try counterpart.send(requests[2].answer("this one"))
-        simulation.scheduler.run()
+        try caller.deliver(simulation.message(wantsReply: false))
+        try counterpart.deliver(requests[2].answer("this one"))
         counterpart.disconnect()
         simulation.scheduler.run()
         let failures = caller.received(.failure)
@@ -181,15 +172,13 @@ import Testing
         let caller = try simulation.app(.primary)
         let counterpart = try simulation.app(.secondary)
         let request = try simulation.message()
-        try caller.send(request)
-        simulation.scheduler.run()
+        try caller.deliver(request)
         var hasStopped = false
         simulation.simulator.stop { hasStopped = true }
         simulation.scheduler.run()
         #expect(caller.received(.bye).count == 1 && !hasStopped)
         #expect(try failure(caller, of: simulation.message()).name == "stopping")
-        try counterpart.send(request.answer("just in time"))
-        simulation.scheduler.run()
+        try counterpart.deliver(request.answer("just in time"))
         #expect(caller.received(.reply).count == 1)
         #expect(hasStopped && caller.isClosed && counterpart.isClosed)
     }
@@ -197,8 +186,7 @@ import Testing
     @Test func `SES-18: a stop waits at most 5 s for open requests`() throws {
         let caller = try simulation.app(.primary)
         _ = try simulation.app(.secondary)
-        try caller.send(simulation.message())
-        simulation.scheduler.run()
+        try caller.deliver(simulation.message())
         var hasStopped = false
         simulation.simulator.stop { hasStopped = true }
         simulation.scheduler.advance(by: .seconds(4))

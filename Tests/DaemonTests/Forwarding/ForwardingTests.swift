@@ -17,12 +17,10 @@ import Testing
         let caller = try simulation.app(role)
         let counterpart = try simulation.app(role.counterpart)
         let request = try simulation.message()
-        try caller.send(request)
-        simulation.scheduler.run()
+        try caller.deliver(request)
         #expect(counterpart.frames.last == (try request.frame()))
         let reply = try request.answer("and to you")
-        try counterpart.send(reply)
-        simulation.scheduler.run()
+        try counterpart.deliver(reply)
         #expect(caller.frames.last == (try reply.frame()))
         #expect(caller.received(.failure).isEmpty && counterpart.received(.failure).isEmpty)
     }
@@ -45,12 +43,10 @@ import Testing
         let app = try ApplicationIdentifier("com.example.app")
         let id = UniqueIdentifier.random()
         let body: [UInt8] = [0, 255, 1, 2, 3]
-        try caller.send(
+        try caller.deliver(
             Envelope(.messageData, app: app, pairing: simulation.pairing, id: id, reply: true, body: body))
-        simulation.scheduler.run()
         #expect(counterpart.received(.messageData).map { Array($0.body ?? []) } == [body])
-        try counterpart.send(Envelope(.reply, app: app, pairing: simulation.pairing, id: id, body: []))
-        simulation.scheduler.run()
+        try counterpart.deliver(Envelope(.reply, app: app, pairing: simulation.pairing, id: id, body: []))
         #expect(caller.received(.reply).map { $0.body?.count } == [0])
     }
 
@@ -70,8 +66,7 @@ import Testing
         counterpart.onFrame = { client, _, envelope in
             if envelope.kind == .message { try? client.send(envelope.answer("yes")) }
         }
-        try sender.send(simulation.message())
-        simulation.scheduler.run()
+        try sender.deliver(simulation.message())
         #expect(sender.received(.reply).count == 1)
         #expect(receiver.received(.reply).isEmpty)
     }
@@ -80,8 +75,7 @@ import Testing
         let caller = try simulation.app(.primary, "app.a")
         let counterpart = try simulation.app(.secondary, "app.a")
         let stranger = try simulation.app(.secondary, "app.b")
-        try caller.send(simulation.message(app: "app.a"))
-        simulation.scheduler.run()
+        try caller.deliver(simulation.message(app: "app.a"))
         #expect(counterpart.received(.message).count == 1)
         #expect(stranger.received(.message).isEmpty)
     }
@@ -89,8 +83,7 @@ import Testing
     @Test func `a message without reply is counted as forwarded and leaves nothing open`() throws {
         let caller = try simulation.app(.primary)
         _ = try simulation.app(.secondary)
-        try caller.send(simulation.message(wantsReply: false))
-        simulation.scheduler.run()
+        try caller.deliver(simulation.message(wantsReply: false))
         #expect(simulation.counter("relay.forwarded") == 1)
         simulation.scheduler.advance(by: Limits.standardDeadline + .seconds(2))
         #expect(simulation.scheduler.timerCount == 0)

@@ -20,8 +20,7 @@ import Testing
         let caller = try world.devices.primary.app()
         let counterpart = try world.devices.secondary.app()
         let request = try world.message()
-        try caller.send(request)
-        world.scheduler.run()
+        try caller.deliver(request)
         return (caller, counterpart, request)
     }
 
@@ -31,13 +30,11 @@ import Testing
         let caller = try world.devices[role].app()
         let counterpart = try world.devices[role.counterpart].app()
         let request = try world.message()
-        try caller.send(request)
-        world.scheduler.run()
+        try caller.deliver(request)
         #expect(counterpart.frames.last == (try request.frame()))
         #expect(world.links?[role].sent.last == (try request.frame()))
         let reply = try request.answer("yes")
-        try counterpart.send(reply)
-        world.scheduler.run()
+        try counterpart.deliver(reply)
         #expect(caller.frames.last == (try reply.frame()))
         #expect(world.devices.primary.relay.openRequestCount == 0)
         #expect(world.devices.secondary.relay.openRequestCount == 0)
@@ -63,8 +60,7 @@ import Testing
 
     @Test func `SES-13: without a link a message is 7007 no-link`() throws {
         let caller = try world.devices.primary.app()
-        try caller.send(world.message())
-        world.scheduler.run()
+        try caller.deliver(world.message())
         let error = try caller.onlyFailure()
         #expect(error.code == .notReachable && error.name == "no-link" && error.isRetryable)
     }
@@ -76,18 +72,15 @@ import Testing
     {
         try world.linkUp()
         let caller = try world.devices.primary.app()
-        try caller.send(world.message())
-        world.scheduler.run()
+        try caller.deliver(world.message())
         let error = try caller.onlyFailure()
         #expect(error.code == .notReachable && error.isRetryable, "a new link has not said everything")
         world.scheduler.advance(by: Limits.introduction)
-        try caller.send(world.message())
-        world.scheduler.run()
+        try caller.deliver(world.message())
         #expect(caller.received(.failure).last?.code == SessionError.Code.watchAppNotInstalled.rawValue)
         try world.devices.secondary.app().disconnect()
         world.scheduler.run()
-        try caller.send(world.message())
-        world.scheduler.run()
+        try caller.deliver(world.message())
         #expect(caller.received(.failure).last?.name == "counterpart-absent")
         #expect(world.links?.primary.sent(.message).isEmpty == true)
     }
@@ -109,8 +102,7 @@ import Testing
         let caller = try world.devices.primary.app()
         _ = try world.devices.secondary.app()
         let sent = try world.message("sent")
-        try caller.send(sent)
-        world.scheduler.run()
+        try caller.deliver(sent)
         world.links?.primary.isStuck = true
         let unsent = try world.message("unsent")
         let unsentWithoutReply = try world.message("unsent", wantsReply: false)
@@ -129,8 +121,7 @@ import Testing
         _ = try world.devices.secondary.app()
         let link = try #require(world.links?.primary)
         link.isStuck = true
-        try caller.send(world.message())
-        world.scheduler.run()
+        try caller.deliver(world.message())
         link.departedBytes = link.acceptedBytes - 1
         world.linkDown()
         #expect(try caller.onlyFailure().code == .notReachable)
@@ -140,8 +131,7 @@ import Testing
         try world.linkUp()
         let caller = try world.devices.secondary.app()
         let counterpart = try world.devices.primary.app()
-        try caller.send(world.message())
-        world.scheduler.run()
+        try caller.deliver(world.message())
         counterpart.disconnect()
         world.scheduler.run()
         #expect(try caller.onlyFailure().code == .messageReplyFailed)
@@ -152,12 +142,10 @@ import Testing
         try world.linkUp()
         let caller = try world.devices.primary.app()
         let counterpart = try world.devices.secondary.app()
-        try caller.send(world.message())
-        world.scheduler.run()
+        try caller.deliver(world.message())
         try world.linkUp()
         #expect(try caller.onlyFailure().name == "link-lost")
-        try caller.send(world.message())
-        world.scheduler.run()
+        try caller.deliver(world.message())
         #expect(counterpart.received(.message).count == 2)
     }
 
@@ -178,8 +166,7 @@ import Testing
         _ = try world.devices.secondary.app("app.a")
         world.links?.secondary.isStuck = true
         let request = try world.message(app: "app.a")
-        try caller.send(request)
-        world.scheduler.run()
+        try caller.deliver(request)
         var answer = try request.answer("for somebody else")
         answer.app = try ApplicationIdentifier("app.b")
         #expect(try world.links?.primary.port?.receive(answer.frame(), answer) == nil)
@@ -231,8 +218,7 @@ import Testing
         let link = try #require(world.links?.primary)
         link.isCongested = true
         for _ in 0..<3 {
-            try caller.send(world.message())
-            world.scheduler.run()
+            try caller.deliver(world.message())
         }
         #expect(counterpart.received(.message).isEmpty)
         link.isCongested = false
@@ -269,8 +255,7 @@ import Testing
         _ = try world.devices.secondary.app()
         let link = try #require(world.links?.primary)
         let sent = try world.message()
-        try caller.send(sent)
-        world.scheduler.run()
+        try caller.deliver(sent)
         link.isCongested = true
         var broadcast = try world.message(wantsReply: false)
         (broadcast.pairing, broadcast.reply) = (.zero, nil)
@@ -335,8 +320,7 @@ import Testing
         #expect(caller.stream.queuedBytes == 0)
         let failures = caller.received(.failure)
         #expect(failures.count == 6 && failures.allSatisfy { $0.name == "slow-consumer" }, "half of LIM-6 (LIM-47)")
-        try other.send(world.message(app: "app.b"))
-        world.scheduler.run()
+        try other.deliver(world.message(app: "app.b"))
         link.isCongested = false
         link.port?.drained()
         world.scheduler.run()
@@ -347,8 +331,7 @@ import Testing
         let (caller, counterpart, request) = try openRequest()
         let link = try #require(world.links?.secondary)
         link.isCongested = true
-        try counterpart.send(request.answer("yes"))
-        world.scheduler.run()
+        try counterpart.deliver(request.answer("yes"))
         #expect(link.sent(.reply).isEmpty)
         world.devices.secondary.relay.stop {}
         world.scheduler.run()
@@ -360,16 +343,14 @@ import Testing
         let caller = try world.devices.primary.app()
         _ = try world.devices.secondary.app()
         world.devices.primary.relay.removePairing(world.pairing, role: .primary)
-        try caller.send(world.message())
-        world.scheduler.run()
+        try caller.deliver(world.message())
         #expect(try caller.onlyFailure().code == .deviceNotPaired)
     }
 
     @Test func `SES-67, LIM-49: an answer for which the link has no room ends its request at once as 7014`() throws {
         let (caller, counterpart, request) = try openRequest()
         world.links?.secondary.room = 10_000
-        try counterpart.send(request.answer(String(repeating: "long", count: 5000)))
-        world.scheduler.run()
+        try counterpart.deliver(request.answer(String(repeating: "long", count: 5000)))
         let error = try caller.onlyFailure()
         #expect(error.code == .deliveryFailed && !counterpart.isClosed)
     }

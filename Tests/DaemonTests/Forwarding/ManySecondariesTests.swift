@@ -48,8 +48,7 @@ import Testing
         #expect(try simulation.state(of: first).pairings.map(\.pairing) == [simulation.simulator.pairings[0]])
         var message = try simulation.message()
         message.pairing = simulation.simulator.pairings[1]
-        try first.send(message)
-        simulation.scheduler.run()
+        try first.deliver(message)
         #expect(try first.onlyFailure().name == "not-paired")
     }
 

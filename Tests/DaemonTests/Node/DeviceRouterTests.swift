@@ -103,8 +103,7 @@ import Testing
                 .verdict, app: key.app, pairing: key.pairing, id: delivery.id, channel: key.channel,
                 body: name == "failed" ? Self.body : nil)
             verdict.name = name
-            try app.send(verdict)
-            device.scheduler.run()
+            try app.deliver(verdict)
             #expect(surroundings.handled == [key.app])
         }
     }

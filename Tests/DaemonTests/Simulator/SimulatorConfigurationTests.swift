@@ -43,8 +43,7 @@ import Testing
         _ command: String, _ body: PropertyListDictionary = [:], at role: DeviceRole = .primary
     ) throws -> Envelope {
         let client = try simulation.greet(role)
-        try client.send(Envelope(.control, id: .random(), command: command).with(body: body))
-        simulation.scheduler.run()
+        try client.deliver(Envelope(.control, id: .random(), command: command).with(body: body))
         return try #require(client.received(.result).last)
     }
 

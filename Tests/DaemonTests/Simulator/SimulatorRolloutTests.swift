@@ -36,8 +36,7 @@ import Testing
 
     private func ask(_ command: String, _ body: PropertyListDictionary = [:]) throws -> Envelope {
         let client = try simulation.greet(.primary)
-        try client.send(Envelope(.control, id: .random(), command: command).with(body: body))
-        simulation.scheduler.run()
+        try client.deliver(Envelope(.control, id: .random(), command: command).with(body: body))
         if client.received(.result).isEmpty { simulation.scheduler.advance(by: .seconds(1)) }
         return try #require(client.received(.result).last)
     }

@@ -13,8 +13,7 @@ import Testing
     let simulation = Simulation(secondaries: 3)
 
     private func ask(_ command: String, _ body: PropertyListDictionary, on client: Client) throws -> Envelope {
-        try client.send(Envelope(.control, id: .random(), command: command).with(body: body))
-        simulation.scheduler.run()
+        try client.deliver(Envelope(.control, id: .random(), command: command).with(body: body))
         return try #require(client.received(.result).last)
     }
 
