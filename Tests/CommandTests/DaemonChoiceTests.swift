@@ -8,9 +8,8 @@ import Testing
 @testable import tandem
 
 @Suite struct DaemonChoiceTests {
-    private func choice(_ device: String?, role: DeviceRole? = nil, _ variables: [String: String] = [:]) -> DaemonChoice
-    {
-        DaemonChoice(device: device, role: role, environment: Environment(variables))
+    private func choice(_ device: String?, _ variables: [String: String] = [:]) -> DaemonChoice {
+        DaemonChoice(device: device, role: nil, environment: Environment(variables))
     }
 
     @Test func aPathIsTakenAsItIs() throws {

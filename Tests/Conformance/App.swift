@@ -104,13 +104,9 @@ package final class App: @unchecked Sendable {
     }
 
     /// A message without a reply.
-    package func tell(
-        _ message: PropertyListDictionary, to pairing: UniqueIdentifier? = nil
-    ) -> Later<Result<[UInt8], SessionError>> {
+    package func tell(_ message: PropertyListDictionary) -> Later<Result<[UInt8], SessionError>> {
         let later = Later<Result<[UInt8], SessionError>>()
-        run { core in
-            core.note(OutgoingContent(message), to: pairing, given: { later.add($0) })
-        }
+        run { core in core.note(OutgoingContent(message), to: nil, given: { later.add($0) }) }
         return later
     }
 

@@ -37,8 +37,8 @@ struct Fixture {
         app.load(application: application, role: .secondary, directory: directory, time: time)
     }
 
-    func active(_ envelope: [UInt8], at applied: WallTime = Fixture.now) throws -> ActiveConfiguration {
-        ActiveConfiguration(try record(envelope), applied: applied, isWaived: false)
+    func active(_ envelope: [UInt8]) throws -> ActiveConfiguration {
+        ActiveConfiguration(try record(envelope), applied: Fixture.now, isWaived: false)
     }
 
     func envelope(

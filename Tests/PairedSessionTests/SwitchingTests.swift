@@ -24,11 +24,11 @@ struct SwitchingTests {
     }
 
     /// The daemon tells of the switch; the library has not finished it.
-    private func beginSwitch(to pairing: UniqueIdentifier? = nil) {
+    private func beginSwitch() {
         let gate = Gate()
         fixture.core.run { core in core.beforeSwitching { gate.done = $0 } }
         fixture.scheduler.run()
-        fixture.daemon.situation.active = pairing ?? new
+        fixture.daemon.situation.active = new
         fixture.daemon.tellSituation()
         fixture.scheduler.run()
     }

@@ -44,10 +44,8 @@ struct JoinFixture {
             credential: .link(link ?? self.link), own: device ?? secondary, exporter: exporter ?? self.exporter)
     }
 
-    func request(
-        by device: PairingRegistry.OwnDevice? = nil, exporter: [UInt8]? = nil, link: JoinLink? = nil
-    ) throws -> JoinRequest {
-        try attempt(by: device, exporter: exporter, link: link).request(peer: primary.pin)
+    func request(by device: PairingRegistry.OwnDevice? = nil, exporter: [UInt8]? = nil) throws -> JoinRequest {
+        try attempt(by: device, exporter: exporter).request(peer: primary.pin)
     }
 
     func circumstances(

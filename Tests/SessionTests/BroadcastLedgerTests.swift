@@ -15,12 +15,12 @@ struct BroadcastLedgerTests {
     /// A broadcast to connections 10, 11 and 12, each with 100 more bytes.
     @discardableResult
     private func record(
-        _ id: UniqueIdentifier = .random(), in ledger: inout BroadcastLedger, from origin: ConnectionNumber? = nil,
-        seconds: Int = 30, endOffset: UInt64? = 100
+        _ id: UniqueIdentifier = .random(), in ledger: inout BroadcastLedger, seconds: Int = 30,
+        endOffset: UInt64? = 100
     ) -> UniqueIdentifier {
         let message = BroadcastLedger.Message(id: id, deadline: now + .seconds(seconds), count: 40)
         ledger.record(
-            [message], app: app, origin: origin ?? sender, deliveries: deliveries(from: endOffset.map { $0 - 40 }))
+            [message], app: app, origin: sender, deliveries: deliveries(from: endOffset.map { $0 - 40 }))
         return id
     }
 

@@ -9,10 +9,10 @@ struct ClientSessionTests {
     private let now = MonotonicTime(nanoseconds: 1_000)
     private let device = UniqueIdentifier.random()
 
-    private func pairing(_ id: UniqueIdentifier, level: ReachabilityLevel = .immediate) -> PairingState {
+    private func pairing(_ id: UniqueIdentifier) -> PairingState {
         PairingState(
             pairing: id, peer: .random(), name: "panel", role: .primary, target: .vendor(device), isInstalled: true,
-            level: level, reason: level == .immediate ? .none : .noLink, since: now)
+            level: .immediate, reason: .none, since: now)
     }
 
     private func state(

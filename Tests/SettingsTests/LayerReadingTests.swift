@@ -235,7 +235,7 @@ import Testing
         #expect(apply(.environment, .environment, ["volume": 2]).changes.isEmpty)
         #expect(layers.layer(at: 0) == .commandLine && layers.layer(at: 1) == .file)
         #expect(layers.put(.integer(4), at: 0, in: .storedPreference).changes.map(\.new) == [.integer(4)])
-        _ = layers.remove(at: 0, from: .storedPreference)
+        _ = layers.removePreference(at: 0)
         #expect(apply(.commandLine, .commandLine, [:]).changes.map(\.new) == [.integer(2)])
         #expect(apply(.environment, .environment, [:]).changes.map(\.new) == [.integer(1)])
         #expect(apply(.file, .file, ["volume": 1]).changes.map(\.name) == ["logging"])

@@ -40,7 +40,7 @@ import Testing
         #expect(layers.layer(at: 1) == .signedOverride)
         let emptied = layers.replace(.signedOverride, with: nil, origin: .signed)
         #expect(emptied["volume"] == SettingChange(name: "volume", old: .integer(90), new: .integer(61)))
-        #expect(layers.remove(at: 1, from: .storedPreference)["volume"]?.new == .integer(75))
+        #expect(layers.removePreference(at: 1)["volume"]?.new == .integer(75))
         #expect(layers.layer(at: 1) == .declaredDefault)
     }
 

@@ -9,8 +9,8 @@ import Testing
     private let workspace: Workspace
     init() { workspace = Workspace() }
 
-    private func start(_ options: String..., role: String = "secondary") throws -> Program {
-        let fixed = [role, "--state", workspace["state"], "--local", workspace["local.sock"]]
+    private func start(_ options: String...) throws -> Program {
+        let fixed = ["secondary", "--state", workspace["state"], "--local", workspace["local.sock"]]
         let name = "daemon-\(UInt32.random(in: 0 ... .max))"
         return try Program("tandem", fixed + options, named: name, in: workspace)
     }

@@ -12,8 +12,8 @@ import Testing
         return String(try #require(status.firstMatch(of: /"fingerprint":"([A-Z2-7-]+)"/)).1)
     }
 
-    private func join(with input: String, on name: String = "kiosk") async throws -> Program.Ending {
-        try await tandem("join", "--device", devices.workspace["\(name).sock"], in: devices.workspace, input: input)
+    private func join(with input: String) async throws -> Program.Ending {
+        try await tandem("join", "--device", devices.workspace["kiosk.sock"], in: devices.workspace, input: input)
     }
 
     @Test func fingerprintsPairOnlyWhenBothSidesTrustEachOther() async throws {

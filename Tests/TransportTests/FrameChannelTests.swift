@@ -13,9 +13,9 @@ import Testing
     init() throws { loop = try EventLoop() }
 
     private func open(
-        options: FrameChannelOptions = FrameChannelOptions(), marks: WaterMarks = .standard
+        options: FrameChannelOptions = FrameChannelOptions()
     ) throws -> (channel: FrameChannel, recorder: ChannelRecorder, peer: RawPeer) {
-        let (stream, peer) = try RawPeer.joined(to: loop, marks: marks)
+        let (stream, peer) = try RawPeer.joined(to: loop)
         let channel = FrameChannel(stream: stream, options: options)
         let recorder = ChannelRecorder()
         channel.delegate = recorder

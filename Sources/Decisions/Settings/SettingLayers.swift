@@ -52,10 +52,8 @@ package struct SettingLayers: Sendable {
     }
 
     /// Sets a value of one layer that has been judged: a caller with a lock judges before it takes that.
-    package mutating func put(
-        _ value: SettingValue, at index: Int, in layer: SettingLayer, origin: SettingOrigin = .local
-    ) -> SettingChanges {
-        change(origin) { $0[layer.rawValue][index] = value }
+    package mutating func put(_ value: SettingValue, at index: Int, in layer: SettingLayer) -> SettingChanges {
+        change(.local) { $0[layer.rawValue][index] = value }
     }
 
     /// Sets or removes values of one layer that have been judged, as one batch.
@@ -70,12 +68,9 @@ package struct SettingLayers: Sendable {
     /// The values of one layer, one or nil for each declaration.
     package func values(in layer: SettingLayer) -> [SettingValue?] { rows[layer.rawValue] }
 
-    /// Removes a property's value from a layer, so that the layers below show; never from the defaults.
-    package mutating func remove(
-        at index: Int, from layer: SettingLayer, origin: SettingOrigin = .local
-    ) -> SettingChanges {
-        precondition(layer != .declaredDefault, "a default is replaced, never removed")
-        return change(origin) { $0[layer.rawValue][index] = nil }
+    /// Removes a stored preference, so that the layers below show.
+    package mutating func removePreference(at index: Int) -> SettingChanges {
+        change(.local) { $0[SettingLayer.storedPreference.rawValue][index] = nil }
     }
 
     /// Replaces all values of a layer by a judged payload; nil empties the layer.

@@ -92,10 +92,10 @@ struct DirectoryEntry {
         return true
     }
 
-    /// Makes a directory; false if something stands there already.
-    func makeDirectory(mode: UInt32) throws(FileError) -> Bool {
+    /// Makes a directory that only its owner may enter; false if something stands there already.
+    func makeDirectory() throws(FileError) -> Bool {
         let directory = directory
-        let result = name.withCString { name in SystemCall.retried { mkdirat(directory, name, mode) } }
+        let result = name.withCString { name in SystemCall.retried { mkdirat(directory, name, 0o700) } }
         if result == -EEXIST { return false }
         try check(result, "mkdir")
         return true

@@ -27,7 +27,7 @@ package final class OwnedDirectory: Sendable {
     }
 
     private init(_ entry: DirectoryEntry, mode: UInt32, owner: UInt32?, makes: Bool) throws(FileError) {
-        let isNew = makes ? try entry.makeDirectory(mode: 0o700) : false
+        let isNew = makes ? try entry.makeDirectory() : false
         path = entry.path
         descriptor = try entry.openDirectory()
         let expected = owner ?? Linux.user
@@ -57,7 +57,7 @@ package final class OwnedDirectory: Sendable {
 
     private static func makeParents(of path: String) throws(FileError) {
         for slash in path.indices.dropFirst() where path[slash] == "/" {
-            _ = try DirectoryEntry(path: String(path[..<slash])).makeDirectory(mode: 0o700)
+            _ = try DirectoryEntry(path: String(path[..<slash])).makeDirectory()
         }
     }
 
@@ -66,7 +66,7 @@ package final class OwnedDirectory: Sendable {
         let trimmed = trimmed(path)
         try makeParents(of: trimmed)
         let entry = DirectoryEntry(path: trimmed)
-        guard try entry.makeDirectory(mode: 0o700) else { return }
+        guard try entry.makeDirectory() else { return }
         // Not with the mode that the process's mask leaves.
         try entry.setMode(of: try entry.openDirectory(), mode)
     }

@@ -145,7 +145,7 @@ final class SettingsStore: Sendable {
     func remove(at index: Int) {
         let pended = state.withLock { state -> [@Sendable () -> Void] in
             guard state.layers.values(in: .storedPreference)[index] != nil else { return [] }
-            notices.add(.changes(state.layers.remove(at: index, from: .storedPreference)))
+            notices.add(.changes(state.layers.removePreference(at: index)))
             state.merge.changed(at: index, to: nil)
             return state.pended
         }

@@ -48,9 +48,9 @@ public enum PropertyListReader {
     }
 
     /// Whether a part of an array is a property list whose root is a dictionary; nothing is built of it.
-    package static func isDictionary(_ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard) -> Bool {
+    package static func isDictionary(_ bytes: ArraySlice<UInt8>) -> Bool {
         // Any UInt8 is a byte.
-        guard let validation = try? PropertyListValidation(unsafe bytes.span.bytes, limits: limits) else {
+        guard let validation = try? PropertyListValidation(unsafe bytes.span.bytes, limits: .standard) else {
             return false
         }
         return validation.isDictionary

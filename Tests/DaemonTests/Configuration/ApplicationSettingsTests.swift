@@ -448,18 +448,18 @@ import Testing
 
     // MARK: signed configuration
 
-    private func result(_ values: PropertyListDictionary, version: UInt64) throws -> PropertyListDictionary? {
-        nodes.results(try nodes.envelope(version) { $0.values = values })["the secondary"]
+    private func result(_ values: PropertyListDictionary) throws -> PropertyListDictionary? {
+        nodes.results(try nodes.envelope(1) { $0.values = values })["the secondary"]
     }
 
     @Test("CFG-107, CFG-108, SCH-3: the daemon refuses what the schema of a connected app refuses, in the app's words")
     func refusedBySchema() throws {
         try nodes.pair()
         let app = try startApp()
-        #expect(try result(["volume": 101, "notes": 7], version: 1)?["verdict"] == "schema" && app.offers.isEmpty)
+        #expect(try result(["volume": 101, "notes": 7])?["verdict"] == "schema" && app.offers.isEmpty)
         let row = try nodes.rows("desired", of: nodes.primary).first
         #expect(row?["text"] == "notes: 7 is not of type string; volume: 101 is over the maximum 100")
-        #expect(try result(["volume": 80, "server": "b"], version: 1)?["verdict"] == "applied", "no version is burnt")
+        #expect(try result(["volume": 80, "server": "b"])?["verdict"] == "applied", "no version is burnt")
         #expect(app.offers.count == 1 && self.row("volume")?["value"] == 80)
     }
 

@@ -74,8 +74,8 @@ import Testing
     }
 
     /// The link of a new epoch, which the primary cannot enter; then the disk has room again.
-    private func linkOnAFullDisk(epoch: UInt64) {
-        primary.epoch = epoch
+    private func linkOnAFullDisk() {
+        primary.epoch = 2
         primary.store.isFull = true
         primary.link()
         primary.store.isFull = false
@@ -91,7 +91,7 @@ import Testing
         #expect(primary.apply(first) == nil)
         primary.receive(try primary.applied(first, counter: 7))
         #expect(primary.appliedCount == 1)
-        linkOnAFullDisk(epoch: 2)
+        linkOnAFullDisk()
         let second = try primary.envelope(2)
         #expect(primary.apply(second) == nil)
         // A restored secondary counts its reports from where it was.
@@ -105,7 +105,7 @@ import Testing
         let envelope = try primary.envelope(1)
         #expect(primary.apply(envelope) == nil)
         let item = try #require(primary.waiting.last)
-        linkOnAFullDisk(epoch: 2)
+        linkOnAFullDisk()
         primary.receive(try primary.applied(envelope, counter: 1, nonce: item))
         #expect(primary.appliedCount == 0 && primary.waiting != [item])
         let again = try #require(primary.waiting.last)

@@ -18,12 +18,12 @@ struct AppDeliveryTests {
     init() throws { app = try ApplicationIdentifier("com.example.app") }
 
     private func item(
-        _ body: PropertyListDictionary = ["n": 1], on channel: Channel = .userInfo, id: UniqueIdentifier = .random(),
-        key: String? = nil, name: String? = nil, remaining: Duration? = nil, after: UniqueIdentifier? = nil
+        _ body: PropertyListDictionary = ["n": 1], on channel: Channel = .userInfo, key: String? = nil,
+        name: String? = nil, after: UniqueIdentifier? = nil
     ) throws -> Envelope {
         try Envelope(
-            .submit, app: app, pairing: simulation.pairing, id: id, channel: channel, remaining: remaining, name: name,
-            key: key, after: after
+            .submit, app: app, pairing: simulation.pairing, id: .random(), channel: channel, name: name, key: key,
+            after: after
         ).with(body: body)
     }
 

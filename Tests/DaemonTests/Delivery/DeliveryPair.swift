@@ -129,14 +129,13 @@ final class MemoryDevice {
 
     func key(_ channel: Channel) -> QueueKey { QueueKey(pairing: pairing, app: app, channel: channel) }
 
-    /// The peer's `failure` for an item.
+    /// The peer's `failure` for a file.
     /// - Returns: whether it is one of this device's.
     func hearsRefusal(
-        of id: UniqueIdentifier, on channel: Channel = .file, code: Int, _ name: String? = nil,
-        app: ApplicationIdentifier? = nil
+        of id: UniqueIdentifier, code: Int, _ name: String? = nil, app: ApplicationIdentifier? = nil
     ) -> Bool {
         let envelope = Envelope(
-            .failure, app: app ?? key(channel).app, pairing: pairing, id: id, channel: channel, code: code, name: name)
+            .failure, app: app ?? self.app, pairing: pairing, id: id, channel: .file, code: code, name: name)
         guard let failure = try? FailureFrame(envelope) else { return false }
         return delivery.take(failure)
     }

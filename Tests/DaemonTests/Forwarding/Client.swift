@@ -41,10 +41,8 @@ final class Client: ByteStreamDelegate {
     }
 
     /// Connects to a device's local socket.
-    convenience init(
-        to endpoint: LocalEndpoint, on scheduler: ManualScheduler, user: UInt32, marks: WaterMarks = .standard
-    ) {
-        let (near, far) = InProcessStream.pair(on: scheduler, marks: marks)
+    convenience init(to endpoint: LocalEndpoint, on scheduler: ManualScheduler, user: UInt32) {
+        let (near, far) = InProcessStream.pair(on: scheduler)
         endpoint.accept(far, credentials: PeerCredentials(user: user, process: 4711))
         self.init(near)
         scheduler.run()

@@ -31,8 +31,8 @@ final class TestNetwork: NodeNetwork {
 
     init(latency: Duration = .zero) { self.latency = latency }
 
-    func attach(_ device: LinkedDevice, at address: String = TestNetwork.address) throws {
-        acceptors[try SocketAddress(address)] = device.acceptor
+    func attach(_ device: LinkedDevice) throws {
+        acceptors[try SocketAddress(Self.address)] = device.acceptor
     }
 
     var dialling: StreamSource {

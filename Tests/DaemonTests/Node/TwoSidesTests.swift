@@ -73,9 +73,8 @@ import Testing
         #expect(answer.code == 0, "\(answer)")
     }
 
-    private func row(_ app: ApplicationIdentifier, in table: String = "applications") throws -> PropertyListDictionary?
-    {
-        try nodes.rows(table, of: gateway).first { $0["app"]?.stringValue == app.description }
+    private func row(_ app: ApplicationIdentifier) throws -> PropertyListDictionary? {
+        try nodes.rows("applications", of: gateway).first { $0["app"]?.stringValue == app.description }
     }
 
     private func envelope(
@@ -352,9 +351,9 @@ import Testing
     @Test func `SES-83, CTL-32: an operator assigns an app that is not installed to a side, and no installed one`()
         throws
     {
-        func assign(_ role: String?, user: UInt32 = Linux.user) -> ControlAnswer {
+        func assign(_ role: String?) -> ControlAnswer {
             var body: PropertyListDictionary = [
-                "app": .string(up.description), "uid": .integer(Int64(user)), "yes": true,
+                "app": .string(up.description), "uid": .integer(Int64(Linux.user)), "yes": true,
             ]
             body["role"] = role.map { .string($0) }
             return nodes.ask(gateway, "app-assign", body)

@@ -29,10 +29,8 @@ final class Simulation {
 
     /// A connection that has said nothing yet.
     /// - Parameter number: which secondary, from 1.
-    func connect(
-        _ role: DeviceRole, _ number: Int = 1, user: UInt32 = Simulation.user, marks: WaterMarks = .standard
-    ) -> Client {
-        Client(to: simulator.endpoint(role, number), on: scheduler, user: user, marks: marks)
+    func connect(_ role: DeviceRole, _ number: Int = 1, user: UInt32 = Simulation.user) -> Client {
+        Client(to: simulator.endpoint(role, number), on: scheduler, user: user)
     }
 
     /// A connection that has said hello.

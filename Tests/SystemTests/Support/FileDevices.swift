@@ -78,8 +78,8 @@ final class FileDevices {
         }
     }
 
-    func isClean(within limit: Duration = .seconds(10)) async throws -> Bool {
-        try await holds(within: limit) { try leftovers(on: "hub").isEmpty && leftovers(on: "kiosk").isEmpty }
+    func isClean() async throws -> Bool {
+        try await holds(within: .seconds(10)) { try leftovers(on: "hub").isEmpty && leftovers(on: "kiosk").isEmpty }
     }
 
     func end() async {

@@ -52,11 +52,10 @@ package final class InProcessStream: ByteStream, TurnParticipant {
 
     /// Two joined ends; each sends with its own faults.
     package static func pair(
-        on scheduler: any Scheduler, faults: FaultPlan = .none, returnFaults: FaultPlan? = nil,
-        marks: WaterMarks = .standard
+        on scheduler: any Scheduler, faults: FaultPlan = .none, marks: WaterMarks = .standard
     ) -> (InProcessStream, InProcessStream) {
-        var back = returnFaults ?? faults
-        if returnFaults == nil { back.seed &+= 1 }
+        var back = faults
+        back.seed &+= 1
         let first = InProcessStream(scheduler: scheduler, faults: faults, marks: marks)
         let second = InProcessStream(scheduler: scheduler, faults: back, marks: marks)
         first.other = second

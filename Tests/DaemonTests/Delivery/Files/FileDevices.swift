@@ -205,10 +205,10 @@ final class FileDevices {
     }
 
     /// The receiver's daemon hands the stored item to its app.
-    func hand(number: UInt64 = 1) -> Result<PropertyListDictionary, FileOfferFailure>? {
-        guard let body = receiver.items.stored.first(where: { $0.id == key(number).id })?.body else { return nil }
+    func hand() -> Result<PropertyListDictionary, FileOfferFailure>? {
+        guard let body = receiver.items.stored.first(where: { $0.id == key(1).id })?.body else { return nil }
         var result: Result<[UInt8], FileOfferFailure>?
-        receiver.files.offers.offer(key(number).id, in: queue, manifest: Array(body)) { result = $0 }
+        receiver.files.offers.offer(key(1).id, in: queue, manifest: Array(body)) { result = $0 }
         settle()
         return result?.map { (try? Body.dictionary($0[...])) ?? [:] }
     }
