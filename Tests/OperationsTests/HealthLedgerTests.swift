@@ -4,14 +4,14 @@ import TandemBase
 import TandemOperations
 import Testing
 
-struct HealthLedgerTests {
+final class HealthLedgerTests {
+    private var ledger = HealthLedger()
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
     private let link = HealthProblem(.unlinked, pairing: UniqueIdentifier(high: 1, low: 2))
 
     private func time(_ milliseconds: Int64) -> MonotonicTime { start + .milliseconds(milliseconds) }
 
     @Test func `LIM-34: a link that is away for 2 s is no problem`() {
-        var ledger = HealthLedger()
         ledger.observe([link], at: time(0))
         #expect(ledger.standing(at: time(2000)).isEmpty)
         ledger.observe([], at: time(2000))
@@ -21,7 +21,6 @@ struct HealthLedgerTests {
     }
 
     @Test func `LIM-34: a problem counts at 5 s and not before, and says since when`() {
-        var ledger = HealthLedger()
         ledger.observe([link], at: time(100))
         #expect(ledger.standing(at: time(5099)).isEmpty)
         let standing = ledger.standing(at: time(5100))
@@ -29,7 +28,6 @@ struct HealthLedgerTests {
     }
 
     @Test func `LIM-34: it is over when it has been away as long, and a blink of health does not end it`() {
-        var ledger = HealthLedger()
         ledger.observe([link], at: time(0))
         ledger.observe([], at: time(10_000))
         #expect(ledger.standing(at: time(12_000)).count == 1)
@@ -40,7 +38,6 @@ struct HealthLedgerTests {
     }
 
     @Test func `LIM-34: a problem that was over and comes back is a new one, even if no report was made in between`() {
-        var ledger = HealthLedger()
         ledger.observe([link], at: time(0))
         ledger.observe([], at: time(10_000))
         ledger.observe([link], at: time(20_000))
@@ -48,7 +45,6 @@ struct HealthLedgerTests {
     }
 
     @Test func `CTL-12: observing one link leaves the other problems as they were`() {
-        var ledger = HealthLedger()
         let other = HealthProblem(.unlinked, pairing: UniqueIdentifier(high: 3, low: 4))
         ledger.observe([link, HealthProblem(.backlog)], at: time(0))
         ledger.observe(other, isPresent: true, at: time(1000))
@@ -59,7 +55,6 @@ struct HealthLedgerTests {
     }
 
     @Test func `CTL-12: the problems of a pairing that is gone are gone`() {
-        var ledger = HealthLedger()
         let pairing = UniqueIdentifier(high: 1, low: 2)
         ledger.observe([link, HealthProblem(.draining)], at: time(0))
         ledger.keepOnly([pairing])
@@ -87,7 +82,6 @@ struct HealthLedgerTests {
     }
 
     @Test func `what does not come and go by itself counts at once and is over at once`() {
-        var ledger = HealthLedger()
         let problem = HealthProblem(.deadLetters)
         ledger.observe([problem], at: time(0))
         #expect(ledger.standing(at: time(0)).map(\.problem) == [problem])
@@ -96,14 +90,12 @@ struct HealthLedgerTests {
     }
 
     @Test func `a clock that stands still or runs back adds nothing`() {
-        var ledger = HealthLedger()
         ledger.observe([link], at: time(4000))
         ledger.observe([link], at: time(0))
         #expect(ledger.standing(at: time(4900)).isEmpty)
     }
 
     @Test func `the oldest problem comes first`() {
-        var ledger = HealthLedger()
         ledger.observe([link], at: time(0))
         ledger.observe([link, HealthProblem(.backlog)], at: time(6000))
         #expect(ledger.standing(at: time(6000)).map(\.problem.word) == [.unlinked, .backlog])

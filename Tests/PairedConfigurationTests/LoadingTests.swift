@@ -10,16 +10,15 @@ import TandemSignedConfiguration
 import Testing
 
 @Suite struct LoadingTests {
-    private static func active(_ fixture: Fixture, _ envelope: [UInt8]) throws -> PropertyListDictionary {
-        ActiveConfiguration(try fixture.record(envelope), applied: Fixture.now, isWaived: false).dictionary
-    }
+    private let fixture: Fixture
+
+    init() throws { fixture = try Fixture() }
 
     @Test("CFG-37: the active one is applied at start")
     func theActiveOneIsAppliedAtStart() throws {
-        let fixture = try Fixture()
         try Fixture.withDirectory { directory in
             let envelope = try fixture.envelope { $0.expires = Fixture.now.seconds + 1 }
-            try directory.write("configuration.plist", try Self.active(fixture, envelope))
+            try directory.write("configuration.plist", try fixture.active(envelope).dictionary)
             let app = fixture.app(in: directory.path, at: Fixture.now + .seconds(1_000_000))
             #expect(app.volume == 90)
             #expect(app.applied?.digest == SHA256.digest(envelope))
@@ -29,9 +28,8 @@ import Testing
 
     @Test("CFG-37: the staged one is tried first")
     func theStagedOneIsTriedFirst() throws {
-        let fixture = try Fixture()
         try Fixture.withDirectory { directory in
-            try directory.write("configuration.plist", try Self.active(fixture, try fixture.envelope(version: 6)))
+            try directory.write("configuration.plist", try fixture.active(try fixture.envelope(version: 6)).dictionary)
             let staged = try fixture.envelope(version: 7, values: ["volume": 55])
             try directory.write("staged.plist", try fixture.staged(staged, mark: 6).dictionary)
             let app = fixture.app(in: directory.path)
@@ -42,7 +40,6 @@ import Testing
 
     @Test("CFG-37: a staged one that fails leaves the active one and is told by name")
     func aStagedOneThatFailsLeavesTheActiveOneAndIsToldByName() throws {
-        let fixture = try Fixture()
         let foreign = ConfigurationPrivateKey.generate()
         let bad: [(String, [UInt8], UInt64?)] = [
             ("schema", try fixture.envelope(values: ["volume": 101]), 6),
@@ -54,7 +51,7 @@ import Testing
         for (name, envelope, mark) in bad {
             try Fixture.withDirectory { directory in
                 let active = try fixture.envelope(version: 6, values: ["volume": 66])
-                try directory.write("configuration.plist", try Self.active(fixture, active))
+                try directory.write("configuration.plist", try fixture.active(active).dictionary)
                 try directory.write("staged.plist", try fixture.staged(envelope, mark: mark).dictionary)
                 let app = AppConfiguration()
                 let load = fixture.load(app, in: directory.path)
@@ -68,9 +65,8 @@ import Testing
 
     @Test("CFG-36: damaged and foreign files leave the defaults")
     func damagedAndForeignFilesLeaveTheDefaults() throws {
-        let fixture = try Fixture()
         try Fixture.withDirectory { directory in
-            let good = try Self.active(fixture, try fixture.envelope())
+            let good = try fixture.active(try fixture.envelope()).dictionary
             let bytes = try PropertyListWriter.write(good)
             for count in stride(from: 0, to: bytes.count, by: 37) {
                 try directory.replace("configuration.plist", with: Array(bytes.prefix(count)))
@@ -84,7 +80,7 @@ import Testing
             try directory.replace("configuration.plist", with: flipped)
             #expect(fixture.load(AppConfiguration(), in: directory.path).applied == nil)
             let foreign = try fixture.envelope(key: ConfigurationPrivateKey.generate())
-            try directory.write("configuration.plist", try Self.active(fixture, foreign))
+            try directory.write("configuration.plist", try fixture.active(foreign).dictionary)
             let load = fixture.load(AppConfiguration(), in: directory.path)
             #expect(load.failures.map(\.rejection.name) == ["threshold"])
         }
@@ -94,10 +90,9 @@ import Testing
 
     @Test("CFG-34, CFG-42: a lifetime that is over is not loaded and a removed file deactivates")
     func aLifetimeThatIsOverIsNotLoadedAndARemovedFileDeactivates() throws {
-        let fixture = try Fixture()
         try Fixture.withDirectory { directory in
             let envelope = try fixture.envelope { $0.lifetime = 604_800 }
-            try directory.write("configuration.plist", try Self.active(fixture, envelope))
+            try directory.write("configuration.plist", try fixture.active(envelope).dictionary)
             let app = fixture.app(in: directory.path, at: Fixture.now + .seconds(604_799))
             #expect(app.volume == 90)
             let late = fixture.app(in: directory.path, at: Fixture.now + .seconds(604_800))
@@ -110,7 +105,6 @@ import Testing
 
     @Test("CFG-22: a waived one is dropped by a load that does not allow it")
     func aWaivedOneIsDroppedByALoadThatDoesNotAllowIt() throws {
-        let fixture = try Fixture()
         try Fixture.withDirectory { directory in
             let foreign = try fixture.envelope(version: 9, key: ConfigurationPrivateKey.generate())
             let record = ActiveConfiguration(try fixture.record(foreign), applied: Fixture.now, isWaived: true)
@@ -124,7 +118,6 @@ import Testing
 
     @Test("CFG-37: values and what is applied can be read while files are read and a signature is verified")
     func readersDoNotWait() throws {
-        let fixture = try Fixture()
         let app = AppConfiguration()
         let gate = Gate()
         let loaded = fixture.load(

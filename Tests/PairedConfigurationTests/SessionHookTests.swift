@@ -16,9 +16,12 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 }
 
 @Suite struct SessionHookTests {
+    private let fixture: Fixture
+
+    init() throws { fixture = try Fixture() }
+
     @Test("SET-47: the report says which of the applied values take effect at the next start")
     func valuesThatWaitForARestart() throws {
-        let fixture = try Fixture()
         let app = RestartingConfiguration()
         fixture.load(app, in: nil)
         func text(_ version: UInt64, _ values: PropertyListDictionary) throws -> PropertyListValue? {
@@ -39,14 +42,13 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
             ["Tandem.configuration": .data([1])],
         ] as [PropertyListDictionary])
     func aMessageWithoutOurMarkIsTheAppsOwn(message: PropertyListDictionary) throws {
-        let app = try Fixture().app()
+        let app = fixture.app()
         #expect(app.sessionDidReceiveMessage(message) == nil)
         #expect(app.volume == 75)
     }
 
     @Test("CFG-41: a configuration is applied and answered")
     func aConfigurationIsAppliedAndAnswered() throws {
-        let fixture = try Fixture()
         let app = fixture.app()
         let seen = Mutex<[SettingChanges]>([])
         let observation = app.observe { changes in seen.withLock { $0.append(changes) } }
@@ -68,7 +70,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-12: the payload applies whole or not at all")
     func thePayloadAppliesWholeOrNotAtAll() throws {
-        let fixture = try Fixture()
         let app = fixture.app()
         let bad = try fixture.envelope(values: ["logging": true, "volume": 101, "rating": 10])
         let reply = try #require(app.sessionDidReceiveMessage(try fixture.message(bad)))
@@ -87,7 +88,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-12: an empty configuration takes all overrides away; one for another target takes none")
     func anEmptyConfiguration() throws {
-        let fixture = try Fixture()
         let app = fixture.app()
         let values: PropertyListDictionary = ["volume": 90, "logging": true, "colour": "#ffe4e1"]
         let first = try fixture.envelope(version: 7, values: values)
@@ -105,7 +105,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-12, CFG-20: the schema is asked last and names what is wrong")
     func theSchemaIsAskedLastAndNamesWhatIsWrong() throws {
-        let fixture = try Fixture()
         let app = fixture.app()
         let bad: PropertyListDictionary = ["volume": 101, "later": 1]
         let reply = try #require(
@@ -119,7 +118,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-30: the version of another primary's configuration says nothing about this one's")
     func versionsOfTwoTargets() throws {
-        let fixture = try Fixture()
         let app = fixture.app()
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 7))) == "applied")
         let other = try PairedIdentifier(text: "custom:hw-2")
@@ -130,7 +128,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
     }
 
     @Test func theSameOneTwiceIsAppliedOnceAndAnOlderOneIsRefused() throws {
-        let fixture = try Fixture()
         let app = fixture.app()
         let events = Mutex<[ConfigurationEvent]>([])
         let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
@@ -146,7 +143,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
     }
 
     @Test func aForeignSignatureIsRefusedWithOneEventAndNothingChanges() throws {
-        let fixture = try Fixture()
         let app = fixture.app()
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 6))) == "applied")
         let events = Mutex<[ConfigurationEvent]>([])
@@ -163,7 +159,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-22: an invalid signature is taken only if app and daemon allow it and is marked")
     func anInvalidSignatureIsTakenOnlyIfAppAndDaemonAllowItAndIsMarked() throws {
-        let fixture = try Fixture()
         let app = LenientConfiguration()
         fixture.load(app, in: nil)
         let foreign = try fixture.envelope(version: 50, values: ["volume": 50], key: ConfigurationPrivateKey.generate())
@@ -178,7 +173,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
     }
 
     @Test func targetApplicationAndRoleAreTheAppsOwn() throws {
-        let fixture = try Fixture()
         let app = fixture.app()
         let elsewhere = try fixture.envelope { $0.target = .vendor(.random()) }
         #expect(fixture.verdict(app, try fixture.message(elsewhere)) == "wrong-target")
@@ -194,7 +188,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-41: a message of another form is answered and never shown to the app")
     func aMessageOfAnotherFormIsAnsweredAndNeverShownToTheApp() throws {
-        let fixture = try Fixture()
         let app = fixture.app()
         let good = try fixture.message(try fixture.envelope())
         for key in ["tandem.target", "tandem.device", "tandem.allowsInvalid"] {
@@ -212,7 +205,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-15: without an anchor nothing is taken")
     func withoutAnAnchorNothingIsTaken() throws {
-        let fixture = try Fixture()
         let app = BareConfiguration()
         fixture.load(app, in: nil)
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(values: [:]))) == "no-key")

@@ -9,17 +9,16 @@ import TandemWire
 import Testing
 
 struct ReachabilityUpdateTests {
-    private func activated() throws -> SessionFixture {
-        let fixture = try SessionFixture()
+    private let fixture: SessionFixture
+
+    init() throws {
+        fixture = try SessionFixture()
         fixture.daemon.pair()
         fixture.activate()
-        return fixture
     }
 
     /// The daemon sees a change and tells it.
-    private func change(
-        _ fixture: SessionFixture, _ level: ReachabilityLevel, _ reason: ReachabilityReason, steps: UInt64 = 1
-    ) {
+    private func change(_ level: ReachabilityLevel, _ reason: ReachabilityReason, steps: UInt64 = 1) {
         fixture.daemon.situation.pairings[0].level = level
         fixture.daemon.situation.pairings[0].reason = reason
         fixture.daemon.situation.pairings[0].changes += steps
@@ -30,59 +29,54 @@ struct ReachabilityUpdateTests {
 
     @Test("SES-35: each change is one revision; what does not change keeps the status as it is")
     func revisions() throws {
-        let fixture = try activated()
         let first = fixture.session.reachability
         #expect(first.isImmediate)
         fixture.daemon.tellSituation()
         fixture.scheduler.run()
         #expect(fixture.session.reachability == first)
         fixture.scheduler.advance(by: .seconds(3))
-        change(fixture, .background, .counterpartAbsent)
+        change(.background, .counterpartAbsent)
         let second = fixture.session.reachability
         #expect(second.level == .background && second.revision == first.revision + 1 && second.since > first.since)
     }
 
     @Test("SES-35: a flap that the daemon coalesced counts, though it ended as it began")
     func coalescedByTheDaemon() throws {
-        let fixture = try activated()
         let first = fixture.session.reachability
-        change(fixture, .immediate, .none, steps: 2)
+        change(.immediate, .none, steps: 2)
         #expect(fixture.session.reachability.isImmediate)
         #expect(fixture.session.reachability.revision == first.revision + 2)
     }
 
     @Test("SES-35: a reader that was away ends on the true state and sees how much it missed")
     func slowReader() async throws {
-        let fixture = try activated()
         var reader = fixture.session.reachabilityUpdates.makeAsyncIterator()
         let first = try #require(await reader.next())
         for _ in 0..<20 {
             fixture.scheduler.advance(by: .milliseconds(25))
-            change(fixture, .unreachable, .noLink)
+            change(.unreachable, .noLink)
             fixture.scheduler.advance(by: .milliseconds(25))
-            change(fixture, .immediate, .none)
+            change(.immediate, .none)
         }
-        change(fixture, .unreachable, .noHeartbeat)
+        change(.unreachable, .noHeartbeat)
         let last = try #require(await reader.next())
         #expect(last.level == .unreachable && last.reason == .noHeartbeat && last.revision == first.revision + 41)
     }
 
     @Test("SES-35: a handler is called with the state now and ends on the true one")
     func handler() async throws {
-        let fixture = try activated()
         let (stream, continuation) = AsyncStream.makeStream(of: ReachabilityStatus.self)
         let observation = fixture.session.onReachabilityChange { continuation.yield($0) }
         var statuses = stream.makeAsyncIterator()
         #expect(await statuses.next()?.isImmediate == true)
-        change(fixture, .background, .counterpartAbsent)
+        change(.background, .counterpartAbsent)
         #expect(await statuses.next()?.reason == .counterpartAbsent)
         observation.cancel()
     }
 
     @Test("SES-35: the revision grows over a lost daemon whose count begins again, and over a switch")
     func neverFalls() throws {
-        let fixture = try activated()
-        change(fixture, .background, .counterpartAbsent, steps: 70)
+        change(.background, .counterpartAbsent, steps: 70)
         let before = fixture.session.reachability
         fixture.daemon.cut()
         fixture.scheduler.run()
@@ -101,7 +95,6 @@ struct ReachabilityUpdateTests {
 
     @Test("SES-17: a daemon that goes silent is seen within three heartbeats, without a closed connection")
     func silentDaemon() throws {
-        let fixture = try activated()
         fixture.scheduler.advance(by: .milliseconds(14_999))
         #expect(fixture.session.reachability.isImmediate)
         fixture.daemon.isRunning = false
@@ -112,7 +105,6 @@ struct ReachabilityUpdateTests {
 
     @Test("SES-7: what the other side says of the way back is told beside the level here")
     func seen() throws {
-        let fixture = try activated()
         #expect(fixture.session.pairedDevice?.seenByCounterpart == nil)
         fixture.daemon.situation.pairings[0].seen = .background
         fixture.daemon.tellSituation()

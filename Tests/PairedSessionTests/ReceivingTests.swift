@@ -10,7 +10,12 @@ import TandemWire
 import Testing
 
 struct ReceivingTests {
-    private func activated() throws -> (SessionFixture, UniqueIdentifier) {
+    private let fixture: SessionFixture
+    private let pairing: UniqueIdentifier
+
+    init() throws { (fixture, pairing) = try Self.activated() }
+
+    private static func activated() throws -> (SessionFixture, UniqueIdentifier) {
         let fixture = try SessionFixture()
         let pairing = fixture.daemon.pair()
         fixture.activate()
@@ -28,7 +33,6 @@ struct ReceivingTests {
 
     @Test("SES-8: a message arrives with its pairing and is answered under its id")
     func answered() throws {
-        let (fixture, pairing) = try activated()
         let messages = fixture.receive()
         try deliver(fixture, pairing, ["a": 1])
         let message = try #require(messages.all.first)
@@ -42,7 +46,6 @@ struct ReceivingTests {
 
     @Test("SES-9: only the first answer counts; the second is told to who gives it")
     func onlyFirst() throws {
-        let (fixture, pairing) = try activated()
         let messages = fixture.receive()
         try deliver(fixture, pairing)
         let message = try #require(messages.all.first)
@@ -56,7 +59,6 @@ struct ReceivingTests {
 
     @Test("messages that arrive before the first receiver wait for it, in order and bounded")
     func lateReceiver() throws {
-        let (fixture, pairing) = try activated()
         for number in 0..<257 { try deliver(fixture, pairing, ["n": .integer(Int64(number))]) }
         let refused = try #require(fixture.daemon.received.last)
         #expect(refused.kind == .failure && refused.name == "inbox-full")
@@ -66,12 +68,11 @@ struct ReceivingTests {
 
     @Test("SES-12, SES-28: letting a message go that nobody took is unhandled, one that was read is reply-dropped")
     func letGo() throws {
-        let (fixture, pairing) = try activated()
         fixture.core.run { core in core.receive { _ in } }
         try deliver(fixture, pairing)
         #expect(fixture.daemon.received.last?.name == "unhandled")
         #expect(fixture.daemon.received.last?.code == SessionError.Code.deliveryFailed.rawValue)
-        let (other, otherPairing) = try activated()
+        let (other, otherPairing) = try Self.activated()
         other.core.run { core in core.receive { $0.claim() } }
         try deliver(other, otherPairing)
         #expect(other.daemon.received.last?.name == "reply-dropped")
@@ -80,7 +81,6 @@ struct ReceivingTests {
 
     @Test("SES-12, SES-28: a handler that fails is handler-failed, with its text")
     func handlerFails() throws {
-        let (fixture, pairing) = try activated()
         fixture.core.run { core in core.receive { $0.fail("no such room") } }
         try deliver(fixture, pairing)
         let failure = try SessionError(failure: try #require(fixture.daemon.received.last))
@@ -89,7 +89,6 @@ struct ReceivingTests {
 
     @Test("SES-12: a handler of messages that throws a rejection is handler-failed, with the rejection's own text")
     func handlerRejects() async throws {
-        let (fixture, pairing) = try activated()
         let (handled, continuation) = AsyncStream.makeStream(of: Void.self)
         fixture.session.handleMessages { message in
             if message.dictionary == ["n": 2] { continuation.finish() }
@@ -107,7 +106,6 @@ struct ReceivingTests {
 
     @Test("SES-15: a message with a reserved key is never shown, and answered reserved-key")
     func reservedKey() throws {
-        let (fixture, pairing) = try activated()
         let messages = fixture.receive()
         try deliver(fixture, pairing, ["tandem.configuration": .data([1])])
         #expect(messages.all.isEmpty && fixture.daemon.received.last?.name == "reserved-key")
@@ -115,7 +113,6 @@ struct ReceivingTests {
 
     @Test("SES-15: a configuration from the daemon is shown as a dictionary of reserved keys and answered with such")
     func configuration() throws {
-        let (fixture, pairing) = try activated()
         let messages = fixture.receive()
         try deliver(fixture, pairing, ["tandem.configuration": .data([1])], kind: .configuration)
         let message = try #require(messages.all.first)
@@ -128,7 +125,6 @@ struct ReceivingTests {
 
     @Test("A body that is no dictionary of the strict profile is answered and shown to nobody")
     func malformed() throws {
-        let (fixture, pairing) = try activated()
         let messages = fixture.receive()
         let bytes = Array("<?xml version=\"1.0\"?>".utf8)
         fixture.daemon.send(
@@ -141,7 +137,6 @@ struct ReceivingTests {
     @Test(
         "SES-8: a reply of the wrong kind, an unwanted one, a reserved key and one too large are errors of the caller")
     func badReplies() throws {
-        let (fixture, pairing) = try activated()
         let messages = fixture.receive()
         try deliver(fixture, pairing)
         try deliver(fixture, pairing, reply: false)
@@ -157,7 +152,6 @@ struct ReceivingTests {
 
     @Test("An answer to a connection that is gone goes nowhere, not to the next one")
     func staleAnswer() throws {
-        let (fixture, pairing) = try activated()
         let messages = fixture.receive()
         try deliver(fixture, pairing)
         fixture.daemon.cut()
@@ -173,7 +167,6 @@ struct ReceivingTests {
         "SES-12: a message without reply is handled when a handler has returned, whatever it returns",
         arguments: [true, false])
     func handledWithoutReply(returns: Bool) async throws {
-        let (fixture, pairing) = try activated()
         let (handled, continuation) = AsyncStream.makeStream(of: UniqueIdentifier.self)
         fixture.session.handleMessages { message in
             continuation.yield(message.id)

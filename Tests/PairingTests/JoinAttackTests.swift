@@ -6,23 +6,24 @@ import TandemCrypto
 import TandemPairing
 import Testing
 
-struct JoinAttackTests {
+final class JoinAttackTests {
+    private var fixture: JoinFixture
+
+    init() throws { fixture = try JoinFixture() }
+
     @Test("PAR-7: a man in the middle has another exporter, so the proof he passes on is wrong")
     func manInTheMiddle() throws {
-        var fixture = try JoinFixture()
         let passedOn = try fixture.request(exporter: [UInt8](repeating: 0xAA, count: 32))
         #expect(fixture.join(passedOn).cause == .wrongProof)
     }
 
     @Test("PAR-7: a man in the middle with a key of his own cannot use the victim's proof")
     func otherKey() throws {
-        var fixture = try JoinFixture()
         #expect(fixture.join(try fixture.request(), peer: fixture.stranger).cause == .wrongProof)
     }
 
     @Test("PAR-7: a recorded exchange replayed on a new connection is refused")
     func replay() throws {
-        var fixture = try JoinFixture()
         let recorded = try fixture.request()
         _ = fixture.join(recorded)
         #expect(fixture.join(recorded, exporter: [UInt8](repeating: 2, count: 32)).cause == .wrongProof)
@@ -30,7 +31,6 @@ struct JoinAttackTests {
 
     @Test("PAR-9: the secondary's own proof sent back to it is not the primary's")
     func reflection() throws {
-        let fixture = try JoinFixture()
         guard case .token(_, let proof) = try fixture.request().method else { throw JoinFixture.NotJoined() }
         let reflected = JoinAnswer(pairing: .random(), epoch: 1, claim: fixture.primary.claim, proof: proof)
         #expect(throws: JoinAnswerError.wrongProof) { try fixture.attempt().accept(reflected, now: fixture.start) }
@@ -38,7 +38,6 @@ struct JoinAttackTests {
 
     @Test("PAR-8b: a second use by another device is refused and alarmed")
     func secondUse() throws {
-        var fixture = try JoinFixture()
         _ = try fixture.joinWell()
         let second = try fixture.request(by: fixture.stranger)
         let outcome = fixture.join(second, peer: fixture.stranger)
@@ -49,14 +48,12 @@ struct JoinAttackTests {
 
     @Test("PAR-8a, LIM-10: an expired token is refused at its very second, and works just before")
     func expired() throws {
-        var fixture = try JoinFixture()
         #expect(fixture.join(try fixture.request(), after: .seconds(900)).cause == .expired)
         #expect(fixture.join(try fixture.request(), after: .milliseconds(899_999)).cause == nil)
     }
 
     @Test("PAR-5, LIM-10: a token with more than 24 h and 5 min left has expired, used or not: the clock was set back")
     func clockSetBack() throws {
-        var fixture = try JoinFixture()
         // It is made for 15 minutes; a clock that is corrected by seconds ends no link of 24 h.
         let longest = Duration.seconds(900 - 86_400 - 300)
         let longer = longest - .milliseconds(1)
@@ -72,7 +69,6 @@ struct JoinAttackTests {
 
     @Test("PAR-23, PAR-8a: a link that was taken back is unknown; one that was used is not taken back")
     func takenBack() throws {
-        var fixture = try JoinFixture()
         #expect(fixture.registry.cancel(fixture.link.token)?.count == 1)
         #expect(fixture.join(try fixture.request()).cause == .unknownToken)
         #expect(fixture.registry.cancel(fixture.link.token) == nil)
@@ -86,7 +82,6 @@ struct JoinAttackTests {
 
     @Test("PAR-8a, LIM-10: five wrong proofs use the token up; the right proof is then refused as the sixth attempt")
     func sixthAttempt() throws {
-        var fixture = try JoinFixture()
         let wrong = try fixture.request(exporter: [1])
         for _ in 0..<5 { #expect(fixture.join(wrong).cause == .wrongProof) }
         #expect(fixture.join(try fixture.request()).cause == .attemptsUsedUp)
@@ -94,7 +89,6 @@ struct JoinAttackTests {
 
     @Test("PAR-8: of two simultaneous joins by two devices exactly one wins")
     func simultaneous() throws {
-        var fixture = try JoinFixture()
         let (first, second) = (try fixture.request(), try fixture.request(by: fixture.stranger))
         let causes = [fixture.join(second, peer: fixture.stranger).cause, fixture.join(first).cause]
         #expect(causes == [nil, .consumedByAnother])
@@ -103,7 +97,6 @@ struct JoinAttackTests {
 
     @Test("PAR-8a: an unknown token is refused")
     func unknownToken() throws {
-        var fixture = try JoinFixture()
         fixture.registry = JoinFixture.emptyRegistry
         #expect(fixture.join(try fixture.request()).cause == .unknownToken)
     }
@@ -119,7 +112,6 @@ struct JoinAttackTests {
 
     @Test("PAR-7: a changed name, report key or token breaks the proof")
     func tampered() throws {
-        var fixture = try JoinFixture()
         let request = try fixture.request()
         let claims = [
             JoinClaim(name: "other", reportKey: request.claim.reportKey),
@@ -134,7 +126,6 @@ struct JoinAttackTests {
 
     @Test("PAR-9: the secondary accepts no answer with another name, key, pairing or connection")
     func tamperedAnswer() throws {
-        var fixture = try JoinFixture()
         let good = try fixture.joinWell()
         let claim = JoinClaim(name: "other", reportKey: good.claim.reportKey)
         let answers = [
@@ -152,7 +143,6 @@ struct JoinAttackTests {
 
     @Test("PAR-6: nothing is sent to a device that shows another pin")
     func wrongPin() throws {
-        let fixture = try JoinFixture()
         #expect(throws: JoinAnswerError.wrongPin) {
             try fixture.attempt().request(peer: fixture.stranger.pin)
         }
@@ -160,7 +150,6 @@ struct JoinAttackTests {
 
     @Test("PAR-17: a primary cannot overwrite another primary's pairing by answering with its identifier")
     func takenPairing() throws {
-        var fixture = try JoinFixture()
         let record = try fixture.attempt().accept(try fixture.joinWell(), now: fixture.start)
         var secondary = JoinFixture.emptyRegistry
         _ = try secondary.joined(record)

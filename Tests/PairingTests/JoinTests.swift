@@ -7,10 +7,13 @@ import TandemPropertyList
 import TandemWire
 import Testing
 
-struct JoinTests {
+final class JoinTests {
+    private var fixture: JoinFixture
+
+    init() throws { fixture = try JoinFixture() }
+
     @Test("PAR-9: the token is consumed and the pairing pending in one set of changes before the answer")
     func joins() throws {
-        var fixture = try JoinFixture()
         guard case .joined(let answer, let changes, _) = fixture.join(try fixture.request()) else {
             throw JoinFixture.NotJoined()
         }
@@ -23,7 +26,6 @@ struct JoinTests {
 
     @Test("PAR-9: both ends keep the same pairing, each the other's pin, name and report key")
     func bothEnds() throws {
-        var fixture = try JoinFixture()
         let answer = try fixture.joinWell()
         let mine = try fixture.attempt().accept(answer, now: fixture.start)
         let theirs = try #require(fixture.registry[answer.pairing])
@@ -35,7 +37,6 @@ struct JoinTests {
 
     @Test("PAR-8: the primary's clock alone judges the link: the joining device may have another year")
     func clocksApart() throws {
-        let fixture = try JoinFixture()
         let booted = WallTime(seconds: 100)
         let link = try JoinLink(
             to: fixture.primary, at: "gateway.example:4747", token: fixture.link.token, secret: fixture.link.secret,
@@ -54,7 +55,6 @@ struct JoinTests {
 
     @Test("PAR-8b: the same device may ask again on a new connection and gets the same pairing, provably")
     func repeated() throws {
-        var fixture = try JoinFixture()
         let first = try fixture.joinWell()
         let again = [UInt8](repeating: 5, count: 32)
         let outcome = fixture.join(try fixture.request(exporter: again), exporter: again)
@@ -66,7 +66,6 @@ struct JoinTests {
 
     @Test("PAR-8b, PAR-16: a device that asks again has the name and the report key of its last join")
     func repeatedWithAnotherKey() throws {
-        var fixture = try JoinFixture()
         let first = try fixture.joinWell()
         let before = try #require(fixture.registry[first.pairing])
         let renewed = PairingRegistry.OwnDevice(
@@ -83,14 +82,12 @@ struct JoinTests {
 
     @Test("PAR-8b: after the pairing is removed its token gives nothing any more")
     func repeatedAfterUnpairing() throws {
-        var fixture = try JoinFixture()
         _ = fixture.registry.unpair(try fixture.joinWell().pairing)
         #expect(fixture.join(try fixture.request()).cause == .pairingGone)
     }
 
     @Test("PAR-11: manual trust pairs without a token, for the trusted role and pin only")
     func manualTrust() throws {
-        var fixture = try JoinFixture()
         let trusted = TrustedDevice(pin: fixture.primary.pin, role: .primary, address: "[::1]:4747")
         let attempt = JoinAttempt(credential: .trust(trusted), own: fixture.secondary, exporter: fixture.exporter)
         let request = try attempt.request(peer: fixture.primary.pin)
@@ -107,7 +104,6 @@ struct JoinTests {
 
     @Test("PAR-6, PAR-9: join and joined are read as they were written")
     func bodies() throws {
-        var fixture = try JoinFixture()
         let request = try fixture.request()
         #expect(try JoinRequest(body: request.body) == request)
         let answer = try fixture.joinWell()

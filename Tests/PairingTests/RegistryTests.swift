@@ -7,8 +7,12 @@ import TandemPropertyList
 import TandemWire
 import Testing
 
-struct RegistryTests {
-    private func activated(_ fixture: inout JoinFixture) throws -> UniqueIdentifier {
+final class RegistryTests {
+    private var fixture: JoinFixture
+
+    init() throws { fixture = try JoinFixture() }
+
+    private func activated() throws -> UniqueIdentifier {
         let pairing = try fixture.joinWell().pairing
         _ = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start)
         return pairing
@@ -16,7 +20,6 @@ struct RegistryTests {
 
     @Test("PAR-10: the first hello makes a pending pairing active, and the first active one is chosen")
     func firstHello() throws {
-        var fixture = try JoinFixture()
         let pairing = try fixture.joinWell().pairing
         guard
             case .accepted(let record, let changes, let superseded, false, .some) = fixture.registry.hello(
@@ -29,8 +32,7 @@ struct RegistryTests {
 
     @Test("PAR-10: a second hello changes nothing")
     func secondHello() throws {
-        var fixture = try JoinFixture()
-        let pairing = try activated(&fixture)
+        let pairing = try activated()
         guard
             case .accepted(_, let changes, _, _, nil) = fixture.registry.hello(
                 try fixture.hello(pairing), now: fixture.start)
@@ -40,7 +42,6 @@ struct RegistryTests {
 
     @Test("PAR-10: a pairing pending for 24 h lapses: hello is refused and it is removed")
     func lapse() throws {
-        var fixture = try JoinFixture()
         let pairing = try fixture.joinWell().pairing
         let day = fixture.start + .seconds(86_401)
         #expect(fixture.registry.isPinned(fixture.secondary.pin, now: fixture.start + .seconds(86_400)))
@@ -57,7 +58,6 @@ struct RegistryTests {
         "PAR-10: a pairing joined before the clock was set, or while it was ahead, does not lapse: it counts anew",
         arguments: [WallTime(seconds: 100), WallTime(seconds: 4_070_908_800)])
     func clockSet(created: WallTime) throws {
-        let fixture = try JoinFixture()
         let pending = PairingRecord(
             pairing: .random(), role: .primary, peer: fixture.secondary.pin, claim: fixture.secondary.claim,
             created: created)
@@ -77,7 +77,6 @@ struct RegistryTests {
 
     @Test("PAR-10: a pairing lapses after 24 h by a clock that was never set, and an active one has no age")
     func clockNeverSet() throws {
-        var fixture = try JoinFixture()
         let pending = PairingRecord(
             pairing: .random(), role: .primary, peer: fixture.stranger.pin, claim: fixture.stranger.claim,
             created: WallTime(seconds: 100))
@@ -85,7 +84,7 @@ struct RegistryTests {
             rows: [PairingChange.putPairing(pending).row], sealedUnder: JoinFixture.tokenKey)
         #expect(registry.expire(now: WallTime(seconds: 86_499)).isEmpty)
         #expect(registry.expire(now: WallTime(seconds: 86_500)) == [.removePairing(pending.pairing)])
-        let pairing = try activated(&fixture)
+        let pairing = try activated()
         let before = fixture.registry[pairing]
         #expect(fixture.registry.expire(now: fixture.start + .seconds(-90)).isEmpty)
         #expect(fixture.registry[pairing] == before)
@@ -93,8 +92,7 @@ struct RegistryTests {
 
     @Test("SES-4: hello under another pin, role or device identifier is not-paired")
     func stranger() throws {
-        var fixture = try JoinFixture()
-        let pairing = try activated(&fixture)
+        let pairing = try activated()
         let hellos = [
             try fixture.hello(pairing, from: fixture.stranger), try fixture.hello(pairing, role: .primary),
             try fixture.hello(.random()),
@@ -109,7 +107,6 @@ struct RegistryTests {
 
     @Test("SES-4: a version below the highest seen is version-lowered until the operator allows it")
     func versionLowered() throws {
-        var fixture = try JoinFixture()
         let pairing = try fixture.joinWell().pairing
         let second = try #require(ProtocolVersion(2))
         _ = fixture.registry.hello(try fixture.hello(pairing, version: second), now: fixture.start)
@@ -123,7 +120,6 @@ struct RegistryTests {
 
     @Test("SES-4: no version is allowed that a device has not spoken, so that it is not locked out")
     func versionNeverSeen() throws {
-        var fixture = try JoinFixture()
         let pairing = try fixture.joinWell().pairing
         let ninth = try #require(ProtocolVersion(9))
         let early = #expect(throws: VersionNeverSeen.self) { try fixture.registry.allowVersion(.first, for: pairing) }
@@ -139,8 +135,7 @@ struct RegistryTests {
 
     @Test("PAR-14: another epoch is refused unless it is higher and comes with empty hands")
     func epochs() throws {
-        var fixture = try JoinFixture()
-        let pairing = try activated(&fixture)
+        let pairing = try activated()
         guard
             case .refused(.epoch, _) = fixture.registry.hello(
                 try fixture.hello(pairing, epoch: 2, hasNoSequences: false), now: fixture.start),
@@ -154,8 +149,7 @@ struct RegistryTests {
 
     @Test("PAR-14, LIM-133: the last epoch of a pairing goes on, and no store can be restored in it")
     func lastEpoch() throws {
-        var fixture = try JoinFixture()
-        let pairing = try activated(&fixture)
+        let pairing = try activated()
         let last = Limits.lastEpoch
         guard
             case .accepted(let record, _, _, true, _) = fixture.registry.hello(
@@ -180,7 +174,6 @@ struct RegistryTests {
 
     @Test("PAR-9, LIM-133: an answer or a record with an epoch out of range does not read")
     func epochsOutOfRange() throws {
-        var fixture = try JoinFixture()
         let answer = try fixture.joinWell()
         let record = try #require(fixture.registry[answer.pairing])
         for epoch in [0, 4_294_967_296, Int64.max] {
@@ -194,9 +187,8 @@ struct RegistryTests {
 
     @Test("PAR-13: unpairing removes record, choice, manual trust and claims")
     func unpair() throws {
-        var fixture = try JoinFixture()
         _ = fixture.registry.trust(TrustedDevice(pin: fixture.secondary.pin, role: .secondary))
-        let pairing = try activated(&fixture)
+        let pairing = try activated()
         let changes = fixture.registry.unpair(pairing)
         #expect(
             changes == [
@@ -208,8 +200,7 @@ struct RegistryTests {
 
     @Test("PAR-16: a device that joins again keeps its pairing, by trust as by link, with its new name and report key")
     func again() throws {
-        var fixture = try JoinFixture()
-        let old = try activated(&fixture)
+        let old = try activated()
         _ = fixture.registry.trust(TrustedDevice(pin: fixture.secondary.pin, role: .secondary))
         let claim = JoinClaim(name: "panel 2", reportKey: [UInt8](repeating: 8, count: 44))
         let trust = JoinRequest(method: .trust, claim: claim, versions: ProtocolVersion.supported)
@@ -227,11 +218,10 @@ struct RegistryTests {
 
     @Test("PAR-16: a secondary goes on with its pairing; a new one of the same primary takes its place and its claims")
     func secondaryAgain() throws {
-        var fixture = try JoinFixture()
         let first = try fixture.attempt().accept(try fixture.joinWell(), now: fixture.start)
         var secondary = JoinFixture.emptyRegistry
         _ = try secondary.joined(first)
-        let hello = { (pairing: UniqueIdentifier) in
+        let hello = { [self] (pairing: UniqueIdentifier) in
             try fixture.hello(pairing, from: fixture.primary, role: .primary)
         }
         _ = secondary.hello(try hello(first.pairing), now: fixture.start)
@@ -264,8 +254,7 @@ struct RegistryTests {
 
     @Test("PAR-14, DEL-36: a hello that contradicts the queues begins an epoch before the answer; an answer is refused")
     func restoredStore() throws {
-        var fixture = try JoinFixture()
-        let pairing = try activated(&fixture)
+        let pairing = try activated()
         func hello(_ phase: PairingRegistry.PeerHello.Phase) throws -> PairingRegistry.PeerHello {
             PairingRegistry.PeerHello(
                 pairing: pairing, peer: fixture.secondary.pin, role: .secondary,
@@ -285,7 +274,6 @@ struct RegistryTests {
 
     @Test("PAR-19: the address of a primary is the secondary's to change")
     func address() throws {
-        var fixture = try JoinFixture()
         let answer = try fixture.joinWell()
         let pairing = answer.pairing
         #expect(fixture.registry.setAddress("a:1", of: pairing) == nil)
@@ -298,7 +286,6 @@ struct RegistryTests {
 
     @Test("PAR-15: the operator chooses among active pairings only")
     func choose() throws {
-        var fixture = try JoinFixture()
         let pairing = try fixture.joinWell().pairing
         #expect(fixture.registry.select(pairing) == nil)
         _ = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start)
@@ -307,7 +294,7 @@ struct RegistryTests {
     }
 
     /// Makes an active pairing with one more secondary, by manual trust.
-    private func joined(_ seed: UInt8, _ fixture: inout JoinFixture) throws -> UniqueIdentifier {
+    private func joined(_ seed: UInt8) throws -> UniqueIdentifier {
         let device = try JoinFixture.device(seed, "panel \(seed)")
         _ = fixture.registry.trust(TrustedDevice(pin: device.pin, role: .secondary))
         let request = JoinRequest(method: .trust, claim: device.claim, versions: ProtocolVersion.supported)
@@ -321,8 +308,7 @@ struct RegistryTests {
 
     @Test("PAR-15: without the chosen one the only other takes its place; of several none does, until one is chosen")
     func chosenOneRemoved() throws {
-        var fixture = try JoinFixture()
-        let pairings = try [11, 12, 13].map { try joined($0, &fixture) }
+        let pairings = try [11, 12, 13].map { try joined($0) }
         #expect(fixture.registry.active(as: .primary)?.pairing == pairings[0])
         #expect(fixture.registry.select(pairings[2]) == [.putChoice(.primary, pairings[2])])
         #expect(fixture.registry.unpair(pairings[2]).last == .removeChoice(.primary))
@@ -338,7 +324,6 @@ struct RegistryTests {
 
     @Test("PAR-3, PAR-9: what is committed is read back as the same registry")
     func restore() throws {
-        var fixture = try JoinFixture()
         var rows: [[UInt8]: PropertyListDictionary] = [:]
         func commit(_ changes: [PairingChange]) { for change in changes { rows[change.row.key] = change.row.value } }
         commit(fixture.registry.issue(fixture.link))
@@ -366,7 +351,6 @@ struct RegistryTests {
 
     @Test("PAR-5: the secret of a link is sealed in its row, and a row of another device's key opens no link")
     func sealedSecrets() throws {
-        let fixture = try JoinFixture()
         let (key, other) = (Self.randomKey, Self.randomKey)
         var registry = PairingRegistry(sealedUnder: key)
         let (link, secret) = (fixture.link, fixture.link.secret.exposed)
@@ -393,7 +377,6 @@ struct RegistryTests {
 
     @Test("PAR-5: a token that cannot be opened ends as an expired one: its row is removed at the first expiry")
     func unopenedToken() throws {
-        let fixture = try JoinFixture()
         let rows = [PairingChange.putToken(try #require(fixture.registry.tokens[fixture.link.token])).row]
         var read = try PairingRegistry(rows: rows, sealedUnder: Self.randomKey)
         #expect(read.expire(now: fixture.start) == [.removeToken(fixture.link.token)])
@@ -407,7 +390,6 @@ struct RegistryTests {
 
     @Test("PAR-3: a stored row with a missing, wrong or unknown key is an error, never an empty registry")
     func badRows() throws {
-        var fixture = try JoinFixture()
         let pairing = try fixture.joinWell().pairing
         let record = try #require(fixture.registry[pairing])
         let row = PairingChange.putPairing(record).row
@@ -425,7 +407,6 @@ struct RegistryTests {
 
     @Test("PAR-22: manual trust in a device can be taken back, and its pairing stays")
     func untrust() throws {
-        var fixture = try JoinFixture()
         let pairing = try fixture.joinWell().pairing
         let pin = try #require(fixture.registry[pairing]).peer
         #expect(fixture.registry.untrust(pin, as: .secondary) == nil)

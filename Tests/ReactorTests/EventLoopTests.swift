@@ -19,12 +19,15 @@ private final class ReadinessRecorder: ReadinessTarget {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct EventLoopTests {
+    private let loop: EventLoop
+
+    init() throws { loop = try EventLoop() }
+
     private func write(_ descriptor: CInt) throws {
         #expect(try [UInt8](repeating: 1, count: 1).withUnsafeBytes { try Linux.write(descriptor, $0) } == .bytes(1))
     }
 
     @Test func aReadableDescriptorIsReported() throws {
-        let loop = try EventLoop()
         let pipe = try DescriptorPair.pipe()
         let recorder = ReadinessRecorder()
         let registration = try loop.register(pipe.first.raw, for: .readable, target: recorder)
@@ -39,7 +42,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func anEventOfAClosedAndReopenedDescriptorIsDropped() throws {
-        let loop = try EventLoop()
         let first = ReadinessRecorder()
         let second = ReadinessRecorder()
         let reopened = ReadinessRecorder()
@@ -74,7 +76,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func aSleepingLoopIsWokenOnceByTheFirstOfManyJobs() throws {
-        let loop = try EventLoop()
         let counter = Atomic<Int>(0)
         let counts = SystemCallCounter.counting {
             for _ in 0..<100 { loop.submit { counter.wrappingAdd(1, ordering: .relaxed) } }
@@ -86,7 +87,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func jobsFromManyThreadsAllRunInTheOrderOfEachThread() throws {
-        let loop = try EventLoop()
         let log = Mutex<[Int]>([])
         let finished = Atomic<Int>(0)
         let threads = try (0..<4).map { thread in
@@ -105,7 +105,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func `a timer of no time that makes another one keeps no event waiting`() throws {
-        let loop = try EventLoop()
         var fired = 0
         func fire() {
             fired += 1
@@ -119,7 +118,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func `LIM-66: a loop rests once after a burst of turns, and not after a few`() throws {
-        let loop = try EventLoop()
         var rests = 0
         loop.afterBursts(of: 10, rest: .milliseconds(200)) { rests += 1 }
         for _ in 0..<30 { loop.runOnce() }
@@ -132,7 +130,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func `LIM-66: the usual burst is 64 turns, and a second with fewer is the rest`() throws {
-        let loop = try EventLoop()
         var rests: [MonotonicTime] = []
         loop.afterBursts { rests.append(loop.now) }
         for _ in 0..<60 { loop.runOnce() }
@@ -157,7 +154,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func aJobSubmittedByAJobRunsInALaterTurn() throws {
-        let loop = try EventLoop()
         let order = Mutex<[String]>([])
         loop.submit {
             loop.submit { order.withLock { $0.append("later") } }
@@ -170,7 +166,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func timersRunInOrderOfDeadlineThenOfMaking() throws {
-        let loop = try EventLoop()
         var order: [String] = []
         loop.schedule(after: .milliseconds(4)) { order.append("4") }
         loop.schedule(after: .milliseconds(2)) { order.append("2") }
@@ -183,7 +178,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func aTimerNeverRunsEarly() throws {
-        let loop = try EventLoop()
         let start = loop.now
         var end = start
         loop.schedule(after: .milliseconds(5)) { end = loop.now }
@@ -192,7 +186,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func timeIsReadOnceInATurnAndFreshBetweenTurns() throws {
-        let loop = try EventLoop()
         var inTurn: [MonotonicTime] = []
         loop.atEndOfTurn { for _ in 0..<1000 { inTurn.append(loop.now) } }
         loop.runOnce()
@@ -204,7 +197,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func aTurnsEndMayAddToItself() throws {
-        let loop = try EventLoop()
         var order: [Int] = []
         loop.atEndOfTurn {
             order.append(1)
@@ -215,7 +207,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func stopRunsWhatWasAcceptedAndRefusesTheRest() throws {
-        let loop = try EventLoop()
         let ran = Atomic<Int>(0)
         for _ in 0..<10 { loop.submit { ran.wrappingAdd(1, ordering: .relaxed) } }
         loop.stop()
@@ -229,7 +220,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 
     @Test func aLoopOnItsOwnThreadStopsAndJoins() throws {
-        let loop = try EventLoop()
         try loop.startThread()
         let isElsewhere = Atomic<Bool>(false)
         loop.submit {
@@ -244,7 +234,6 @@ private final class ReadinessRecorder: ReadinessTarget {
     @Test func aStoppedLoopLetsGoOfItsTimersAndTargets() throws {
         final class Token {}
         weak var kept: Token?
-        let loop = try EventLoop()
         do {
             let token = Token()
             kept = token

@@ -42,14 +42,15 @@ private struct Side {
     }
 }
 
-@Suite struct PreferenceMergeTests {
+@Suite final class PreferenceMergeTests {
+    private var side = Side()
+
     private func shadows(_ pairs: PropertyListDictionary) -> PropertyListDictionary {
         ["tandem.synced": .dictionary(pairs)]
     }
 
     @Test("SET-23: a change is the entry and its shadow, in one edit, and other entries stay")
     func aChange() {
-        var side = Side()
         var store: PropertyListDictionary = ["other": 1]
         side.set(.integer(60))
         side.set(.boolean(true), at: 2)
@@ -66,7 +67,6 @@ private struct Side {
 
     @Test("SET-23: nil is a shadow without a value and no entry; it is read back as nil")
     func nothing() {
-        var side = Side()
         var store: PropertyListDictionary = [:]
         side.set(.string("Bert"), at: 1)
         side.synchronise(&store)
@@ -83,7 +83,6 @@ private struct Side {
 
     @Test("SET-23: nil for a property that has no nil is ignored")
     func nothingForAScalar() {
-        var side = Side()
         var store = shadows(["volume": [], "name": 1, "logging": [true, false]])
         let before = store
         let outcome = side.synchronise(&store)
@@ -92,7 +91,6 @@ private struct Side {
 
     @Test("SET-24: an entry that differs from its shadow was edited, and entry, value and shadow are one then")
     func anEditBetweenTwoRuns() {
-        var side = Side()
         var store: PropertyListDictionary = ["volume": 80, "tandem.synced": ["volume": [60]]]
         let outcome = side.synchronise(&store)
         #expect(side.values[0] == .integer(80) && outcome.conflicts.isEmpty)
@@ -101,7 +99,6 @@ private struct Side {
 
     @Test("SET-24: entries are compared as values: another spelling of the same one is no edit")
     func spellings() {
-        var side = Side()
         var store: PropertyListDictionary = ["logging": 1, "tandem.synced": ["logging": ["on"]]]
         #expect(side.synchronise(&store).edit.isEmpty)
         #expect(side.values[2] == .boolean(true))
@@ -113,7 +110,6 @@ private struct Side {
 
     @Test("SET-24: a missing entry never replaces a value")
     func aMissingEntry() {
-        var side = Side()
         var store: PropertyListDictionary = ["volume": 60]
         side.synchronise(&store)
         store["volume"] = nil
@@ -129,7 +125,6 @@ private struct Side {
 
     @Test("SET-25: where both have changed, the edit wins and is a conflict; equal changes are none")
     func bothChanged() {
-        var side = Side()
         var store: PropertyListDictionary = ["volume": 60]
         side.synchronise(&store)
         side.set(.integer(70))
@@ -153,7 +148,6 @@ private struct Side {
 
     @Test("SET-25: a change that comes while another is written stays pending, and an edit meanwhile wins over it")
     func aChangeDuringAWrite() {
-        var side = Side()
         var store: PropertyListDictionary = [:]
         side.set(.integer(60))
         let outcome = side.merge.merge(PreferenceEntries(store, Side.schema), side.values)
@@ -167,7 +161,6 @@ private struct Side {
 
     @Test("SET-25: a write that failed is repeated, and an edit made meanwhile wins")
     func aFailedWrite() {
-        var side = Side()
         var store: PropertyListDictionary = ["volume": 60]
         side.synchronise(&store)
         side.set(.integer(70))
@@ -180,7 +173,6 @@ private struct Side {
 
     @Test("SET-52: a write that failed and was made is no edit; the change that followed it is written")
     func aFailedWriteThatWasMade() {
-        var side = Side()
         var store: PropertyListDictionary = ["volume": 60]
         side.synchronise(&store)
         side.set(.integer(70))
@@ -217,7 +209,6 @@ private struct Side {
 
     @Test("SET-53: an edit without the shadows that follow has the app's own changes only")
     func withoutFollowing() {
-        var side = Side()
         let store: PropertyListDictionary = ["name": "Bert"]
         side.set(.integer(60))
         let entries = PreferenceEntries(store, Side.schema)
@@ -231,7 +222,6 @@ private struct Side {
 
     @Test("SET-26: an entry that is not valid is reported once and stays; the value in force stays, too")
     func anInvalidEntry() {
-        var side = Side()
         var store: PropertyListDictionary = ["volume": 500, "tandem.synced": ["volume": [60]]]
         let before = store
         let outcome = side.synchronise(&store)
@@ -248,7 +238,6 @@ private struct Side {
 
     @Test("SET-46: neither a conflict nor a skipped entry shows a secret value")
     func secrets() {
-        var side = Side()
         var store: PropertyListDictionary = ["token": "SWORDFISH"]
         let skipped = side.synchronise(&store).skipped
         side.set(.string("canary"), at: 3)
@@ -262,7 +251,6 @@ private struct Side {
 
     @Test("SET-27: a default of the hook is stored where nothing is, and a stored value wins without a conflict")
     func defaults() {
-        var side = Side()
         var store: PropertyListDictionary = ["volume": 60, "tandem.synced": ["volume": [60], "name": []]]
         side.set(.integer(10), isDefault: true)
         side.set(.string("Dora"), at: 1, isDefault: true)
@@ -274,7 +262,6 @@ private struct Side {
 
     @Test("SET-28: a removal takes entry and shadow out")
     func removal() {
-        var side = Side()
         var store: PropertyListDictionary = [:]
         side.set(.integer(60))
         side.synchronise(&store)
@@ -288,7 +275,6 @@ private struct Side {
 
     @Test("SET-30: a store that cannot be read changes nothing, and the next change of the app writes all values")
     func damage() {
-        var side = Side()
         var store: PropertyListDictionary = ["volume": 60, "name": "Emil"]
         side.synchronise(&store)
         #expect(side.merge.merge(nil, side.values).edit.isEmpty)
@@ -306,7 +292,6 @@ private struct Side {
 
     @Test("SET-30: changes made before the store could be read win over what was stored, and lose to an edit")
     func aLateStore() {
-        var side = Side()
         side.set(.integer(70))
         side.set(.string("Fritz"), at: 1)
         var store: PropertyListDictionary = [

@@ -7,12 +7,13 @@ import TandemPropertyList
 import TandemSignedConfiguration
 import Testing
 
-@Suite struct KeyChainDeliveriesTests {
+@Suite final class KeyChainDeliveriesTests {
     private let key: KeyChainDeliveries.Key
     private let device = UniqueIdentifier.random()
     private let reporter = ReportPrivateKey.generate()
     /// Any bytes: the machine never reads them.
     private let chain = [[1], [2], [3]].map { ChainStep($0) }
+    private var deliveries = KeyChainDeliveries()
 
     init() throws {
         key = KeyChainDeliveries.Key(
@@ -55,7 +56,6 @@ import Testing
 
     @Test("CFG-92: each step goes once, in order, and what comes later follows")
     func eachStepGoesOnceInOrder() throws {
-        var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries, 2)
         #expect(first.map(\.envelope) == [[1], [2]])
         #expect(advance(&deliveries, 2).isEmpty)
@@ -67,7 +67,6 @@ import Testing
 
     @Test("CFG-92: a step that left its queue without a report is sent again")
     func aStepWithoutAReportIsSentAgain() throws {
-        var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries)
         try take(try report(first[0], .applied, counter: 1), &deliveries)
         #expect(advance(&deliveries, isUnderWay: false).map(\.envelope) == [[2], [3]])
@@ -75,7 +74,6 @@ import Testing
 
     @Test("CFG-92: a secondary that has learned its key again, or another one, gets the chain from the beginning")
     func anotherKeyStartsTheChainAgain() throws {
-        var deliveries = KeyChainDeliveries()
         let trust = TrustMark.key(.random())
         let first = transition(&deliveries, under: trust).items
         for (index, item) in first.enumerated() {
@@ -124,7 +122,6 @@ import Testing
 
     @Test("CFG-92: a first trust mark that comes before any report loses nothing of what is on its way")
     func aFirstMarkBeforeAnyReport() throws {
-        var deliveries = KeyChainDeliveries()
         let (first, trust) = (advance(&deliveries), TrustMark.key(.random()))
         for (index, item) in first.enumerated() {
             let bytes = try report(item, .applied, counter: UInt64(index) + 1)
@@ -137,7 +134,6 @@ import Testing
 
     @Test("CFG-95: after a refusal the first step goes again at the next link, the others once it is accepted")
     func aRefusalStartsTheChainAgain() throws {
-        var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries)
         try take(try report(first[0], .applied, counter: 1), &deliveries)
         try take(try report(first[1], .rejected(.threshold), counter: 2), &deliveries)
@@ -160,7 +156,6 @@ import Testing
 
     @Test("CFG-95: a chain that was accepted and is contradicted later starts again, once on each link")
     func aContradictionStartsTheChainAgain() throws {
-        var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries)
         #expect(deliveries.doubt(key, along: chain) == false, "it has not reported all of it")
         for (index, item) in first.enumerated() {
@@ -179,7 +174,6 @@ import Testing
 
     @Test("CFG-95: what is on its way behind a refused step is cancelled, and sent again after it")
     func whatIsBehindARefusedStepIsCancelled() throws {
-        var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries)
         try take(try report(first[0], .waitingForKey, counter: 1), &deliveries)
         let none = transition(&deliveries)
@@ -196,7 +190,6 @@ import Testing
 
     @Test("CFG-95: a refusal of a step that a later anchor has no use for is no answer about the next ones")
     func aRefusalBelowALaterAnchorIsNoAnswer() throws {
-        var deliveries = KeyChainDeliveries()
         let items = advance(&deliveries)
         let last = chain[2].digest
         try take(try report(items[0], .rejected(.rollback), counter: 1), &deliveries)
@@ -213,7 +206,6 @@ import Testing
 
     @Test("CFG-51: a report by another key, on other bytes, replayed or not asked for changes nothing")
     func aFalseReportChangesNothing() throws {
-        var deliveries = KeyChainDeliveries()
         let items = advance(&deliveries)
         try take(try report(items[0], .applied, counter: 5), &deliveries)
         let before = deliveries
@@ -231,7 +223,6 @@ import Testing
 
     @Test("CFG-92: in a new epoch a secondary gets all of it again, once; of an ended pairing nothing is left")
     func aNewEpochBringsAllOfIt() throws {
-        var deliveries = KeyChainDeliveries()
         for (index, item) in advance(&deliveries).enumerated() {
             #expect(deliveries.awaits(item.id))
             try take(try report(item, .applied, counter: 1 + UInt64(index)), &deliveries)
@@ -251,7 +242,6 @@ import Testing
 
     @Test("CFG-92: a new epoch takes what waits for the link out of its queue")
     func aNewEpochCancelsWhatWaits() throws {
-        var deliveries = KeyChainDeliveries()
         #expect(deliveries.enterEpoch(1, of: key.pairing)?.isEmpty == true, "the first is stored, too")
         let items = advance(&deliveries)
         try take(try report(items[0], .applied, counter: 1), &deliveries)
@@ -260,7 +250,6 @@ import Testing
 
     @Test("CFG-92: a report of the epoch before counts for nothing, even the first one")
     func aReportOfTheEpochBeforeCountsForNothing() throws {
-        var deliveries = KeyChainDeliveries()
         _ = deliveries.enterEpoch(1, of: key.pairing)
         let items = advance(&deliveries)
         _ = deliveries.enterEpoch(2, of: key.pairing)
@@ -270,7 +259,6 @@ import Testing
 
     @Test("CFG-102: an epoch that was before is no new one")
     func anEpochThatWasBeforeIsNoNewOne() throws {
-        var deliveries = KeyChainDeliveries()
         for (index, item) in advance(&deliveries).enumerated() {
             try take(try report(item, .applied, counter: 1 + UInt64(index)), &deliveries)
         }
@@ -281,7 +269,6 @@ import Testing
 
     @Test("CFG-95: a chain that has grown starts again after a refusal, one step at a time")
     func aGrownChainStartsAgain() throws {
-        var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries, 2)
         try take(try report(first[0], .rejected(.threshold), counter: 1), &deliveries)
         #expect(advance(&deliveries, 2).isEmpty)
@@ -290,7 +277,6 @@ import Testing
 
     @Test("CFG-92: another chain in the place of one starts from its beginning")
     func anotherChainStartsFromItsBeginning() throws {
-        var deliveries = KeyChainDeliveries()
         let items = advance(&deliveries)
         try take(try report(items[0], .applied, counter: 1), &deliveries)
         let other = [[9], [8]].map { ChainStep($0) }
@@ -303,7 +289,6 @@ import Testing
     @Test("LIM-111: of a long chain 64 steps are on their way, and the others follow as these are accepted")
     func aLongChainGoesInParts() throws {
         let long = (0..<200).map { ChainStep([UInt8($0)]) }
-        var deliveries = KeyChainDeliveries()
         #expect(deliveries.isBehind(key, along: 1, in: 1), "nothing is on its way yet")
         #expect(!deliveries.isBehind(key, along: 0, in: 1), "there is nothing to bring")
         var sent = deliveries.advance(key, along: long, isUnderWay: { _ in true }) { .random() }.items
@@ -327,7 +312,6 @@ import Testing
     @Test("CFG-92: of a secondary that has refused a step nothing is expected")
     func aRefusalHoldsNothingUp() throws {
         let long = (0..<200).map { ChainStep([UInt8($0)]) }
-        var deliveries = KeyChainDeliveries()
         let sent = deliveries.advance(key, along: long, isUnderWay: { _ in true }) { .random() }.items
         try take(try report(sent[0], .rejected(.threshold), counter: 1), &deliveries)
         #expect(!deliveries.isBehind(key, along: long.count, in: 1))
@@ -335,7 +319,6 @@ import Testing
 
     @Test("CFG-92: the rows restore the machine")
     func theRowsRestoreTheMachine() throws {
-        var deliveries = KeyChainDeliveries()
         let items = advance(&deliveries)
         try take(try report(items[0], .applied, counter: 8), &deliveries)
         try take(try report(items[1], .rejected(.keySetGap), counter: 9), &deliveries)

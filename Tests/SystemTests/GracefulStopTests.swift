@@ -5,8 +5,11 @@ import Foundation
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct GracefulStopTests {
+    private let devices: TwoDevices
+
+    init() async throws { devices = try await TwoDevices() }
+
     @Test func `SES-18: an open request is answered, and then the daemon ends with 0`() async throws {
-        let devices = try await TwoDevices()
         try await devices.pair()
         let responder = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))
@@ -23,7 +26,6 @@ import Testing
 
     @Test(arguments: [false, true])
     func `SES-18: who does not answer or does not read keeps it for 5 s at most`(isFlooded: Bool) async throws {
-        let devices = try await TwoDevices()
         try await devices.pair()
         let stuck = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))
@@ -45,7 +47,6 @@ import Testing
     }
 
     @Test func `SES-18: a second signal ends it at once`() async throws {
-        let devices = try await TwoDevices()
         try await devices.pair()
         let stuck = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))
@@ -63,7 +64,6 @@ import Testing
     }
 
     @Test func `nothing that was accepted is lost by stops in the middle of work`() async throws {
-        let devices = try await TwoDevices()
         try await devices.pair()
         var accepted = 0
         for round in 0..<3 {

@@ -7,8 +7,11 @@ import TandemPropertyList
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct OperatingTests {
+    private let devices: TwoDevices
+
+    init() async throws { devices = try await TwoDevices() }
+
     @Test func `CTL-11: health and readiness follow the link, and a blink of it does not count`() async throws {
-        let devices = try await TwoDevices()
         #expect(try await devices.run("hub", "ready").status == 0, "no pairing, so no link to wait for")
         try await devices.pair()
         #expect(try await devices.run("hub", "ready", "--timeout", "10s").output == "ready\n")
@@ -27,7 +30,6 @@ import Testing
     }
 
     @Test func `CTL-13: a daemon whose devices are away is not ready, unless no link is expected`() async throws {
-        let devices = try await TwoDevices()
         try await devices.pair()
         devices.kiosk.signal(SIGKILL)
         devices.hub.signal(SIGTERM)
@@ -42,7 +44,6 @@ import Testing
     }
 
     @Test func `CTL-14: draining says what is left and is told as a problem until it ends`() async throws {
-        let devices = try await TwoDevices()
         let drained = try await devices.run("hub", "drain", "--timeout", "1s")
         #expect(drained.status == 0 && drained.output == "drained\n", "\(drained)")
         let health = try await devices.run("hub", "health")
@@ -52,7 +53,6 @@ import Testing
     }
 
     @Test func `CTL-20: a traced message shows every step on both devices in order`() async throws {
-        let devices = try await TwoDevices()
         try await devices.pair()
         let receiver = try devices.receiver(on: "hub")
         try #require(try await devices.isAnswered(from: "kiosk"))
@@ -77,7 +77,6 @@ import Testing
     }
 
     @Test func `CTL-10: status tells the revisions of contexts, also after a restart`() async throws {
-        let devices = try await TwoDevices()
         try await devices.pair()
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
@@ -98,7 +97,6 @@ import Testing
     }
 
     @Test func `CTL-20: untraced messages leave nothing, applied configuration leaves its way`() async throws {
-        let devices = try await TwoDevices()
         try await devices.pair()
         let receiver = try devices.receiver(on: "hub")
         try #require(try await devices.isAnswered(from: "kiosk"))
@@ -114,7 +112,6 @@ import Testing
     }
 
     @Test func `CTL-3, CTL-66: status as JSON and its metrics have the form that Control.md tells`() async throws {
-        let devices = try await TwoDevices()
         try await devices.pair()
         let receiver = try devices.receiver(on: "hub")
         try #require(try await devices.isAnswered(from: "kiosk"))

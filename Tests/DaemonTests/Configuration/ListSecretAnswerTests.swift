@@ -45,14 +45,10 @@ import Testing
             name: "hosts", type: .strings, editor: .edit, summary: "", access: .counterpart,
             initialValue: .strings(["a"]))
         document = try SchemaDocument(writing: [declaration, texts], layout: layout)
-    }
-
-    /// The app on the secondary with its schema there, and a link.
-    private func startApp() throws -> Client {
+        // The app on the secondary with its schema there, and a link.
         try nodes.pair()
         let app = try nodes.startApp(at: .secondary, .init(schema: SHA256.digest(document.bytes)))
         try nodes.bring(document.bytes, from: app)
-        return app
     }
 
     private func ask(_ command: String, _ more: PropertyListDictionary = [:], remotely: Bool) -> ControlAnswer {
@@ -87,7 +83,6 @@ import Testing
             false, true,
         ])
     func kept(remotely: Bool) throws {
-        _ = try startApp()
         #expect(try list(remotely: remotely) == [["name": "z"]])
         let first: [PropertyListValue] = [["name": "a", "pin": "swordfish1"], ["name": "b", "pin": "swordfish2"]]
         #expect(set(first, remotely: remotely).code == 0)
@@ -108,7 +103,6 @@ import Testing
 
     @Test("PAG-23, CTL-40: after an edit that is refused, marks and tags are as good as before: nothing was changed")
     func refused() throws {
-        _ = try startApp()
         #expect(set([["name": "a", "pin": "swordfish1"]], remotely: false).code == 0)
         let items = try list(remotely: false)
         func tag() -> PropertyListValue? {
@@ -127,7 +121,6 @@ import Testing
 
     @Test("PAG-23: no mark, no ordinal and no answer tells a primary whether its guess of a secret is right")
     func guesses() throws {
-        _ = try startApp()
         #expect(set([["name": "a", "pin": "swordfish1"]], remotely: false).code == 0)
         var marks = Set(try list(remotely: true).map(PropertyListJSON.text))
         var ordinals: Set<UInt64> = []
@@ -141,7 +134,6 @@ import Testing
 
     @Test("CTL-40: a list that is made of an edit is refused once another edit stands there", arguments: [false, true])
     func tags(remotely: Bool) throws {
-        _ = try startApp()
         func tag() throws -> PropertyListValue? {
             let rows = ask("settings-get", remotely: remotely).body["settings"]?.arrayValue
             return try #require(rows?.first?.dictionaryValue)["tag"]
@@ -163,7 +155,6 @@ import Testing
 
     @Test("CTL-39, CTL-40: the edit of a list of texts has a tag, too, and is changed again and again")
     func textTags() throws {
-        _ = try startApp()
         func tag() -> PropertyListValue? {
             ask("settings-get", remotely: false).body["settings"]?.arrayValue?.last?.dictionaryValue?["tag"]
         }
@@ -177,7 +168,6 @@ import Testing
 
     @Test("PAG-23, SCH-4: what the paired device reads of a schema has no default of a secret of an item")
     func schema() throws {
-        _ = try startApp()
         let schema = try #require(ask("settings-schema", remotely: true).body["schema"]?.dataValue)
         #expect(!schema.contains(Array("swordfish".utf8)))
         #expect(try SchemaDocument(reading: schema).schema.declarations.map(\.name) == ["accounts", "hosts"])

@@ -10,12 +10,18 @@ import TandemWire
 import Testing
 
 @Suite struct AnswerTests {
-    let simulation = Simulation()
+    private let simulation = Simulation()
+    private let caller: Client
+    private let counterpart: Client
+    private let request: Envelope
+
+    init() throws {
+        caller = try simulation.app(.primary)
+        counterpart = try simulation.app(.secondary)
+        request = try simulation.message()
+    }
 
     @Test func `SES-9: a second reply is dropped and counted`() throws {
-        let caller = try simulation.app(.primary)
-        let counterpart = try simulation.app(.secondary)
-        let request = try simulation.message()
         try caller.deliver(request)
         for text in ["first", "second"] { try counterpart.send(request.answer(text)) }
         simulation.scheduler.run()
@@ -41,10 +47,7 @@ import Testing
     }
 
     @Test func `SES-10: another connection of the same app cannot answer either`() throws {
-        let caller = try simulation.app(.primary)
-        _ = try simulation.app(.secondary)
         let second = try simulation.app(.secondary, receives: false)
-        let request = try simulation.message()
         try caller.deliver(request)
         try second.deliver(request.answer("not asked"))
         #expect(caller.received(.reply).isEmpty && !second.isClosed)
@@ -52,9 +55,6 @@ import Testing
 
     @Test func `SES-10: an identifier that is still open is 7008 duplicate-id, and free again after its answer`() throws
     {
-        let caller = try simulation.app(.primary)
-        let counterpart = try simulation.app(.secondary)
-        let request = try simulation.message()
         try caller.send(request)
         try caller.deliver(request)
         let error = try caller.onlyFailure()
@@ -66,9 +66,6 @@ import Testing
     }
 
     @Test func `SES-12: the counterpart's failure reaches its caller as it is`() throws {
-        let caller = try simulation.app(.primary)
-        let counterpart = try simulation.app(.secondary)
-        let request = try simulation.message()
         try caller.deliver(request)
         let failure = try Envelope(
             .failure, app: request.app, pairing: request.pairing, id: request.id, code: 7014, name: "unhandled"
@@ -79,8 +76,6 @@ import Testing
     }
 
     @Test func `SES-8: a message without reply may fail at its counterpart, but cannot be replied to`() throws {
-        let caller = try simulation.app(.primary)
-        let counterpart = try simulation.app(.secondary)
         let message = try simulation.message(wantsReply: false)
         try caller.deliver(message)
         try counterpart.send(message.answer("nobody asked"))
@@ -92,8 +87,6 @@ import Testing
     }
 
     @Test func `SES-9: an answer after the caller's deadline is dropped`() throws {
-        let caller = try simulation.app(.primary)
-        let counterpart = try simulation.app(.secondary)
         let request = try simulation.message(deadline: .milliseconds(500))
         try caller.send(request)
         simulation.scheduler.advance(by: .seconds(3))
@@ -103,9 +96,6 @@ import Testing
     }
 
     @Test func `LIM-2: a reply that is too large becomes 7011 reply-too-large for the caller`() throws {
-        let caller = try simulation.app(.primary)
-        let counterpart = try simulation.app(.secondary)
-        let request = try simulation.message()
         try caller.deliver(request)
         var reply = try request.answer("")
         reply.body = [UInt8](repeating: 1, count: Limits.messageBody + 1)[...]
@@ -116,9 +106,6 @@ import Testing
 
     @Test(arguments: [FrameKind.reply, .failure])
     func `SES-68: an answer that is padded becomes 7011 reply-too-large for the caller`(kind: FrameKind) throws {
-        let caller = try simulation.app(.primary)
-        let counterpart = try simulation.app(.secondary)
-        let request = try simulation.message()
         try caller.deliver(request)
         var answer = try request.answer("")
         if kind == .failure {
@@ -133,9 +120,6 @@ import Testing
     }
 
     @Test func `a reply whose caller has gone is dropped, and the counterpart lives on`() throws {
-        let caller = try simulation.app(.primary)
-        let counterpart = try simulation.app(.secondary)
-        let request = try simulation.message()
         try caller.deliver(request)
         caller.disconnect()
         simulation.scheduler.run()

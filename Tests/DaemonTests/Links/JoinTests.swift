@@ -15,14 +15,16 @@ import Testing
 
 @Suite struct JoinTests {
     private let network = TestNetwork()
+    private let primary: LinkedDevice
+    private let secondary: LinkedDevice
 
-    private func primary() throws -> LinkedDevice {
-        let primary = try LinkedDevice("gateway", on: network.scheduler)
+    init() throws {
+        primary = try LinkedDevice("gateway", on: network.scheduler)
+        secondary = try LinkedDevice("panel", on: network.scheduler)
         try network.attach(primary)
-        return primary
     }
 
-    private func link(to primary: LinkedDevice, pin: KeyIdentifier? = nil) throws -> JoinLink {
+    private func link(pin: KeyIdentifier? = nil) throws -> JoinLink {
         let token = try #require(JoinTokenIdentifier(bytes: SecureRandom.bytes(16)))
         let secret = SecretBytes(randomCount: 16)
         let expires = network.scheduler.wallNow + .seconds(900)
@@ -65,9 +67,7 @@ import Testing
     }
 
     @Test func aJoinMakesAPendingPairingOnBothSidesThatTheFirstHelloActivates() throws {
-        let primary = try primary()
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
-        let outcome = join(secondary, .link(try link(to: primary)))
+        let outcome = join(secondary, .link(try link()))
         network.scheduler.run()
         let record = try #require(outcome.record)
         #expect(record.peer == primary.pin && record.state == .pending)
@@ -81,10 +81,8 @@ import Testing
     }
 
     @Test func thePrimaryAnswersOnlyWhenItsCommitIsDurable() throws {
-        let primary = try primary()
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
         primary.holdsCommits = true
-        let outcome = join(secondary, .link(try link(to: primary)))
+        let outcome = join(secondary, .link(try link()))
         network.scheduler.run()
         #expect(outcome.result == nil)
         primary.releaseCommits()
@@ -93,10 +91,8 @@ import Testing
     }
 
     @Test func theCallerHearsOfSuccessOnlyWhenItsOwnCommitIsDurable() throws {
-        let primary = try primary()
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
         secondary.holdsCommits = true
-        let outcome = join(secondary, .link(try link(to: primary)))
+        let outcome = join(secondary, .link(try link()))
         network.scheduler.run()
         #expect(outcome.result == nil)
         secondary.releaseCommits()
@@ -105,10 +101,8 @@ import Testing
     }
 
     @Test func aLinkWithAnotherPinIsRefusedBeforeAnythingIsSent() throws {
-        let primary = try primary()
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
         let other = DevicePrivateKey.generate().publicKey.identifier
-        let outcome = join(secondary, .link(try link(to: primary, pin: other)))
+        let outcome = join(secondary, .link(try link(pin: other)))
         network.scheduler.run()
         guard case .connection(let reason)? = outcome.error else {
             Issue.record("\(String(describing: outcome.error))")
@@ -120,8 +114,7 @@ import Testing
 
     @Test("PAR-6: a device does not dial its own link, and refuses its own key as any other refused join")
     func ownLink() throws {
-        let primary = try primary()
-        let own = try link(to: primary)
+        let own = try link()
         let outcome = join(primary, .link(own))
         network.scheduler.run()
         #expect(outcome.error == .answer(.ownDevice) && network.connections == 0)
@@ -137,10 +130,8 @@ import Testing
     }
 
     @Test func aTokenIsConsumedOnceAndTheSameDeviceMayRepeat() throws {
-        let primary = try primary()
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
         let other = try LinkedDevice("kiosk", on: network.scheduler)
-        let link = try link(to: primary)
+        let link = try link()
         let first = join(secondary, .link(link))
         network.scheduler.run()
         let again = join(secondary, .link(link))
@@ -154,9 +145,8 @@ import Testing
     }
 
     @Test func ofManyDevicesThatJoinAtOnceWithOneLinkExactlyOneGetsIn() throws {
-        let primary = try primary()
         primary.holdsCommits = true
-        let link = try link(to: primary)
+        let link = try link()
         let devices = try (0..<8).map { try LinkedDevice("panel \($0)", on: network.scheduler) }
         let outcomes = devices.map { join($0, .link(link)) }
         network.scheduler.run()
@@ -168,18 +158,15 @@ import Testing
     }
 
     @Test func devicesThatJoinAtOnceWithTheirOwnLinksAllGetIn() throws {
-        let primary = try primary()
         let devices = try (0..<8).map { try LinkedDevice("panel \($0)", on: network.scheduler) }
-        let outcomes = try devices.map { join($0, .link(try link(to: primary))) }
+        let outcomes = try devices.map { join($0, .link(try link())) }
         network.scheduler.run()
         #expect(Set(outcomes.compactMap(\.record?.pairing)).count == 8)
         #expect(primary.registry.pairings.count == 8)
     }
 
     @Test func aProofMadeForAnotherConnectionIsRefused() throws {
-        let primary = try primary()
-        let link = try link(to: primary)
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        let link = try link()
         let identity = try TLSIdentity(key: secondary.key)
         let first = try RawPeer(over: network.connect(to: primary.acceptor), identity: identity)
         network.scheduler.run()
@@ -197,9 +184,7 @@ import Testing
 
     @Test("PAR-8: a link that has expired is refused by the primary, and the person is told by whose clock")
     func expiredLink() throws {
-        let primary = try primary()
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
-        let link = try link(to: primary)
+        let link = try link()
         network.scheduler.advance(by: .seconds(901))
         let outcome = join(secondary, .link(link))
         network.scheduler.run()
@@ -210,8 +195,6 @@ import Testing
     }
 
     @Test func manualTrustNeedsBothSides() throws {
-        let primary = try primary()
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
         let trusted = TrustedDevice(pin: primary.pin, role: .primary, address: TestNetwork.address)
         let early = join(secondary, .trust(trusted))
         network.scheduler.run()
@@ -224,7 +207,6 @@ import Testing
     }
 
     @Test func aBrokenJoinIsRefusedByItsKey() throws {
-        let primary = try primary()
         let peer = try RawPeer(
             over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: .generate()))
         try peer.send(Envelope(.join).with(body: ["method": "token", "name": "x"]))
@@ -234,11 +216,9 @@ import Testing
 
     @Test("PAR-6, PAR-9: an answer to a join that does not read is refused as 'envelope', and nothing is stored")
     func brokenAnswer() throws {
-        let primary = try primary()
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
         var peer: RawPeer?
         let outcome = join(
-            secondary, .link(try link(to: primary)),
+            secondary, .link(try link()),
             over: StreamSource { [network] _, completion in
                 let (near, far) = InProcessStream.pair(on: network.scheduler)
                 peer = try? RawPeer(over: far, identity: TLSIdentity(key: primary.key), side: .server)
@@ -257,9 +237,7 @@ import Testing
     }
 
     @Test func aReportKeyThatIsNoKeyIsRefused() throws {
-        let primary = try primary()
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
-        let link = try link(to: primary)
+        let link = try link()
         let peer = try RawPeer(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: secondary.key))
         network.scheduler.run()
         let own = PairingRegistry.OwnDevice(
@@ -273,18 +251,15 @@ import Testing
     }
 
     @Test func aPrimaryThatNeverAnswersEndsTheJoinInTime() throws {
-        let primary = try primary()
         primary.holdsCommits = true
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
-        let outcome = join(secondary, .link(try link(to: primary)))
+        let outcome = join(secondary, .link(try link()))
         network.scheduler.advance(by: .seconds(11))
         #expect(outcome.error?.description.isEmpty == false)
     }
 
     @Test func aJoinWithNobodyThereFailsWithTheAddress() throws {
-        let primary = try primary()
         network.isDown = true
-        let outcome = join(try LinkedDevice("panel", on: network.scheduler), .link(try link(to: primary)))
+        let outcome = join(try LinkedDevice("panel", on: network.scheduler), .link(try link()))
         network.scheduler.run()
         guard case .unreachable? = outcome.error else {
             Issue.record("\(String(describing: outcome.error))")

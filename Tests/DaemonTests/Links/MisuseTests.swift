@@ -16,25 +16,24 @@ import Testing
 @Suite struct MisuseTests {
     private let network = TestNetwork()
     private let app = try? ApplicationIdentifier("com.example.lights")
-
     /// A primary with two paired secondaries, the first of which speaks raw frames.
-    private func misuse() throws -> (
-        primary: LinkedDevice, first: RawPeer, mine: UniqueIdentifier, others: UniqueIdentifier
-    ) {
-        let primary = try LinkedDevice("gateway", on: network.scheduler)
+    private let primary: LinkedDevice
+    private let peer: RawPeer
+    private let mine = UniqueIdentifier.random()
+    private let others = UniqueIdentifier.random()
+
+    init() throws {
+        primary = try LinkedDevice("gateway", on: network.scheduler)
         let first = try LinkedDevice("panel", on: network.scheduler)
         let second = try LinkedDevice("kiosk", on: network.scheduler)
-        let (mine, others) = (UniqueIdentifier.random(), UniqueIdentifier.random())
         try primary.remember(mine, .primary, peer: first)
         try primary.remember(others, .primary, peer: second)
-        let peer = try RawPeer(
+        peer = try RawPeer(
             over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: first.key))
         peer.device = first.pin.derivedIdentifier
-        return (primary, peer, mine, others)
     }
 
     @Test func aHelloForAnothersPairingIsRefused() throws {
-        let (primary, peer, _, others) = try misuse()
         try peer.greet(others)
         network.scheduler.run()
         #expect(peer.refusals == ["not-paired"])
@@ -43,7 +42,6 @@ import Testing
 
     @Test(arguments: [0, 4_294_967_296, 1 << 63, UInt64.max])
     func `SES-2, LIM-133: a hello with an epoch out of range is refused and changes nothing`(epoch: UInt64) throws {
-        let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine, epoch: epoch)
         network.scheduler.run()
         #expect(peer.refusals == ["envelope"])
@@ -51,7 +49,6 @@ import Testing
     }
 
     @Test func `PAR-14, LIM-133: a hello with the last epoch makes a link in it`() throws {
-        let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine, epoch: 4_294_967_295)
         network.scheduler.run()
         #expect(peer.refusals.isEmpty && primary.ready.count == 1)
@@ -61,7 +58,6 @@ import Testing
     }
 
     @Test func aHelloInTheWrongRoleIsRefused() throws {
-        let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine, role: .primary)
         network.scheduler.run()
         #expect(peer.refusals == ["not-paired"])
@@ -69,7 +65,6 @@ import Testing
     }
 
     @Test func aHelloWithAClaimedVendorIdentifierIsRefused() throws {
-        let (primary, peer, mine, _) = try misuse()
         peer.device = .random()
         try peer.greet(mine)
         network.scheduler.run()
@@ -78,7 +73,6 @@ import Testing
     }
 
     @Test func aHelloWithoutWhatALinkNeedsIsRefused() throws {
-        let (primary, peer, mine, _) = try misuse()
         try peer.send(Envelope(.hello, pairing: mine).with(body: Hello.offer(software: "x").body))
         network.scheduler.run()
         #expect(peer.refusals == ["envelope"])
@@ -86,7 +80,6 @@ import Testing
     }
 
     @Test func aFrameForAnothersPairingIsNeverForwarded() throws {
-        let (primary, peer, mine, others) = try misuse()
         try peer.greet(mine)
         try peer.send(Envelope(.messageData, app: app, pairing: others, id: .random(), body: [1]))
         network.scheduler.run()
@@ -97,7 +90,6 @@ import Testing
     }
 
     @Test func kindsOfTheLocalSocketHaveNoPlaceOnALink() throws {
-        let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine)
         try peer.send(Envelope(.control, id: .random(), command: "unpair"))
         network.scheduler.run()
@@ -106,7 +98,6 @@ import Testing
     }
 
     @Test func aSecondHelloEndsTheLink() throws {
-        let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine)
         try peer.greet(mine)
         network.scheduler.run()
@@ -115,7 +106,6 @@ import Testing
     }
 
     @Test func anUnknownKindEndsTheLinkByName() throws {
-        let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine)
         network.scheduler.run()
         peer.send(try Frame(payload: Body.bytes(["kind": "teleport"])).bytes.copied())
@@ -125,7 +115,6 @@ import Testing
     }
 
     @Test func aLengthOverTheLimitEndsAPinnedLinkToo() throws {
-        let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine)
         network.scheduler.run()
         peer.send([0x00, 0x08, 0x00, 0x01])
@@ -135,7 +124,6 @@ import Testing
     }
 
     @Test func aPingIsAnsweredAtOnceWithItsIdentifier() throws {
-        let (primary, peer, mine, _) = try misuse()
         let id = UniqueIdentifier.random()
         try peer.greet(mine)
         try peer.send(Envelope(.ping, id: id))
@@ -145,7 +133,6 @@ import Testing
     }
 
     @Test func aPeerThatOnlySendsHalfAFrameIsEndedInTime() throws {
-        let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine)
         network.scheduler.run()
         peer.send([0, 0])

@@ -7,9 +7,12 @@ import TandemWire
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FileTransferTests {
+    private let devices: FileDevices
+
+    init() async throws { devices = try await FileDevices() }
+
     @Test("FIL-4, FIL-11, FIL-15: a file arrives whole, with its name and metadata, and nothing of it stays behind")
     func whole() async throws {
-        let devices = try await FileDevices()
         let source = try devices.makeFile("Übersicht 1.bin", size: 3_000_001)
         let transfer = try await devices.sender.transferFile(source, metadata: ["album": .integer(7)], until: .handled)
         #expect(transfer.progress.handedOver == 3_000_001 && transfer.progress.transferred == 3_000_001)
@@ -23,7 +26,6 @@ import Testing
 
     @Test("FIL-8: a large file whose link is cut twenty times goes on, and each cut costs a window and a chunk at most")
     func cuts() async throws {
-        let devices = try await FileDevices()
         let size = 64 << 20
         let source = try devices.makeFile(size: size)
         let before = devices.proxy.passed
@@ -42,7 +44,6 @@ import Testing
 
     @Test("FIL-8, FIL-14: either daemon killed in the middle of a file goes on with it")
     func killed() async throws {
-        let devices = try await FileDevices()
         let source = try devices.makeFile(size: 96 << 20)
         // The file may be on its way before its sender hears that it was accepted.
         let before = devices.proxy.passed
@@ -69,7 +70,6 @@ import Testing
 
     @Test("FIL-16: a file that changes while it is read is not sent")
     func changing() async throws {
-        let devices = try await FileDevices()
         let source = try devices.makeFile(size: 64 << 20)
         let writer = Task.detached {
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: source))
@@ -89,7 +89,6 @@ import Testing
 
     @Test("FIL-16: what is no readable file is 7013", arguments: ["missing", "directory", "link"])
     func unreadable(_ what: String) async throws {
-        let devices = try await FileDevices()
         let path = devices.devices.workspace[what]
         if what == "directory" {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -104,7 +103,6 @@ import Testing
 
     @Test("FIL-14: a file can be taken back in every phase, and both sides agree")
     func takenBack() async throws {
-        let devices = try await FileDevices()
         let source = try devices.makeFile(size: 64 << 20)
         // While it is handed over.
         let first = devices.sender.beginFileTransfer(source)
@@ -135,7 +133,6 @@ import Testing
 
     @Test("a large file is never held in memory, and lets messages pass")
     func cost() async throws {
-        let devices = try await FileDevices()
         let source = try devices.makeFile(size: 192 << 20)
         let messages = devices.receiver.messages
         let answering = Task { for await message in messages { try? message.reply([:]) } }

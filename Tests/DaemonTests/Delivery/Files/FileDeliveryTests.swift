@@ -14,11 +14,14 @@ import Testing
 private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131 >> 3) } }
 
 @Suite struct FileDeliveryTests {
+    private let devices: FileDevices
+
+    init() throws { devices = try FileDevices() }
+
     @Test(
         "FIL-4, FIL-11, FIL-15: a file reaches its app whole, and nothing is left when it is handled",
         arguments: [0, 1, 65_536, 700_001])
     func whole(_ size: Int) throws {
-        let devices = try FileDevices()
         let bytes = content(size)
         let manifest = try #require(devices.handOver(bytes, name: "Übersicht.pdf", metadata: ["k": .integer(3)])).get()
         devices.tell(manifest)
@@ -46,7 +49,6 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         "FIL-12: a hostile name harms nobody and is still told",
         arguments: ["../../x", "/etc/passwd", "", "..", "a\nb", "a\0b"])
     func hostile(_ name: String) throws {
-        let devices = try FileDevices()
         devices.tell(try #require(devices.handOver([1, 2], name: name)).get())
         devices.run()
         let delivery = try #require(devices.hand()).get()
@@ -62,7 +64,6 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         "FIL-5, FIL-8: after a cut the file goes on, no more than the window and a chunk comes twice, and it is stored once whole",
         arguments: stride(from: 0, to: 20, by: Repetition.times(4, long: 1)).map(\.self))
     func cut(_ place: Int) throws {
-        let devices = try FileDevices()
         let bytes = content(20 * 65_536)
         let manifest = try #require(devices.handOver(bytes)).get()
         devices.tell(manifest)
@@ -80,7 +81,6 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
 
     @Test("FIL-11: spoiled bytes are never stored; the file comes again from the beginning")
     func spoiled() throws {
-        let devices = try FileDevices()
         let bytes = content(200_000)
         let manifest = try #require(devices.handOver(bytes)).get()
         devices.spoil = { frame in
@@ -128,7 +128,6 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         "FIL-14, DEL-31: a file that is taken back while it comes leaves nothing, also on a full disk",
         arguments: [false, true])
     func takenBack(isFull: Bool) throws {
-        let devices = try FileDevices()
         devices.tell(try #require(devices.handOver(content(20 * 65_536))).get())
         devices.run(chunks: 9)
         #expect(try devices.receiver.names(in: "partial").count == 1)
@@ -145,7 +144,6 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
 
     @Test("FIL-3, FIL-14: an app that breaks the order or goes away has handed over nothing")
     func brokenOff() throws {
-        let devices = try FileDevices()
         let key = devices.key(1)
         devices.sender.files.uploads.take(
             key, body: ["name": "x", "size": .integer(100_000)], from: devices.sender.source
@@ -169,7 +167,6 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
 
     @Test("FIL-14: a daemon that starts keeps what belongs to items, and removes the rest")
     func orphans() throws {
-        let devices = try FileDevices()
         for number in UInt64(1)...3 { _ = devices.handOver([1], number: number) }
         devices.sender.files.restore(
             sent: [devices.key(2)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
@@ -182,7 +179,6 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
 
     @Test("FIL-11, FIL-14: a file that is handed over while what an earlier run left is removed stays")
     func handedWhileRestoring() throws {
-        let devices = try FileDevices()
         devices.tell(try #require(devices.handOver(content(10))).get())
         devices.run()
         let files = try devices.receiver.app.directory(named: "inbox").directory(named: "\(devices.queue.pairing)")
@@ -196,7 +192,6 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
 
     @Test("FIL-17: of two connections that hand over one file the newer one goes on, and the older one is told")
     func takenOver() throws {
-        let devices = try FileDevices()
         let (key, older) = (devices.key(1), ConnectionNumber(2))
         var refusals: [FileRefusal] = []
         devices.sender.files.uploads.take(key, body: ["name": "x", "size": 2], from: older) { result in
@@ -219,7 +214,6 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
 
     @Test("FIL-10: both sides are told how far it is, and at the end that it is all there")
     func progress() throws {
-        let devices = try FileDevices()
         devices.tell(try #require(devices.handOver(content(700_001), name: "x")).get())
         devices.run()
         let received = devices.receiver.told.filter { $0.name == "transferred" }
