@@ -30,10 +30,7 @@ import Testing
         }
         #expect(handed == handed.sorted() && handed.last == 500 && handed.count + stale == 1000)
         guard case .receivedContext(let context, _)? = try disk.values(.receivedContext, in: queueKey(.context)).first
-        else {
-            Issue.record("the context is not stored")
-            return
-        }
+        else { throw Unexpected("the context is not stored") }
         #expect(context == ContextVersion(epoch: 1, revision: 500))
     }
 

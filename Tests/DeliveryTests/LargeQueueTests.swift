@@ -97,10 +97,8 @@ import Testing
         let set = ClockReading(monotonic: reading(120).monotonic, wall: WallTime(milliseconds: 1))
         let noted = queue.noteClock(at: set)
         #expect(noted.changes.count == 1 && noted.effects.isEmpty)
-        guard case .put(let place, .outboundHeader(let header))? = noted.changes.first else {
-            Issue.record("no header is written: \(noted.changes)")
-            return
-        }
+        guard case .put(let place, .outboundHeader(let header))? = noted.changes.first
+        else { throw Unexpected("no header is written: \(noted.changes)") }
         let stored = DeliveryValue.outboundHeader(header)
         #expect(try DeliveryValue(place, bytes: stored.bytes) == stored)
         #expect(queue.noteClock(at: set).changes.isEmpty)

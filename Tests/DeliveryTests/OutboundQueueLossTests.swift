@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -185,10 +186,7 @@ import Testing
         var queue = try outbound(channel: .context)
         _ = queue.linkOpened(received: 0, at: reading(0))
         let (_, sent) = try queue.setContext(item(1), digest: [1], policy: .ifChanged, at: reading(0))
-        guard case .send(let dispatch)? = sent.effects.last else {
-            Issue.record("not sent: \(sent.effects)")
-            return
-        }
+        guard case .send(let dispatch)? = sent.effects.last else { throw Unexpected("not sent: \(sent.effects)") }
         #expect(dispatch.remaining == nil)
         queue.linkClosed()
         #expect(queue.nextDeadline == nil)

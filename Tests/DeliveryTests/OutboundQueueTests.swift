@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -26,26 +27,17 @@ import Testing
     func earlierRows(size: Int) throws {
         var earlier = try outbound()
         let changes = try earlier.enqueue(item(1, size: size), at: reading(0)).changes
-        guard case .put(_, .outboundItem(let record, _))? = changes.first else {
-            Issue.record("no row of an item")
-            return
-        }
+        guard case .put(_, .outboundItem(let record, _))? = changes.first else { throw Unexpected("no row of an item") }
         // As version 1 of the store's rows has it, and up to version 3 for a long body: the record in one row, its body
         // in another.
         let row = DeliveryRowKey(.outboundRecord, try queueKey(), 1)
         guard
             case .outboundRecord(let stored) = try DeliveryValue(row, bytes: DeliveryValue.outboundRecord(record).bytes)
-        else {
-            Issue.record("no such row")
-            return
-        }
+        else { throw Unexpected("no such row") }
         var queue = OutboundQueue(
             try queueKey(), header: OutboundHeader(epoch: 1, at: reading(0)), records: [stored], at: reading(0))
         let sent = queue.linkOpened(received: 0, at: reading(0)).effects
-        guard case .send(let dispatch)? = sent.first else {
-            Issue.record("it is not sent")
-            return
-        }
+        guard case .send(let dispatch)? = sent.first else { throw Unexpected("it is not sent") }
         #expect(dispatch.bodyTable == .outboundPayload)
         let removals = queue.stored(through: 1, at: reading(0)).changes
         #expect(removals.contains(.remove(DeliveryRowKey(.outboundPayload, try queueKey(), 1))))
@@ -136,10 +128,7 @@ import Testing
         var queue = try outbound()
         _ = queue.linkOpened(received: 0, at: reading(0))
         let transition = try queue.enqueue(item(7), at: reading(5))
-        guard case .send(let dispatch)? = transition.effects.last else {
-            Issue.record("not sent")
-            return
-        }
+        guard case .send(let dispatch)? = transition.effects.last else { throw Unexpected("not sent") }
         #expect(dispatch.payload == [7, 7, 7] && dispatch.sequence == 1 && dispatch.attempt == 1 && dispatch.age == 0)
         #expect(dispatch.remaining == .seconds(30 * 24 * 3600))
     }
@@ -201,10 +190,8 @@ import Testing
         for number in 1...3 as ClosedRange<UInt8> { changes += try queue.enqueue(item(number), at: reading(0)).changes }
         let stored = queue.stored(through: 2, at: reading(0))
         #expect(stored.changes.map(\.key) == [DeliveryRowKey(.outboundHeader, try queueKey())])
-        guard case .put(_, .outboundHeader(let header))? = stored.changes.first else {
-            Issue.record("no row of the header")
-            return
-        }
+        guard case .put(_, .outboundHeader(let header))? = stored.changes.first
+        else { throw Unexpected("no row of the header") }
         let items = changes.compactMap { change -> OutboundRecord? in
             if case .put(_, .outboundItem(let record, _)) = change { record } else { nil }
         }

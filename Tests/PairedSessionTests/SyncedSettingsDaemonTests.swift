@@ -102,10 +102,7 @@ import Testing
     @Test("SET-78: a file that cannot be read is told and counts as none") func damaged() throws {
         try OwnedDirectory(existing: directory.path).replace("synced-settings.plist", with: Array("no".utf8))
         try start()
-        guard case .notStored(let failure)? = events.all.first else {
-            Issue.record("nothing was told")
-            return
-        }
+        guard case .notStored(let failure)? = events.all.first else { throw Unexpected("nothing was told") }
         #expect(failure.file == "synced-settings.plist")
         try deliver(body)
         #expect(verdicts == ["handled"] && configuration.volume == 70)
@@ -116,20 +113,14 @@ import Testing
         try start()
         try deliver(body)
         #expect(verdicts == ["failed"])
-        guard case .notStored? = events.all.last else {
-            Issue.record("nothing was told")
-            return
-        }
+        guard case .notStored? = events.all.last else { throw Unexpected("nothing was told") }
     }
 
     @Test("SET-76: a body that cannot be is rejected and told, and the next one comes as ever") func refused() throws {
         try start()
         try deliver(["clock": 1])
         #expect(verdicts == ["rejected"])
-        guard case .refused? = events.all.last else {
-            Issue.record("nothing was told")
-            return
-        }
+        guard case .refused? = events.all.last else { throw Unexpected("nothing was told") }
         try deliver(body)
         #expect(verdicts == ["rejected", "handled"] && configuration.volume == 70)
     }

@@ -140,10 +140,7 @@ final class MirroredApp<Settings: Configuration> {
         one.configuration.colour = "#00ff00"
         scheduler.settle()
         #expect(two.configuration.volume == 50 && two.configuration.colour == "#00ff00")
-        guard case .notTaken(let error)? = two.events.all.first else {
-            Issue.record("nothing was told")
-            return
-        }
+        guard case .notTaken(let error)? = two.events.all.first else { throw Unexpected("nothing was told") }
         #expect(error.property == "volume" && error.rule == .maximum("60") && two.events.all.count == 1)
         #expect(one.configuration.volume == 90, "it is mirrored, and nothing has come back")
         two.configuration.volume = 40

@@ -119,10 +119,8 @@ struct TransferEndTests {
         fixture.daemon.situation.active = nil
         fixture.daemon.tellSituation()
         fixture.scheduler.run()
-        guard case .finished(.failed(let error)) = transfer.state else {
-            Issue.record("it waits for a device that is no more")
-            return
-        }
+        guard case .finished(.failed(let error)) = transfer.state
+        else { throw Unexpected("it waits for a device that is no more") }
         #expect(error.code == .deviceNotPaired)
     }
 
@@ -146,10 +144,8 @@ struct TransferEndTests {
         fixture.daemon.situation.pairings = []
         fixture.daemon.situation.active = nil
         fixture.scheduler.advance(by: .seconds(1))
-        guard case .finished(.failed(let error)) = transfer.state else {
-            Issue.record("it waits for a device that is no more")
-            return
-        }
+        guard case .finished(.failed(let error)) = transfer.state
+        else { throw Unexpected("it waits for a device that is no more") }
         #expect(error.code == .deviceNotPaired && error.messageID == id)
         fixture.scheduler.advance(by: .seconds(5))
         #expect(!fixture.daemon.received.contains { $0.command == "subscribe" })

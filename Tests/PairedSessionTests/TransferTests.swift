@@ -104,10 +104,8 @@ struct TransferTests {
         let (id, results) = fixture.submit()
         fixture.say(.accepted, id)
         fixture.say(.finished, id, name, code: code)
-        guard case .finished(let outcome) = try results.all.first?.get().state else {
-            Issue.record("the item has not ended")
-            return
-        }
+        guard case .finished(let outcome) = try results.all.first?.get().state
+        else { throw Unexpected("the item has not ended") }
         #expect(outcome.error?.code.rawValue == error)
     }
 
@@ -116,10 +114,8 @@ struct TransferTests {
         let (id, results) = fixture.submit()
         fixture.say(.accepted, id)
         fixture.say(.finished, id, "dead", code: 7015)
-        guard case .finished(.failed(let error)) = try results.all.first?.get().state else {
-            Issue.record("the item has not ended")
-            return
-        }
+        guard case .finished(.failed(let error)) = try results.all.first?.get().state
+        else { throw Unexpected("the item has not ended") }
         #expect(error.code == .insufficientSpace && !error.isRetryable)
     }
 

@@ -81,10 +81,7 @@ import Testing
         supervisor.tell(.ready(status: ""))
         var buffer = [UInt8](repeating: 0, count: 4096)
         guard case .bytes(let count) = try buffer.withUnsafeMutableBytes({ try Linux.read(pipe.first.raw, into: $0) })
-        else {
-            Issue.record("no line")
-            return
-        }
+        else { throw Unexpected("no line") }
         let line = String(decoding: buffer[..<count], as: UTF8.self)
         #expect(line.contains("warning supervisor not told socket=\(name) error=\"sendto: No such file"), "\(line)")
         #expect(throws: SystemError(call: "sockaddr_un", errno: ENAMETOOLONG)) {

@@ -149,16 +149,12 @@ import Testing
         let store = try Store(path: directory.path("store"), fileSystem: files.name)
         try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
         files.failWrites(true)
-        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [2], value: [2])]) else {
-            Issue.record("a commit that was not written was acknowledged")
-            return
-        }
+        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [2], value: [2])])
+        else { throw Unexpected("a commit that was not written was acknowledged") }
         files.failWrites(false)
         for key: UInt8 in 3...5 {
-            guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [key], value: [2])]) else {
-                Issue.record("a poisoned store acknowledged")
-                return
-            }
+            guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [key], value: [2])])
+            else { throw Unexpected("a poisoned store acknowledged") }
         }
         store.close()
         #expect(try Store(path: directory.path("store")).keys(RowRange(space: space)) == [[1]])

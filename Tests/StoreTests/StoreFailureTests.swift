@@ -16,15 +16,11 @@ import Testing
         let store = try Store(path: path, fileSystem: faults.name)
         try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
         faults.failSyncs(true)
-        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [2], value: [2])]) else {
-            Issue.record("a commit without fsync was acknowledged")
-            return
-        }
+        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [2], value: [2])])
+        else { throw Unexpected("a commit without fsync was acknowledged") }
         faults.failSyncs(false)
-        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [3], value: [3])]) else {
-            Issue.record("a poisoned store acknowledged")
-            return
-        }
+        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [3], value: [3])])
+        else { throw Unexpected("a poisoned store acknowledged") }
         #expect(throws: StoreError.self) { try store.read(RowRange(space: space)) }
         #expect(store.statistics.commits == 1)
         store.close()

@@ -219,10 +219,8 @@ import Testing
         for number in 1...count { results.append(pair.sender.submit(payloadItem(number), to: .userInfo)) }
         #expect(results.prefix(10).allSatisfy { $0 == .success(SubmitReceipt()) })
         if count == 11 {
-            guard case .failure(.full(let full))? = results[10], full.exceeded == (10, 10) else {
-                Issue.record("the eleventh was taken")
-                return
-            }
+            guard case .failure(.full(let full))? = results[10], full.exceeded == (10, 10)
+            else { throw Unexpected("the eleventh was taken") }
         }
         pair.sender.link()
         #expect(pair.receiver.received.map(\.number) == Array(1...min(count, 10)))

@@ -118,10 +118,8 @@ import Testing
     @Test func `a store that is closed refuses the item and its submitter learns why`() throws {
         let store = try #require(sender.store)
         store.close()
-        guard case .failure(.store(let error))? = sender.submit(payloadItem(1), to: .configuration) else {
-            Issue.record("accepted")
-            return
-        }
+        guard case .failure(.store(let error))? = sender.submit(payloadItem(1), to: .configuration)
+        else { throw Unexpected("accepted") }
         #expect(error == .closed(path: store.path))
     }
 

@@ -25,10 +25,7 @@ import Testing
         #expect(secondary.failures.first?.reason.name == "wrong-pin")
         #expect(impostor.failures.first?.reason.name == "refused-by-peer")
         #expect(secondary.ready.isEmpty && impostor.ready.isEmpty)
-        guard case .waiting = dialer.status else {
-            Issue.record("\(dialer.status)")
-            return
-        }
+        guard case .waiting = dialer.status else { throw Unexpected("\(dialer.status)") }
     }
 
     @Test func diallingGoesOnForEverWithWaitsThatGrowAndAreSpread() throws {

@@ -104,10 +104,8 @@ import Testing
         let other = DevicePrivateKey.generate().publicKey.identifier
         let outcome = join(secondary, .link(try link(pin: other)))
         network.scheduler.run()
-        guard case .connection(let reason)? = outcome.error else {
-            Issue.record("\(String(describing: outcome.error))")
-            return
-        }
+        guard case .connection(let reason)? = outcome.error
+        else { throw Unexpected("\(String(describing: outcome.error))") }
         #expect(reason.name == "wrong-pin")
         #expect(primary.pairingEvents.isEmpty)
     }
@@ -229,10 +227,7 @@ import Testing
         try #require(peer).send(Envelope(.joined).with(body: ["name": "gateway"]))
         network.scheduler.run()
         #expect(peer?.refusals == ["envelope"])
-        guard case .malformed? = outcome.error else {
-            Issue.record("\(String(describing: outcome.error))")
-            return
-        }
+        guard case .malformed? = outcome.error else { throw Unexpected("\(String(describing: outcome.error))") }
         #expect(secondary.registry.pairings.isEmpty)
     }
 
@@ -261,9 +256,6 @@ import Testing
         network.isDown = true
         let outcome = join(try LinkedDevice("panel", on: network.scheduler), .link(try link()))
         network.scheduler.run()
-        guard case .unreachable? = outcome.error else {
-            Issue.record("\(String(describing: outcome.error))")
-            return
-        }
+        guard case .unreachable? = outcome.error else { throw Unexpected("\(String(describing: outcome.error))") }
     }
 }

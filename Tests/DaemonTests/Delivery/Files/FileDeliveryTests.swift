@@ -106,10 +106,8 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         var full = FileLimits()
         full.reserve = 1 << 60
         let refused = try FileDevices(senderLimits: full)
-        guard case .failure(.noSpace(let needed, let available, _))? = refused.handOver([1]) else {
-            Issue.record("a file was taken without room")
-            return
-        }
+        guard case .failure(.noSpace(let needed, let available, _))? = refused.handOver([1])
+        else { throw Unexpected("a file was taken without room") }
         #expect(needed == (1 << 60) + 1 && available > 0 && available < 1 << 60)
         #expect(try refused.sender.names(in: "spool").isEmpty)
         let devices = try FileDevices(receiverLimits: full)
