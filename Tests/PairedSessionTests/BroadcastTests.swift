@@ -56,8 +56,7 @@ struct BroadcastTests {
         for index in lamps {
             fixture.daemon.situation.pairings[index].features.provides = try #require(ProvidedNames(["lamp"]))
         }
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         let (outcomes, later) = (Outcomes(), Collector<UniqueIdentifier>())
         fixture.core.run { core in
             core.broadcast(OutgoingContent(["on": 1], topic: "light"), to: .providing("lamp")) { pairing, _ in
@@ -132,8 +131,7 @@ struct BroadcastTests {
     @Test("SES-23: with the daemon it is lost as 7014 daemon-lost; without an answer it is 7012 at its deadline")
     func losses() throws {
         let lost = broadcast()
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         #expect(lost.all.first?.error?.name == "daemon-lost")
         fixture.scheduler.advance(by: .seconds(2))
         // The daemon answers the heartbeat, and nothing else.

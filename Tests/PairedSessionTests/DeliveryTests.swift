@@ -123,8 +123,7 @@ struct DeliveryTests {
         let receipts = deliver()
         await run { !sent.isEmpty }
         fixture.daemon.situation.active = fixture.daemon.pair()
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         try fail(sent[0], .notReachable, "no-link")
         await run { sent.count == 2 }
         #expect(sent[1].pairing == sent[0].pairing)

@@ -105,8 +105,7 @@ struct ErrorCodeTests {
         case .sessionInactive:
             let results = fixture.request()
             fixture.daemon.situation.active = fixture.daemon.pair()
-            fixture.daemon.tellSituation()
-            fixture.scheduler.run()
+            fixture.tellSituation()
             return results.all.first?.error
         case .transferTimedOut: return TransferOutcome.expired.error
         case .watchOnlyApp: return nil
@@ -141,8 +140,7 @@ struct ErrorCodeTests {
             #expect(error.peer == fresh.peer && error.messageID != nil, "\(code)")
         }
         let lost = fixture.request()
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         #expect(lost.all.first?.error?.peer == peer && lost.all.first?.error?.messageID != nil)
     }
 
@@ -182,8 +180,7 @@ struct ErrorCodeTests {
     @Test("SES-37: without its daemon a session that was activated says no-daemon for every kind of call")
     func lostDaemon() throws {
         fixture.daemon.isRunning = false
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         let errors = Collector<SessionError?>()
         let content = OutgoingContent(["a": 1])
         fixture.core.run { [pairing] core in

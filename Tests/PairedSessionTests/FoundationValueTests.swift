@@ -47,8 +47,7 @@ private struct ValueSession: WCSessionSuite {
     init(reply: @escaping @Sendable () -> [String: Any] = { [:] }) throws {
         apple = try WCSessionFixture(ValueDelegate(reply))
         fixture.daemon.pair()
-        session.activate()
-        settle()
+        activate()
     }
 
     /// The error of a message.

@@ -118,8 +118,7 @@ struct HandlingTests {
     func inHand() throws {
         let given = handle()
         let id = try deliver()
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         fixture.scheduler.run()
         try deliver(id, attempt: 2)
         #expect(given.all.count == 1)
@@ -239,13 +238,11 @@ struct HandlingTests {
     func contextsOfPairings() throws {
         try tellContext("received", 1, ["a": 1])
         let other = fixture.daemon.pair()
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         #expect(fixture.session.session(for: other).receivedApplicationContext == nil)
         fixture.daemon.situation.pairings.removeFirst()
         fixture.daemon.situation.active = other
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         #expect(fixture.session.session(for: pairing).receivedApplicationContext == nil)
     }
 

@@ -67,8 +67,7 @@ struct InstalledConfigurationTests {
         fixture.activate()
         for role in [DeviceRole.secondary, .primary] {
             fixture.daemon.role = role
-            fixture.daemon.cut()
-            fixture.scheduler.advance(by: .seconds(10))
+            fixture.cut(waiting: .seconds(10))
         }
         let anchors = fixture.daemon.registrations.map(\.anchor)
         #expect(anchors == ["primary", "secondary", "primary"].map { "the anchor of the \($0)" })
@@ -82,8 +81,7 @@ struct InstalledConfigurationTests {
         #expect(fixture.daemon.registrations.first?.schema == digest)
         #expect(!fixture.daemon.received.contains { $0.kind == .query })
         fixture.daemon.wantsSchema = true
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(10))
+        fixture.cut(waiting: .seconds(10))
         let queries = try fixture.daemon.received.filter { $0.kind == .query }.map { try QueryFrame($0) }
         #expect(queries.count == 1 && queries.first?.pairing == nil)
         #expect(try queries.first?.question() == .schema(document: [1, 2, 3]))
@@ -255,8 +253,7 @@ struct InstalledConfigurationTests {
     func lostWhileLoading() throws {
         try fixture.core.install(configuration.installed())
         let results = fixture.activate()
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(10))
+        fixture.cut(waiting: .seconds(10))
         let loads = configuration.loads.all
         try #require(loads.count == 2)
         loads[0].loaded()
@@ -275,12 +272,10 @@ struct InstalledConfigurationTests {
         try #require(configuration.loads.all.first).loaded()
         fixture.core.run { $0.submit(Submission(.userInfo, to: nil, OutgoingContent(["n": 1]))) { _ in } }
         fixture.scheduler.run()
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(10))
+        fixture.cut(waiting: .seconds(10))
         try #require(configuration.loads.all.count == 2)
         fixture.daemon.isRunning = false
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         let results = fixture.activate()
         configuration.loads.all[1].loaded()
         fixture.scheduler.run()
@@ -307,8 +302,7 @@ struct InstalledConfigurationTests {
         let note = Envelope(.message, app: fixture.daemon.app, pairing: pairing, id: .random())
         fixture.daemon.send(try note.with(body: ["n": 3]))
         fixture.scheduler.run()
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(10))
+        fixture.cut(waiting: .seconds(10))
         try #require(configuration.loads.all.count == 2)
         configuration.loads.all[1].loaded()
         fixture.scheduler.run()

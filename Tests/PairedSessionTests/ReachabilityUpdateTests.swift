@@ -23,16 +23,14 @@ struct ReachabilityUpdateTests {
         fixture.daemon.situation.pairings[0].reason = reason
         fixture.daemon.situation.pairings[0].changes += steps
         fixture.daemon.situation.pairings[0].since = fixture.scheduler.now
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
     }
 
     @Test("SES-35: each change is one revision; what does not change keeps the status as it is")
     func revisions() throws {
         let first = fixture.session.reachability
         #expect(first.isImmediate)
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         #expect(fixture.session.reachability == first)
         fixture.scheduler.advance(by: .seconds(3))
         change(.background, .counterpartAbsent)
@@ -78,8 +76,7 @@ struct ReachabilityUpdateTests {
     func neverFalls() throws {
         change(.background, .counterpartAbsent, steps: 70)
         let before = fixture.session.reachability
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         let lost = fixture.session.reachability
         #expect(lost.reason == .noDaemon && lost.revision == before.revision + 1)
         fixture.daemon.situation.pairings[0].changes = 3
@@ -87,8 +84,7 @@ struct ReachabilityUpdateTests {
         let back = fixture.session.reachability
         #expect(back.reason == .counterpartAbsent && back.revision == lost.revision + 1)
         fixture.daemon.situation.active = fixture.daemon.pair()
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         #expect(fixture.session.reachability.isImmediate)
         #expect(fixture.session.reachability.revision == back.revision + 1)
     }
@@ -107,8 +103,7 @@ struct ReachabilityUpdateTests {
     func seen() throws {
         #expect(fixture.session.pairedDevice?.seenByCounterpart == nil)
         fixture.daemon.situation.pairings[0].seen = .background
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         #expect(fixture.session.pairedDevice?.seenByCounterpart == .background)
         #expect(fixture.session.reachability.isImmediate)
     }

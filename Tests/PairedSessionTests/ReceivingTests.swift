@@ -154,8 +154,7 @@ struct ReceivingTests {
     func staleAnswer() throws {
         let messages = fixture.receive()
         try deliver(fixture, pairing)
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         #expect(fixture.session.activationState == .activated)
         let count = fixture.daemon.received.count
         try messages.all[0].reply([:])

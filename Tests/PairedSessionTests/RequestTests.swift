@@ -99,8 +99,7 @@ struct RequestTests {
     func losses() throws {
         let cut = try activated()
         let lost = cut.request()
-        cut.daemon.cut()
-        cut.scheduler.run()
+        cut.cut()
         #expect(lost.all.map(\.error?.name) == ["daemon-lost"])
 
         let switching = try activated { daemon in _ = (daemon.pair(), daemon.pair()) }
@@ -113,8 +112,7 @@ struct RequestTests {
         let unpairing = try activated()
         let gone = unpairing.request()
         unpairing.daemon.situation = SessionState(revision: 1, active: nil, pairings: [])
-        unpairing.daemon.tellSituation()
-        unpairing.scheduler.run()
+        unpairing.tellSituation()
         #expect(gone.all.map(\.error?.code) == [.deviceNotPaired])
     }
 
@@ -208,8 +206,7 @@ struct RequestTests {
             let content = OutgoingContent(data: Array(repeating: 0, count: 60_000))
             for _ in 0..<64 { core.note(content, given: { given.add($0.error) }) }
         }
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         #expect(given.all.count == 64 && given.all.first == .some(nil))
         #expect(given.all.last??.name == "daemon-lost")
     }
@@ -228,8 +225,7 @@ struct RequestTests {
         }
         fixture.scheduler.run()
         #expect(ends.contains { $0.0.all.isEmpty }, "some wait")
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         for (given, failures) in ends {
             #expect(given.all.count == 1)
             #expect(given.all.count { $0.error != nil } + failures.all.count == 1)
@@ -268,8 +264,7 @@ struct RequestTests {
         for second in 1...31 {
             if second < 30 { #expect(given.all.count == left) }
             fixture.scheduler.advance(by: .seconds(1))
-            fixture.daemon.tellSituation()
-            fixture.scheduler.run()
+            fixture.tellSituation()
         }
         #expect(given.all.count == 40, "the caller need not wait for the daemon")
         fixture.daemon.channel?.resumeReading()
@@ -289,8 +284,7 @@ struct RequestTests {
         fixture.scheduler.run()
         fixture.daemon.situation.pairings = []
         fixture.daemon.situation.active = nil
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         #expect(failures.all.isEmpty)
     }
 }

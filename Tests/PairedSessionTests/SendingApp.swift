@@ -23,6 +23,8 @@ struct SendingApp {
     }
 
     func activate() { fixture.activate() }
+    func cut(waiting time: Duration = .zero) { fixture.cut(waiting: time) }
+    func tellSituation() { fixture.tellSituation() }
 
     /// Submits an item; its completions are collected.
     func submit(

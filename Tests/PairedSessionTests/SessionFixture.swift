@@ -45,6 +45,18 @@ struct SessionFixture {
         return results
     }
 
+    /// The connection to the daemon ends, and time passes.
+    func cut(waiting time: Duration = .zero) {
+        daemon.cut()
+        scheduler.advance(by: time)
+    }
+
+    /// The daemon tells its situation.
+    func tellSituation() {
+        daemon.tellSituation()
+        scheduler.run()
+    }
+
     /// Sends a message that wants a reply; its completions are collected.
     @discardableResult
     func request(

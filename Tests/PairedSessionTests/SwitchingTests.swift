@@ -29,8 +29,7 @@ struct SwitchingTests {
         fixture.core.run { core in core.beforeSwitching { gate.done = $0 } }
         fixture.scheduler.run()
         fixture.daemon.situation.active = new
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
     }
 
     /// Keeps a switch open.
@@ -55,8 +54,7 @@ struct SwitchingTests {
         let (asked, bound) = (fixture.request(), fixture.request(to: old))
         let question = try #require(fixture.daemon.received.last)
         fixture.daemon.situation.active = new
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         let error = try #require(asked.all.first?.error)
         #expect(error.code == .sessionInactive && error.name == "switched" && error.isRetryable)
         #expect(error.messageID != nil && error.peer == fixture.daemon.situation.pairing(old)?.peer)
@@ -75,8 +73,7 @@ struct SwitchingTests {
         fixture.daemon.send(try envelope.with(body: ["from": "old"]))
         fixture.scheduler.run()
         fixture.daemon.situation.active = new
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         try #require(messages.all.first).reply(["to": "old"])
         fixture.scheduler.run()
         let reply = try #require(fixture.daemon.received.last)
@@ -91,8 +88,7 @@ struct SwitchingTests {
         fixture.activate()
         let asked = fixture.request()
         fixture.daemon.situation.active = other
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         #expect(fixture.session.activationState == .activated && asked.all.isEmpty)
     }
 
@@ -165,8 +161,7 @@ struct SwitchingTests {
         fixture.core.run { core in core.transfer(submission) { _ in } }
         fixture.scheduler.run()
         fixture.daemon.situation.active = new
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         #expect(fixture.session.activationState == .activated)
         #expect(fixture.daemon.received.filter { $0.kind == .submit }.count == 1)
     }

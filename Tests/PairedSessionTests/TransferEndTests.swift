@@ -20,8 +20,7 @@ struct TransferEndTests {
         arguments: [(FrameKind.progress, "stored"), (.finished, "handled")])
     func acceptedUnheard(kind: FrameKind, name: String) throws {
         let (id, results) = fixture.submit()
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         fixture.scheduler.run()
         #expect(results.all.isEmpty)
         fixture.say(kind, id, name)
@@ -58,8 +57,7 @@ struct TransferEndTests {
             fixture.say(.accepted, id)
             return try #require(try results.all.first?.get())
         }
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         fixture.scheduler.run()
         let question = try #require(fixture.daemon.received.last { $0.command == "subscribe" })
         let named = try #require(try question.dictionaryBody()["items"]?.arrayValue).compactMap(\.dataValue)
@@ -81,8 +79,7 @@ struct TransferEndTests {
             _ = try #require(try results.all.first?.get())
             return id
         }
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         fixture.scheduler.run()
         var questions: [Envelope] { fixture.daemon.received.filter { $0.command == "subscribe" } }
         func refuse(_ question: Envelope) {
@@ -99,8 +96,7 @@ struct TransferEndTests {
         #expect(questions.count == 2)
         #expect(try questions.last?.dictionaryBody()["items"] == .array([.data(ids[0].bytes)]))
         refuse(try #require(questions.last))
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .milliseconds(1500))
+        fixture.cut(waiting: .milliseconds(1500))
         // The new connection has asked again; what was to be repeated on the former one is not sent as well.
         let last = try #require(questions.last)
         fixture.daemon.send(
@@ -117,8 +113,7 @@ struct TransferEndTests {
         let transfer = try #require(try results.all.first?.get())
         fixture.daemon.situation.pairings = []
         fixture.daemon.situation.active = nil
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         guard case .finished(.failed(let error)) = transfer.state
         else { throw Unexpected("it waits for a device that is no more") }
         #expect(error.code == .deviceNotPaired)
@@ -157,8 +152,7 @@ struct TransferEndTests {
         fixture.say(.accepted, accepted.0)
         let transfer = try #require(try accepted.1.all.first?.get())
         fixture.daemon.refusal = Refusal(.appRemoved)
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         fixture.scheduler.run()
         #expect(waiting.1.all.map(\.error?.name) == ["app-removed"])
         fixture.daemon.refusal = nil

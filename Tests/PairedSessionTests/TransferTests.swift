@@ -38,8 +38,7 @@ struct TransferTests {
         let (first, firstResults) = fixture.submit(["n": 1])
         let (second, secondResults) = fixture.submit(["n": 2])
         fixture.say(.accepted, first)
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         fixture.scheduler.run()
         #expect(submitted.map(\.id) == [first, second, second])
         #expect(firstResults.all.count == 1 && secondResults.all.isEmpty)
@@ -57,8 +56,7 @@ struct TransferTests {
         }
         fixture.say(.accepted, id)
         fixture.say(.finished, id, "handled")
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         fixture.scheduler.run()
         fixture.say(.finished, id, "handled")
         #expect(told.all == [id])
@@ -70,8 +68,7 @@ struct TransferTests {
         arguments: [true, false])
     func endWithoutAcceptance(isStoredFirst: Bool) throws {
         let (id, results) = fixture.submit()
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         fixture.scheduler.run()
         if isStoredFirst { fixture.say(.progress, id, "stored") }
         fixture.say(.finished, id, "handled")
@@ -213,8 +210,7 @@ struct TransferTests {
         fixture.scheduler.run()
         #expect(try answers.all.first?.get() == "cancelled")
         ask()
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         #expect(answers.all.count == 2 && answers.all.last?.error?.name == "daemon-lost")
     }
 }

@@ -377,8 +377,7 @@ struct WCSessionFileTests: WCSessionSuite {
         var item = OutstandingPage.Item(id: id)
         (item.size, item.body) = (5, try PropertyListWriter.write(manifest))
         fixture.daemon.stored?.outstanding[.file] = [item]
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         settle()
         let transfer = try #require(session.outstandingFileTransfers.first)
         // Nothing can be there: a delegate may delete what has arrived.

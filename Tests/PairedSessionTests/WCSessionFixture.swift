@@ -31,6 +31,11 @@ extension WCSessionSuite {
     var session: WCSession { apple.session }
     var delegate: Delegate { apple.delegate }
 
+    func activate() {
+        session.activate()
+        settle()
+    }
+
     /// Runs the loop, and then everything that the callback queue has to do.
     func settle() {
         for _ in 0..<4 {

@@ -88,8 +88,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         "SES-62: contexts, transfers of before, the budget and the pairing are there inside activationDidCompleteWith")
     func knownAtActivation() throws {
         try store()
-        session.activate()
-        settle()
+        activate()
         #expect(
             calls.filter { $0.hasPrefix("activated") } == [
                 "activated activated received 2 sent 1 infos [3] files [\"photo.jpg\"] budget 7 paired true installed true"
@@ -99,8 +98,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     @Test("SES-62: what arrives while the daemon answers comes after activationDidCompleteWith, in order")
     func arrivalsWait() throws {
         fixture.daemon.stored = nil
-        session.activate()
-        settle()
+        activate()
         let message = Envelope(.message, app: fixture.daemon.app, pairing: pairing, id: .random())
         fixture.daemon.send(try message.with(body: ["n": 1]))
         try deliver(2)
@@ -120,8 +118,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     @Test("SES-62: a daemon that is lost before it has answered completes the activation when it is back, once")
     func lostBeforeAnswers() throws {
         fixture.daemon.stored = nil
-        session.activate()
-        settle()
+        activate()
         fixture.daemon.cut()
         fixture.daemon.stored = ScriptedDaemon.Stored()
         advance(by: .seconds(1))
@@ -133,8 +130,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     @Test("SES-64: a lost daemon changes nothing of what is stored: the pairing, the counterpart's app, the contexts")
     func lostDaemon() throws {
         try store()
-        session.activate()
-        settle()
+        activate()
         let before = calls
         fixture.daemon.isRunning = false
         fixture.daemon.cut()
@@ -166,8 +162,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     @Test(
         "SES-37: until the activation after a lost daemon has ended every call says no-daemon, also once that is back")
     func callsWhileComingBack() throws {
-        session.activate()
-        settle()
+        activate()
         fixture.daemon.stored = nil
         fixture.daemon.cut()
         advance(by: .seconds(1))
@@ -177,8 +172,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-37: without its daemon every call says no-daemon, and after a switch that the app has to activate")
     func callsWithoutDaemon() throws {
-        session.activate()
-        settle()
+        activate()
         fixture.daemon.isRunning = false
         fixture.daemon.cut()
         settle()
@@ -200,8 +194,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     @Test("SES-54: the budget of urgent items recovers at the end of the day, without a call of the app")
     func budgetRecovers() throws {
         fixture.daemon.stored?.budget = BudgetAnswer(remaining: 0, limit: 50, resets: .seconds(60))
-        session.activate()
-        settle()
+        activate()
         #expect(session.remainingComplicationUserInfoTransfers == 0)
         fixture.daemon.stored?.budget = BudgetAnswer(remaining: 50, limit: 50, resets: .zero)
         advance(by: .seconds(59))
@@ -217,8 +210,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     @Test("SES-54: a spent item is seen, and a question without an answer is asked again")
     func budgetIsSpent() throws {
         fixture.daemon.stored?.budget = BudgetAnswer(remaining: 50, limit: 50, resets: .zero)
-        session.activate()
-        settle()
+        activate()
         fixture.daemon.stored?.budget = BudgetAnswer(remaining: 49, limit: 50, resets: .seconds(86_400))
         session.transferCurrentComplicationUserInfo(["n": 1])
         settle()
@@ -240,8 +232,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-63: without a delegate items and ends of transfers wait for one, in order, and none is refused")
     func noDelegate() throws {
-        session.activate()
-        settle()
+        activate()
         session.transferUserInfo(["n": 9])
         settle()
         let submit = try #require(fixture.daemon.received.last { $0.kind == .submit })
@@ -267,8 +258,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-63: an item that waits for a delegate over a lost daemon is handled once, and its verdict is sent then")
     func noDelegateOverLostDaemon() throws {
-        session.activate()
-        settle()
+        activate()
         session.delegate = nil
         let envelope = Envelope(
             .delivery, app: fixture.daemon.app, pairing: pairing, id: .random(), channel: .userInfo, attempt: 1)

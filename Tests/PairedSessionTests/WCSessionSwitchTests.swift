@@ -47,8 +47,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
         apple = try WCSessionFixture(SwitchingDelegate([old: "old", new: "new"]), over: fixture)
         fixture.daemon.situation.pairings[0].directory = "/apps/x/pairings/old"
         fixture.daemon.situation.pairings[1].directory = "/apps/x/pairings/new"
-        session.activate()
-        settle()
+        activate()
         delegate.calls.removeAll()
     }
 
@@ -77,8 +76,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
         #expect(calls.prefix(2).allSatisfy { $0.hasSuffix("old") })
         #expect(session.activationState == .notActivated && session.watchDirectoryURL == nil)
         #expect(session.hasContentPending)
-        session.activate()
-        settle()
+        activate()
         #expect(calls.suffix(2) == ["completed activated -", "message 3 activated new"])
         #expect(session.watchDirectoryURL?.path == "/apps/x/pairings/new" && !session.hasContentPending)
     }
@@ -106,8 +104,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
         session.callbacks.resume()
         settle()
         send()
-        session.activate()
-        settle()
+        activate()
         send()
         settle()
         #expect(codes.all == [7016, 7004])
@@ -119,8 +116,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
         switchToNew()
         settle()
         fixture.daemon.stored = nil
-        session.activate()
-        settle()
+        activate()
         #expect(calls == ["inactive inactive -", "deactivated notActivated -"], "the daemon has not answered")
         fixture.daemon.cut()
         settle()
@@ -145,8 +141,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
             settle()
         }
         #expect(calls == ["inactive inactive -", "deactivated notActivated -"])
-        session.activate()
-        settle()
+        activate()
         #expect(calls.dropFirst(2) == ["completed activated -"] && session.activationState == .activated)
     }
 
@@ -160,8 +155,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
         settle()
         #expect(calls == ["inactive inactive -", "deactivated notActivated -"])
         try message(2, from: old)
-        session.activate()
-        settle()
+        activate()
         #expect(calls.dropFirst(2) == ["completed activated -", "message 2 activated old"])
         let refusals = fixture.daemon.received.filter { $0.kind == .failure }.map(\.name)
         #expect(refusals == ["not-active"], "the device that is no longer the active one is told")
@@ -172,15 +166,13 @@ struct WCSessionSwitchTests: WCSessionSuite {
         session.callbacks.suspend()
         switchToNew()
         fixture.scheduler.run()
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         session.callbacks.resume()
         settle()
         fixture.scheduler.advance(by: .seconds(5))
         settle()
         #expect(calls.map { $0.split(separator: " ").first } == ["inactive", "deactivated"])
-        session.activate()
-        settle()
+        activate()
         #expect(calls.dropFirst(2) == ["completed activated -"] && session.activationState == .activated)
     }
 
@@ -197,8 +189,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
         switchToNew()
         settle()
         fixture.daemon.stored = nil
-        session.activate()
-        settle()
+        activate()
         try message(1, from: new, reply: true)
         settle()
         #expect(session.hasContentPending)

@@ -107,8 +107,7 @@ struct WCSessionTests: WCSessionSuite {
         for level in [ReachabilityLevel.unreachable, .immediate] {
             fixture.daemon.situation.pairings[0].level = level
             fixture.daemon.situation.pairings[0].reason = level == .immediate ? .none : .noLink
-            fixture.daemon.tellSituation()
-            fixture.scheduler.run()
+            fixture.tellSituation()
         }
         session.callbacks.resume()
         settle()

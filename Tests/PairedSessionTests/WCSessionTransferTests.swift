@@ -39,8 +39,7 @@ struct WCSessionTransferTests: WCSessionSuite {
     init() throws {
         apple = try WCSessionFixture(TransferDelegate())
         fixture.daemon.pair(.unreachable, .noLink)
-        session.activate()
-        settle()
+        activate()
     }
 
     private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
@@ -164,8 +163,7 @@ struct WCSessionTransferTests: WCSessionSuite {
         var item = OutstandingPage.Item(id: id)
         item.body = try PropertyListWriter.write(["n": 9] as PropertyListDictionary)
         fixture.daemon.stored?.outstanding[.userInfo] = [item]
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         settle()
         return try #require(session.outstandingUserInfoTransfers.first)
     }

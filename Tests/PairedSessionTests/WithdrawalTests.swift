@@ -41,8 +41,7 @@ struct WithdrawalTests {
     }
 
     private func reconnect() {
-        fixture.daemon.cut()
-        fixture.scheduler.advance(by: .seconds(1))
+        fixture.cut(waiting: .seconds(1))
         fixture.scheduler.run()
     }
 
@@ -65,8 +64,7 @@ struct WithdrawalTests {
     func repeatedFirst() throws {
         let transfer = try accepted()
         let answers = takeBack(transfer.id)
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         #expect(try answers.all.map { try $0.get() } == [.unknown])
         let before = questions.count
         reconnect()
@@ -111,8 +109,7 @@ struct WithdrawalTests {
     )
     func acceptedByAnswer() throws {
         let (id, results) = fixture.submit()
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         #expect(try takeBack(id).all.map { try $0.get() } == [.unknown])
         fixture.scheduler.advance(by: .seconds(1))
         #expect(results.all.isEmpty && questions == ["cancel"])
@@ -145,8 +142,7 @@ struct WithdrawalTests {
         let answers = takeBack(transfer.id)
         fixture.daemon.situation.pairings = []
         fixture.daemon.situation.active = nil
-        fixture.daemon.tellSituation()
-        fixture.scheduler.run()
+        fixture.tellSituation()
         #expect(answers.all.map(\.error?.code) == [.deviceNotPaired])
         #expect(takeBack(transfer.id).all.map(\.error?.code) == [.deviceNotPaired])
         fixture.core.run { core in core.end() }
@@ -201,8 +197,7 @@ struct WithdrawalTests {
         #expect(try answers.all.map { try $0.get() } == Array(repeating: .unknown, count: 300))
         let others = takeBack((0..<300).map { _ in .random() })
         #expect(others.all.isEmpty)
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         #expect(try others.all.map { try $0.get() } == Array(repeating: .unknown, count: 300))
     }
 
@@ -210,8 +205,7 @@ struct WithdrawalTests {
     func followedBehind() throws {
         let transfers = try (0..<300).map { _ in try accepted() }
         let answers = takeBack(transfers.map(\.id))
-        fixture.daemon.cut()
-        fixture.scheduler.run()
+        fixture.cut()
         #expect(answers.all.count == 300)
         let before = fixture.daemon.received.count
         fixture.scheduler.advance(by: .seconds(1))
