@@ -124,8 +124,7 @@ import Testing
 
     @Test func `CFG-75: after a month of absence the item is undelivered, and the link brings another one`() throws {
         let app = try nodes.startApp()
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         nodes.run(until: { (try? nodes.rows("pairings", of: nodes.primary).first?["level"]) == "unreachable" })
         #expect(nodes.verdict(try nodes.envelope(1), wait: 0) == nil)
         nodes.stop(.primary)
@@ -148,8 +147,7 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(1), wait: 0) == nil)
         let sent = nodes.clock.now
         nodes.run(until: { nodes.clock.now.since(sent) > .milliseconds(500) })
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         nodes.stop(.primary)
         nodes.clock.setWallClock(nodes.clock.wallNow + .seconds(31 * 86_400))
         (nodes.network.faults, nodes.network.isDown) = (.none, false)
@@ -225,8 +223,7 @@ import Testing
 
     @Test func `CFG-77: a withdrawn configuration that waits for the link is never sent`() throws {
         let app = try nodes.startApp()
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         nodes.run(until: { (try? nodes.rows("pairings", of: nodes.primary).first?["level"]) == "unreachable" })
         #expect(nodes.verdict(try nodes.envelope(1), wait: 0) == nil)
         #expect(nodes.ask(nodes.primary, "configuration-withdraw", named).code == 0)

@@ -73,9 +73,7 @@ import Testing
         #expect(record.peer == primary.pin && record.state == .pending)
         #expect(primary.registry[record.pairing]?.peer == secondary.pin)
         #expect(primary.registry[record.pairing]?.state == .pending)
-        let dialer = try network.dialer(of: secondary)
-        dialer.start()
-        network.scheduler.run()
+        let dialer = try network.dial(from: secondary)
         #expect(dialer.status == .linked)
         #expect(primary.registry[record.pairing]?.state == .active)
     }

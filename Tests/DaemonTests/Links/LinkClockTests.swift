@@ -41,9 +41,7 @@ import Testing
 
     private func linked() throws -> Pair {
         let (primary, secondary) = try network.pairedDevices(on: (gateway, panel))
-        let dialer = try network.dialer(of: secondary)
-        dialer.start()
-        network.scheduler.run()
+        let dialer = try network.dial(from: secondary)
         try #require(primary.ready.count == 1 && secondary.ready.count == 1)
         return Pair(primary: primary, secondary: secondary, dialer: dialer)
     }
@@ -78,9 +76,7 @@ import Testing
     func aClockIsSetBeforeTheAnswer() throws {
         let (primary, secondary) = try network.pairedDevices(on: (gateway, panel))
         primary.holdsCommits = true
-        let dialer = try network.dialer(of: secondary)
-        dialer.start()
-        network.scheduler.run()
+        let dialer = try network.dial(from: secondary)
         try #require(primary.ready.isEmpty)
         panel.lead = .seconds(3600)
         primary.releaseCommits()

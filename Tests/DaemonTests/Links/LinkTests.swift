@@ -96,9 +96,7 @@ import Testing
     @Test func aCommitThatIsDurableAfterTheConnectionEndedMakesNoLink() throws {
         let (primary, secondary) = try network.pairedDevices()
         primary.holdsCommits = true
-        let dialer = try network.dialer(of: secondary)
-        dialer.start()
-        network.scheduler.run()
+        let dialer = try network.dial(from: secondary)
         dialer.stop()
         network.scheduler.run()
         primary.releaseCommits()

@@ -75,6 +75,12 @@ final class TestNetwork: NodeNetwork {
         links = []
     }
 
+    /// Cuts them, and lets no device answer.
+    func takeDown() {
+        isDown = true
+        cut()
+    }
+
     /// A host app's connection to a local socket.
     func client(at path: String, user: UInt32) throws -> Client {
         Client(to: try #require(endpoints[.unix(path: path)]), on: scheduler, user: user)
@@ -105,12 +111,18 @@ final class TestNetwork: NodeNetwork {
             random: { generator.next() }, record: { [weak secondary] in secondary?.registry[pairing] })
     }
 
-    /// Two devices with a ready link between them.
-    func linkedDevices() throws -> (primary: LinkedDevice, secondary: LinkedDevice, dialer: LinkDialer) {
-        let (primary, secondary) = try pairedDevices()
+    /// A dialer that has done what it can at once.
+    func dial(from secondary: LinkedDevice) throws -> LinkDialer {
         let dialer = try dialer(of: secondary)
         dialer.start()
         scheduler.run()
+        return dialer
+    }
+
+    /// Two devices with a ready link between them.
+    func linkedDevices() throws -> (primary: LinkedDevice, secondary: LinkedDevice, dialer: LinkDialer) {
+        let (primary, secondary) = try pairedDevices()
+        let dialer = try dial(from: secondary)
         #expect(primary.ready.count == 1 && secondary.ready.count == 1)
         return (primary, secondary, dialer)
     }

@@ -32,8 +32,7 @@ import Testing
         nodes.run(until: {
             (try? app.states(now: nodes.clock.now).last?.pairings.first?.isInstalled) == true
         })
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         let pairing = identifier(try nodes.pairing(of: nodes.secondary))
         for _ in 0..<count {
             try app.send(

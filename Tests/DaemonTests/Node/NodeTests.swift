@@ -198,8 +198,7 @@ import Testing
 
     @Test func `SES-19: a lost link comes back, and status says why it was lost`() throws {
         try nodes.pair()
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         nodes.run(until: { (try? pairing(of: nodes.secondary))?["level"] == "unreachable" })
         let lost = try #require(try pairing(of: nodes.secondary))
         #expect(lost["error"]?.stringValue?.isEmpty == false)
@@ -260,8 +259,7 @@ import Testing
 
     @Test func `CTL-12: a pairing that is ended here ends its problems`() throws {
         try nodes.pair()
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         nodes.clock.advance(by: .seconds(10))
         #expect(nodes.ask(nodes.primary, "health").body["state"] == "degraded")
         try nodes.unpair(nodes.primary)
@@ -365,8 +363,7 @@ import Testing
         let handler = try nodes.connect(to: .secondary)
         let caller = try nodes.connect(to: .primary)
         let pairing = try nodes.pairingIdentifier()
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         let body = try Body.bytes(["a": .data([UInt8](repeating: 7, count: 65_000))])[...]
         let senders = try (0..<40).map { number in
             let app = try ApplicationIdentifier("org.example.sender\(number)")

@@ -55,8 +55,7 @@ import Testing
         try nodes.pair(nodes.primary, nodes.other)
         let app = try nodes.connect(to: .other)
         let pairing = try #require(nodes.pairing(of: nodes.other).dataValue.flatMap { UniqueIdentifier(bytes: $0) })
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         func submit() throws {
             let body: PropertyListDictionary = ["n": .data([UInt8](repeating: 7, count: 60_000))]
             let item = Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
@@ -86,8 +85,7 @@ import Testing
         var joined: ControlAnswer?
         nodes.begin(nodes.secondary, "join", ["link": try link()]) { [network = nodes.network] in
             joined = $0
-            network.isDown = true
-            network.cut()
+            network.takeDown()
         }
         nodes.run(until: { joined != nil })
         for node in [nodes.primary, nodes.secondary] {
@@ -101,8 +99,7 @@ import Testing
         try nodes.pair()
         try nodes.startApp().disconnect()
         let app = try nodes.startApp(at: .primary, .init())
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         let pairing = try nodes.pairing(of: nodes.primary).dataValue.flatMap { UniqueIdentifier(bytes: $0) }
         try app.send(
             Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo).with(body: ["n": 1]))

@@ -175,8 +175,7 @@ import Testing
         let room = try nodes.connect(to: .primary, as: up)
         let before = try connect(up, on: .secondary)
         waitForCounterpart(of: room, above)
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         try submit(up, above, by: room)
         try submit(up, above, by: room, on: .context)
         before.disconnect()

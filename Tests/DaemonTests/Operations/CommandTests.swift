@@ -153,16 +153,14 @@ import Testing
         #expect(waiting.body["ready"] == false && waiting.body["reason"] == "no-link")
         nodes.network.isDown = false
         nodes.waitForLink()
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         #expect(nodes.ask(nodes.primary, "health").body["ready"] == true)
     }
 
     @Test func `CTL-12: a lost link degrades health after its patience, by name and pairing`() throws {
         try nodes.pair()
         #expect(nodes.ask(nodes.primary, "health").body["state"] == "healthy")
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         nodes.run(until: { nodes.ask(nodes.primary, "health").body["state"] == "degraded" })
         func problem() -> PropertyListDictionary? {
             nodes.ask(nodes.primary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue

@@ -177,8 +177,7 @@ import Testing
         try nodes.pair()
         _ = try nodes.startApp()
         let sender = try startSender()
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         #expect(ask(nodes.secondary, "app-remove").code == 0)
         #expect(seesInstalled(sender) == true)
         nodes.network.isDown = false
@@ -250,8 +249,7 @@ import Testing
         throws
     {
         try nodes.pair()
-        nodes.network.isDown = true
-        nodes.network.cut()
+        nodes.network.takeDown()
         let sender = try nodes.connect(to: .primary, .init(receives: false))
         try submit(sender)
         nodes.run(until: { !sender.received(.failure).isEmpty })
