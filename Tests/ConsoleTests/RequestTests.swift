@@ -8,6 +8,8 @@ import TandemWire
 import Testing
 
 @Suite struct RequestTests {
+    private let browser = Browser()
+
     private static let gate = RequestGate(scheme: "http", hosts: ["127.0.0.1:80", "localhost:80"])
 
     private func status(_ method: String, _ fields: [(name: String, value: String)]) -> Int? {
@@ -108,7 +110,6 @@ import Testing
 
     @Test("CON-8: an address answers a method that it does not take with those that it takes")
     func methods() {
-        let browser = Browser()
         browser.enter()
         #expect(browser.get("/events") == nil, "a stream")
         for path in ["/events", "\(Browser.page)/events"] {
@@ -123,7 +124,6 @@ import Testing
 
     @Test("CON-7: a form without the token of its page and its browser changes nothing")
     func formTokens() throws {
-        let browser = Browser()
         #expect(browser.post(Browser.page, "v.volume=7", token: false)?.status == 403)
         browser.enter()
         let count = browser.commands.count
@@ -140,7 +140,6 @@ import Testing
 @Suite struct ConsoleSessionTests {
     @Test("CON-2, CON-3: the token lets one browser in, once, with a cookie that scripts and other sites do not get")
     func entry() throws {
-        let browser = Browser()
         let token = browser.console.entryToken
         #expect(token.count == 32)
         #expect(browser.get("/")?.status == 403)
@@ -169,7 +168,6 @@ import Testing
 
     @Test("CON-3: a browser that leaves, or is away too long, is out")
     func leaving() {
-        let browser = Browser()
         browser.enter()
         #expect(browser.post("/leave", "")?.status == 303)
         #expect(browser.get("/")?.status == 403)
@@ -200,7 +198,6 @@ import Testing
 
     @Test("CON-4, LIM-125: cookies of the console's name that another port has set do not hide the browser's own")
     func otherCookies() throws {
-        let browser = Browser()
         browser.enter()
         let wrong = String(repeating: "e", count: 64)
         // Those of longer paths come first.

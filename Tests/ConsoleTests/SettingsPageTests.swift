@@ -10,9 +10,10 @@ import TandemWire
 import Testing
 
 @Suite struct SettingsPageTests {
+    private let browser = Browser()
+
     @Test("CON-12: the values that a person has changed are one request, and no others")
     func changes() throws {
-        let browser = Browser()
         browser.enter()
         let answer = browser.post(
             Browser.page,
@@ -27,7 +28,6 @@ import Testing
 
     @Test("CON-12: an empty field of a property that may be nil means nil, and elsewhere an empty text")
     func nothing() {
-        let browser = Browser()
         browser.enter()
         browser.rows["colour"] = ["value": "#ff0000", "layer": "user"]
         #expect(browser.post(Browser.page, "b.colour=%23ff0000&v.colour=")?.status == 303)
@@ -38,7 +38,6 @@ import Testing
 
     @Test("CON-12: what was typed on several lines is several texts, whatever ends the lines")
     func lines() throws {
-        let browser = Browser()
         browser.enter()
         #expect(browser.post(Browser.page, "b.hosts=a%0D%0Ab&v.hosts=a%0D%0Ab%0D%0Ac")?.status == 303)
         #expect(browser.changed == ["hosts": ["a", "b", "c"]])
@@ -59,7 +58,6 @@ import Testing
     @Test("CON-12, LIM-123: of a long text a form has the digest, which tells whether a person has changed it")
     func longTexts() throws {
         func encoded(_ text: String) -> String { text.utf8.map { "%" + Hexadecimal.encode([$0]) }.joined() }
-        let browser = Browser()
         browser.enter()
         let more = Browser.page + "/pages/More"
         let long = String(repeating: "\u{436}", count: 200) + "\n"
@@ -81,7 +79,6 @@ import Testing
 
     @Test("CON-6, CON-12, LIM-123: ninety long texts that need escaping are one form")
     func largeForm() throws {
-        let browser = Browser()
         let text = String(repeating: "\u{436}", count: 1000)
         browser.declarations = (0..<90).map { index in
             SettingDeclaration(
@@ -100,7 +97,6 @@ import Testing
 
     @Test("CON-12, PAG-16: keys and choices with characters that no form carries are saved, reset and refused as any")
     func controlCharacters() throws {
-        let browser = Browser()
         let (key, other) = ("a\u{1}%\r\n\u{E9}", "a\u{2}")
         browser.declarations = [
             SettingDeclaration(
@@ -128,7 +124,6 @@ import Testing
 
     @Test("CON-12: a boolean that may be nil has three entries, and no control has a value of its own")
     func controls() throws {
-        let browser = Browser()
         let numbers: [(value: Double, most: Double)] = [(1.5, 2), (9, 2)]
         browser.declarations = [
             SettingDeclaration(
@@ -157,7 +152,6 @@ import Testing
 
     @Test("CON-12: a refused form shows what is there now in the fields that nobody has touched")
     func untouched() throws {
-        let browser = Browser()
         browser.enter()
         browser.rows["mode"] = ["value": "b", "layer": "user"]
         let page = try #require(browser.post(Browser.page, "b.mode=a&v.mode=a&b.volume=50&v.volume=101")?.text)
@@ -166,7 +160,6 @@ import Testing
 
     @Test("CON-12: one mistake and nothing is changed, each with the schema's own text, and what was typed is kept")
     func mistakes() throws {
-        let browser = Browser()
         browser.enter()
         let answer = try #require(
             browser.post(Browser.page, "v.volume=101&v.mode=c&v.logging=maybe&v.hosts=x&v.nothing=1"))
@@ -186,7 +179,6 @@ import Testing
 
     @Test("CON-12: a refusal of the daemon is shown, and a daemon that is away is no fault of the form")
     func refusals() {
-        let browser = Browser()
         browser.enter()
         browser.refusal = .refused(name: "full", text: "too many \(Browser.markup)")
         let answer = browser.post(Browser.page, "v.volume=7")
@@ -197,7 +189,6 @@ import Testing
 
     @Test("CON-13: a signed value is shown and locked, and a form that has it anyway is refused")
     func signed() throws {
-        let browser = Browser()
         browser.enter()
         browser.rows["volume"] = ["layer": "signed", "value": 90]
         let page = try #require(browser.get(Browser.page)).text
@@ -211,7 +202,6 @@ import Testing
     @Test(
         "CON-17: a page names the app, its configuration, and the primary that made an edit; a bad signature is marked")
     func facts() throws {
-        let browser = Browser()
         browser.enter()
         browser.rows["volume"] = ["layer": "user", "value": 7, "edited": true, "by": "hub"]
         browser.configurations = [["app": .string(Browser.app), "version": 3, "state": "applied"]]
@@ -226,7 +216,6 @@ import Testing
 
     @Test("CON-13: a secret is written and never shown")
     func secrets() throws {
-        let browser = Browser()
         browser.enter()
         browser.rows["password"] = ["value": "hush", "layer": "user"]
         #expect(browser.get(Browser.page)?.text.contains("hush") == false)
@@ -240,7 +229,6 @@ import Testing
 
     @Test("CON-14: one edit, those of a group or a page, or all are taken back")
     func resets() {
-        let browser = Browser()
         browser.enter()
         browser.rows = ["volume": ["edited": true], "logging": ["edited": true], "name": ["edited": true]]
         let page = browser.get(Browser.page)?.text ?? ""
@@ -262,7 +250,6 @@ import Testing
 
     @Test("CON-16: a secondary's app is asked of the primary")
     func secondary() throws {
-        let browser = Browser()
         browser.enter()
         let path = "/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Browser.page)"
         #expect(browser.get(path)?.status == 200)
