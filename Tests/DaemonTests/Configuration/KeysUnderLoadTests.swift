@@ -51,11 +51,7 @@ import Testing
         private static func take(_ client: Client, _: Frame, _ envelope: Envelope) {
             switch envelope.kind {
             case .message: try? client.reply(to: envelope)
-            case .delivery:
-                try? client.send(
-                    Envelope(
-                        .verdict, app: envelope.app, pairing: envelope.pairing, id: envelope.id,
-                        channel: envelope.channel, name: "handled"))
+            case .delivery: try? client.send(envelope.verdict())
             default: break
             }
         }

@@ -33,19 +33,13 @@ struct AppDeliveryTests {
         simulation.scheduler.run()
     }
 
-    private func verdict(_ delivery: Envelope, _ name: String = "handled", code: Int? = nil) -> Envelope {
-        Envelope(
-            .verdict, app: app, pairing: delivery.pairing, id: delivery.id, channel: delivery.channel, code: code,
-            name: name)
-    }
-
     @Test("SES-51: the log of the receiving device has the reason that a handler gives, with the item")
     func reasonOfAFailure() throws {
         func lines() -> [String] { simulation.log.all.map { "\($0)" }.filter { $0.contains("handler") } }
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
-        try submit(item(), from: primary)
+        try primary.deliver(item())
         let delivery = try #require(secondary.received(.delivery).first)
-        try submit(verdict(delivery, "failed").with(body: ["text": "the lamp is\nunplugged"]), from: secondary)
+        try secondary.deliver(delivery.verdict("failed").with(body: ["text": "the lamp is\nunplugged"]))
         let id = try #require(delivery.id)
         let place = "app=com.example.app channel=userInfo id=\(id)"
         #expect(
@@ -54,21 +48,17 @@ struct AppDeliveryTests {
         simulation.scheduler.advance(by: .seconds(1))
         simulation.scheduler.run()
         let again = try #require(secondary.received(.delivery).last)
-        try submit(verdict(again, "rejected", code: 7010).with(body: ["text": "no lamp"]), from: secondary)
+        try secondary.deliver(again.verdict("rejected", code: 7010).with(body: ["text": "no lamp"]))
         #expect(
             lines().last
                 == "info handler rejected an item pairing=\(simulation.pairing) \(place) reason=\"no lamp\"")
-    }
-
-    private func submit(_ envelope: Envelope, from client: Client) throws {
-        try client.deliver(envelope)
     }
 
     @Test("SES-48 to SES-51: an item is accepted, stored, delivered, handled and heard")
     func theWholeWay() throws {
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
         let envelope = try item(["n": 7])
-        try submit(envelope, from: primary)
+        try primary.deliver(envelope)
         #expect(primary.received(.accepted).map(\.id) == [envelope.id])
         let progress = try #require(primary.received(.progress).first)
         #expect(progress.id == envelope.id && progress.name == "stored")
@@ -76,12 +66,11 @@ struct AppDeliveryTests {
         #expect(delivery.id == envelope.id && delivery.attempt == 1 && delivery.channel == .userInfo)
         #expect(try delivery.dictionaryBody() == ["n": 7])
         #expect(primary.received(.finished).isEmpty)
-        try submit(verdict(delivery), from: secondary)
+        try secondary.deliver(delivery.verdict())
         let finished = try #require(primary.received(.finished).first)
         #expect(finished.id == envelope.id && finished.name == "handled" && finished.code == nil)
-        try submit(
-            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo),
-            from: primary)
+        try primary.deliver(
+            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo))
         #expect(primary.refusal == nil && secondary.refusal == nil)
     }
 
@@ -90,7 +79,7 @@ struct AppDeliveryTests {
         let primary = try simulation.app(.primary)
         try installCounterpart()
         let envelope = try item()
-        try submit(envelope, from: primary)
+        try primary.deliver(envelope)
         let id = try #require(envelope.id)
         let queue = QueueKey(pairing: simulation.pairing, app: app, channel: .userInfo)
         let refusal = ItemRefusal(code: 7014, name: "digest-mismatch")
@@ -105,7 +94,7 @@ struct AppDeliveryTests {
     func inOrder() throws {
         let primary = try simulation.app(.primary)
         try installCounterpart()
-        for number in 0..<20 { try submit(item(["n": .integer(Int64(number))]), from: primary) }
+        for number in 0..<20 { try primary.deliver(item(["n": .integer(Int64(number))])) }
         #expect(primary.received(.accepted).count == 20)
         let secondary = try simulation.app(.secondary)
         var numbers: [Int64?] = []
@@ -115,7 +104,7 @@ struct AppDeliveryTests {
             #expect(deliveries.count == numbers.count + 1)
             let last = try #require(deliveries.last)
             numbers.append(try last.dictionaryBody()["n"]?.integerValue)
-            try submit(verdict(last), from: secondary)
+            try secondary.deliver(last.verdict())
         }
         #expect(numbers == (0..<20).map { Int64($0) })
         #expect(primary.received(.finished).count == 20)
@@ -125,7 +114,7 @@ struct AppDeliveryTests {
     func twice() throws {
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
         let envelope = try item()
-        for _ in 0..<3 { try submit(envelope, from: primary) }
+        for _ in 0..<3 { try primary.deliver(envelope) }
         #expect(primary.received(.accepted).count == 3)
         #expect(secondary.received(.delivery).count == 1)
     }
@@ -133,14 +122,14 @@ struct AppDeliveryTests {
     @Test("SES-51: what a handler failed comes again after a pause as a redelivery, and what it rejects never")
     func verdicts() throws {
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
-        try submit(item(), from: primary)
-        try submit(verdict(secondary.received(.delivery)[0], "failed"), from: secondary)
+        try primary.deliver(item())
+        try secondary.deliver(secondary.received(.delivery)[0].verdict("failed"))
         #expect(secondary.received(.delivery).count == 1)
         simulation.scheduler.advance(by: .seconds(1))
         simulation.scheduler.run()
         let again = try #require(secondary.received(.delivery).last)
         #expect(again.attempt == 2)
-        try submit(verdict(again, "rejected", code: 7014), from: secondary)
+        try secondary.deliver(again.verdict("rejected", code: 7014))
         let finished = try #require(primary.received(.finished).first)
         #expect(finished.name == "rejected" && finished.code == 7014)
     }
@@ -149,19 +138,18 @@ struct AppDeliveryTests {
     func endsAreKept() throws {
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
         let envelope = try item()
-        try submit(envelope, from: primary)
+        try primary.deliver(envelope)
         primary.disconnect()
         simulation.scheduler.run()
-        try submit(verdict(secondary.received(.delivery)[0]), from: secondary)
+        try secondary.deliver(secondary.received(.delivery)[0].verdict())
         let second = try simulation.app(.primary)
         #expect(second.received(.finished).map(\.id) == [envelope.id])
         second.disconnect()
         simulation.scheduler.run()
         let third = try simulation.app(.primary)
         #expect(third.received(.finished).map(\.id) == [envelope.id])
-        try submit(
-            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo),
-            from: third)
+        try third.deliver(
+            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo))
         third.disconnect()
         simulation.scheduler.run()
         #expect(try simulation.app(.primary).received(.finished).isEmpty)
@@ -173,7 +161,7 @@ struct AppDeliveryTests {
     func contexts() throws {
         let primary = try simulation.app(.primary)
         try installCounterpart()
-        for number in 1...5 { try submit(item(["n": .integer(Int64(number))], on: .context), from: primary) }
+        for number in 1...5 { try primary.deliver(item(["n": .integer(Int64(number))], on: .context)) }
         #expect(primary.received(.accepted).map(\.revision) == [1, 2, 3, 4, 5])
         let secondary = try simulation.app(.secondary)
         simulation.scheduler.run()
@@ -199,7 +187,7 @@ struct AppDeliveryTests {
         }
         let old = try app(primary, able, receives: false)
         let sender = try app(primary, Capability.allCases, receives: true)
-        for number in 1...2 { try submit(item(["n": .integer(Int64(number))], on: .context), from: sender) }
+        for number in 1...2 { try sender.deliver(item(["n": .integer(Int64(number))], on: .context)) }
         let later = try app(primary, able, receives: false)
         let counterpart = try app(secondary, able, receives: true)
         simulation.scheduler.run()
@@ -210,12 +198,12 @@ struct AppDeliveryTests {
     @Test("SES-48: a context with the bytes of the last one is not sent again, unless its sender wants that")
     func identicalContext() throws {
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
-        try submit(item(["a": 1], on: .context), from: primary)
-        try submit(verdict(secondary.received(.delivery)[0]), from: secondary)
-        try submit(item(["a": 1], on: .context), from: primary)
+        try primary.deliver(item(["a": 1], on: .context))
+        try secondary.deliver(secondary.received(.delivery)[0].verdict())
+        try primary.deliver(item(["a": 1], on: .context))
         #expect(primary.received(.accepted).last?.name == "unchanged")
         #expect(secondary.received(.delivery).count == 1)
-        try submit(item(["a": 1], on: .context, name: "always"), from: primary)
+        try primary.deliver(item(["a": 1], on: .context, name: "always"))
         #expect(secondary.received(.delivery).last?.revision == 2)
     }
 
@@ -224,20 +212,19 @@ struct AppDeliveryTests {
         let primary = try simulation.app(.primary)
         try installCounterpart()
         let items = try (0..<3).map { try item(["n": .integer(Int64($0))], key: "k\($0)") }
-        for item in items { try submit(item, from: primary) }
+        for item in items { try primary.deliver(item) }
         // The simulator stores at once: what is stored is listed without its body.
-        try submit(
+        try primary.deliver(
             Envelope(
                 .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "outstanding"
-            ),
-            from: primary)
+            ))
         let answer = try #require(primary.received(.answer).first)
         let listed = try #require(try answer.dictionaryBody()["items"]?.arrayValue)
         #expect(listed.map { $0.dictionaryValue?["id"]?.dataValue } == items.map { $0.id?.bytes })
         let question = try Envelope(
             .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "cancel"
         ).with(body: ["item": .data(try #require(items[1].id).bytes)])
-        try submit(question, from: primary)
+        try primary.deliver(question)
         let cancelled = try #require(primary.received(.answer).last)
         #expect(cancelled.name == "asked" && cancelled.id == question.id)
         #expect(primary.received(.finished).map(\.name) == ["cancelled"])
@@ -252,15 +239,15 @@ struct AppDeliveryTests {
         let question = try Envelope(
             .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "cancel"
         ).with(body: ["item": .data(try #require(item.id).bytes)])
-        try submit(question, from: primary)
+        try primary.deliver(question)
         #expect(primary.received(.answer).last?.name == "unknown")
-        try submit(item, from: lost)
+        try lost.deliver(item)
         #expect(lost.received(.failure).last?.name == "cancelled" && lost.received(.accepted).isEmpty)
         primary.disconnect()
         lost.disconnect()
         simulation.scheduler.run()
         let next = try simulation.app(.primary)
-        try submit(item, from: next)
+        try next.deliver(item)
         #expect(next.received(.accepted).count == 1)
     }
 
@@ -268,13 +255,13 @@ struct AppDeliveryTests {
     func budget() throws {
         let primary = try simulation.app(.primary)
         try installCounterpart()
-        for _ in 0..<50 { try submit(item(on: .urgent), from: primary) }
+        for _ in 0..<50 { try primary.deliver(item(on: .urgent)) }
         #expect(primary.received(.accepted).allSatisfy { $0.name == nil })
-        try submit(
-            Envelope(.query, app: app, pairing: simulation.pairing, id: .random(), command: "budget"), from: primary)
+        try primary.deliver(
+            Envelope(.query, app: app, pairing: simulation.pairing, id: .random(), command: "budget"))
         let answer = try #require(primary.received(.answer).first).dictionaryBody()
         #expect(answer["remaining"] == 0 && answer["limit"] == 50)
-        try submit(item(on: .urgent), from: primary)
+        try primary.deliver(item(on: .urgent))
         #expect(primary.received(.accepted).last?.name == "demoted")
         simulation.scheduler.advance(by: .seconds(24 * 3600))
         simulation.scheduler.run()
@@ -286,15 +273,15 @@ struct AppDeliveryTests {
         try installCounterpart()
         var envelope = try item()
         envelope.pairing = .random()
-        try submit(envelope, from: primary)
-        try submit(item(on: .configuration), from: primary)
-        try submit(item(["d": .data(Array(repeating: 0, count: 65_536))]), from: primary)
+        try primary.deliver(envelope)
+        try primary.deliver(item(on: .configuration))
+        try primary.deliver(item(["d": .data(Array(repeating: 0, count: 65_536))]))
         let codes = try primary.received(.failure).map { try SessionError(failure: $0).code }
         #expect(codes == [.deviceNotPaired, .invalidParameter, .payloadTooLarge])
         #expect(primary.received(.failure).last?.id != nil)
         let query = Envelope(
             .query, app: app, pairing: .random(), id: .random(), channel: .userInfo, command: "outstanding")
-        try submit(query, from: primary)
+        try primary.deliver(query)
         let answer = try #require(primary.received(.answer).last)
         #expect(answer.id == query.id && answer.name == "not-paired")
         #expect(primary.refusal == nil)
@@ -317,7 +304,7 @@ struct AppDeliveryTests {
         let primary = try simulation.app(.primary)
         var envelope = try item()
         envelope.app = try ApplicationIdentifier("com.example.other")
-        try submit(envelope, from: primary)
+        try primary.deliver(envelope)
         #expect(primary.refusal == "not-yours")
     }
 
@@ -326,11 +313,11 @@ struct AppDeliveryTests {
         let primary = try simulation.app(.primary)
         try installCounterpart()
         for command in ["outstanding", "cancel"] {
-            try submit(
+            try primary.deliver(
                 Envelope(
                     .query, app: app, pairing: simulation.pairing, id: .random(), channel: .configuration,
                     command: command
-                ).with(body: ["item": .data(UniqueIdentifier.random().bytes)]), from: primary)
+                ).with(body: ["item": .data(UniqueIdentifier.random().bytes)]))
         }
         #expect(primary.received(.answer).map(\.code) == [7008, 7008])
         #expect(primary.received(.answer).map(\.name) == ["channel", "channel"])
@@ -340,7 +327,7 @@ struct AppDeliveryTests {
     func manyLists() throws {
         let primary = try simulation.app(.primary)
         try installCounterpart()
-        try submit(item(), from: primary)
+        try primary.deliver(item())
         for _ in 0..<9 {
             try primary.send(
                 Envelope(

@@ -14,30 +14,22 @@ struct FollowingTests {
 
     init() throws { app = try ApplicationIdentifier("com.example.app") }
 
-    private func send(_ envelope: Envelope, from client: Client) throws {
-        try client.deliver(envelope)
-    }
-
     private func submit(from client: Client) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()
         let item = Envelope(.submit, app: app, pairing: simulation.pairing, id: id, channel: .userInfo)
-        try send(item.with(body: ["n": 1]), from: client)
+        try client.deliver(item.with(body: ["n": 1]))
         return id
     }
 
     private func follow(_ ids: [UniqueIdentifier], from client: Client) throws -> PropertyListDictionary {
         let question = Envelope(
             .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "subscribe")
-        try send(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]), from: client)
+        try client.deliver(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]))
         return try #require(client.received(.answer).last).dictionaryBody()
     }
 
     private func handle(from client: Client) throws {
-        let delivery = try #require(client.received(.delivery).last)
-        try send(
-            Envelope(
-                .verdict, app: app, pairing: delivery.pairing, id: delivery.id, channel: .userInfo, name: "handled"),
-            from: client)
+        try client.deliver(#require(client.received(.delivery).last).verdict())
     }
 
     @Test("SES-56: a connection that does not receive is told the end of what it submitted on a former one")
@@ -61,7 +53,7 @@ struct FollowingTests {
         #expect(try follow(Array(ids.dropLast()), from: app)["unknown"]?.arrayValue?.count == 512)
         let question = Envelope(
             .query, app: self.app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "subscribe")
-        try send(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]), from: app)
+        try app.deliver(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]))
         #expect(app.received(.answer).last?.name == "items")
     }
 
@@ -78,8 +70,8 @@ struct FollowingTests {
         let other = UniqueIdentifier.random()
         #expect(try follow([id, other], from: second) == ["unknown": [.data(other.bytes)]])
         #expect(second.received(.finished).map(\.id) == [id])
-        try send(
-            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: id, channel: .userInfo), from: second)
+        try second.deliver(
+            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: id, channel: .userInfo))
         #expect(try follow([id], from: second) == ["unknown": []])
         #expect(second.received(.finished).map(\.id) == [id, id])
     }
@@ -130,7 +122,7 @@ struct FollowingTests {
             .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "subscribe")
         let many = (0...512).map { _ in PropertyListValue.data(UniqueIdentifier.random().bytes) }
         let bodies: [PropertyListDictionary] = [[:], ["items": 1], ["items": [.data([1])]], ["items": .array(many)]]
-        for body in bodies { try send(question.with(body: body), from: client) }
+        for body in bodies { try client.deliver(question.with(body: body)) }
         #expect(client.received(.answer).map(\.name) == ["items", "items", "items", "items"])
     }
 }

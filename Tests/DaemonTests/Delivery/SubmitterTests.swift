@@ -30,9 +30,7 @@ struct SubmitterTests {
         simulation.scheduler.run()
         for (secondary, pairing) in zip(secondaries, simulation.simulator.pairings) {
             let delivery = try #require(secondary.received(.delivery).first)
-            try secondary.deliver(
-                Envelope(
-                    .verdict, app: delivery.app, pairing: pairing, id: id, channel: .userInfo, name: "handled"))
+            try secondary.deliver(delivery.verdict())
             try sender.deliver(
                 Envelope(.finishedAck, app: delivery.app, pairing: pairing, id: id, channel: .userInfo))
         }
@@ -135,11 +133,7 @@ struct SubmitterTests {
         simulation.scheduler.run()
         first.disconnect()
         for _ in ids {
-            let delivery = try #require(secondary.received(.delivery).last)
-            try secondary.send(
-                Envelope(
-                    .verdict, app: delivery.app, pairing: delivery.pairing, id: delivery.id, channel: .userInfo,
-                    name: "handled"))
+            try secondary.send(#require(secondary.received(.delivery).last).verdict())
         }
         simulation.scheduler.run()
         let second = try simulation.app(.primary)

@@ -118,6 +118,13 @@ final class Client: ByteStreamDelegate {
         try send(Envelope(.reply, app: message.app, pairing: message.pairing, id: message.id).with(body: [:]))
     }
 
+    /// Handles each item that comes at once.
+    func handleItems() {
+        onFrame = { client, _, envelope in
+            if envelope.kind == .delivery { try? client.send(envelope.verdict()) }
+        }
+    }
+
     // MARK: signed configuration
 
     /// Answers what the daemon offers from now on; nil leaves an offer without an answer.

@@ -20,15 +20,7 @@ import Testing
 
     /// An app of the secondary that handles every item at once.
     private func startHandler() throws -> Client {
-        try nodes.connect(to: .secondary) { client in
-            client.onFrame = { client, _, envelope in
-                guard envelope.kind == .delivery else { return }
-                try? client.send(
-                    Envelope(
-                        .verdict, app: envelope.app, pairing: envelope.pairing, id: envelope.id,
-                        channel: envelope.channel, name: "handled"))
-            }
-        }
+        try nodes.connect(to: .secondary) { $0.handleItems() }
     }
 
     /// An app of the primary that may submit items: its counterpart is installed.

@@ -213,11 +213,7 @@ import Testing
         try submit(up, below, by: sender, on: .context)
         sender.disconnect()
         nodes.run(until: { panel.received(.delivery).count >= 1 })
-        for delivery in panel.received(.delivery) {
-            try panel.send(
-                Envelope(
-                    .verdict, app: up, pairing: below, id: delivery.id, channel: delivery.channel, name: "handled"))
-        }
+        for delivery in panel.received(.delivery) { try panel.send(delivery.verdict()) }
         let app = try connect(up, on: .secondary)
         nodes.clock.advance(by: .seconds(5))
         nodes.run(until: { true })

@@ -126,15 +126,7 @@ import Testing
         nodes.run(until: { seesInstalled(receiver) == false })
         #expect(receiver.received(.delivery).count == 1)
         receiver.disconnect()
-        let handler = try nodes.connect(to: .secondary) { client in
-            client.onFrame = { client, _, envelope in
-                guard envelope.kind == .delivery else { return }
-                try? client.send(
-                    Envelope(
-                        .verdict, app: envelope.app, pairing: envelope.pairing, id: envelope.id,
-                        channel: envelope.channel, name: "handled"))
-            }
-        }
+        let handler = try nodes.connect(to: .secondary) { $0.handleItems() }
         let sender = try startSender()
         try submit(sender)
         nodes.run(until: { sender.received(.finished).count == 1 })

@@ -73,6 +73,11 @@ extension Simulator {
 }
 
 extension Envelope {
+    /// The verdict on this delivery.
+    func verdict(_ name: String = "handled", code: Int? = nil) -> Envelope {
+        Envelope(.verdict, app: app, pairing: pairing, id: id, channel: channel, code: code, name: name)
+    }
+
     /// The reply to this request.
     func answer(_ text: String) throws -> Envelope {
         try Envelope(.reply, app: app, pairing: pairing, id: id).with(body: ["text": .string(text)])
