@@ -5,6 +5,7 @@ import TandemBase
 import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration
+import TandemTestSupport
 import Testing
 
 @Suite struct DesiredTests {
@@ -206,10 +207,7 @@ import Testing
         var slot = try Fixture.slot()
         let carried = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         #expect(carried.verdict == .waitingForKey)
-        guard case .report(let facts)? = carried.changes.first else {
-            Issue.record("it is reported")
-            return
-        }
+        guard case .report(let facts)? = carried.changes.first else { throw Unexpected("it is reported") }
         #expect(facts.verdict == .waitingForKey && facts.verdict.isEarly && slot.staged == nil)
         #expect(slot.received(try Fixture.envelope(), by: nil, in: context).verdict == .rejected(.noKey))
     }

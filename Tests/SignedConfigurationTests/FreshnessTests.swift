@@ -5,6 +5,7 @@ import TandemBase
 import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration
+import TandemTestSupport
 import Testing
 
 @Suite struct FreshnessTests {
@@ -67,10 +68,8 @@ import Testing
         let before = slot
         let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
         #expect(transition.verdict == .applied && slot == before)
-        guard case .report(let facts)? = transition.changes.first, transition.changes.count == 1 else {
-            Issue.record("reported, and nothing else: \(transition.changes)")
-            return
-        }
+        guard case .report(let facts)? = transition.changes.first, transition.changes.count == 1
+        else { throw Unexpected("reported, and nothing else: \(transition.changes)") }
         #expect(facts.digest == SHA256.digest(other), "the primary knows the bytes that it sent")
     }
 
@@ -151,10 +150,7 @@ import Testing
         #expect(slot.clockMoved(in: context) == ApplyTransition())
         context.now = Fixture.now
         let retried = slot.clockMoved(in: context)
-        guard case .offer? = retried.effects.first else {
-            Issue.record("not offered: \(retried)")
-            return
-        }
+        guard case .offer? = retried.effects.first else { throw Unexpected("not offered: \(retried)") }
         #expect(slot.phase == .offered)
     }
 
@@ -267,10 +263,7 @@ import Testing
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope { $0.issued = Fixture.now.seconds + 200 }
         let transition = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
-        guard case .offer(let offer)? = transition.effects.first else {
-            Issue.record("not offered")
-            return
-        }
+        guard case .offer(let offer)? = transition.effects.first else { throw Unexpected("not offered") }
         let verified = try ApplicableConfiguration(verifying: offer.envelope, in: try Fixture.context()).verified
         let answer = slot.answered(OfferReply(applied: verified), now: Fixture.now)
         #expect(answer.changes.contains(.clockFloor(Fixture.now)))
@@ -316,10 +309,8 @@ import Testing
         context.now = Fixture.now
         context.clockFloor = Fixture.now + .seconds(-60)
         let next = try Fixture.envelope(version: 8) { $0.expires = Fixture.now.seconds + 86_400 }
-        guard case .offer? = slot.received(next, by: Fixture.delivery, in: context).effects.first else {
-            Issue.record("the clock was set right, and nothing is accepted")
-            return
-        }
+        guard case .offer? = slot.received(next, by: Fixture.delivery, in: context).effects.first
+        else { throw Unexpected("the clock was set right, and nothing is accepted") }
     }
 
     @Test("CFG-20: one now decides all steps")

@@ -108,10 +108,8 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
         #expect(refused.values.reduce(0, +) > subject.rounds * 3 / 4)
         #expect(Set(refused.keys).isSuperset(of: [.malformed, .shape, .threshold]))
         var slot = used
-        guard case .offer? = slot.received(bytes, by: Fixture.delivery, in: context).effects.first else {
-            Issue.record("the envelope itself is not accepted after all that")
-            return
-        }
+        guard case .offer? = slot.received(bytes, by: Fixture.delivery, in: context).effects.first
+        else { throw Unexpected("the envelope itself is not accepted after all that") }
     }
 
     /// Bytes that are accepted state what was signed: only signatures that are not needed were changed.

@@ -5,6 +5,7 @@ import TandemBase
 import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration
+import TandemTestSupport
 import Testing
 
 @Suite struct SlotTests {
@@ -46,10 +47,8 @@ import Testing
         #expect(active.record.envelope == bytes)
         let mark = try #require(slot.mark)
         #expect(mark.version == 7 && mark.digest == active.record.digest && mark.isActive)
-        guard answer.changes.count == 6, case .report(let facts)? = answer.changes.last else {
-            Issue.record("trial, active, mark, floor, staged removed, report: \(answer.changes)")
-            return
-        }
+        guard answer.changes.count == 6, case .report(let facts)? = answer.changes.last
+        else { throw Unexpected("trial, active, mark, floor, staged removed, report: \(answer.changes)") }
         #expect(Array(answer.changes.prefix(3)) == [.trial(slot.trial), .active(active), .mark(mark)])
         #expect(answer.changes[4] == .staged(nil))
         #expect(facts.verdict == .applied && facts.good?.version == 7 && facts.delivery == Fixture.delivery)
@@ -106,10 +105,8 @@ import Testing
         for _ in 0..<5 {
             let other = try Fixture.rewrapped(bytes)
             let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
-            guard case .report(let facts)? = transition.changes.first else {
-                Issue.record("the one before is superseded: \(transition)")
-                return
-            }
+            guard case .report(let facts)? = transition.changes.first
+            else { throw Unexpected("the one before is superseded: \(transition)") }
             #expect(facts.verdict == .superseded && facts.digest == SHA256.digest(last))
             #expect(slot.phase == .offered && slot.staged?.attempts == 1)
             last = other
@@ -159,10 +156,8 @@ import Testing
         var slot = try Fixture.slot()
         _ = slot.applicationConnected()
         let bytes = try Fixture.envelope()
-        guard case .offer? = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context()).effects.first else {
-            Issue.record("not offered")
-            return
-        }
+        guard case .offer? = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context()).effects.first
+        else { throw Unexpected("not offered") }
         let closed = slot.closed()
         #expect(closed.changes.contains(.staged(nil)))
         #expect(closed.effects == [.reload], "the app may have applied it already")
@@ -259,10 +254,8 @@ import Testing
         _ = slot.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
         let first = try #require(slot.staged)
         let newer = slot.received(try Fixture.envelope(version: 9), by: Fixture.delivery, in: context)
-        guard case .report(let facts)? = newer.changes.first else {
-            Issue.record("the older one is reported: \(newer.changes)")
-            return
-        }
+        guard case .report(let facts)? = newer.changes.first
+        else { throw Unexpected("the older one is reported: \(newer.changes)") }
         #expect(facts.verdict == .superseded && facts.digest == first.record.digest)
         #expect(slot.staged?.record.version == 9)
         let lower = slot.received(try Fixture.envelope(version: 8), by: Fixture.delivery, in: context)
@@ -295,10 +288,8 @@ import Testing
         _ = slot.received(foreign, by: Fixture.delivery, in: context)
         #expect(slot.staged?.isWaived == true)
         let answer = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
-        guard case .report(let facts)? = answer.changes.last else {
-            Issue.record("a waived signature is reported: \(answer.changes)")
-            return
-        }
+        guard case .report(let facts)? = answer.changes.last
+        else { throw Unexpected("a waived signature is reported: \(answer.changes)") }
         #expect(facts.verdict == .applied && facts.isWaived)
         #expect(slot.waived?.record.version == 50)
         #expect(slot.active?.record.version == 6)
@@ -416,10 +407,8 @@ import Testing
             bytes, by: Fixture.delivery, in: try Self.context("volume: too high", isCurrent: true))
         #expect(refused.verdict == .rejected(.schema) && refused.detail == "volume: too high")
         #expect(refused.effects.isEmpty && slot == before)
-        guard refused.changes.count == 1, case .report(let facts) = refused.changes[0] else {
-            Issue.record("a report: \(refused.changes)")
-            return
-        }
+        guard refused.changes.count == 1, case .report(let facts) = refused.changes[0]
+        else { throw Unexpected("a report: \(refused.changes)") }
         #expect(facts.verdict == .rejected(.schema) && facts.text == "volume: too high" && facts.version == 7)
         try Fixture.apply(bytes, to: &slot)
     }

@@ -6,6 +6,7 @@ import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration
 import TandemStore
+import TandemTestSupport
 import Testing
 
 @testable import TandemDaemon
@@ -56,10 +57,8 @@ import Testing
         for version in UInt64(2)...300 {
             let step = try set(version)
             let changes = try state.follow(step, of: subject, isCarried: false)
-            guard changes.count == 1, case .put(.chainStep, _, let value) = changes[0] else {
-                Issue.record("one row: \(changes)")
-                return
-            }
+            guard changes.count == 1, case .put(.chainStep, _, let value) = changes[0]
+            else { throw Unexpected("one row: \(changes)") }
             #expect(value.count < step.count + 64)
             commit(changes, to: &rows)
         }

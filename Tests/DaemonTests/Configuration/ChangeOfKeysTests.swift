@@ -58,10 +58,7 @@ import Testing
         primary.begin(try primary.envelope(1, under: 80), wait: .seconds(30)) { outcome = $0 }
         #expect(outcome == nil && primary.desired == [1], "\(String(describing: outcome))")
         #expect(primary.apply(try primary.revocation(under: 80)) == nil)
-        guard case .results(let results, _) = outcome else {
-            Issue.record("\(String(describing: outcome))")
-            return
-        }
+        guard case .results(let results, _) = outcome else { throw Unexpected("\(String(describing: outcome))") }
         #expect(results.map(\.ending) == [.withdrawn])
     }
 
@@ -78,10 +75,7 @@ import Testing
         primary.scheduler.run()
         primary.store.goOn()
         primary.scheduler.run()
-        guard case .failed(let failure) = outcome else {
-            Issue.record("\(String(describing: outcome))")
-            return
-        }
+        guard case .failed(let failure) = outcome else { throw Unexpected("\(String(describing: outcome))") }
         #expect(failure.name == "full" && primary.desired == [1])
         primary.store.isFull = false
         #expect(primary.apply(revoked) == nil)
