@@ -17,8 +17,12 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
 @Suite struct SessionHookTests {
     private let fixture: Fixture
+    private let app: AppConfiguration
 
-    init() throws { fixture = try Fixture() }
+    init() throws {
+        fixture = try Fixture()
+        app = fixture.app()
+    }
 
     @Test("SET-47: the report says which of the applied values take effect at the next start")
     func valuesThatWaitForARestart() throws {
@@ -42,14 +46,12 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
             ["Tandem.configuration": .data([1])],
         ] as [PropertyListDictionary])
     func aMessageWithoutOurMarkIsTheAppsOwn(message: PropertyListDictionary) throws {
-        let app = fixture.app()
         #expect(app.sessionDidReceiveMessage(message) == nil)
         #expect(app.volume == 75)
     }
 
     @Test("CFG-41: a configuration is applied and answered")
     func aConfigurationIsAppliedAndAnswered() throws {
-        let app = fixture.app()
         let seen = Mutex<[SettingChanges]>([])
         let observation = app.observe { changes in seen.withLock { $0.append(changes) } }
         let envelope = try fixture.envelope(values: ["volume": 90, "logging": true, "colour": "#ffe4e1"])
@@ -70,7 +72,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-12: the payload applies whole or not at all")
     func thePayloadAppliesWholeOrNotAtAll() throws {
-        let app = fixture.app()
         let bad = try fixture.envelope(values: ["logging": true, "volume": 101, "rating": 10])
         let reply = try #require(app.sessionDidReceiveMessage(try fixture.message(bad)))
         #expect(reply["tandem.verdict"] == "schema")
@@ -88,7 +89,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-12: an empty configuration takes all overrides away; one for another target takes none")
     func anEmptyConfiguration() throws {
-        let app = fixture.app()
         let values: PropertyListDictionary = ["volume": 90, "logging": true, "colour": "#ffe4e1"]
         let first = try fixture.envelope(version: 7, values: values)
         #expect(fixture.verdict(app, try fixture.message(first)) == "applied")
@@ -105,7 +105,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-12, CFG-20: the schema is asked last and names what is wrong")
     func theSchemaIsAskedLastAndNamesWhatIsWrong() throws {
-        let app = fixture.app()
         let bad: PropertyListDictionary = ["volume": 101, "later": 1]
         let reply = try #require(
             app.sessionDidReceiveMessage(
@@ -118,7 +117,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-30: the version of another primary's configuration says nothing about this one's")
     func versionsOfTwoTargets() throws {
-        let app = fixture.app()
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 7))) == "applied")
         let other = try PairedIdentifier(text: "custom:hw-2")
         var message = try fixture.message(try fixture.envelope(version: 1) { $0.target = other })
@@ -128,7 +126,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
     }
 
     @Test func theSameOneTwiceIsAppliedOnceAndAnOlderOneIsRefused() throws {
-        let app = fixture.app()
         let events = Mutex<[ConfigurationEvent]>([])
         let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
         let message = try fixture.message(try fixture.envelope())
@@ -143,7 +140,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
     }
 
     @Test func aForeignSignatureIsRefusedWithOneEventAndNothingChanges() throws {
-        let app = fixture.app()
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 6))) == "applied")
         let events = Mutex<[ConfigurationEvent]>([])
         let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
@@ -173,7 +169,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
     }
 
     @Test func targetApplicationAndRoleAreTheAppsOwn() throws {
-        let app = fixture.app()
         let elsewhere = try fixture.envelope { $0.target = .vendor(.random()) }
         #expect(fixture.verdict(app, try fixture.message(elsewhere)) == "wrong-target")
         let primary = try fixture.envelope { $0.role = .primary }
@@ -188,7 +183,6 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-41: a message of another form is answered and never shown to the app")
     func aMessageOfAnotherFormIsAnsweredAndNeverShownToTheApp() throws {
-        let app = fixture.app()
         let good = try fixture.message(try fixture.envelope())
         for key in ["tandem.target", "tandem.device", "tandem.allowsInvalid"] {
             var message = good

@@ -10,6 +10,10 @@ import TandemWire
 import Testing
 
 struct ActivationTests {
+    private let fixture: SessionFixture
+
+    init() throws { fixture = try SessionFixture() }
+
     @Test("SES-1, SES-5: activation greets, registers with the options, and knows device, role and directory")
     func activates() throws {
         var options = PairedSessionOptions(application: "com.example.app")
@@ -32,7 +36,6 @@ struct ActivationTests {
 
     @Test("concurrent and repeated activations use one connection and all complete")
     func idempotent() throws {
-        let fixture = try SessionFixture()
         let results = (0..<5).map { _ in fixture.activate() }
         #expect(results.allSatisfy { $0.all.count == 1 })
         #expect(fixture.daemon.dials == 1)
@@ -40,7 +43,6 @@ struct ActivationTests {
 
     @Test("SES-19: without a daemon it says noDaemon and keeps trying until there is one")
     func noDaemon() throws {
-        let fixture = try SessionFixture()
         fixture.daemon.isRunning = false
         let results = fixture.activate()
         fixture.scheduler.advance(by: .seconds(60))
@@ -87,7 +89,6 @@ struct ActivationTests {
 
     @Test("SES-6: a refusal ends the activation with its name and text")
     func refused() throws {
-        let fixture = try SessionFixture()
         fixture.daemon.refusal = Refusal(.appOwned, "com.example.app belongs to uid 1000")
         let results = fixture.activate()
         let error = try #require(results.all.first?.error)
@@ -100,7 +101,6 @@ struct ActivationTests {
 
     @Test("SES-73: an app that the operator removes is told so, and comes back only when it activates again")
     func removed() throws {
-        let fixture = try SessionFixture()
         fixture.activate()
         #expect(fixture.session.refusal == nil)
         fixture.daemon.send(try Refusal(.appRemoved, "the operator has removed it").envelope)
@@ -113,7 +113,6 @@ struct ActivationTests {
 
     @Test("SES-54, CFG-60: a configuration that the app hands over is a query, whose answer is the verdict")
     func submits() throws {
-        let fixture = try SessionFixture()
         fixture.daemon.pair()
         fixture.activate()
         let (session, daemon) = (fixture.session, fixture.daemon)
@@ -133,7 +132,6 @@ struct ActivationTests {
 
     @Test("SES-54, CFG-112: without a pairing a configuration is handed over all the same, and nothing else is asked")
     func submitsUnpaired() throws {
-        let fixture = try SessionFixture()
         fixture.activate()
         let verdict = Collector<Result<AnswerFrame, SessionError>>()
         let budget = Collector<Result<AnswerFrame, SessionError>>()
@@ -155,7 +153,6 @@ struct ActivationTests {
 
     @Test("SES-23: after the daemon is lost the session comes back by itself")
     func comesBack() throws {
-        let fixture = try SessionFixture()
         fixture.daemon.pair()
         fixture.activate()
         fixture.cut()
@@ -168,7 +165,6 @@ struct ActivationTests {
 
     @Test("SES-17: a daemon that falls silent is asked twice and then left")
     func silentDaemon() throws {
-        let fixture = try SessionFixture()
         fixture.activate()
         let before = fixture.daemon.received.count
         fixture.scheduler.advance(by: .milliseconds(14_999))
@@ -180,7 +176,6 @@ struct ActivationTests {
 
     @Test("SES-17: a ping is answered at once with the same id")
     func pong() throws {
-        let fixture = try SessionFixture()
         fixture.activate()
         let id = UniqueIdentifier.random()
         fixture.daemon.send(Envelope(.ping, id: id))
@@ -190,7 +185,6 @@ struct ActivationTests {
 
     @Test("LIM-4: a daemon that never greets is left after 10 s")
     func neverGreets() throws {
-        let fixture = try SessionFixture()
         fixture.daemon.greets = false
         fixture.activate()
         fixture.scheduler.advance(by: .seconds(11))
@@ -219,7 +213,6 @@ struct ActivationTests {
 
     @Test("The app's own end completes who waits, says bye and dials no more")
     func end() throws {
-        let fixture = try SessionFixture()
         fixture.daemon.pair()
         fixture.activate()
         let reply = fixture.request()
@@ -244,7 +237,6 @@ struct ActivationTests {
     @Test("An ended session releases its observers, and takes no other")
     func observers() throws {
         final class Witness: Sendable {}
-        let fixture = try SessionFixture()
         weak var held: Witness?
         func observe() {
             let witness = Witness()

@@ -11,7 +11,11 @@ import TandemWire
 import Testing
 
 struct RequestTests {
-    private func activated(_ daemon: (ScriptedDaemon) -> Void = { _ = $0.pair() }) throws -> SessionFixture {
+    private let fixture: SessionFixture
+
+    init() throws { fixture = try Self.activated() }
+
+    private static func activated(_ daemon: (ScriptedDaemon) -> Void = { _ = $0.pair() }) throws -> SessionFixture {
         let fixture = try SessionFixture()
         daemon(fixture.daemon)
         fixture.activate()
@@ -20,7 +24,6 @@ struct RequestTests {
 
     /// A daemon that does not read, and 40 large messages without reply: some have left, and the others wait.
     private func withSlowDaemon() throws -> (fixture: SessionFixture, given: Collector<SessionError?>, left: Int) {
-        let fixture = try activated()
         fixture.daemon.channel?.pauseReading()
         let given = Collector<SessionError?>()
         fixture.core.run { core in
@@ -39,7 +42,6 @@ struct RequestTests {
 
     @Test("SES-8: a message is a frame with app, pairing, id, reply, deadline and body, and its reply completes it")
     func reply() throws {
-        let fixture = try activated()
         let results = fixture.request(["question": 1], timeout: .seconds(5))
         let question = try #require(fixture.daemon.received.last)
         #expect(question.kind == .message && question.wantsReply && question.deadline == .seconds(5))
@@ -53,7 +55,6 @@ struct RequestTests {
 
     @Test("SES-9: a second reply, a late one and one of another pairing complete nothing")
     func surplusReplies() throws {
-        let fixture = try activated()
         let results = fixture.request()
         let question = try #require(fixture.daemon.received.last)
         var foreign = try answer(question, with: [:])
@@ -68,7 +69,6 @@ struct RequestTests {
 
     @Test("SES-9: at the deadline it is 7012, not before and not twice")
     func deadline() throws {
-        let fixture = try activated()
         let results = fixture.request(timeout: .seconds(3))
         let question = try #require(fixture.daemon.received.last)
         fixture.daemon.onFrame = { [daemon = fixture.daemon] in
@@ -85,7 +85,6 @@ struct RequestTests {
 
     @Test("SES-20: a failure arrives with its code, name and facts")
     func failure() throws {
-        let fixture = try activated()
         let results = fixture.request()
         let question = try #require(fixture.daemon.received.last)
         let error = SessionError(.deliveryFailed, name: "unhandled", reason: "no handler")
@@ -97,7 +96,7 @@ struct RequestTests {
 
     @Test("SES-23: losing the daemon is 7014, a switch 7016, an unpairing 7005")
     func losses() throws {
-        let cut = try activated()
+        let cut = try Self.activated()
         let lost = cut.request()
         cut.cut()
         #expect(lost.all.map(\.error?.name) == ["daemon-lost"])
@@ -109,7 +108,7 @@ struct RequestTests {
         switching.scheduler.run()
         #expect(left.all.map(\.error?.code) == [.sessionInactive])
 
-        let unpairing = try activated()
+        let unpairing = try Self.activated()
         let gone = unpairing.request()
         unpairing.daemon.situation = SessionState(revision: 1, active: nil, pairings: [])
         unpairing.tellSituation()
@@ -131,7 +130,7 @@ struct RequestTests {
             ),
         ]
         for (prepare, code) in rows {
-            let fixture = try activated(prepare)
+            let fixture = try Self.activated(prepare)
             #expect(fixture.request().all.map(\.error?.code) == [code])
             #expect(!fixture.daemon.received.contains { $0.kind == .message })
         }
@@ -139,7 +138,6 @@ struct RequestTests {
 
     @Test("SES-15, LIM-2, LIM-8: reserved keys, sizes and timeouts at their limits")
     func arguments() throws {
-        let fixture = try activated()
         #expect(fixture.request(["tandem.x": 1]).all.first?.error?.name == "reserved-key")
         #expect(fixture.request(timeout: .zero).all.first?.error?.code == .invalidParameter)
         #expect(fixture.request(timeout: .seconds(601)).all.first?.error?.code == .invalidParameter)
@@ -156,7 +154,6 @@ struct RequestTests {
 
     @Test("LIM-7: the 1,025th request that waits is refused, and the first answer makes room")
     func tooMany() throws {
-        let fixture = try activated()
         for _ in 0..<1024 { #expect(fixture.request().all.isEmpty) }
         #expect(fixture.request().all.first?.error?.name == "too-many-requests")
         let question = try #require(fixture.daemon.received.last { $0.kind == .message })
@@ -167,7 +164,6 @@ struct RequestTests {
 
     @Test("SES-8: a message without reply completes when given to the daemon; its failure is told later, once")
     func withoutReply() throws {
-        let fixture = try activated()
         let (given, failures) = (Collector<Result<[UInt8], SessionError>>(), Collector<SessionError>())
         fixture.core.run { core in
             core.note(OutgoingContent(["a": 1]), given: { given.add($0) }, laterFailure: { failures.add($0) })
@@ -184,7 +180,6 @@ struct RequestTests {
 
     @Test("A caller that gives up gets its one completion, and the late reply is dropped")
     func abandoned() throws {
-        let fixture = try activated()
         let (id, results) = (UniqueIdentifier.random(), Collector<Result<[UInt8], SessionError>>())
         fixture.core.run { core in
             core.request(OutgoingContent(["a": 1]), id: id) { results.add($0) }
@@ -200,7 +195,6 @@ struct RequestTests {
 
     @Test("SES-23: messages without reply that wait for a slow daemon fail when that daemon is lost")
     func lostWhileWaiting() throws {
-        let fixture = try activated()
         let given = Collector<SessionError?>()
         fixture.core.run { core in
             let content = OutgoingContent(data: Array(repeating: 0, count: 60_000))
@@ -213,7 +207,6 @@ struct RequestTests {
 
     @Test("SES-8: a message without reply fails once, also one that a lost daemon has not taken")
     func failsOnce() throws {
-        let fixture = try activated()
         fixture.daemon.channel?.pauseReading()
         let content = OutgoingContent(["a": .data([UInt8](repeating: 1, count: 60_000))])
         let ends = (0..<40).map { _ in
@@ -246,7 +239,6 @@ struct RequestTests {
 
     @Test("LIM-7: to a daemon that reads, all messages without reply of one turn leave, however many")
     func manyNotes() throws {
-        let fixture = try activated()
         let given = Collector<SessionError?>()
         fixture.core.run { core in
             let content = OutgoingContent(data: Array(repeating: 0, count: 2000))
@@ -276,7 +268,6 @@ struct RequestTests {
 
     @Test("SES-11: a message without reply that has left does not fail when its pairing ends")
     func leftBeforeUnpairing() throws {
-        let fixture = try activated()
         let failures = Collector<SessionError>()
         fixture.core.run { core in
             core.note(OutgoingContent(["a": 1]), given: { _ in }, laterFailure: { failures.add($0) })

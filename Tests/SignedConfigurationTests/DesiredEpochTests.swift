@@ -5,10 +5,13 @@ import TandemPropertyList
 import TandemSignedConfiguration
 import Testing
 
-@Suite struct DesiredEpochTests {
+@Suite final class DesiredEpochTests {
+    private var fleet: Fleet
+
+    init() throws { fleet = try Fleet() }
+
     @Test("CFG-72: an epoch that began before a crash is entered by the rows at the next link, and once")
     func epochAfterACrash() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .applied) == nil)
         fleet.members[0].epoch = 2
@@ -25,7 +28,6 @@ import Testing
 
     @Test("CFG-72: a report of the epoch before counts for nothing, even the first one", arguments: [false, true])
     func reportOfTheEpochBefore(isFirst: Bool) throws {
-        var fleet = try Fleet()
         if !isFirst {
             let item = try fleet.delivered(try fleet.envelope(1))
             #expect(try fleet.report(0, item, .applied) == nil)
@@ -43,7 +45,6 @@ import Testing
 
     @Test("CFG-72: a new epoch takes what waits for the link out of its queue")
     func cancelsOfANewEpoch() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         fleet.members[0].epoch = 2
         #expect(fleet.desired.enterEpoch(of: fleet.addressee(0)).cancellations.map(\.id) == [item.entry.id])
@@ -51,7 +52,6 @@ import Testing
 
     @Test("CFG-102: a lower epoch is not a new one, so an alternating epoch costs one delivery")
     func alternatingEpochs() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .applied) == nil)
         var deliveries = 0
@@ -69,7 +69,6 @@ import Testing
 
     @Test("CFG-72: a secondary that trusts none any longer, or has learned another key, has lost what it had applied")
     func anotherKey() throws {
-        var fleet = try Fleet()
         fleet.trust = .key(.random())
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .applied) == nil)
@@ -88,7 +87,6 @@ import Testing
 
     @Test("CFG-72, CFG-73: a rejection under the key before does not count under another one")
     func rejectionUnderTheKeyBefore() throws {
-        var fleet = try Fleet()
         fleet.trust = .key(.random())
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .rejected(.schema)) == nil)
@@ -99,7 +97,6 @@ import Testing
 
     @Test("CFG-72: what is on its way to a secondary that changes its key is taken back")
     func takenBackAtAnotherKey() throws {
-        var fleet = try Fleet()
         fleet.trust = .key(.random())
         let item = try fleet.delivered(try fleet.envelope(1))
         fleet.trust = .noKey
@@ -109,7 +106,6 @@ import Testing
 
     @Test("CFG-72: what was delivered before there was a key does not count under the first one")
     func firstKey() throws {
-        var fleet = try Fleet()
         fleet.trust = .noKey
         let without = try fleet.delivered(try fleet.envelope(1))
         fleet.trust = .key(.random())
@@ -144,7 +140,6 @@ import Testing
 
     @Test("CFG-72: the first trust mark loses nothing that is only on its way, nor the report that comes with it")
     func firstMarkBeforeAReport() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         fleet.trust = .key(.random())
         #expect(try fleet.report(0, item, .applied) == nil)
@@ -177,7 +172,6 @@ import Testing
     @Test(
         "CFG-72: that there is no key takes back a rejection of before the first trust mark only if another key comes")
     func noKeyAtFirst() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .rejected(.threshold)) == nil)
         fleet.trust = .noKey
@@ -188,7 +182,6 @@ import Testing
 
     @Test("CFG-72: the key is in the rows: a change over a restart of the primary is noticed")
     func keyInTheRows() throws {
-        var fleet = try Fleet()
         fleet.trust = .key(.random())
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .applied) == nil)
@@ -202,7 +195,6 @@ import Testing
 
     @Test("CFG-51: a report about another app or role than that of the delivery is refused; its target is its own")
     func reportOfAnotherSlot() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         let others = [
             ConfigurationSlotKey(

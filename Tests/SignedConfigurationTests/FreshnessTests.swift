@@ -8,7 +8,11 @@ import TandemSignedConfiguration
 import TandemTestSupport
 import Testing
 
-@Suite struct FreshnessTests {
+@Suite final class FreshnessTests {
+    private var slot: ConfigurationSlot
+
+    init() throws { slot = try Fixture.usedSlot() }
+
     @Test("CFG-30: a lower version is rollback")
     func aLowerVersionIsRollback() throws {
         try Fixture.expectRejected(try Fixture.envelope(version: 5), .rollback)
@@ -44,7 +48,6 @@ import Testing
 
     @Test("CFG-30: an exact replay is answered as applied and changes nothing")
     func anExactReplayIsAnsweredAsAppliedAndChangesNothing() throws {
-        var slot = try Fixture.usedSlot()
         let bytes = try #require(slot.active?.record.envelope)
         let before = slot
         var context = try Fixture.context(.staging)
@@ -63,7 +66,6 @@ import Testing
 
     @Test("CFG-30: another envelope around what is active is answered as applied and changes nothing")
     func anotherEnvelopeAroundWhatIsActive() throws {
-        var slot = try Fixture.usedSlot()
         let other = try Fixture.rewrapped(try #require(slot.active?.record.envelope))
         let before = slot
         let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
@@ -75,7 +77,6 @@ import Testing
 
     @Test("CFG-30, CFG-63: another envelope around what has failed is rollback, other contents are equivocation")
     func anotherEnvelopeAroundWhatHasFailed() throws {
-        var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
         _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
         for _ in 0..<ConfigurationLimits.attempts {
@@ -106,7 +107,6 @@ import Testing
 
     @Test("CFG-30: the floor of an applied configuration holds")
     func theFloorOfAnAppliedConfigurationHolds() throws {
-        var slot = try Fixture.usedSlot()
         try Fixture.apply(try Fixture.envelope(version: 7) { $0.floor = 20 }, to: &slot)
         for version: UInt64 in [8, 19] {
             let transition = slot.received(
@@ -121,7 +121,6 @@ import Testing
         let seconds = Fixture.now.seconds
         try Fixture.expectRejected(try Fixture.envelope { $0.expires = seconds }, .expired)
         try Fixture.expectRejected(try Fixture.envelope { $0.expires = seconds - 1 }, .expired)
-        var slot = try Fixture.usedSlot()
         try Fixture.apply(try Fixture.envelope { $0.expires = seconds + 1 }, to: &slot)
         let later = Fixture.now + .seconds(315_360_000)
         #expect(slot.timePassed(running: .seconds(60), now: later) == ApplyTransition())
@@ -138,7 +137,6 @@ import Testing
 
     @Test("CFG-33: an unset clock keeps the configuration until the clock is right")
     func anUnsetClockKeepsTheConfigurationUntilTheClockIsRight() throws {
-        var slot = try Fixture.usedSlot()
         let active = slot.active
         var context = try Fixture.context(.staging)
         context.now = WallTime(seconds: 0)
@@ -156,7 +154,6 @@ import Testing
 
     @Test("CFG-32, CFG-33: both senders of what waits for the clock are answered once it is set")
     func twoSendersWaitForTheClock() throws {
-        var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
         var context = try Fixture.context(.staging)
         context.now = WallTime(seconds: 0)
@@ -193,7 +190,6 @@ import Testing
 
     @Test("CFG-33: what waits for the clock waits for it after a restart, too")
     func whatWaitsForTheClockWaitsAfterARestart() throws {
-        var slot = try Fixture.usedSlot()
         var context = try Fixture.context(.staging)
         context.now = WallTime(seconds: 0)
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
@@ -211,7 +207,6 @@ import Testing
         "CFG-22, CFG-33: a configuration that waited for the clock across a restart keeps its rank, good or waived",
         arguments: [true, false])
     func clockWaitKeepsRank(_ isGood: Bool) throws {
-        var slot = try Fixture.usedSlot()
         var context = try Fixture.context(.staging)
         context.allowsInvalidSignatures = true
         context.now = WallTime(seconds: 0)
@@ -233,7 +228,6 @@ import Testing
 
     @Test("CFG-22, CFG-91: good signatures of what waits for the clock do not become waived ones with other keys")
     func clockWaitUnderOtherKeys() throws {
-        var slot = try Fixture.usedSlot()
         var context = try Fixture.context(.staging)
         context.allowsInvalidSignatures = true
         context.now = WallTime(seconds: 0)
@@ -245,7 +239,6 @@ import Testing
 
     @Test("CFG-33: what expired while it waited for the clock is dropped")
     func whatExpiredWhileItWaitedForTheClockIsDropped() throws {
-        var slot = try Fixture.usedSlot()
         var context = try Fixture.context(.staging)
         context.now = WallTime(seconds: 0)
         let bytes = try Fixture.envelope { $0.expires = Fixture.now.seconds }
@@ -260,7 +253,6 @@ import Testing
 
     @Test("CFG-33: the clock floor rises with what is applied but never above the clock")
     func theClockFloorRisesWithWhatIsAppliedButNeverAboveTheClock() throws {
-        var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope { $0.issued = Fixture.now.seconds + 200 }
         let transition = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
         guard case .offer(let offer)? = transition.effects.first else { throw Unexpected("not offered") }
@@ -271,7 +263,6 @@ import Testing
 
     @Test("CFG-33: a clock that is set back revives nothing that has expired")
     func aClockThatIsSetBackRevivesNothing() throws {
-        var slot = try Fixture.usedSlot()
         let active = slot.active
         let expired = try Fixture.envelope { $0.expires = Fixture.now.seconds }
         var context = try Fixture.context(.staging)
@@ -291,7 +282,6 @@ import Testing
 
     @Test("CFG-33: a clock ten years ahead refuses what has expired then, keeps what is active, and can be set right")
     func aClockThatIsSetForwardCanBeSetRight() throws {
-        var slot = try Fixture.usedSlot()
         let active = slot.active
         let ahead = Fixture.now + .seconds(315_360_000)
         var context = try Fixture.context(.staging)
@@ -326,7 +316,6 @@ import Testing
 
     @Test("CFG-31: after unpairing nothing up to the mark comes back")
     func afterUnpairingNothingUpToTheMarkComesBack() throws {
-        var slot = try Fixture.usedSlot()
         let old = try #require(slot.active?.record.envelope)
         let transition = slot.closed()
         #expect(transition.changes.contains(.active(nil)))
@@ -343,7 +332,6 @@ import Testing
 
     @Test("CFG-34: a lifetime reverts what is applied and no clock extends it")
     func aLifetimeRevertsWhatIsAppliedAndNoClockExtendsIt() throws {
-        var slot = try Fixture.usedSlot()
         try Fixture.apply(try Fixture.envelope { $0.lifetime = 604_800 }, to: &slot)
         let old = try #require(slot.active?.record.envelope)
         let clockBack = WallTime(seconds: Fixture.now.seconds - 691_200)
@@ -360,7 +348,6 @@ import Testing
 
     @Test("CFG-34: a lifetime is over when the wall clock says so too")
     func aLifetimeIsOverWhenTheWallClockSaysSoToo() throws {
-        var slot = try Fixture.usedSlot()
         try Fixture.apply(try Fixture.envelope { $0.lifetime = 604_800 }, to: &slot)
         let early = slot.timePassed(running: .zero, now: Fixture.now + .seconds(604_799))
         #expect(early.effects.isEmpty)

@@ -8,6 +8,10 @@ import TandemTestSupport
 import Testing
 
 @Suite struct TLSSessionTests {
+    private let pair: TLSPair
+
+    init() throws { pair = try Self.pinnedPair() }
+
     static func pinnedPair(_ clientKind: KeyAlgorithm = .ed25519, _ serverKind: KeyAlgorithm = .ecdsaP256) throws
         -> TLSPair
     {
@@ -30,7 +34,6 @@ import Testing
 
     @Test(arguments: [1, 2, 7, 1000])
     func bytesMayArriveInPieces(pieceCount: Int) throws {
-        let pair = try Self.pinnedPair()
         pair.pieceCount = pieceCount
         pair.run()
         #expect(pair.client.isEstablished && pair.server.isEstablished)
@@ -42,7 +45,6 @@ import Testing
 
     @Test(arguments: [0, 1, 16383, 16384, 16385, 524_288])
     func plaintextOfAnySizeComesOutUnchanged(count: Int) throws {
-        let pair = try Self.pinnedPair()
         pair.run()
         let sent = SecureRandom.bytes(count)
         try pair.client.write(sent)
@@ -65,7 +67,6 @@ import Testing
     }
 
     @Test func noExporterAndNoPlaintextBeforeTheHandshakeIsDone() throws {
-        let pair = try Self.pinnedPair()
         #expect(throws: TLSError.notEstablished) { try pair.client.channelBinding() }
         #expect(throws: TLSError.notEstablished) { try pair.client.write([1]) }
         try pair.client.start()
@@ -73,7 +74,6 @@ import Testing
     }
 
     @Test func theServerSendsNoTickets() throws {
-        let pair = try Self.pinnedPair()
         var toClient = 0
         pair.run()
         pair.tamper = { toServer, bytes in
@@ -87,7 +87,6 @@ import Testing
     }
 
     @Test func manySmallWritesLeaveAsOneRecord() throws {
-        let pair = try Self.pinnedPair()
         pair.run()
         for number in 0..<20 { try pair.client.add([UInt8(number), 0, 0]) }
         try pair.client.flush()
@@ -99,7 +98,6 @@ import Testing
 
     @Test(arguments: [0, 1, 16384, 16385, 100_000], [0, 5, 16384])
     func theLastWriteTakesWhatWaitsWithIt(last: Int, before: Int) throws {
-        let pair = try Self.pinnedPair()
         #expect(throws: TLSError.notEstablished) { try pair.client.finish(with: [1]) }
         pair.run()
         let sent = SecureRandom.bytes(before + last)
@@ -113,7 +111,6 @@ import Testing
     }
 
     @Test func whatCameBeforeACloseIsReadBeforeTheEnd() throws {
-        let pair = try Self.pinnedPair()
         pair.run()
         try pair.client.write(SecureRandom.bytes(50_000))
         pair.client.close()
@@ -124,7 +121,6 @@ import Testing
 
     @Test(arguments: [1, 300, 4096, 16384, 16385, 40_000])
     func writesOfAnySizeLeaveAsFullRecords(size: Int) throws {
-        let pair = try Self.pinnedPair()
         pair.run()
         let sent = (0..<7).flatMap { _ in SecureRandom.bytes(size) }
         for start in stride(from: 0, to: sent.count, by: size) {
@@ -154,7 +150,6 @@ import Testing
     }
 
     @Test func memoryThatSomebodyHoldsIsNotWrittenAgain() throws {
-        let pair = try Self.pinnedPair()
         pair.run()
         var held: [ByteSlice] = []
         var copies: [[UInt8]] = []
@@ -170,7 +165,6 @@ import Testing
     }
 
     @Test func aCloseIsSeenByThePeerAndEndsWriting() throws {
-        let pair = try Self.pinnedPair()
         pair.run()
         try pair.client.write([9])
         pair.client.close()
@@ -182,7 +176,6 @@ import Testing
     }
 
     @Test func anEndWithoutACloseIsTruncation() throws {
-        let pair = try Self.pinnedPair()
         pair.run()
         #expect(throws: TLSError.truncated) { try pair.server.receiveEnd() }
         let half = try Self.pinnedPair()
