@@ -23,18 +23,20 @@ import Testing
         let key = ReportPrivateKey.generate()
     }
 
-    /// The primary's own secondary states the far one, in this epoch.
+    /// The primary's own secondary states the far ones, in this epoch.
     private func state(
-        _ far: Far, epoch: UInt64, counter: UInt64, after pause: Duration = .seconds(3)
+        _ far: Far, beside others: [Far] = [], epoch: UInt64, counter: UInt64, after pause: Duration = .seconds(3)
     ) throws {
         let carrier = try #require(primary.secondary.device)
-        let facts = CarrierStatement.Secondary(
-            pairing: far.pairing, device: far.device, name: "the other",
-            reportKey: far.key.publicKey.key.subjectPublicKeyInfo, epoch: epoch, target: .vendor(carrier),
-            installed: true)
+        let facts = ([far] + others).map { far in
+            CarrierStatement.Secondary(
+                pairing: far.pairing, device: far.device, name: "the other",
+                reportKey: far.key.publicKey.key.subjectPublicKeyInfo, epoch: epoch, target: .vendor(carrier),
+                installed: true)
+        }
         let statement = CarrierStatement(
             of: carrier, through: primary.secondary.pairing, about: primary.subject.application, counter: counter,
-            secondaries: [facts])
+            secondaries: facts)
         primary.receive(statement.signed(with: primary.reporter))
         primary.scheduler.advance(by: pause)
     }
@@ -166,6 +168,20 @@ import Testing
         let before = primary.waiting
         try state(far, epoch: 4, counter: 2)
         #expect(primary.appliedCount == 0 && !Set(primary.waiting).subtracting(before).isEmpty)
+    }
+
+    @Test("CFG-72, CFG-102: the link of a carrier costs a few commits, however many secondaries are behind it")
+    func commitsOfALink() throws {
+        let (first, others) = (Far(), (0..<40).map { _ in Far() })
+        primary.link()
+        try state(first, beside: others, epoch: 1, counter: 1)
+        #expect(primary.apply(try primary.envelope(1)) == nil)
+        let (before, commits) = (Set(primary.waiting), primary.store.commits)
+        primary.epoch = 2
+        primary.link()
+        primary.scheduler.advance(by: .milliseconds(100))
+        #expect(Set(primary.waiting).subtracting(before).count > others.count, "each gets it again")
+        #expect(primary.store.commits - commits < 10, "\(primary.store.commits - commits)")
     }
 
     @Test("CFG-102: an earlier epoch of the far pairing alone is no new one")

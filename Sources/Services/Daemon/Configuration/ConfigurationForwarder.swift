@@ -133,12 +133,11 @@ final class ConfigurationForwarder {
         QueueKey.configuration(of: application, at: pairing)
     }
 
-    /// The keys that a secondary lacks are on their way to it: what has waited for them follows.
-    func caughtUp(_ subject: KeySubject, at pairing: UniqueIdentifier) {
-        guard waitingForKeys.remove(Self.key(of: subject.application, at: pairing)) != nil,
-            let peer = context.peer(pairing)
-        else { return }
-        changed(subject.application, at: peer)
+    /// The keys that these secondaries lack are on their way to them: what has waited for them follows.
+    func caughtUp(_ subject: KeySubject, at pairings: [UniqueIdentifier]) {
+        let app = subject.application
+        let waiting = pairings.filter { waitingForKeys.remove(Self.key(of: app, at: $0)) != nil }
+        changed(app, at: waiting.compactMap { context.peer($0) })
     }
 
     // MARK: the operator
@@ -257,12 +256,12 @@ final class ConfigurationForwarder {
 
     func isLinked(_ peer: ConfigurationPeer) -> Bool { linkedPairings.contains(peer.link) }
 
-    /// A secondary gets what it lacks, after its link has become ready.
+    /// Secondaries get what they lack, after the link that leads to them has become ready.
     /// - Parameter bringsKeys: whether this primary has the chain of an app.
-    func bringWhatIsLacking(to peer: ConfigurationPeer, bringsKeys: @escaping (KeySubject) -> Bool) {
+    func bringWhatIsLacking(to peers: [ConfigurationPeer], bringsKeys: @escaping (KeySubject) -> Bool) {
         guard !state.isEmpty else { return }
-        let (now, addressee) = (context.reading.wall, addressee(peer))
-        change(for: [peer.pairing]) { [self] next in
+        let now = context.reading.wall
+        change(at: peers) { [self] next, addressee in
             next.linked(addressee, isUnderWay: isUnderWay, bringsKeys: bringsKeys, at: now) { .random() }
         }
     }
@@ -277,12 +276,14 @@ final class ConfigurationForwarder {
     /// The link is gone.
     func unlinked(_ pairing: UniqueIdentifier) { linkedPairings.remove(pairing) }
 
-    /// A secondary's app has been announced, or the primary has another identifier for it.
+    /// The app of these secondaries has been announced, or the primary has another identifier for it.
     /// - Parameter digest: of an envelope whose rejection counts no longer, because its keys are brought again.
-    func changed(_ application: ApplicationIdentifier, at peer: ConfigurationPeer, forgetting digest: [UInt8]? = nil) {
+    func changed(
+        _ application: ApplicationIdentifier, at peers: [ConfigurationPeer], forgetting digest: [UInt8]? = nil
+    ) {
         guard state.desires(application) else { return }
-        let (now, addressee) = (context.reading.wall, addressee(peer))
-        change(for: [peer.pairing]) { [self] next in
+        let now = context.reading.wall
+        change(at: peers) { [self] next, addressee in
             next.changed(application, at: addressee, forgetting: digest, isUnderWay: isUnderWay, at: now) {
                 .random()
             }
@@ -330,7 +331,7 @@ final class ConfigurationForwarder {
                 let peer = context.peer(pairing)
             else { return }
             again(peer)
-            changed(queue.app, at: peer)
+            changed(queue.app, at: [peer])
         }
     }
 
@@ -412,6 +413,21 @@ final class ConfigurationForwarder {
             })
     }
 
+    /// Changes the state for each of these secondaries, with one commit for all: thousands may be behind one link, and
+    /// each commit works on a copy of everything that is known of all.
+    private func change(
+        at peers: [ConfigurationPeer],
+        _ event: @escaping (inout DesiredConfigurations, ConfigurationAddressee) -> DesiredTransition
+    ) {
+        guard !peers.isEmpty else { return }
+        let addressees = peers.map(addressee)
+        change(for: peers.map(\.pairing)) { next in
+            var transition = DesiredTransition()
+            for addressee in addressees { transition.append(event(&next, addressee)) }
+            return transition
+        }
+    }
+
     private func carryOut(_ transition: DesiredTransition) {
         if !transition.changes.isEmpty { changes.count() }
         // Cancellations first: what they are about must not be behind what takes its place.
@@ -419,21 +435,9 @@ final class ConfigurationForwarder {
             context.takeBack(entry.id, of: entry.key.application, from: entry.pairing)
         }
         for item in transition.deliveries { submit(item) }
-        for application in transition.promoted { goOn(application) }
+        // A rollout has come to all: each secondary gets what it lacks.
+        for application in transition.promoted { changed(application, at: context.receivers) }
         changes.notify()
-    }
-
-    /// A rollout of an app's configuration has come to all: each secondary gets what it lacks.
-    private func goOn(_ application: ApplicationIdentifier) {
-        let (now, addressees) = (context.reading.wall, context.receivers.map(addressee))
-        change(for: addressees.map(\.pairing)) { [self] next in
-            var transition = DesiredTransition()
-            for addressee in addressees {
-                transition.append(
-                    next.changed(application, at: addressee, isUnderWay: isUnderWay, at: now) { .random() })
-            }
-            return transition
-        }
     }
 
     private func submit(_ item: ConfigurationItem) {

@@ -71,7 +71,7 @@ final class ConfigurationService {
         chains.whenNotStored = { [weak self] in self?.notStored(for: $0) }
         forwarder.whenNotStored = { [weak self] in self?.notStored(for: $0) }
         carrier.outlets = ConfigurationCarrier.Outlets(
-            present: { [weak self] app, peers in for peer in peers { self?.bringWhatIsLacking(of: app, to: peer) } },
+            present: { [weak self] app, peers in self?.bringWhatIsLacking(of: app, to: peers) },
             gone: { [forwarder, chains] pairings in
                 for pairing in pairings {
                     chains.unpaired(pairing)
@@ -145,7 +145,7 @@ final class ConfigurationService {
         switch role {
         case .secondary: receiver.closeAbandonedSlots(of: app)
         case .primary:
-            for peer in device.receivers { forwarder.changed(app, at: peer) }
+            forwarder.changed(app, at: device.receivers)
             carrier.changed()
         }
     }
@@ -186,7 +186,7 @@ final class ConfigurationService {
         // The commit that enters the epoch failed, on a full disk, or a carrier has just stated it. The report is
         // dropped, and everything that the secondary lacks is delivered again.
         if chains.awaits(bytes) ? chains.mustEnterEpoch(of: peer) : forwarder.mustEnterEpoch(of: peer) {
-            if peer.carrier == nil { bringWhatIsLacking(to: peer) } else { carrier.lookAgain(at: peer, for: app) }
+            if peer.carrier == nil { bringWhatIsLacking(to: [peer]) } else { carrier.lookAgain(at: peer, for: app) }
             return true
         }
         if let isDurable = await chains.received(bytes, from: peer) { return isDurable }
@@ -199,16 +199,16 @@ final class ConfigurationService {
     }
 
     /// Key sets and revocations first, and then configurations (CFG-92).
-    private func bringWhatIsLacking(of app: ApplicationIdentifier, to peer: ConfigurationPeer) {
-        keys.advance(of: app, at: peer, because: .announced)
-        chains.whenDecided(for: peer.pairing) { [forwarder] in forwarder.changed(app, at: peer) }
+    private func bringWhatIsLacking(of app: ApplicationIdentifier, to peers: [ConfigurationPeer]) {
+        keys.advance(of: app, at: peers, because: .announced)
+        chains.whenDecided { [forwarder] in forwarder.changed(app, at: peers) }
     }
 
-    private func bringWhatIsLacking(to peer: ConfigurationPeer) {
-        keys.advance(at: peer, because: .linked)
-        forwarder.linked(peer)
-        chains.whenDecided(for: peer.pairing) { [forwarder, receiver] in
-            forwarder.bringWhatIsLacking(to: peer) { receiver.state.anchors[$0] != nil }
+    private func bringWhatIsLacking(to peers: [ConfigurationPeer]) {
+        keys.advance(at: peers, because: .linked)
+        peers.forEach(forwarder.linked)
+        chains.whenDecided { [forwarder, receiver] in
+            forwarder.bringWhatIsLacking(to: peers) { receiver.state.anchors[$0] != nil }
         }
     }
 
@@ -219,21 +219,16 @@ final class ConfigurationService {
     }
 
     private func serveAgain() {
-        let pairings = unserved.sorted()
+        guard !context.delivery.isDiskFull else { return retry.request { [weak self] in self?.serveAgain() } }
+        let peers = unserved.sorted().compactMap { context.peer($0) }
         unserved = []
-        for pairing in pairings {
-            if context.delivery.isDiskFull {
-                notStored(for: pairing)
-            } else if let peer = context.peer(pairing), forwarder.isLinked(peer) {
-                bringWhatIsLacking(to: peer)
-            }
-        }
+        bringWhatIsLacking(to: peers.filter(forwarder.isLinked))
     }
 
     /// An item that this device submitted has ended.
     func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
         forwarder.ended(id, in: queue, outcome) { [weak self] peer in
-            self?.keys.advance(of: queue.app, at: peer, because: .changed)
+            self?.keys.advance(of: queue.app, at: [peer], because: .changed)
         }
         carrier.ended(id, in: queue, outcome)
     }
@@ -246,7 +241,7 @@ final class ConfigurationService {
         receiver.linked(pairing, readsTrials: readsTrials)
         carrier.linked(pairing, reads: carries)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
-        for peer in [peer] + carrier.peers(behind: pairing) { bringWhatIsLacking(to: peer) }
+        bringWhatIsLacking(to: [peer] + carrier.peers(behind: pairing))
     }
 
     /// The path is gone.
@@ -272,7 +267,7 @@ final class ConfigurationService {
                 if count > ConfigurationLimits.announcements { self?.announced(app, at: pairing) }
             }
         }
-        if count <= ConfigurationLimits.announcements { bringWhatIsLacking(of: app, to: peer) }
+        if count <= ConfigurationLimits.announcements { bringWhatIsLacking(of: app, to: [peer]) }
     }
 
     /// A pairing is gone.

@@ -17,8 +17,8 @@ final class KeyChainForwarder {
     /// The steps after the anchor as they are durable now. Asked when a delivery is decided: a chain that has grown
     /// since a caller looked must not seem to be another one.
     private let steps: (KeySubject) -> [ChainStep]
-    /// Called when all steps that a secondary lacks are on their way to it.
-    var whenCaughtUp: (KeySubject, UniqueIdentifier) -> Void = { _, _ in }
+    /// Called when all steps that secondaries lack are on their way to them.
+    var whenCaughtUp: (KeySubject, [UniqueIdentifier]) -> Void = { _, _ in }
     /// Called when something for a secondary could not be stored.
     var whenNotStored: (UniqueIdentifier) -> Void = { _ in }
     let changes: ChangeWaiters
@@ -44,21 +44,23 @@ final class KeyChainForwarder {
     }
 
     /// Steps have been queued, or are not wanted.
-    private func moved(_ subject: KeySubject, at peer: ConfigurationPeer) {
-        if !isBehind(subject, at: peer) { whenCaughtUp(subject, peer.pairing) }
+    private func moved(_ subject: KeySubject, at peers: [ConfigurationPeer]) {
+        let caughtUp = peers.filter { !isBehind(subject, at: $0) }
+        if !caughtUp.isEmpty { whenCaughtUp(subject, caughtUp.map(\.pairing)) }
     }
 
-    /// A secondary may lack a part of a chain.
-    func advance(_ subject: KeySubject, to peer: ConfigurationPeer, because occasion: KeyChainDeliveries.Occasion) {
+    /// Secondaries may lack a part of a chain.
+    func advance(_ subject: KeySubject, to peers: [ConfigurationPeer], because occasion: KeyChainDeliveries.Occasion) {
+        guard !peers.isEmpty else { return }
         // An anchor in the place of a longer chain leaves nothing to wait for.
-        guard !steps(subject).isEmpty else { return moved(subject, at: peer) }
-        change(for: peer.pairing) { [self] next in advance(&next, subject, to: [peer], because: occasion) }
+        guard !steps(subject).isEmpty else { return moved(subject, at: peers) }
+        change(for: peers.map(\.pairing)) { [self] next in advance(&next, subject, to: peers, because: occasion) }
     }
 
     /// A secondary refuses a configuration for its keys. If that contradicts its reports, the chain starts again, and
     /// then the action runs.
     func doubt(_ subject: KeySubject, at peer: ConfigurationPeer, then action: @escaping () -> Void) {
-        change(for: peer.pairing) { [self] next in
+        change(for: [peer.pairing]) { [self] next in
             let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
             guard next.doubt(key, along: steps(subject)) else { return ([], {}) }
             let (rows, effect) = advance(&next, subject, to: [peer])
@@ -72,11 +74,9 @@ final class KeyChainForwarder {
         }
     }
 
-    /// Runs the action for a secondary once what was asked before is decided. Only then it is known whether a
-    /// configuration would overtake steps: a refused chain may have started again.
-    func whenDecided(for pairing: UniqueIdentifier, _ action: @escaping () -> Void) {
-        change(for: pairing) { _ in ([], action) }
-    }
+    /// Runs the action once what was asked before is decided. Only then it is known whether a configuration would
+    /// overtake steps: a refused chain may have started again.
+    func whenDecided(_ action: @escaping () -> Void) { change { _ in ([], action) } }
 
     /// A chain has grown: returns once what follows from that is durable, or false if it could not be stored.
     func advance(_ subject: KeySubject, to peers: [ConfigurationPeer]) async -> Bool {
@@ -113,8 +113,8 @@ final class KeyChainForwarder {
                 for (peer, transition) in transitions {
                     for id in transition.cancelled { context.takeBack(id, of: subject.application, from: peer.pairing) }
                     for item in transition.items { submit(item) }
-                    moved(subject, at: peer)
                 }
+                moved(subject, at: peers)
                 if !rows.isEmpty { changed() }
             }
         )
@@ -197,7 +197,7 @@ final class KeyChainForwarder {
                     { [self] in
                         log(reported, peer)
                         for item in items { submit(item) }
-                        moved(reported.subject, at: peer)
+                        moved(reported.subject, at: [peer])
                         changed()
                         return true
                     }
@@ -227,16 +227,16 @@ final class KeyChainForwarder {
         }
     }
 
-    /// - Parameter pairing: the secondary that lacks something if the change cannot be stored.
+    /// - Parameter pairings: the secondaries that lack something if the change cannot be stored.
     private func change(
-        for pairing: UniqueIdentifier? = nil, room: CommitRoom = .ordinary,
+        for pairings: [UniqueIdentifier] = [], room: CommitRoom = .ordinary,
         _ transition: @escaping (inout KeyChainDeliveries) -> (changes: [RowChange], effect: () -> Void)
     ) {
         committed.perform(
             room: room, transition,
             failure: { [self] error in
                 log(error)
-                if let pairing { whenNotStored(pairing) }
+                pairings.forEach(whenNotStored)
             })
     }
 

@@ -62,16 +62,16 @@ final class KeyChanges {
 
     /// Brings key sets and revocations to secondaries that may lack them, before any configuration (CFG-92).
     func advance(
-        of application: ApplicationIdentifier? = nil, at peer: ConfigurationPeer,
+        of application: ApplicationIdentifier? = nil, at peers: [ConfigurationPeer],
         because occasion: KeyChainDeliveries.Occasion
     ) {
         for anchor in receiver.state.anchors.all
         where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true
             && !unended.contains(anchor.key)
         {
-            guard peer.carrier == nil || context.target(of: anchor.key.application, through: peer.pairing) != nil
-            else { continue }
-            chains.advance(anchor.key, to: peer, because: occasion)
+            let app = anchor.key.application
+            let meant = peers.filter { $0.carrier == nil || context.target(of: app, through: $0.pairing) != nil }
+            chains.advance(anchor.key, to: meant, because: occasion)
         }
     }
 
@@ -82,7 +82,7 @@ final class KeyChanges {
         guard receiver.state.anchors[subject]?.version == desired.payload.keySetVersion, !unended.contains(subject)
         else { return }
         chains.doubt(subject, at: peer) { [forwarder] in
-            forwarder.changed(subject.application, at: peer, forgetting: desired.digest)
+            forwarder.changed(subject.application, at: [peer], forgetting: desired.digest)
         }
     }
 
