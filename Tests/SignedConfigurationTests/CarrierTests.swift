@@ -426,6 +426,31 @@ import Testing
         #expect(announce([], .random()) == nil)
     }
 
+    @Test("CFG-105: a statement that would say the same is found without writing it, until it is lost")
+    func sameStatement() throws {
+        var carried = CarriedDeliveries()
+        let chain = try Chain()
+        let (list, item) = ([chain.secondary()], UniqueIdentifier.random())
+        let hasNamed = { (list: [CarrierStatement.Secondary], epoch: UInt64) in
+            carried.hasNamed(list, about: chain.app, to: chain.upper, in: epoch)
+        }
+        let announce = { (below: [[UInt8]]) in
+            _ = carried.announce(
+                list, below: below, about: chain.app, to: chain.upper, in: 1, of: chain.carrier.identifier, item: item)
+        }
+        #expect(!hasNamed([], 1) && !hasNamed(list, 1), "nothing was announced")
+        announce([])
+        #expect(hasNamed(list, 1) && !hasNamed([], 1) && !hasNamed(list, 2))
+        #expect(carried.forgetAnnouncement(to: chain.upper) { lost, _ in lost.item == item }.count == 1)
+        #expect(!hasNamed(list, 1), "it did not arrive")
+        announce([[1]])
+        #expect(!hasNamed(list, 1), "the one below may change")
+        announce([])
+        #expect(hasNamed(list, 1))
+        _ = carried.unpaired(chain.upper)
+        #expect(!hasNamed(list, 1))
+    }
+
     @Test("CFG-105: another key of a secondary is a higher epoch of it, once, and stays in the rows")
     func keysOfSecondaries() throws {
         var carried = CarriedDeliveries()

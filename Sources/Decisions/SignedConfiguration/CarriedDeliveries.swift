@@ -84,6 +84,8 @@ package struct CarriedDeliveries: Sendable {
     /// The nonces of each route, the newest last.
     private var routes: [Route: [UniqueIdentifier]] = [:]
     private var announcements: [UniqueIdentifier: [ApplicationIdentifier: Announcement]] = [:]
+    /// The secondaries in the last statements that have none below, as far as this run has made or compared them.
+    private var named: [UniqueIdentifier: [ApplicationIdentifier: [CarrierStatement.Secondary]]] = [:]
     private var trusts: [UniqueIdentifier: StatedTrust] = [:]
     /// Until when statements of secondaries are left out (LIM-96).
     private var leftOut: [LeftOut: MonotonicTime] = [:]
@@ -174,6 +176,15 @@ package struct CarriedDeliveries: Sendable {
         announcements[upstream] ?? [:]
     }
 
+    /// Whether the last statement to a primary in this epoch names these secondaries, and has no statement below. A
+    /// carrier states all its apps when one has changed: what says the same is found without being written.
+    package func hasNamed(
+        _ secondaries: [CarrierStatement.Secondary], about app: ApplicationIdentifier, to upstream: UniqueIdentifier,
+        in epoch: UInt64
+    ) -> Bool {
+        announcements[upstream]?[app]?.epoch == epoch && named[upstream]?[app] == secondaries
+    }
+
     /// The statements of secondaries that one of this device to a primary has room for. One that leads back to one of
     /// them, or too far, is left out, and stays so for a while (LIM-96): in a ring of devices each statement would
     /// otherwise change the next one, without end.
@@ -213,6 +224,7 @@ package struct CarriedDeliveries: Sendable {
         guard last != nil || !secondaries.isEmpty else { return nil }
         let statement = CarrierStatement(
             of: device, through: upstream, about: app, counter: counter + 1, secondaries: secondaries, below: below)
+        named[upstream, default: [:]][app] = below.isEmpty ? secondaries : nil
         guard last?.contents != statement.contents || last?.epoch != epoch else { return nil }
         counter += 1
         let announcement = Announcement(item: item, epoch: epoch, contents: statement.contents)
@@ -229,6 +241,7 @@ package struct CarriedDeliveries: Sendable {
             // Its app stays known: a primary that has an earlier statement must hear that nothing is left.
             let empty = Announcement(item: lost.item, epoch: lost.epoch, contents: [])
             announcements[upstream]?[app] = empty
+            named[upstream]?[app] = nil
             return .announced(upstream, app, empty)
         }
     }
@@ -243,6 +256,7 @@ package struct CarriedDeliveries: Sendable {
         routes = routes.filter { !$0.value.isEmpty }
         // A ring may have ended.
         leftOut = [:]
+        named[pairing] = nil
         let hadAnnouncements = announcements.removeValue(forKey: pairing) != nil
         let hadTrust = trusts.removeValue(forKey: pairing) != nil
         return ended.map { .forgotten($0.nonce) } + (hadAnnouncements || hadTrust ? [.unpaired(pairing)] : [])

@@ -478,12 +478,9 @@ final class ConfigurationCarrier {
     private func announce(
         _ app: ApplicationIdentifier, _ certified: [CarrierStatement.Secondary], to primary: ConfigurationPeer
     ) {
-        let bare = CarrierStatement.bare(
-            of: context.options.device, through: primary.pairing, about: app, certified)
-        logLeftOut(certified.count - bare.secondaries.count, "more secondaries than a statement holds", app)
         committed.perform(
             { [self] next in
-                let statement = statement(bare, &next, to: primary)
+                let statement = statement(about: app, certified, &next, to: primary)
                 guard let (item, signed, changes) = statement else { return ([], {}) }
                 return (changes.flatMap(\.rows), { [self] in send(signed, as: item, app, to: primary.pairing) })
             },
@@ -492,10 +489,16 @@ final class ConfigurationCarrier {
 
     /// The statement to make, with those below; nil if the last one says the same.
     private func statement(
-        _ bare: CarrierStatement, _ next: inout State, to primary: ConfigurationPeer
+        about app: ApplicationIdentifier, _ certified: [CarrierStatement.Secondary], _ next: inout State,
+        to primary: ConfigurationPeer
     ) -> (item: UniqueIdentifier, signed: CarrierStatement, changes: [CarriedChange])? {
-        let (own, item, app) = (context.options.device, UniqueIdentifier.random(), bare.application)
-        let far = next.far
+        let (own, item, far) = (context.options.device, UniqueIdentifier.random(), next.far)
+        let areBelow = certified.contains { far.statement(of: $0.pairing, about: app) != nil }
+        if !areBelow, next.carried.hasNamed(certified, about: app, to: primary.pairing, in: primary.epoch) {
+            return nil
+        }
+        let bare = CarrierStatement.bare(of: own, through: primary.pairing, about: app, certified)
+        logLeftOut(certified.count - bare.secondaries.count, "more secondaries than a statement holds", app)
         let offers = bare.secondaries.compactMap { secondary in
             far.statement(of: secondary.pairing, about: app).map {
                 CarriedDeliveries.Offer(pairing: secondary.pairing, $0)
