@@ -83,8 +83,8 @@ package struct DesiredConfigurations: Sendable {
     }
 
     /// Deliveries on their way, and the last finished one of each secondary and slot.
-    package var deliveries: [ForwardedConfiguration] {
-        secondaries.values.flatMap { $0.states.values.flatMap(\.shownDeliveries) }
+    package var deliveries: some Collection<ForwardedConfiguration> {
+        secondaries.values.lazy.flatMap { $0.states.values.lazy.flatMap(\.shownDeliveries) }
     }
 
     /// The pairings of which anything is known, and those that a rollout names.

@@ -43,19 +43,50 @@ import Testing
             let envelope = try nodes.envelope(UInt64(index) + 1) { $0.only = [device] }
             state.restore(try DesiredConfiguration(envelope: envelope, accepted: nodes.clock.wallNow))
         }
-        let status = DesiredStatus(
+        let status = status(of: state, at: devices, target)
+        var (listed, rows): (Table, Table) = (([], 0), ([], 0))
+        nodes.clock.start {
+            listed = await status.list(nil)
+            rows = await status.rows(of: status.keys(of: nil))
+        }
+        #expect(listed.rows.count == 256 && listed.more == 44)
+        #expect(listed.rows.first?["version"] == 300)
+        #expect(listed.rows.allSatisfy { $0["secondaries"] == 1 && $0["applied"] == 0 })
+        #expect(rows.rows.count == 256 && rows.more == 44)
+    }
+
+    private typealias Table = (rows: [PropertyListDictionary], more: Int)
+
+    private func status(
+        of state: DesiredConfigurations, at devices: [UniqueIdentifier], _ target: PairedIdentifier
+    ) -> DesiredStatus {
+        DesiredStatus(
             state: state,
             secondaries: devices.map { device in
                 DesiredStatus.Secondary(
                     name: "\(device)", via: nil,
                     addressee: ConfigurationAddressee(pairing: .random(), device: device, target: { _ in target }))
-            }, now: nodes.clock.wallNow)
-        let listed = status.list(nil)
-        #expect(listed.rows.count == 256 && listed.more == 44)
-        #expect(listed.rows.first?["version"] == 300)
-        #expect(listed.rows.allSatisfy { $0["secondaries"] == 1 && $0["applied"] == 0 })
-        let rows = status.rows(of: status.keys(of: nil))
-        #expect(rows.rows.count == 256 && rows.more == 44)
+            }, now: nodes.clock.wallNow, scheduler: nodes.clock)
+    }
+
+    @Test("LIM-85, CTL-23: a table of thousands of secondaries is worked out in parts, between which others are served")
+    func partsOfOneAnswer() throws {
+        defer { nodes.stop() }
+        let target = PairedIdentifier.vendor(try nodes.device(of: nodes.primary))
+        var state = DesiredConfigurations()
+        state.restore(try DesiredConfiguration(envelope: try nodes.envelope(1), accepted: nodes.clock.wallNow))
+        let count = 2 * AnswerPace.stepsAtOnce + 1
+        let status = status(of: state, at: (0..<count).map { _ in .random() }, target)
+        var tables: [Table] = []
+        nodes.clock.start {
+            tables.append(await status.rows(of: status.keys(of: nil)))
+            tables.append(await status.list(nil))
+        }
+        #expect(tables.isEmpty, "it waits for a later turn")
+        nodes.clock.run()
+        try #require(tables.count == 2)
+        #expect(tables[0].rows.count == 256 && tables[0].more == count - 256)
+        #expect(tables[1].rows.map { $0["secondaries"] } == [.integer(Int64(count))])
     }
 
     /// A request about the app.

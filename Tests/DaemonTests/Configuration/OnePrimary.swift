@@ -156,8 +156,15 @@ final class OnePrimary {
     }
 
     /// How many secondaries have applied the highest desired version.
-    var appliedCount: Int64? { service.desired.list(nil).rows.first?["applied"]?.integerValue }
+    var appliedCount: Int64? { listed.first?["applied"]?.integerValue }
 
     /// The versions that are desired.
-    var desired: [UInt64] { service.desired.list(nil).rows.compactMap { $0["version"]?.unsignedValue } }
+    var desired: [UInt64] { listed.compactMap { $0["version"]?.unsignedValue } }
+
+    /// The rows of `configuration-list`.
+    private var listed: [PropertyListDictionary] {
+        var rows: [PropertyListDictionary] = []
+        scheduler.start { [service] in rows = await service.desired.list(nil).rows }
+        return rows
+    }
 }

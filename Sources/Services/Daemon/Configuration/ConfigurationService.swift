@@ -524,7 +524,7 @@ final class ConfigurationService {
                     name: peer.name, via: peer.via, addressee: forwarder.addressee(peer),
                     // Of one behind a carrier this device sees the way to the carrier only.
                     hasTaken: { [forwarder] in peer.carrier == nil && forwarder.isTaken($0) })
-            }, now: context.scheduler.wallNow)
+            }, now: scheduler.wallNow, scheduler: scheduler)
     }
 
     /// The far secondaries that carriers state or have stated.

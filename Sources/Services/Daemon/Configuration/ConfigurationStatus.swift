@@ -77,16 +77,33 @@ struct ConfigurationStatus {
     }
 
     /// The configurations of these apps (nil: all), for `status`.
-    func describe(_ apps: Set<ApplicationIdentifier>?) -> [PropertyListDictionary] {
+    func describe(_ apps: Set<ApplicationIdentifier>?) async -> [PropertyListDictionary] {
         let isShown = { (key: ConfigurationSlotKey) in apps?.contains(key.application) ?? true }
         let own = receiver.state.slots.values.filter { isShown($0.key) }
             .sorted { ($0.key.application, $0.key.target.text) < ($1.key.application, $1.key.target.text) }
             .map { describe($0) }
-        let forwarded = forwarder.state.deliveries.filter { isShown($0.key) }
-            .sorted { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
-            .suffix(DesiredStatus.rowLimit)
-            .map { describe($0) }
-        return own + forwarded
+        let forwarded = await lastDeliveries(where: isShown)
+        return own + forwarded.map { describe($0) }
+    }
+
+    /// The last deliveries, as many as one answer has.
+    private func lastDeliveries(
+        where isShown: (ConfigurationSlotKey) -> Bool
+    ) async -> [ForwardedConfiguration] {
+        var last: [ForwardedConfiguration] = []
+        func sort() {
+            last.sort { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
+            last.removeFirst(max(0, last.count - DesiredStatus.rowLimit))
+        }
+        var pace = AnswerPace(on: context.scheduler)
+        for delivery in forwarder.state.deliveries {
+            await pace.step()
+            guard isShown(delivery.key) else { continue }
+            last.append(delivery)
+            if last.count >= 4 * DesiredStatus.rowLimit { sort() }
+        }
+        sort()
+        return last
     }
 
     private func describe(_ slot: ConfigurationSlot) -> PropertyListDictionary {

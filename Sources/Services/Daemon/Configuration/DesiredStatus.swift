@@ -3,9 +3,10 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemReactor
 import TandemSignedConfiguration
 
-/// The desired state of a primary at one moment.
+/// The desired state of a primary at one moment. Its tables are apps times secondaries, and worked out in parts.
 struct DesiredStatus {
     struct Secondary {
         let name: String
@@ -22,6 +23,7 @@ struct DesiredStatus {
     let state: DesiredConfigurations
     let secondaries: [Secondary]
     let now: WallTime
+    let scheduler: any Scheduler
 
     /// The slots that are desired or have been, of an application or of all.
     func keys(
@@ -36,18 +38,23 @@ struct DesiredStatus {
     // MARK: status
 
     /// One row for each secondary and slot, those that lack something first, and the number of rows that are left out.
-    func rows(of keys: [ConfigurationSlotKey]) -> (rows: [PropertyListDictionary], more: Int) {
-        let standings = keys.flatMap { key in
-            secondaries.compactMap { secondary in
-                state.standing(of: secondary.addressee, for: key).map { (secondary, key, $0) }
+    func rows(of keys: [ConfigurationSlotKey]) async -> (rows: [PropertyListDictionary], more: Int) {
+        var (lacking, others, count) = ([PropertyListDictionary](), [PropertyListDictionary](), 0)
+        var pace = AnswerPace(on: scheduler)
+        for key in keys {
+            for secondary in secondaries {
+                await pace.step()
+                guard let standing = state.standing(of: secondary.addressee, for: key) else { continue }
+                count += 1
+                if standing.staleSince != nil {
+                    if lacking.count < Self.rowLimit { lacking.append(row(secondary, key, standing)) }
+                } else if others.count < Self.rowLimit {
+                    others.append(row(secondary, key, standing))
+                }
             }
         }
-        let isLacking = { (standing: SecondaryStanding) in standing.staleSince != nil }
-        let sorted = standings.filter { isLacking($0.2) } + standings.filter { !isLacking($0.2) }
-        let rows = sorted.prefix(Self.rowLimit).map { secondary, key, standing in
-            row(secondary, key, standing)
-        }
-        return (rows, sorted.count - rows.count)
+        let rows = Array((lacking + others).prefix(Self.rowLimit))
+        return (rows, count - rows.count)
     }
 
     private func row(
@@ -75,16 +82,21 @@ struct DesiredStatus {
 
     /// One row for each desired envelope (CTL-23), with the number of secondaries that have it, and of those that lack
     /// it.
-    func list(_ application: ApplicationIdentifier?) -> (rows: [PropertyListDictionary], more: Int) {
+    func list(_ application: ApplicationIdentifier?) async -> (rows: [PropertyListDictionary], more: Int) {
         var rows: [PropertyListDictionary] = []
         var count = 0
+        var pace = AnswerPace(on: scheduler)
         for key in keys(of: application) {
             let desired = state.desired(of: key)
             count += desired.count
             guard rows.count < Self.rowLimit else { continue }
             // Once for each secondary, and not for each row.
-            let standings = Dictionary(
-                grouping: secondaries.compactMap { state.standing(of: $0.addressee, for: key) }, by: \.desired.digest)
+            var standings: [[UInt8]: [SecondaryStanding]] = [:]
+            for secondary in secondaries {
+                await pace.step()
+                guard let standing = state.standing(of: secondary.addressee, for: key) else { continue }
+                standings[standing.desired.digest, default: []].append(standing)
+            }
             for one in desired.reversed().prefix(Self.rowLimit - rows.count) {
                 rows.append(describe(one, standings[one.digest] ?? []))
             }
@@ -124,11 +136,11 @@ struct DesiredStatus {
     }
 
     /// Everything about one slot (CTL-24): what is desired, the history, and the secondaries.
-    func show(_ key: ConfigurationSlotKey) -> PropertyListDictionary {
+    func show(_ key: ConfigurationSlotKey) async -> PropertyListDictionary {
         var body = key.fields
         body["desired"] = .array(state.desired(of: key).reversed().map { .dictionary(describe($0)) })
         body["history"] = .array(state.history(of: key).reversed().map { .dictionary($0.dictionary) })
-        let (rows, more) = rows(of: [key])
+        let (rows, more) = await rows(of: [key])
         body["secondaries"] = .array(
             rows.map { row in
                 var row = row

@@ -11,8 +11,8 @@ struct DesiredListCommand<Device: ConfiguredDevice>: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) { app = try request.fields.optionalApplication("app") }
 
-    func run(on device: Device) -> PropertyListDictionary {
-        let (rows, more) = device.configuration.desired.list(app)
+    func run(on device: Device) async -> PropertyListDictionary {
+        let (rows, more) = await device.configuration.desired.list(app)
         return ["desired": .array(rows.map { .dictionary($0) }), "more": .integer(Int64(more))]
     }
 }
@@ -64,7 +64,7 @@ struct DesiredShowCommand<Device: ConfiguredDevice>: ControlCommand {
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
         let ordinal = await device.configuration.waitForChange(after: after, atMost: wait)
         let status = device.configuration.desired
-        var body = status.show(try choice.key(in: status))
+        var body = await status.show(try choice.key(in: status))
         body["ordinal"] = PropertyListValue(ordinal)
         return body
     }
@@ -83,7 +83,7 @@ struct DesiredWithdrawCommand<Device: ConfiguredDevice>: ControlCommand {
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
         let status = device.configuration.desired
         let key = try choice.key(in: status)
-        let (rows, _) = status.rows(of: [key])
+        let (rows, _) = await status.rows(of: [key])
         let versions = try await device.configuration.withdraw(key, version: version)
         guard !versions.isEmpty else {
             throw ControlFailure(.notFound, "nothing of that is desired for '\(choice.app)'")

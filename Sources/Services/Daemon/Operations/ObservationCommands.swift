@@ -21,14 +21,14 @@ struct StatusCommand: ControlCommand {
 
     init(_ request: ControlRequest) { caller = request.caller }
 
-    func run(on node: Node) -> PropertyListDictionary {
+    func run(on node: Node) async -> PropertyListDictionary {
         let apps = node.installed.state.records.values.sorted { $0.app < $1.app }.filter {
             caller.mayUse(appOf: $0.user)
         }
         let shown = caller.isOperator ? nil : Set(apps.map(\.app))
         var status: PropertyListDictionary = [
             "applications": .array(apps.map { .dictionary($0.status(on: node)) }),
-            "configurations": .array(node.configuration.status.describe(shown).map { .dictionary($0) }),
+            "configurations": .array(await node.configuration.status.describe(shown).map { .dictionary($0) }),
         ]
         guard caller.isOperator else { return status }
         for (key, value) in node.deviceStatus { status[key] = value }
@@ -39,7 +39,7 @@ struct StatusCommand: ControlCommand {
         status["links"] = .array(node.joinLinks)
         status["queues"] = .array(node.waitingQueues)
         let desired = node.configuration.desired
-        let (rows, more) = desired.rows(of: desired.keys(of: nil))
+        let (rows, more) = await desired.rows(of: desired.keys(of: nil))
         status["desired"] = .array(rows.map { .dictionary($0) })
         if more > 0 { status["desiredMore"] = .integer(Int64(more)) }
         status["far"] = .array(node.configuration.farSecondaries.all.map { .dictionary($0) })

@@ -81,16 +81,20 @@ private struct SimulatedStatusCommand: ControlCommand {
 
     init(_ request: ControlRequest) { caller = request.caller }
 
-    func run(on device: SimulatedDevice) -> PropertyListDictionary {
+    func run(on device: SimulatedDevice) async -> PropertyListDictionary {
         let options = device.endpoint.options
         guard caller.isOperator else { return ["applications": .array([]), "configurations": .array([])] }
-        let desired = device.signed?.desired
-        let rows = desired.map { $0.rows(of: $0.keys(of: nil)).rows } ?? []
+        var rows: (desired: [PropertyListDictionary], configurations: [PropertyListDictionary]) = ([], [])
+        if let signed = device.signed {
+            let desired = signed.desired
+            rows.desired = await desired.rows(of: desired.keys(of: nil)).rows
+            rows.configurations = await signed.status.describe(nil)
+        }
         return [
-            "desired": .array(rows.map { .dictionary($0) }),
+            "desired": .array(rows.desired.map { .dictionary($0) }),
             "device": .data(options.device.bytes), "name": .string(device.name), "role": .string(options.role.rawValue),
             "software": .string(options.software), "pairings": .array(device.pairings.map { .dictionary($0) }),
-            "configurations": .array((device.signed?.status.describe(nil) ?? []).map { .dictionary($0) }),
+            "configurations": .array(rows.configurations.map { .dictionary($0) }),
         ]
     }
 }
