@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDaemon
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -39,6 +40,22 @@ import Testing
         #expect(second.received(.registered).isEmpty && device.stored.count == 1)
         device.finishStoring(true)
         #expect(first.received(.registered).count == 1 && second.received(.registered).count == 1)
+    }
+
+    @Test func `SES-32: a registration waits for what the device prepares, and is judged again after it`() throws {
+        let app = try ApplicationIdentifier("com.example.app")
+        device.prepares = true
+        let first = try register()
+        let second = try register(receives: false)
+        #expect(first.received(.registered).isEmpty && second.received(.registered).isEmpty)
+        device.finishPreparing()
+        #expect(first.received(.registered).count == 1 && second.received(.registered).count == 1)
+        #expect(device.stored == [app])
+        device.prepares = true
+        let third = try register(receives: false)
+        device.endpoint.registrations.assign(app, to: ApplicationOwnership(user: 1001, role: .secondary))
+        device.finishPreparing()
+        #expect(third.refusal == "app-owned" && third.received(.registered).isEmpty)
     }
 
     @Test(arguments: [false, true])

@@ -16,20 +16,27 @@ final class TestDevice {
     let endpoint: LocalEndpoint
     /// Whether ownership is stored at once; otherwise when the test calls ``finishStoring(_:)``.
     var storesAtOnce = true
+    /// Whether a registration waits for what the device prepares, until the test calls ``finishPreparing()``.
+    var prepares = false
     private(set) var stored: [ApplicationIdentifier] = []
     private(set) var connected: [ConnectedApplication] = []
     private(set) var disconnected: [ConnectedApplication] = []
     private var storing: [CheckedContinuation<Bool, Never>] = []
+    private var preparing: [CheckedContinuation<Void, Never>] = []
 
     init(options: LocalEndpoint.Options, scheduler: ManualScheduler) {
         self.scheduler = scheduler
         relay = Relay(scheduler: scheduler, devices: PerRole(options.device))
         endpoint = LocalEndpoint(options: options, relay: relay)
-        endpoint.connect(
-            LocalEndpoint.Outlets(
-                store: { [unowned self] app, _ in await store(app) }, directory: { "apps/\($0)" },
-                connected: { [unowned self] in connected.append($0) },
-                disconnected: { [unowned self] application, _ in disconnected.append(application) }))
+        var outlets = LocalEndpoint.Outlets(
+            store: { [unowned self] app, _ in await store(app) }, directory: { "apps/\($0)" },
+            connected: { [unowned self] in connected.append($0) },
+            disconnected: { [unowned self] application, _ in disconnected.append(application) })
+        outlets.preparation = { [unowned self] _ in
+            guard prepares else { return nil }
+            return { [unowned self] in await withCheckedContinuation { self.preparing.append($0) } }
+        }
+        endpoint.connect(outlets)
     }
 
     convenience init(_ role: DeviceRole, scheduler: ManualScheduler = ManualScheduler()) {
@@ -58,6 +65,14 @@ final class TestDevice {
         let waiting = storing
         storing = []
         for continuation in waiting { continuation.resume(returning: isStored) }
+        scheduler.run()
+    }
+
+    /// Ends what is being prepared.
+    func finishPreparing() {
+        let waiting = preparing
+        (preparing, prepares) = ([], false)
+        for continuation in waiting { continuation.resume() }
         scheduler.run()
     }
 

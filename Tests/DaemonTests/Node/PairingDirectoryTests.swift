@@ -2,13 +2,17 @@
 
 import Glibc
 import TandemBase
-import TandemDaemon
+import TandemFiles
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemStore
 import TandemTestSupport
 import TandemWire
 import Testing
+
+@testable import TandemDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct PairingDirectoryTests {
     private let nodes: TwoNodes
@@ -39,6 +43,33 @@ import Testing
         nodes.run(until: { !exists(path) })
         #expect(!exists(path) && exists("/etc/passwd"))
         #expect(try told().isEmpty)
+    }
+
+    @Test func `SES-32: where a registration needs many directories none is made on the loop`() throws {
+        defer { nodes.stop() }
+        let (directory, scheduler) = (TemporaryDirectory(), ManualScheduler())
+        let app = try ApplicationIdentifier("org.example.app")
+        var apps = try InstalledApplications(rows: [], leaving: [], path: "", role: .primary)
+        _ = apps.install(app, as: ApplicationOwnership(user: Linux.user, role: .primary))
+        let directories = PairingDirectories(
+            in: try OwnedDirectory(path: directory.path("apps")),
+            of: CommittedState(apps, in: LoopStore(UnwillingStore(), on: scheduler)), scheduler: scheduler,
+            log: { _ in })
+        defer { directories.close() }
+        let pairings = (0...PairingDirectories.madeAtOnce).map { _ in UniqueIdentifier.random() }
+        let isForFew = directories.preparation(of: app, in: Array(pairings.dropFirst())) != nil
+        #expect(!isForFew)
+        let prepare = directories.preparation(of: app, in: pairings)
+        scheduler.start { await prepare?() }
+        directories.waitForDisk()
+        scheduler.run()
+        let folder = directory.path("apps/\(app)/pairings")
+        #expect(Set(try OwnedDirectory(existing: folder).names()) == Set(pairings.map(\.description)))
+        #expect(rename(folder, directory.path("elsewhere")) == 0)
+        #expect(pairings.map { directories.path(of: app, in: $0) } == pairings.map { "\(folder)/\($0)" })
+        #expect(!exists(folder), "they are known")
+        let isAgain = directories.preparation(of: app, in: pairings) != nil
+        #expect(!isAgain)
     }
 
     @Test func `SES-32: what an earlier run could not delete goes at the next start`() throws {

@@ -230,7 +230,7 @@ final class HostAppConnection {
             app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
             takesConfiguration: capabilities.contains(.configuration))
         let admission = endpoint.admit(self, to: app, receives: registration.receives)
-        guard case .unclaimed = admission else { return proceed(admission, application, capabilities) }
+        guard endpoint.mustWait(admission, for: app) else { return proceed(admission, application, capabilities) }
         phase = .registering
         channel.pauseReading()
         // Not weakly: a weak reference would make each later use of the connection slower, and it ends in any case.
@@ -242,7 +242,7 @@ final class HostAppConnection {
             application.app, for: self, receives: application.registration.receives)
         // Before the phase: `abandon` gives the app back.
         if case .borrowed = admission { isBorrowing = true }
-        // The connection may have ended while its claim was stored.
+        // The connection may have ended meanwhile.
         guard case .registering = phase else { return abandon(application.app) }
         channel.resumeReading()
         proceed(endpoint.isStopping ? .refused(.daemonStops) : admission, application, capabilities)

@@ -61,6 +61,8 @@ package final class LocalEndpoint {
         package var store: (ApplicationIdentifier, _ user: UInt32) async -> Bool
         /// The app's own directory; nil if the side has none.
         package var directory: (ApplicationIdentifier) -> String?
+        /// The work of the side before an app of it gets `registered`; nil if there is none.
+        package var preparation: (ApplicationIdentifier) -> (() async -> Void)? = { _ in nil }
         /// An app's receiving connection has got `registered`.
         package var connected: (ConnectedApplication) -> Void
         /// An app's receiving connection is gone; in order if the app ended its session.
@@ -289,12 +291,36 @@ package final class LocalEndpoint {
         return admission
     }
 
-    /// Claims an app for a connection's user.
+    /// Whether an admitted connection waits for its claim, or for what the device prepares.
+    func mustWait(_ admission: ApplicationRegistrations.Admission, for app: ApplicationIdentifier) -> Bool {
+        if case .unclaimed = admission { true } else { preparation(after: admission, of: app) != nil }
+    }
+
+    private func preparation(
+        after admission: ApplicationRegistrations.Admission, of app: ApplicationIdentifier
+    ) -> (() async -> Void)? {
+        switch admission {
+        case .owned, .new: outlets?.preparation(app)
+        case .borrowed, .unclaimed, .refused: nil
+        }
+    }
+
+    /// Claims an app for a connection's user, and prepares the device for it.
     func claim(
         _ app: ApplicationIdentifier, for connection: HostAppConnection, receives: Bool
     ) async -> ApplicationRegistrations.Admission {
+        let admission = await claim(app, by: connection.credentials.user, receives)
+        guard let preparation = preparation(after: admission, of: app) else { return admission }
+        await preparation()
+        // Again, because the operator may have removed or assigned it meanwhile.
+        return await claim(app, by: connection.credentials.user, receives)
+    }
+
+    private func claim(
+        _ app: ApplicationIdentifier, by user: UInt32, _ receives: Bool
+    ) async -> ApplicationRegistrations.Admission {
         let admission = await registrations.claim(
-            app, by: connection.credentials.user, on: options.role, receives: receives, storing: outlets?.store)
+            app, by: user, on: options.role, receives: receives, storing: outlets?.store)
         if case .new = admission { endOtherConnections(of: app) }
         return admission
     }

@@ -270,6 +270,7 @@ package final class Node {
                 starter?.disconnected(application.app)
                 configuration?.disconnected(application.app, as: application.role, inOrder: isInOrder)
             })
+        outlets.preparation = { [weak self] in self?.preparation(of: $0, role) }
         outlets.apply = { [weak configuration] app, envelope in
             await configuration?.submit(envelope, app: app) ?? ApplyAnswer(verdict: nil, text: "")
         }
@@ -451,6 +452,12 @@ package final class Node {
 
     private func store(_ app: ApplicationIdentifier, as ownership: ApplicationOwnership) async -> Bool {
         await installed.isStored({ next in (next.install(app, as: ownership), {}) }, failure: { log(.notStored($0)) })
+    }
+
+    /// The directories of an app's pairings, where there are many to make.
+    private func preparation(of app: ApplicationIdentifier, _ role: DeviceRole) -> (() async -> Void)? {
+        let active = pairings.all.filter { $0.role == role && $0.state == .active }
+        return directories.preparation(of: app, in: active.map(\.pairing))
     }
 
     private func connected(_ application: ConnectedApplication) async {

@@ -9,6 +9,8 @@ import TandemStore
 /// Makes, names and removes the directories; confined to the daemon's loop.
 final class PairingDirectories {
     private static let folder = "pairings"
+    /// As many directories are made on the loop: each takes it some ten microseconds.
+    static let madeAtOnce = 16
 
     private struct Key: Hashable {
         let app: ApplicationIdentifier
@@ -22,6 +24,8 @@ final class PairingDirectories {
     /// Of its own: files of items do not wait for what apps have left behind.
     private let worker: FileWorker
     private var paths: [Key: String] = [:]
+    /// How often directories of an app or a pairing began to go.
+    private var removals = 0
 
     init(
         in applications: OwnedDirectory, of installed: CommittedState<InstalledApplications>,
@@ -33,15 +37,13 @@ final class PairingDirectories {
         worker = FileWorker(for: scheduler)
     }
 
-    /// The path, made if it is missing; nil if it cannot be made.
+    /// The path, made if it is missing: of a few, or of a new pairing. Nil if it cannot be made.
     func path(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> String? {
         let key = Key(app: app, pairing: pairing)
         if let path = paths[key] { return path }
         guard let owner = installed.state[app]?.user else { return nil }
         do throws(FileError) {
-            let folder = try applications.directory(named: app.description, mode: 0o750, owner: owner)
-                .directory(named: Self.folder, mode: 0o750, owner: owner)
-            let path = try folder.directory(named: pairing.description, mode: 0o750, owner: owner).path
+            let path = try Self.make(pairing, in: try Self.makeFolder(of: app, owner, in: applications), owner)
             paths[key] = path
             return path
         } catch {
@@ -50,12 +52,48 @@ final class PairingDirectories {
         }
     }
 
+    /// Makes the directories of an app that a registration would make at once, one for each pairing: on the worker, so
+    /// that the loop waits for no thousand of them. Nil if they are few, or known.
+    func preparation(of app: ApplicationIdentifier, in pairings: [UniqueIdentifier]) -> (() async -> Void)? {
+        guard let owner = installed.state[app]?.user else { return nil }
+        let missing = pairings.filter { paths[Key(app: app, pairing: $0)] == nil }
+        guard missing.count > Self.madeAtOnce else { return nil }
+        return { [self] in await make(missing, of: app, owner) }
+    }
+
+    private func make(_ pairings: [UniqueIdentifier], of app: ApplicationIdentifier, _ owner: UInt32) async {
+        let (applications, before) = (applications, removals)
+        let made: [UniqueIdentifier: String] = await worker.value {
+            guard let folder = try? Self.makeFolder(of: app, owner, in: applications) else { return [:] }
+            var paths: [UniqueIdentifier: String] = [:]
+            for pairing in pairings { paths[pairing] = try? Self.make(pairing, in: folder, owner) }
+            return paths
+        }
+        // Else some may be gone again. A missing one is made, or its error logged, when its path is sent.
+        guard removals == before else { return }
+        for (pairing, path) in made { paths[Key(app: app, pairing: pairing)] = path }
+    }
+
+    private static func makeFolder(
+        of app: ApplicationIdentifier, _ owner: UInt32, in applications: OwnedDirectory
+    ) throws(FileError) -> OwnedDirectory {
+        try applications.directory(named: app.description, mode: 0o750, owner: owner)
+            .directory(named: Self.folder, mode: 0o750, owner: owner)
+    }
+
+    private static func make(
+        _ pairing: UniqueIdentifier, in folder: OwnedDirectory, _ owner: UInt32
+    ) throws(FileError) -> String {
+        try folder.directory(named: pairing.description, mode: 0o750, owner: owner).path
+    }
+
     /// Directories within directories, each open while its content is removed: no sane app nests deeper.
     private static let deepest = 64
 
     /// The pairing has ended: its directories go, with all that is in them. Nobody waits for that; what is not done
     /// when the daemon ends is done at its next start.
     func remove(_ pairing: UniqueIdentifier) {
+        removals += 1
         paths = paths.filter { $0.key.pairing != pairing }
         let name = pairing.description
         for (app, owner) in installed.state.records.mapValues(\.user) {
@@ -68,6 +106,7 @@ final class PairingDirectories {
     /// An app was removed: its own directory goes, with all that is in it; returns when it is gone, or why it stays is
     /// in the log.
     func remove(of app: ApplicationIdentifier) async {
+        removals += 1
         paths = paths.filter { $0.key.app != app }
         let applications = applications
         let name = app.description
