@@ -80,6 +80,22 @@ import Testing
         #expect(try simulation.state(of: app).pairings.count { $0.level == .immediate } == 4)
     }
 
+    @Test func `SES-29, LIM-19: the states of many apps that see many pairings leave in several turns`() throws {
+        let device = TestDevice(.primary)
+        let pairings = (0..<400).map { _ in UniqueIdentifier.random() }
+        for pairing in pairings {
+            device.relay.setPairing(
+                RelayedPairing(pairing: pairing, role: .primary, peer: .random(), name: "a panel"))
+        }
+        let apps = try (1...5).map { try device.app("app.\($0)") }
+        device.scheduler.advance(by: .seconds(1))
+        device.relay.setActive(pairings[7], role: .primary)
+        device.scheduler.run()
+        let last = try apps.map { try #require(try $0.states(now: device.scheduler.now).last) }
+        #expect(last.allSatisfy { $0.active == pairings[7] })
+        #expect(Set(last.map(\.revision)).count == 2, "of 2,000 entries some 1,000 in a turn")
+    }
+
     @Test func `LIM-20: the state of the most secondaries fits one frame`() throws {
         let simulation = Simulation(secondaries: Simulator.secondaryLimit)
         let app = try simulation.app(.primary)

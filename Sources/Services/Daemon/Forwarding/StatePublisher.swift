@@ -1,6 +1,6 @@
 // State publisher: which apps are here and reachable, and the frames that say so: `state` to each connection of an app
 // (SES-7), `application` to each link (SES-16). Changes only mark; what is marked leaves once, at the end of the turn,
-// so that a flap within one turn costs one frame and always ends with the truth.
+// so that a flap within one turn costs one frame and always ends with the truth. Long states of many apps take turns.
 
 import TandemBase
 import TandemPropertyList
@@ -259,7 +259,8 @@ final class StatePublisher {
 
     // MARK: the state
 
-    private func publish(_ application: LocalApplication) {
+    /// - Returns: the entries of the `state` that was written.
+    private func publish(_ application: LocalApplication) -> Int {
         if application.needsAnnouncement {
             application.needsAnnouncement = false
             application.routesToAnnounce = []
@@ -271,9 +272,9 @@ final class StatePublisher {
             if let port = route.pairing.link { announce(application, to: port) }
         }
         application.routesToAnnounce = []
-        guard application.needsState, !application.isResting else { return }
+        guard application.needsState, !application.isResting else { return 0 }
         application.needsState = false
-        guard !application.ports.isEmpty else { return }
+        guard !application.ports.isEmpty else { return 0 }
         do {
             let state = state(of: application.app, on: application.side)
             let frame = try state.fitted { state throws(WireError) in
@@ -281,8 +282,10 @@ final class StatePublisher {
             }
             for port in application.ports { port.deliver(frame) }
             rest(application)
+            return state.pairings.count
         } catch {
             log(.frameNotWritten(.state, error))
+            return 0
         }
     }
 
@@ -326,11 +329,17 @@ extension StatePublisher: TurnParticipant {
     func turnDidEnd() {
         isScheduled = false
         revision += 1
-        let changed = marked
+        var (changed, entries) = (marked[...], 0)
         marked = []
-        for application in changed {
+        while entries < Limits.stateEntriesAtOnce, let application = changed.popFirst() {
             application.isMarked = false
-            publish(application)
+            entries += publish(application)
         }
+        guard !changed.isEmpty else { return }
+        // The others are still marked, and first in the next turn.
+        marked = Array(changed) + marked
+        guard !isScheduled else { return }
+        isScheduled = true
+        scheduler.schedule(after: .zero) { [weak self] in self?.turnDidEnd() }
     }
 }
