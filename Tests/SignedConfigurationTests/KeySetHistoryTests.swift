@@ -4,9 +4,10 @@
 import TandemBase
 import TandemCrypto
 import TandemPropertyList
-import TandemSignedConfiguration
 import TandemTestSupport
 import Testing
+
+@testable import TandemSignedConfiguration
 
 @Suite struct KeySetHistoryTests {
     private let root = PrivateKey.generate(.ed25519)
@@ -161,6 +162,22 @@ import Testing
         }
         #expect(accepted.count == (filler == 0 ? 60 : 17), "256 KiB of payloads")
         #expect(try history.take(try set(3, signer: 1)) == .rotated(version: 3))
+    }
+
+    @Test("CFG-84: a signature that one role of a statement has found good is not verified again for another")
+    func oneLookAtASignature() throws {
+        let signed = try UnverifiedEnvelope(try set(2))
+        let key = root.publicKey
+        let bad = try UnverifiedEnvelope(
+            try SignedEnvelope.bytes(
+                signed.payload, type: signed.payloadType,
+                signatures: [EnvelopeSignature(keyIdentifier: key.identifier.bytes, bytes: [1])]))
+        let role = KeyRole(keyIdentifiers: [key.identifier], threshold: 1)
+        let count = { (envelope: UnverifiedEnvelope, good: Set<KeyIdentifier>) in
+            SignatureCount(envelope, role: role, keys: [key.identifier: key], revoked: [], good: good).signers.count
+        }
+        #expect(count(signed, []) == 1 && count(bad, []) == 0)
+        #expect(count(bad, [key.identifier]) == 1, "nobody looks at its bytes")
     }
 
     @Test("CFG-84: signatures that a carrier adds are not stored, and none is a duplicate")

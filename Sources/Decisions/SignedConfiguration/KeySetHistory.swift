@@ -180,10 +180,11 @@ extension KeySetHistory {
     package mutating func take(_ bytes: [UInt8], isComplete: Bool = true) throws(VerificationFailure) -> Change {
         let envelope = try Self.envelope(bytes)
         // A known statement was verified when it came, under a set that may be out of force by now.
-        if digests.contains(envelope.statement.digest) { return .known }
+        let statement = envelope.statement
+        if digests.contains(statement.digest) { return .known }
         switch envelope.claimedType {
-        case .keySet: return try rotate(envelope, isComplete)
-        case .revocation: return try revoke(envelope, isComplete)
+        case .keySet: return try rotate(envelope, statement, isComplete)
+        case .revocation: return try revoke(envelope, statement, isComplete)
         case .configuration, .report, .carrier, nil:
             throw VerificationFailure(.wrongType, "the payload type is neither that of a key set nor of a revocation")
         }
@@ -211,20 +212,22 @@ extension KeySetHistory {
 
     /// Steps 5 to 8: the subject and the role that may say so, and enough of its keys did.
     private func check(
-        _ envelope: UnverifiedEnvelope, signedBy role: KeyRole?, except revoked: Set<KeyIdentifier>, _ isComplete: Bool
-    ) throws(VerificationFailure) -> KeySubject {
+        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, signedBy role: KeyRole?,
+        except revoked: Set<KeyIdentifier>, _ isComplete: Bool
+    ) throws(VerificationFailure) -> (subject: KeySubject, signers: Set<KeyIdentifier>) {
         guard let role, let subject else {
             throw VerificationFailure(.noKey, "the trusted key is a bare one: it cannot rotate and cannot revoke")
         }
-        try SignatureCount(envelope, role: role, keys: current.keys, revoked: revoked).check(isComplete: isComplete)
-        return subject
+        let count = SignatureCount(envelope, over: statement, role: role, keys: current.keys, revoked: revoked)
+        try count.check(isComplete: isComplete)
+        return (subject, count.signers)
     }
 
     private mutating func rotate(
-        _ envelope: UnverifiedEnvelope, _ isComplete: Bool
+        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, _ isComplete: Bool
     ) throws(VerificationFailure) -> Change {
         // No revocation acts on the role keyset, and no set lists a key that a set has revoked.
-        let subject = try check(envelope, signedBy: current.keySet, except: [], isComplete)
+        let (subject, former) = try check(envelope, statement, signedBy: current.keySet, except: [], isComplete)
         let document = try KeySetDocument(payload: envelope.payload)
         try subject.check(document.subject)
         try checkVersion(document.version)
@@ -233,12 +236,14 @@ extension KeySetHistory {
             throw KeySetDocument.illegal("an earlier key set revoked the key \(key), which cannot come back")
         }
         guard let role = next.keySet else { preconditionFailure("a judged document has all roles") }
-        do {
-            try SignatureCount(envelope, role: role, keys: next.keys, revoked: []).check(isComplete: isComplete)
-        } catch {
+        let count = SignatureCount(
+            envelope, over: statement, role: role, keys: next.keys, revoked: [], good: former)
+        do { try count.check(isComplete: isComplete) } catch {
             throw VerificationFailure(error.rejection, "under its own keys: \(error.detail)")
         }
-        try record(envelope, by: [current.keySet, role].compactMap { $0 }, next.keys)
+        try record(
+            envelope, statement, by: [current.keySet, role].compactMap { $0 }, next.keys,
+            good: former.union(count.signers))
         if current.configuration.keyIdentifiers.isDisjoint(with: next.configuration.keyIdentifiers) {
             markEpoch = next.version
         }
@@ -264,9 +269,10 @@ extension KeySetHistory {
     }
 
     private mutating func revoke(
-        _ envelope: UnverifiedEnvelope, _ isComplete: Bool
+        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, _ isComplete: Bool
     ) throws(VerificationFailure) -> Change {
-        let subject = try check(envelope, signedBy: current.revocation, except: revoked, isComplete)
+        let (subject, signers) = try check(
+            envelope, statement, signedBy: current.revocation, except: revoked, isComplete)
         let document = try RevocationDocument(payload: envelope.payload)
         try subject.check(document.subject)
         guard document.keySetVersion == current.version else {
@@ -283,7 +289,7 @@ extension KeySetHistory {
         let named = stated.filter { key in sets.contains { $0.keys[key] != nil } }
         let isNews = !named.isSubset(of: revoked) || (document.withdraws && !named.isSubset(of: withdrawn))
         guard isNews else { return .known }
-        try record(envelope, by: [current.revocation].compactMap { $0 })
+        try record(envelope, statement, by: [current.revocation].compactMap { $0 }, good: signers)
         let fresh = named.subtracting(revoked)
         revoked.formUnion(named)
         if document.withdraws { withdrawn.formUnion(named) }
@@ -291,8 +297,10 @@ extension KeySetHistory {
     }
 
     /// Appends a step, within the limits of its kind (CFG-83).
+    /// - Parameter good: the keys that are known to have signed it.
     private mutating func record(
-        _ envelope: UnverifiedEnvelope, by roles: [KeyRole], _ added: [KeyIdentifier: PublicKey] = [:]
+        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, by roles: [KeyRole],
+        _ added: [KeyIdentifier: PublicKey] = [:], good: Set<KeyIdentifier>
     ) throws(VerificationFailure) {
         let isRotation = envelope.claimedType == .keySet
         let count = revocations + (isRotation ? 0 : 1)
@@ -309,9 +317,9 @@ extension KeySetHistory {
         }
         (revocations, rotationBytes, revocationBytes) = (count, rotated, revoked)
         let keys = current.keys.merging(added) { key, _ in key }
-        let statement = envelope.statement
         chainSteps.append(
-            ChainStep(envelope.withoutSurplus(roles, keys, over: statement), statement: statement.digest))
+            ChainStep(
+                envelope.withoutSurplus(roles, keys, over: statement, good: good), statement: statement.digest))
         digests.insert(statement.digest)
     }
 }
@@ -319,14 +327,18 @@ extension KeySetHistory {
 extension UnverifiedEnvelope {
     /// The bytes with no other signatures than good ones by keys of these roles, one by each: the exact bytes if there
     /// are no others. A carrier can add any number (CFG-84), which nobody should store.
+    /// - Parameter known: keys with a good signature: the only one that names such a key is that one.
     fileprivate func withoutSurplus(
-        _ roles: [KeyRole], _ keys: [KeyIdentifier: PublicKey], over statement: SignedMessage
+        _ roles: [KeyRole], _ keys: [KeyIdentifier: PublicKey], over statement: SignedMessage,
+        good known: Set<KeyIdentifier>
     ) -> [UInt8] {
+        let numbers = Dictionary(signatures.map { ($0.keyIdentifier, 1) }, uniquingKeysWith: +)
         let names = roles.reduce(into: Set<KeyIdentifier>()) { $0.formUnion($1.keyIdentifiers) }
         var seen: Set<KeyIdentifier> = []
         let good = signatures.filter { signature in
             guard let name = KeyIdentifier(bytes: signature.keyIdentifier), names.contains(name), !seen.contains(name),
-                keys[name]?.isValid(signature.bytes, for: statement) == true
+                known.contains(name) && numbers[signature.keyIdentifier] == 1
+                    || keys[name]?.isValid(signature.bytes, for: statement) == true
             else { return false }
             seen.insert(name)
             return true

@@ -18,10 +18,11 @@ struct SignatureCount {
     ///   - keys: the trusted keys, those of the role among them.
     ///   - revoked: keys that do not count; they do if `countsRevoked`, and the result says so.
     ///   - refusesDuplicates: whether a second signature that names a key is a failure, good or not.
+    ///   - good: keys of which another role's count has found a good signature; it is not verified again.
     init(
         _ envelope: UnverifiedEnvelope, over statement: SignedMessage? = nil, role: KeyRole,
         keys: [KeyIdentifier: PublicKey], revoked: Set<KeyIdentifier>, countsRevoked: Bool = false,
-        refusesDuplicates: Bool = false
+        refusesDuplicates: Bool = false, good: Set<KeyIdentifier> = []
     ) {
         let candidates = envelope.signatures.compactMap { signature -> (key: PublicKey, signature: [UInt8])? in
             guard let identifier = KeyIdentifier(bytes: signature.keyIdentifier),
@@ -35,7 +36,8 @@ struct SignatureCount {
             return
         }
         let statement = statement ?? envelope.statement
-        for (key, signature) in candidates where key.isValid(signature, for: statement) {
+        for (key, signature) in candidates
+        where good.contains(key.identifier) || key.isValid(signature, for: statement) {
             signers.insert(key.identifier)
         }
         needsRevoked = signers.count >= role.threshold && signers.subtracting(revoked).count < role.threshold
