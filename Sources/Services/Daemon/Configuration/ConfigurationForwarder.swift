@@ -58,12 +58,19 @@ enum RolloutStage: Sendable {
         switch self {
         case .count(let count): return Set(peers.prefix(count).map(\.pairing))
         case .names(let names):
+            // Looked up, because a request may name thousands among as many.
+            let named = Dictionary(grouping: peers, by: \.name)
+            var identified: [UniqueIdentifier: [ConfigurationPeer]] = [:]
+            for peer in peers {
+                for identifier in [peer.pairing, peer.device] {
+                    if let identifier { identified[identifier, default: []].append(peer) }
+                }
+            }
             var first: Set<UniqueIdentifier> = []
             for name in names {
-                let identifier = UniqueIdentifier(text: name)
-                let matching = peers.filter { peer in
-                    peer.name == name || identifier.map { peer.pairing == $0 || peer.device == $0 } ?? false
-                }
+                let byName = named[name] ?? []
+                let others = UniqueIdentifier(text: name).flatMap { identified[$0] } ?? []
+                let matching = byName + others.filter { other in !byName.contains { $0.pairing == other.pairing } }
                 guard matching.count == 1, let peer = matching.first else {
                     let problem = matching.isEmpty ? "no secondary that it is for" : "more than one secondary"
                     // One device can be stated by several carriers: then neither name nor identifier chooses.
