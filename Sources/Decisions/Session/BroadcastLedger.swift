@@ -123,10 +123,15 @@ package struct BroadcastLedger: ~Copyable, Sendable {
 
     /// A connection is gone: what it sent is forgotten, and the deliveries to it that certainly did not leave are
     /// returned, oldest first.
-    /// - Parameter departed: how many of the bytes written to it may have left; nil if that is unknown.
-    package mutating func closed(_ connection: ConnectionNumber, departed: UInt64?) -> [Failure] {
+    /// - Parameters:
+    ///   - departed: how many of the bytes written to it may have left; nil if that is unknown.
+    ///   - written: all bytes that were written to it. Where all may have left, as on most links that end, no delivery
+    ///     is looked at: the ledger can have tens of thousands.
+    package mutating func closed(
+        _ connection: ConnectionNumber, departed: UInt64?, of written: UInt64 = .max
+    ) -> [Failure] {
         if senders[connection] != nil { forget { $0.origin == connection } }
-        guard let departed else { return [] }
+        guard let departed, departed < written else { return [] }
         var failures: [Failure] = []
         for id in order {
             guard let broadcast = broadcasts[id] else { continue }

@@ -198,7 +198,7 @@ final class Broadcaster {
     /// The connection is gone: of the broadcasts to it those fail that certainly did not leave (SES-11).
     func failBroadcasts(to port: RelayPort) {
         let departed = port.isLink ? port.endpoint.departedBytes : nil
-        for lost in ledger.closed(port.number, departed: departed) {
+        for lost in ledger.closed(port.number, departed: departed, of: port.endpoint.acceptedBytes) {
             ports[lost.origin]?.fail(
                 Message(app: lost.app, pairing: lost.pairing, id: lost.id), .notReachable(.noLink))
         }
