@@ -184,6 +184,13 @@ import Testing
         #expect(primary.store.commits - commits < 10, "\(primary.store.commits - commits)")
     }
 
+    @Test("CFG-102: of thousands of secondaries 128 share a commit, so that none holds up the loop for all")
+    func partsOfThousands() {
+        let peers = Array(repeating: primary.secondary, count: 300)
+        #expect(peers.inParts.map(\.count) == [128, 128, 44])
+        #expect(Array(peers.prefix(128)).inParts.count == 1 && [ConfigurationPeer]().inParts.isEmpty)
+    }
+
     @Test("CFG-102: an earlier epoch of the far pairing alone is no new one")
     func alternating() throws {
         let far = Far()

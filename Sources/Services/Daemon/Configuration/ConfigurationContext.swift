@@ -40,6 +40,14 @@ extension ConfigurationPeer {
     }
 }
 
+extension [ConfigurationPeer] {
+    /// In parts of which each has one commit. Thousands of secondaries may be behind one link: with a commit for each,
+    /// what is known of all would be copied as often, and with one for all, what follows would hold up the loop.
+    var inParts: [[ConfigurationPeer]] {
+        stride(from: 0, to: count, by: 128).map { Array(self[$0..<Swift.min($0 + 128, count)]) }
+    }
+}
+
 /// The words in which the schema of an app refuses values, and its digest; nil if it takes them, or cannot be read.
 typealias SchemaJudge = (
     _ values: PropertyListDictionary, _ optional: [String], ApplicationIdentifier

@@ -420,18 +420,18 @@ final class ConfigurationForwarder {
             })
     }
 
-    /// Changes the state for each of these secondaries, with one commit for all: thousands may be behind one link, and
-    /// each commit works on a copy of everything that is known of all.
+    /// Changes the state for each of these secondaries, with one commit for many.
     private func change(
         at peers: [ConfigurationPeer],
         _ event: @escaping (inout DesiredConfigurations, ConfigurationAddressee) -> DesiredTransition
     ) {
-        guard !peers.isEmpty else { return }
-        let addressees = peers.map(addressee)
-        change(for: peers.map(\.pairing)) { next in
-            var transition = DesiredTransition()
-            for addressee in addressees { transition.append(event(&next, addressee)) }
-            return transition
+        for part in peers.inParts {
+            let addressees = part.map(addressee)
+            change(for: part.map(\.pairing)) { next in
+                var transition = DesiredTransition()
+                for addressee in addressees { transition.append(event(&next, addressee)) }
+                return transition
+            }
         }
     }
 

@@ -51,10 +51,11 @@ final class KeyChainForwarder {
 
     /// Secondaries may lack a part of a chain.
     func advance(_ subject: KeySubject, to peers: [ConfigurationPeer], because occasion: KeyChainDeliveries.Occasion) {
-        guard !peers.isEmpty else { return }
         // An anchor in the place of a longer chain leaves nothing to wait for.
         guard !steps(subject).isEmpty else { return moved(subject, at: peers) }
-        change(for: peers.map(\.pairing)) { [self] next in advance(&next, subject, to: peers, because: occasion) }
+        for part in peers.inParts {
+            change(for: part.map(\.pairing)) { [self] next in advance(&next, subject, to: part, because: occasion) }
+        }
     }
 
     /// A secondary refuses a configuration for its keys. If that contradicts its reports, the chain starts again, and
