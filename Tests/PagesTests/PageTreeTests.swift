@@ -83,7 +83,35 @@ func pageTree(
         #expect(read["Deep"]?.specifiers[1].number(.maximum) == nil)
         #expect(read["Account"]?.specifiers[0][.defaultValue] == "me")
         #expect(layout["strings"] == ["de": ["Root": ["Open", "Offen"]]])
-        #expect(tree.layout(for: schema, hasStrings: false)["strings"] == nil)
+        #expect(tree.layout(for: schema, translations: .none)["strings"] == nil)
+    }
+
+    @Test("PAG-10, PAG-31: a page that shows texts of the running app has its whole tables in the layout")
+    func runningTexts() throws {
+        var strings = StringsTables()
+        _ = strings.add(["LOG_OUT": "Abmelden"], table: "Root", language: "de")
+        _ = strings.add(["OTHER": "Anderes"], table: "Other", language: "de")
+        let button = Specifier(.button, ["Key": "session", "Title": "Session"])
+        let declarations = [
+            SettingDeclaration(
+                name: "session", type: .string, editor: .preference, summary: "", initialValue: .string("LOG_OUT"))
+        ]
+        let schema = SettingsSchema(declarations)
+        let tree = pageTree(["Root": [button]], strings: strings)
+        let layout = tree.layout(for: schema)
+        #expect(layout["strings"] == ["de": ["Root": ["LOG_OUT", "Abmelden"]]])
+        let read = PageTree(layout: layout)
+        #expect(PageView.make(read, schema, PageRequest(languages: ["de"]))?.rows.first?.title == "Abmelden")
+        // A paired device reads the texts of its entries alone.
+        #expect(tree.layout(for: schema, translations: .ofEntries)["strings"] == nil)
+        for entry in [
+            Specifier(.mailCompose, ["Key": "m"]), Specifier(.multiValue, ["Key": "m"]),
+            Self.child("Root", ["Key": "m"]), Specifier(.radioGroup, ["Key": "m"]),
+        ] {
+            let tree = pageTree(["Root": [entry]], strings: strings)
+            #expect(tree.layout(for: schema)["strings"] == layout["strings"])
+        }
+        #expect(pageTree(["Root": [Self.toggle("m")]], strings: strings).layout(for: schema)["strings"] == nil)
     }
 
     /// An image of some bytes.

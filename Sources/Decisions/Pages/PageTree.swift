@@ -262,6 +262,16 @@ private struct PageWalk {
 }
 
 // MARK: - layout of a schema
+
+/// The translations that a layout has (PAG-10).
+package enum LayoutTranslations: Sendable {
+    case none
+    /// Of the texts that entries and pages have.
+    case ofEntries
+    /// Those, and whole tables where a page translates texts of the running app.
+    case all
+}
+
 extension PageTree {
     /// Reads the layout of a schema document (PAG-5), and passes over what is none.
     package init(layout: PropertyListDictionary) {
@@ -288,15 +298,12 @@ extension PageTree {
     /// The layout for a schema document: entries with a declared key leave rule and default to the declaration, and
     /// entries of secrets have no default.
     /// - Parameters:
-    ///   - hasStrings: false leaves translations out.
+    ///   - translations: those that the layout has.
     ///   - hasImages: false leaves images out.
     package func layout(
-        for schema: SettingsSchema, hasStrings: Bool = true, hasImages: Bool = true
+        for schema: SettingsSchema, translations: LayoutTranslations = .all, hasImages: Bool = true
     ) -> PropertyListDictionary {
-        var keys: Set<String> = []
         let rows = pages.map { page -> PropertyListValue in
-            keys.formUnion(page.specifiers.flatMap(\.texts))
-            if let title = page.title { keys.insert(title) }
             let isPane = isPane(page)
             var row: PropertyListDictionary = ["name": .string(page.name)]
             if !isPane { row["ofItems"] = true }
@@ -312,12 +319,22 @@ extension PageTree {
         }
         var layout: PropertyListDictionary = ["pages": .array(rows)]
         if device != .phone { layout["device"] = .string(device.rawValue) }
-        let used = strings.keeping(keys)
-        if hasStrings, !used.isEmpty { layout["strings"] = .dictionary(used.dictionary) }
+        let used = used(translations)
+        if !used.isEmpty { layout["strings"] = .dictionary(used.dictionary) }
         var images: PropertyListDictionary = [:]
         for name in imageNames { images[name] = self.images[name].map { .data($0.bytes) } }
         if hasImages, !images.isEmpty { layout["images"] = .dictionary(images) }
         return layout
+    }
+
+    /// The translations of the entries' texts and, for `all`, the whole tables in which a page looks for texts of the
+    /// running app.
+    private func used(_ translations: LayoutTranslations) -> StringsTables {
+        guard translations != .none else { return StringsTables() }
+        let texts = pages.flatMap { page in page.specifiers.flatMap(\.texts) + [page.title].compactMap(\.self) }
+        let running = pages.filter { $0.specifiers.contains(where: \.showsRunningTexts) }
+        let whole = translations == .all ? running.flatMap(\.tables) : []
+        return strings.keeping(Set(texts), whole: Set(whole))
     }
 
     /// Whether child panes lead to the page, not only lists.
@@ -440,6 +457,18 @@ extension Specifier {
             [specifier.title, specifier.text(.placeholder)].compactMap(\.self) + specifier.texts(.titles)
         }
         return own + texts(.titles) + texts(.shortTitles) + subtitles + items
+    }
+
+    /// Whether a page shows and translates texts in the entry that only the running app or the store has: a stored
+    /// title or value, parts of a mail, labels of choices.
+    fileprivate var showsRunningTexts: Bool {
+        guard key != nil else { return false }
+        return switch kind {
+        case .button, .childPane, .mailCompose, .multiValue, .radioGroup: true
+        case .group, .toggle, .slider, .textField, .titleValue, .textView, .openURL, .datePicker, .listGroup, .custom,
+            nil:
+            false
+        }
     }
 }
 

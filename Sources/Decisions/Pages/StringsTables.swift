@@ -64,13 +64,14 @@ package struct StringsTables: Sendable, Equatable {
         }
     }
 
-    /// The tables with the texts of these keys alone.
-    func keeping(_ keys: Set<String>) -> StringsTables {
+    /// The tables with the texts of these keys alone, and whole ones.
+    func keeping(_ keys: Set<String>, whole: Set<String>) -> StringsTables {
         var kept = StringsTables()
         kept.languages = languages.compactMapValues { tables in
-            let used = tables.compactMapValues { texts in
-                let texts = texts.filter { keys.contains($0.key) }
-                return texts.isEmpty ? nil : texts
+            var used: [String: [String: String]] = [:]
+            for (table, texts) in tables {
+                let kept = whole.contains(table) ? texts : texts.filter { keys.contains($0.key) }
+                if !kept.isEmpty { used[table] = kept }
             }
             return used.isEmpty ? nil : used
         }

@@ -174,21 +174,28 @@ extension Configuration {
         }
     }
 
-    /// The schema with the pages; without images, translations or pages where they do not fit, which is an event.
+    /// The schema with the pages; without some translations, images or pages where they do not fit, which is an event.
     private func carried(
         _ declarations: [SettingDeclaration], _ buttons: Set<String>
     ) throws(SchemaError) -> SchemaDocument {
         let (tree, schema) = (pages.withLock(\.self), store.schema)
         guard !tree.isEmpty else { return try SchemaDocument(writing: declarations, buttons: buttons) }
         let open = declarations.withoutSecrets(of: tree)
-        // Parts that do not fit are left out: first the images, then the translations.
-        for (hasStrings, hasImages) in [(true, true), (true, false), (false, false)] {
-            let layout = tree.layout(for: schema, hasStrings: hasStrings, hasImages: hasImages)
+        // Parts that do not fit are left out one after the other (PAG-7).
+        let attempts: [(LayoutTranslations, hasImages: Bool)] = [
+            (.all, true), (.ofEntries, true), (.ofEntries, false), (.none, false),
+        ]
+        for (translations, hasImages) in attempts {
+            let layout = tree.layout(for: schema, translations: translations, hasImages: hasImages)
             guard let document = try? SchemaDocument(writing: open, layout: layout, buttons: buttons) else {
                 continue
             }
             if !hasImages, !tree.images.isEmpty { report(.notCarried("images")) }
-            if !hasStrings { report(.notCarried("translations")) }
+            switch translations {
+            case .all: break
+            case .ofEntries: report(.notCarried("translations of the running app's texts"))
+            case .none: report(.notCarried("translations"))
+            }
             return document
         }
         report(.notCarried("pages"))

@@ -216,8 +216,9 @@ extension SchemaDocument {
             guard let key = specifier.key else { return false }
             return schema.index(of: key) != nil || (specifier.kind == .button && buttons.contains(key))
         }
+        // A whole table has texts of entries that are not open.
+        let kept = pages.layout(for: schema, translations: .ofEntries)
         return try? SchemaDocument(
-            writing: open.withoutSecrets(of: tree), layout: pages.layout(for: schema), buttons: buttons,
-            isForeign: true)
+            writing: open.withoutSecrets(of: tree), layout: kept, buttons: buttons, isForeign: true)
     }
 }
