@@ -114,6 +114,25 @@ func pageTree(
         #expect(pageTree(["Root": [Self.toggle("m")]], strings: strings).layout(for: schema)["strings"] == nil)
     }
 
+    @Test("PAG-10: a layout has the translations of all texts of the entries within a list")
+    func textsOfItems() throws {
+        let texts = ["TITLE", "FOOTER", "SHORT", "LONG", "ON", "HINT"]
+        var strings = StringsTables()
+        let pairs = texts.map { ($0, "\($0)-de") }
+        _ = strings.add(Dictionary(pairs) { first, _ in first }, table: "Root", language: "de")
+        let item: PropertyListDictionary = [
+            "Type": "PSMultiValueSpecifier", "Key": "v", "Title": "TITLE", "FooterText": "FOOTER",
+            "ShortTitles": ["SHORT"], "Titles": ["LONG"], "Values": [1], "IASKSubtitle": ["1": "ON"],
+            "IASKPlaceholder": "HINT",
+        ]
+        for key in ["ItemSpecifier", "AddSpecifier"] {
+            let list = Specifier(.listGroup, ["Key": "l", key: .dictionary(item)])
+            let layout = pageTree(["Root": [list]], strings: strings).layout(for: SettingsSchema([]))
+            let table = layout["strings"]?.dictionaryValue?["de"]?.dictionaryValue?["Root"]?.arrayValue
+            #expect(table?.count == 2 * texts.count)
+        }
+    }
+
     /// An image of some bytes.
     private static func image(_ count: Int = 8) -> PageImage? {
         PageImage([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + [UInt8](repeating: 0, count: count - 8))

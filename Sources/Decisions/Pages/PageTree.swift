@@ -453,10 +453,7 @@ extension Specifier {
             case nil: []
             }
         let own = [SpecifierKey.title, .footer, .placeholder, .childTitle, .mailSubject, .mailBody].compactMap(text)
-        let items = itemEntries.flatMap { specifier in
-            [specifier.title, specifier.text(.placeholder)].compactMap(\.self) + specifier.texts(.titles)
-        }
-        return own + texts(.titles) + texts(.shortTitles) + subtitles + items
+        return own + texts(.titles) + texts(.shortTitles) + subtitles + itemEntries.flatMap(\.texts)
     }
 
     /// Whether a page shows and translates texts in the entry that only the running app or the store has: a stored
