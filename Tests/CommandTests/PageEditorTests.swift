@@ -138,6 +138,20 @@ import Testing
         #expect(session.type("back") == .show && session.type("back") == .show && session.type("back") != .show)
     }
 
+    @Test("PAG-19, PAG-21: a refusal of the app's own checks shows its correction, which a draft takes")
+    func corrections() throws {
+        var session = try Session()
+        let louder = PageRefusal(key: "volume", text: "Too loud.", replacement: 5)
+        let refused = session.editor.isRefused("Too loud.", [louder], of: ["volume": 9])
+        #expect(refused == .refuse("Too loud. The app offers Volume: 5."))
+        #expect(session.editor.isRefused("No.", [PageRefusal(key: "name", text: "No.")], of: [:]) == .refuse("No."))
+        for line in ["4", "1", "add", "1 2"] { #expect(session.type(line) == .show) }
+        let odd = PageRefusal(key: "tags", text: "Odd only.", replacement: [["n": 3]])
+        let offered = session.editor.isRefused("Odd only.", [odd], of: ["tags": [["n": 2]]])
+        #expect(offered == .refuse("Odd only. The app offers Number: 3."))
+        #expect(session.type("done") == Self.tags([["n": 3]]))
+    }
+
     @Test("PAG-20: a list that was changed since it was shown is not overwritten")
     func meanwhile() throws {
         var session = try Session("More")

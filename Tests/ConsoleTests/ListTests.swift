@@ -137,6 +137,28 @@ import Testing
         #expect(full.status == 422 && full.text.contains("too many &lt;b&gt;") && full.text.contains("value=\"kept\""))
     }
 
+    @Test("CON-20, PAG-21: the app's correction of a refused list stands in the draft's field, which shakes")
+    func corrected() throws {
+        let browser = browser(["a/b": [["user": "one"]], "tags": ["a"]])
+        let item: PropertyListValue = ["user": "YOU", "port": 2, "tls": "off"]
+        let check: PropertyListDictionary = [
+            "text": "Capitals <only>.", "shake": true, "value": [["user": "one"], item],
+        ]
+        browser.refusal = .unfit(text: "all", checks: ["a/b": .dictionary(check)])
+        let fields = "b.user=me&v.user=you&b.port=1&v.port=2&b.tls=off&v.tls=off"
+        let answer = try #require(browser.add(Self.draft("a%2Fb"), fields))
+        #expect(answer.status == 422 && answer.text.components(between: "row wrong", and: "id").count == 1)
+        for text in [
+            "name=\"v.user\" value=\"YOU\"", "name=\"v.port\" value=\"2\"", "class=\"row wrong shake\"",
+            "<bdi>Capitals &lt;only&gt;.</bdi>", "name=\"b.user\" value=\"me\"",
+        ] { #expect(answer.text.contains(text), "\(text)") }
+        // Without a correction the field that was typed has the reason.
+        browser.refusal = .unfit(text: "all", checks: ["tags": ["text": "Not red.", "shake": true]])
+        let plain = try #require(browser.add(Self.draft("tags"), "b.value=&v.value=red"))
+        #expect(plain.status == 422 && plain.text.contains("name=\"v.value\" value=\"red\""))
+        #expect(plain.text.contains("class=\"row wrong shake\"") && plain.text.contains("Not red."))
+    }
+
     @Test(
         "CON-19, PAG-21: a text, a toggle, a slider and a choice make items that are single values",
         arguments: [

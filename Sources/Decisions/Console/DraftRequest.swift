@@ -42,8 +42,14 @@ struct DraftRequest {
                 let text = input.errors.isEmpty ? EditableList.noItem : nil
                 return page(422, settings, list, first, index, refused: input, refusal: text)
             }
-            return Console.store(items, in: list, of: settings, cookie) { text, _ in
-                page(422, settings, list, first, index, refused: input, refusal: text)
+            return Console.store(items, in: list, of: settings, cookie) { [draft, input] text, refusals in
+                var input = input
+                if let refusal = refusals.first(where: { $0.key == list.key }) {
+                    let corrected = draft.corrected(by: refusal, of: items, typed: Set(input.typed.keys))
+                    input.refuse(corrected.fields, in: settings.view(corrected.draft, languages))
+                }
+                let isSaid = !input.errors.isEmpty
+                return page(422, settings, list, first, index, refused: input, refusal: isSaid ? nil : text)
             }
         }
     }

@@ -46,7 +46,8 @@ struct ItemPage {
         let rows = group.rows.map { row in
             SettingRow(
                 row: row, isEditable: indices.contains(row.index), typed: row.key.flatMap { refused?.typed[$0] },
-                instance: instance, images: view.images, form: .draft)
+                instance: instance, images: view.images, form: .draft,
+                shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
         }
         return .group(group, rows)
     }

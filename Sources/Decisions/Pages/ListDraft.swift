@@ -81,6 +81,34 @@ package struct ListDraft: Sendable {
         }
     }
 
+    /// The draft as an app's check of the whole list corrects it, and the refusal as those of the draft's fields: of
+    /// those that the correction changes, else of those that a person has typed (PAG-21).
+    /// - Parameters:
+    ///   - items: the refused list. A replacement with another number of items corrects no draft.
+    ///   - typed: the keys of the fields that a person has typed.
+    package func corrected(
+        by refusal: PageRefusal, of items: [PropertyListValue], typed: Set<String>
+    ) -> (draft: ListDraft, fields: [PageRefusal]) {
+        let place = index ?? items.count - 1
+        let list = refusal.replacement?.arrayValue ?? []
+        var draft = self
+        if list.count == items.count, list.indices.contains(place) {
+            if !hasPage {
+                draft.content = [specifier.named.key ?? "": list[place]]
+            } else if let item = list[place].dictionaryValue {
+                draft.content = item
+            }
+        }
+        let changed = schema.declarations.map(\.name).filter { draft.content[$0] != content[$0] }
+        let keys = changed.isEmpty ? typed.sorted() : changed
+        let fields = keys.map { key in
+            PageRefusal(
+                key: key, text: refusal.text, shakes: refusal.shakes,
+                replacement: changed.isEmpty ? nil : draft.content[key])
+        }
+        return (draft, fields)
+    }
+
     /// The list with the item; nil if there is nothing to add, or the content is not valid.
     package func done(_ items: [PropertyListValue]) -> [PropertyListValue]? {
         let item: PropertyListValue? = hasPage ? .dictionary(content) : content[specifier.named.key ?? ""]

@@ -83,7 +83,7 @@ struct PageEditor {
             rows = view.rows
             return [view.title ?? view.name] + (note.map { [$0] } ?? []) + numbered(view)
         case .draft(let key, let draft, let old):
-            let view = draft.view(in: tree, languages: request.languages)
+            let view = view(draft)
             rows = view.rows
             let wrong = draft.errors.map { "  \($0.description)" }
             return ["\(key): \(old == nil ? "new item" : "item"), ends with done or cancel"] + numbered(view) + wrong
@@ -96,6 +96,9 @@ struct PageEditor {
             return [editable.row.title] + (shown.isEmpty ? ["  No items."] : shown) + adding
         }
     }
+
+    /// The page of a draft.
+    private func view(_ draft: ListDraft) -> PageView { draft.view(in: tree, languages: request.languages) }
 
     private func numbered(_ view: PageView) -> [String] {
         var number = 0
@@ -154,6 +157,36 @@ struct PageEditor {
         if isDrafting { screens.removeLast() }
     }
 
+    /// The app's own checks have refused a change: their corrections are in the draft from now on, and those of a
+    /// page's rows beside the reason.
+    /// - Parameter values: those of the change.
+    mutating func isRefused(_ text: String, _ refusals: [PageRefusal], of values: PropertyListDictionary) -> Step {
+        let corrections: [PageView.Row]
+        switch screens[screens.count - 1] {
+        case .draft(let list, let draft, let old):
+            guard let refusal = refusals.first(where: { $0.key == list }), let items = values[list]?.arrayValue else {
+                return .refuse(text)
+            }
+            let corrected = draft.corrected(by: refusal, of: items, typed: [])
+            screens[screens.count - 1] = .draft(list: list, corrected.draft, of: old)
+            corrections = view(corrected.draft).rows.filter { row in corrected.fields.contains { $0.key == row.key } }
+        case .page(let name):
+            var request = request
+            for refusal in refusals {
+                guard let value = refusal.replacement else { continue }
+                request.values[refusal.key] = PageValue(value: value, layer: "user")
+            }
+            let rows = PageView.make(tree, document.schema, page: name, request)?.rows ?? []
+            corrections = rows.filter { row in
+                refusals.contains { $0.key == row.key && $0.replacement != nil }
+            }
+        case .list: corrections = []
+        }
+        guard !corrections.isEmpty else { return .refuse(text) }
+        let offers = corrections.map { cell("\($0.name): \($0.text)") }.joined(separator: ", ")
+        return .refuse("\(text) The app offers \(offers).")
+    }
+
     private static var unknown: Step { .refuse("Type help for what can be typed.") }
     private static var noValue: Step { .refuse("The row has no value.") }
     private var noRow: Step {
@@ -203,7 +236,7 @@ struct PageEditor {
         let shown = [key: row.input]
         switch screens[screens.count - 1] {
         case .draft(let list, var draft, let old):
-            let input = draft.take(fields, shown: shown, of: draft.view(in: tree, languages: request.languages))
+            let input = draft.take(fields, shown: shown, of: view(draft))
             if let error = input.errors[key] { return .refuse(error) }
             screens[screens.count - 1] = .draft(list: list, draft, of: old)
             return .show

@@ -41,7 +41,11 @@ extension Subcommand {
                     "values": .dictionary(values), "nothing": .array(empty.map { .string($0) }),
                     "tags": .dictionary(tags),
                 ]
-                step = try arguments.send(.settingsSet, body)
+                do {
+                    step = try arguments.send(.settingsSet, body)
+                } catch ControlError.unfit(let text, let checks) {
+                    step = editor.isRefused(text, PageRefusal.all(in: checks), of: values)
+                }
                 if step == .show { editor.isStored() }
                 continue editing
             case .reset(let keys):
@@ -67,14 +71,14 @@ extension Subcommand {
 }
 
 extension Arguments {
-    /// Sends a change; its refusal is a text for the person.
+    /// Sends a change; its refusal is a text for the person, except that of the app's own checks.
     fileprivate func send(_ command: ControlName, _ body: PropertyListDictionary) throws -> PageEditor.Step {
         do {
             _ = try ask(command, try settings(body))
             return .show
         } catch ControlError.refused(_, let text) {
             return .refuse(text)
-        } catch ControlError.unfit(let text, _) { return .refuse(text) }
+        }
     }
 
     /// Presses a button; what the app says is for the person.
