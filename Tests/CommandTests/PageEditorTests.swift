@@ -152,6 +152,14 @@ import Testing
         #expect(session.type("done") == Self.tags([["n": 3]]))
     }
 
+    @Test("PAG-14: the draft of an item shows no row that the app hides")
+    func hidden() throws {
+        var session = try Session()
+        session.editor.follow(.running(RunningPage(hidden: ["n"])))
+        for line in ["4", "1", "add"] { #expect(session.type(line) == .show) }
+        #expect(!session.shown().contains("Number"))
+    }
+
     @Test("PAG-20: a list that was changed since it was shown is not overwritten")
     func meanwhile() throws {
         var session = try Session("More")

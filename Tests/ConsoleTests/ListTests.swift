@@ -137,6 +137,16 @@ import Testing
         #expect(full.status == 422 && full.text.contains("too many &lt;b&gt;") && full.text.contains("value=\"kept\""))
     }
 
+    @Test("PAG-14, PAG-27: keys that the app hides have no field in a draft either")
+    func hidden() throws {
+        let browser = browser()
+        #expect(browser.get(Self.draft("a%2Fb"))?.text.contains("v.port") == true)
+        browser.running = .success(RunningState.running(RunningPage(hidden: ["port"])).body)
+        let page = try #require(browser.get(Self.draft("a%2Fb"))?.text)
+        #expect(page.contains("v.user") && !page.contains("v.port"))
+        #expect(browser.add(Self.draft("a%2Fb"), "v.port=2")?.status == 422)
+    }
+
     @Test("CON-20, PAG-21: the app's correction of a refused list stands in the draft's field, which shakes")
     func corrected() throws {
         let browser = browser(["a/b": [["user": "one"]], "tags": ["a"]])

@@ -64,7 +64,7 @@ struct AppSettings {
 
     /// The page of a draft.
     func view(_ draft: ListDraft, _ languages: [String], errors: [String: String] = [:]) -> PageView {
-        draft.view(in: tree, languages: languages, errors: errors)
+        draft.view(in: tree, languages: languages, hidden: request(languages, [:]).hidden, errors: errors)
     }
 
     /// The rows of all pages with a text.

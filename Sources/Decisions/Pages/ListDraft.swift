@@ -52,11 +52,16 @@ package struct ListDraft: Sendable {
     }
 
     /// The page of the draft: the values are those of the content.
-    /// - Parameter errors: why input was refused, by key.
-    package func view(in tree: PageTree, languages: [String] = [], errors: [String: String] = [:]) -> PageView {
+    /// - Parameters:
+    ///   - hidden: the keys that the running app hides.
+    ///   - errors: why input was refused, by key.
+    package func view(
+        in tree: PageTree, languages: [String] = [], hidden: Set<String> = [], errors: [String: String] = [:]
+    ) -> PageView {
         let values = schema.declarations.map { ($0.name, PageValue(value: content[$0.name], layer: "default")) }
         let request = PageRequest(
-            languages: languages, values: Dictionary(values) { first, _ in first }, errors: errors, isOfItem: true)
+            languages: languages, values: Dictionary(values) { first, _ in first }, hidden: hidden, errors: errors,
+            isOfItem: true)
         return PageView.make(tree, schema, page: page, request)
     }
 

@@ -98,7 +98,9 @@ struct PageEditor {
     }
 
     /// The page of a draft.
-    private func view(_ draft: ListDraft) -> PageView { draft.view(in: tree, languages: request.languages) }
+    private func view(_ draft: ListDraft) -> PageView {
+        draft.view(in: tree, languages: request.languages, hidden: request.hidden)
+    }
 
     private func numbered(_ view: PageView) -> [String] {
         var number = 0

@@ -33,7 +33,7 @@ extension Subcommand {
         if let note = running.note { console.print(note) }
         for view in names.compactMap({ PageView.make(tree, document.schema, page: $0, request) }) {
             console.print(Printable.text(view.title ?? view.name))
-            let text = PageText(tree: tree, languages: request.languages)
+            let text = PageText(tree: tree, request: request)
             for line in view.groups.flatMap({ text.table($0).lines }) { console.print("  \(line)") }
         }
     }
@@ -82,7 +82,7 @@ extension Arguments {
 /// A page's groups and rows as text.
 private struct PageText {
     let tree: PageTree
-    let languages: [String]
+    let request: PageRequest
 
     func table(_ group: PageView.Group) -> Table {
         var table = Table(Printable.text(group.title ?? "-"), ["title", "value", "key", "state"])
@@ -99,7 +99,8 @@ private struct PageText {
         let values = row.value?.arrayValue ?? []
         return list.items.enumerated().map { place, item in
             let draft = ListDraft(of: group, items: values, at: place, in: tree, on: page)
-            let rows = item.page == nil ? [] : draft?.view(in: tree, languages: languages).rows ?? []
+            let view = draft?.view(in: tree, languages: request.languages, hidden: request.hidden)
+            let rows = item.page == nil ? [] : view?.rows ?? []
             let shown = rows.filter { $0.key != nil }.map { "\($0.name): \($0.text)" }
             return ["  \(place + 1). \(item.title)", shown.joined(separator: ", "), "", ""]
         }
