@@ -275,6 +275,27 @@ private struct OtherEvent: Error {}
         withExtendedLifetime(observation) {}
     }
 
+    @Test("SET-14: an override reads what super has loaded, and what it has assigned itself")
+    func readingInAnOverride() {
+        /// `@unchecked`: every property is a wrapper around state behind a mutex.
+        final class Derived: Configuration, @unchecked Sendable {
+            @Preference var home = "none"
+            @Preference var shop = "none"
+            @Slider("Volume", in: 0...100) var volume = 50
+
+            override func setProperties(withContentsOf file: PropertyListDictionary) {
+                super.setProperties(withContentsOf: file)
+                shop = home + "/shop"
+                volume += 1
+                volume += 1
+            }
+        }
+        write("config.plist", "<key>home</key><string>a</string>" + volume(7))
+        let app = Derived()
+        #expect(load(app).report == LoadReport(loaded: ["home", "shop", "volume"]))
+        #expect(app.shop == "a/shop" && app.volume == 9)
+    }
+
     @Test("SET-14: a value that an override assigns and that breaks its rule is skipped, and traps in no build")
     func anInvalidValueOfAnOverride() {
         write("config.plist", "<key>loud</key><integer>101</integer>")

@@ -93,6 +93,9 @@ package struct LayerReading: Sendable {
             restartNames: Set(loaded.filter(\.needsRestart).map(\.name)))
     }
 
+    /// The value that the source has so far.
+    package func value(at index: Int) -> SettingValue? { values[index] }
+
     /// Sets one value that has been judged.
     package mutating func put(_ value: SettingValue, at index: Int) { values[index] = value }
 

@@ -137,8 +137,9 @@ open class Configuration: @unchecked Sendable {
 
     /// Override to take the entries of a configuration file by hand, such as `home = file["base_url"]?.stringValue`:
     /// what is assigned here is the file's value, of the layer ``SettingLayer/file``, and one that breaks its rule is
-    /// skipped. Called for each file that is read, also when it has been edited, on a thread of the library's then.
-    /// Call `super` for the automatic loading. CRUConfig's `setPropertiesWithContentsOfConfigDictionary:`.
+    /// skipped. A property that the file has set so far reads as that value here, and on no other thread yet. Called
+    /// for each file that is read, also when it has been edited, on a thread of the library's then. Call `super` for
+    /// the automatic loading. CRUConfig's `setPropertiesWithContentsOfConfigDictionary:`.
     open func setProperties(withContentsOf file: PropertyListDictionary) { store.read(file) }
 
     /// Override to read and write dates that are text in another form. Letters as in Foundation's date formats: `y`,

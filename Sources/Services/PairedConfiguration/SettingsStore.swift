@@ -93,7 +93,14 @@ final class SettingsStore: Sendable {
     }
 
     func value(at index: Int) -> SettingValue {
-        state.withLock { $0.resetting?[index] ?? $0.layers.value(at: index) }
+        state.withLock { state in
+            if let value = state.resetting?[index] { return value }
+            // Code that reads a source on this thread sees what it has taken so far.
+            if !state.readings.isEmpty, let value = state.readings[Linux.currentThread]?.value(at: index) {
+                return value
+            }
+            return state.layers.value(at: index)
+        }
     }
 
     /// The labelled values that a person has added to the list of a property.
