@@ -149,6 +149,30 @@ import Testing
         #expect(refined[2].editor == .choice && refined[2].choices.map(\.label) == ["A", "B"])
     }
 
+    @Test("PAG-9: a further place of a key with another type or other bounds than the property's is told once")
+    func furtherPlaces() {
+        let rule: PropertyListDictionary = [
+            "Type": "PSSliderSpecifier", "Key": "volume", "MinimumValue": 0, "MaximumValue": 10,
+        ]
+        var wider = rule
+        wider["MaximumValue"] = 11
+        let toggle: PropertyListDictionary = ["Type": "PSToggleSwitchSpecifier", "Key": "volume"]
+        let title: PropertyListDictionary = ["Type": "PSTitleValueSpecifier", "Key": "volume"]
+        let declaration = SettingDeclaration(
+            name: "volume", type: .double, editor: .preference, summary: "", initialValue: .double(5))
+        let cases: [([PropertyListDictionary], Int?)] = [
+            ([rule, title], nil), ([wider], 1), ([toggle], 1), ([title, wider, toggle], 2),
+        ]
+        for (further, index) in cases {
+            let rows = ([rule] + further).map { PropertyListValue.dictionary($0) }
+            var bundle = SettingsBundle(
+                PageTree { _ throws(SettingsBundleProblem) in ["PreferenceSpecifiers": .array(rows)] })
+            #expect(bundle.refine([declaration]).first?.bounds == .double(0...10))
+            let entry = index.map { SettingsPageEntry(page: "Root", index: $0) }
+            #expect(bundle.problems == [entry].compactMap(\.self).map { .differentRule(key: "volume", $0) })
+        }
+    }
+
     @Test("PAG-9, PAG-13: a property that any page shows as a secret is one, however it is declared")
     func secure() throws {
         var bundle = SettingsBundle(

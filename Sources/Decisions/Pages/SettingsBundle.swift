@@ -57,22 +57,17 @@ package struct SettingsBundle: Sendable {
         return declarations.map { declaration in
             var declaration = declaration
             if secrets.contains(Array(declaration.name.utf8)) { declaration.isSecret = true }
-            let entries = shown[Array(declaration.name.utf8)] ?? []
-            guard let (rule, entry) = Self.rule(of: entries) else { return declaration }
-            let refined = declaration.editor == .preference ? declaration.refined(by: rule) : declaration
-            if !refined.agrees(with: rule) { faults.add(.differentRule(key: declaration.name, entry)) }
+            let rules = (shown[Array(declaration.name.utf8)] ?? []).compactMap { specifier, entry in
+                specifier.declaration().map { (rule: $0, entry: entry) }
+            }.filter { $0.rule.editor != .preference }
+            guard let first = rules.first else { return declaration }
+            let refined = declaration.editor == .preference ? declaration.refined(by: first.rule) : declaration
+            // The key may stand in further places, each with a rule.
+            if let other = rules.first(where: { !refined.agrees(with: $0.rule) }) {
+                faults.add(.differentRule(key: declaration.name, other.entry))
+            }
             return refined
         }
-    }
-
-    /// The first rule that one of the entries of a key has, and its place.
-    private static func rule(
-        of entries: [(specifier: Specifier, entry: SettingsPageEntry)]
-    ) -> (SettingDeclaration, SettingsPageEntry)? {
-        for (specifier, entry) in entries {
-            if let rule = specifier.declaration(), rule.editor != .preference { return (rule, entry) }
-        }
-        return nil
     }
 
     /// Reports the defaults of the pages that the app has replaced.
