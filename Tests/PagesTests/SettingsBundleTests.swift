@@ -91,6 +91,32 @@ import Testing
         #expect(visits == 64 && found.problems == [.tooManyPages(limit: 64)])
     }
 
+    @Test("SET-34: two defaults of one key that mean one value of its property are no fault")
+    func spellings() {
+        let schema = SettingsSchema([
+            SettingDeclaration(
+                name: "on", type: .boolean, editor: .toggle, summary: "",
+                toggleValues: ToggleValues(on: "on", off: "off"),
+                initialValue: .boolean(false)),
+            SettingDeclaration(
+                name: "level", type: .double, editor: .preference, summary: "", initialValue: .double(0)),
+        ])
+        var found = bundle([
+            "Root": page(
+                title("on", true), title("on", "YES"), title("on", 1), title("on", "on"), title("level", 1),
+                title("level", 1.0), title("level", "1"))
+        ])
+        #expect(found.defaults(of: schema) == [.boolean(true), .double(1)] && found.problems.isEmpty)
+        var other = bundle(["Root": page(title("on", true), title("on", "NO"), title("none", true), title("none", 1))])
+        _ = other.defaults(of: schema)
+        #expect(
+            other.problems == [
+                .differentDefaults(key: "on", SettingsPageEntry(page: "Root", index: 1)),
+                .differentDefaults(key: "none", SettingsPageEntry(page: "Root", index: 3)),
+                .noProperty(key: "none", SettingsPageEntry(page: "Root", index: 2)),
+            ])
+    }
+
     @Test(
         "SET-34, PAG-4: a default is its property's if that takes it; two of one key, and a key without property, are told"
     )

@@ -28,17 +28,13 @@ package struct SettingsBundle: Sendable {
         // Two keys may be equal as texts only.
         var known: [[UInt8]: SettingsPageEntry] = [:]
         var ofDefaults: [[UInt8]: SettingsPageEntry] = [:]
-        var different: Set<String> = []
         for (key, specifier, entry) in tree.placed {
             let bytes = Array(key.utf8)
             if known[bytes] == nil {
                 known[bytes] = entry
                 keys.append(key)
             }
-            guard let value = specifier[.defaultValue] else { continue }
-            if ofDefaults[bytes] == nil { ofDefaults[bytes] = entry }
-            guard value != defaults[key], different.insert(key).inserted else { continue }
-            faults.add(.differentDefaults(key: key, entry))
+            if specifier[.defaultValue] != nil, ofDefaults[bytes] == nil { ofDefaults[bytes] = entry }
         }
         (places, defaultPlaces) = (known, ofDefaults)
     }
@@ -80,8 +76,23 @@ package struct SettingsBundle: Sendable {
         }
     }
 
+    /// Reports the keys with two defaults that do not mean one value of the property: a bundle has true, "YES" and 1.
+    private mutating func reportDifferentDefaults(of schema: SettingsSchema) {
+        var different: Set<String> = []
+        for (key, specifier, entry) in tree.placed {
+            guard let value = specifier[.defaultValue], let first = defaults[key], value != first else { continue }
+            if let declaration = schema[key], let meant = declaration.value(loose: value),
+                meant == declaration.value(loose: first)
+            {
+                continue
+            }
+            if different.insert(key).inserted { faults.add(.differentDefaults(key: key, entry)) }
+        }
+    }
+
     /// The defaults of all properties: the pages' where they have a valid one, else the declared ones.
     package mutating func defaults(of schema: SettingsSchema) -> [SettingValue] {
+        reportDifferentDefaults(of: schema)
         // A button's key names the button, and need not have a value.
         let buttons = Set(tree.named.filter { $0.1.kind == .button }.map { Array($0.0.utf8) })
         for key in keys where schema.index(of: key) == nil && !buttons.contains(Array(key.utf8)) {
