@@ -283,8 +283,14 @@ private final class Preferences: Configuration, @unchecked Sendable {
         let service = { (name: String) -> String? in name == "STATE_DIRECTORY" ? "/var/lib/a" : lookup(name) }
         let shared = try FilePreferences(accessGroup: "com.example.family", variable: service)
         #expect(shared.path == store.path, "the services of a group share one store")
+        let protected = try ProtectedPreferences(accessGroup: "com.example.family", variable: service)
+        let manifest = ApplicationManifest(["APLKeychainAccessGroup": "com.example.family"])
+        let ofManifest = ApplicationPreferences.store(of: manifest, variable: service) as? ProtectedPreferences
+        #expect(protected.path == "/h/.config/com.example.family/protected.plist")
+        #expect(ofManifest?.path == protected.path, "code and manifest open one store")
         for name in ["", "../other", "a b", ".hidden"] {
             #expect(throws: PreferenceStoreError.self) { try FilePreferences(accessGroup: name, variable: lookup) }
+            #expect(throws: PreferenceStoreError.self) { try ProtectedPreferences(accessGroup: name, variable: lookup) }
         }
     }
 }

@@ -243,9 +243,9 @@ struct PreferenceForm: Sendable {
 /// Where an app's own preferences are kept.
 package struct ApplicationPreferences {
     /// The name of the file.
-    private static var fileName: String { "preferences.plist" }
+    fileprivate static var fileName: String { "preferences.plist" }
     /// The name of a file that the manifest protects.
-    private static var protectedName: String { "protected.plist" }
+    fileprivate static var protectedName: String { "protected.plist" }
 
     /// An app's own directory for what its library keeps.
     package enum Storage: Equatable {
@@ -324,14 +324,24 @@ package struct ApplicationPreferences {
         directory(of: group) { $0 == "STATE_DIRECTORY" ? nil : variable($0) }
     }
 
-    fileprivate static func sharedPath(_ group: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
-        directory(ofGroup: group, variable).map { $0 + "/" + fileName }
+    /// The path of a file in the directory of a group.
+    fileprivate static func path(
+        ofGroup group: String, _ file: String, _ variable: (String) -> String?
+    ) throws(PreferenceStoreError) -> String {
+        let store = "the access group '\(group.prefix(64))'"
+        guard let name = try? ApplicationIdentifier(group) else {
+            throw PreferenceStoreError(.unavailable, store: store, detail: noGroup)
+        }
+        guard let directory = directory(ofGroup: name, variable) else {
+            throw PreferenceStoreError(.unavailable, store: store, detail: noHome)
+        }
+        return directory + "/" + file
     }
 }
 
 extension FilePreferences {
-    /// The store that several apps of one user share: that of an app of this name. `APLKeychainAccessGroup` names it
-    /// in a manifest.
+    /// The unprotected store that several apps of one user share: that of an app of this name. It is another one than
+    /// that of a manifest with `APLKeychainAccessGroup`, which ``ProtectedPreferences`` opens.
     /// - Throws: the name is no application identifier, or there is no configuration directory.
     public convenience init(accessGroup: String) throws(PreferenceStoreError) {
         try self.init(accessGroup: accessGroup, variable: Linux.environment)
@@ -340,14 +350,32 @@ extension FilePreferences {
     package convenience init(
         accessGroup: String, variable: (String) -> String?
     ) throws(PreferenceStoreError) {
-        let store = "the access group '\(accessGroup.prefix(64))'"
-        guard let name = try? ApplicationIdentifier(accessGroup) else {
-            throw PreferenceStoreError(.unavailable, store: store, detail: ApplicationPreferences.noGroup)
-        }
-        guard let path = ApplicationPreferences.sharedPath(name, variable) else {
-            throw PreferenceStoreError(.unavailable, store: store, detail: ApplicationPreferences.noHome)
-        }
-        self.init(path)
+        self.init(
+            try ApplicationPreferences.path(ofGroup: accessGroup, ApplicationPreferences.fileName, variable))
+    }
+}
+
+extension ProtectedPreferences {
+    /// The protected store that several apps of one user share, as `APLKeychainAccessGroup` names it in a manifest.
+    /// - Parameters:
+    ///   - accessGroup: the name of the group.
+    ///   - accessibility: as of ``init(_:accessibility:keyring:)``; all apps of the group state the same.
+    ///   - keyring: as there.
+    /// - Throws: the name is no application identifier, or there is no configuration directory.
+    public convenience init(
+        accessGroup: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil
+    ) throws(PreferenceStoreError) {
+        try self.init(
+            accessGroup: accessGroup, accessibility: accessibility, keyring: keyring, variable: Linux.environment)
+    }
+
+    package convenience init(
+        accessGroup: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil,
+        variable: (String) -> String?
+    ) throws(PreferenceStoreError) {
+        let path = try ApplicationPreferences.path(
+            ofGroup: accessGroup, ApplicationPreferences.protectedName, variable)
+        self.init(path, accessibility: accessibility, keyring: keyring)
     }
 }
 
