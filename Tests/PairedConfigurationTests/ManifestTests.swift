@@ -86,13 +86,16 @@ import Testing
         #expect(wrong.problems.first?.description.contains("WhenUnlocked, WhenUnlockedThisDeviceOnly") == true)
     }
 
-    @Test func `SET-83: an empty access group is a mistake, and without one the store is the app's own`() {
+    @Test
+    func
+        `SET-83: an access group that is no identifier is a mistake; without one the store is the app's own`()
+    {
         #expect(ApplicationManifest([:]).accessGroup == nil)
         #expect(
             ApplicationManifest(["APLKeychainAccessGroup": "org.example.shared"]).accessGroup == "org.example.shared")
-        for wrong in ["", 1] as [PropertyListValue] {
+        for wrong in ["", 1, "a b", "../other", ".hidden"] as [PropertyListValue] {
             let manifest = ApplicationManifest(["APLKeychainAccessGroup": wrong])
-            #expect(manifest.problems.count == 1)
+            #expect(manifest.problems.count == 1 && manifest.accessGroup == nil && manifest.isProtected)
             #expect(manifest.accessibility == nil, "a store that was to be shared is not opened as a private one")
         }
     }

@@ -78,7 +78,10 @@ public struct ApplicationManifest: Sendable, Equatable {
                 refuse("APLKeychainAccessibility", "it is none of \(names)")
             }
         }
-        accessGroup = text(["APLKeychainAccessGroup"], within: 255, in: entries)
+        if let value = entries["APLKeychainAccessGroup"] {
+            accessGroup = value.stringValue.flatMap { (try? ApplicationIdentifier($0))?.description }
+            if accessGroup == nil { refuse("APLKeychainAccessGroup", ApplicationPreferences.noGroup) }
+        }
         isProtected = entries["APLKeychainAccessibility"] != nil || entries["APLKeychainAccessGroup"] != nil
         // A store that was to be shared must not become a private one, nor one with another protection.
         if accessGroup == nil, entries["APLKeychainAccessGroup"] != nil { accessibility = nil }
