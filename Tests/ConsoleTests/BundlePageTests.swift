@@ -97,6 +97,46 @@ import Testing
     }
 
     @Test(
+        "CON-18: a content type with its first letter in either case is the browser's own kind of text, or none",
+        arguments: [
+            ("EmailAddress", "email"), ("emailAddress", "email"), ("URL", "url"), ("password", "current-password"),
+            ("NewPassword", "new-password"), ("creditCardNumber", "cc-number"), ("Sublocality", "address-level3"),
+            ("Location", nil), ("AddressCityAndState", nil), ("emailaddress", nil), ("", nil),
+        ] as [(String, String?)])
+    func contentTypes(type: String, token: String?) throws {
+        let browser = Browser()
+        let field = Specifier(.textField, ["Key": "k", "IASKTextContentType": .string(type)])
+        browser.declarations = [field].declarations
+        browser.layout = pages(["Root": [field]]).layout(for: SettingsSchema(browser.declarations))
+        browser.enter()
+        let page = try #require(browser.get(Browser.page)?.text)
+        let input = try #require(page.components(between: "<input type=\"text\" id=\"f-0\"", and: ">").first)
+        #expect(input.components(between: " autocomplete=\"", and: "\"") == [token].compactMap(\.self))
+    }
+
+    @Test("CON-18: a list that takes other values suggests its choices, and a slider has its icon's signs at its ends")
+    func suggestions() throws {
+        let browser = Browser()
+        browser.declarations = [
+            SettingDeclaration(
+                name: "size", type: .integer, editor: .editableChoice, summary: "",
+                choices: [SettingChoice(label: "Sm<all", value: .integer(1))], initialValue: .integer(2))
+        ]
+        for icon in SliderIcon.allCases {
+            browser.declarations.append(
+                SettingDeclaration(
+                    name: icon.rawValue, type: .integer, editor: .slider, summary: "", bounds: .integer(3...8),
+                    icon: icon, initialValue: .integer(5)))
+        }
+        browser.enter()
+        let page = try #require(browser.get(Browser.page)?.text)
+        #expect(page.contains("name=\"v.size\" value=\"2\"") && page.contains("list=\"r-0-list\""))
+        #expect(page.contains("<datalist id=\"r-0-list\"><option value=\"1\">Sm&lt;all</option></datalist>"))
+        let signs = page.components(between: "<span aria-hidden=\"true\">", and: "</span>")
+        #expect(signs == ["🐢", "🐇", "🪫", "🔋", "3", "8", "🔅", "🔆", "🔈", "🔊"])
+    }
+
+    @Test(
         "CON-18, PAG-22: a button and a view of the app's own are shown with value and reason, a link with its target")
     func shown() throws {
         let specifiers = [

@@ -217,8 +217,11 @@ extension SliderIcon {
 }
 
 extension TextTraits {
-    /// The kind of text that a browser may fill in; nil for a type that browsers do not have.
-    fileprivate var autocomplete: String? { contentType.flatMap { Self.autocompletes[$0] } }
+    /// The kind of text that a browser may fill in; nil for a type that browsers do not have. Bundles write the first
+    /// letter of a type in either case.
+    fileprivate var autocomplete: String? {
+        contentType.flatMap { Self.autocompletes[$0.prefix(1).uppercased() + $0.dropFirst()] }
+    }
 
     private static let autocompletes = [
         "Username": "username", "EmailAddress": "email", "TelephoneNumber": "tel", "URL": "url", "Name": "name",
@@ -227,7 +230,8 @@ extension TextTraits {
         "OrganizationName": "organization", "JobTitle": "organization-title", "OneTimeCode": "one-time-code",
         "FullStreetAddress": "street-address", "StreetAddressLine1": "address-line1",
         "StreetAddressLine2": "address-line2", "AddressCity": "address-level2", "AddressState": "address-level1",
-        "PostalCode": "postal-code", "CountryName": "country-name",
+        "Sublocality": "address-level3", "PostalCode": "postal-code", "CountryName": "country-name",
+        "Password": "current-password", "NewPassword": "new-password", "CreditCardNumber": "cc-number",
     ]
 
     fileprivate var inputMode: String? {
