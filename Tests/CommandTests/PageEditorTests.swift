@@ -73,7 +73,7 @@ import Testing
     @Test("PAG-16: a line changes one field, by the rules of its page; a choice has its titles, a secret no line")
     func fields() throws {
         var session = try Session()
-        for text in ["Root", "Sound", "1  Volume  0", "2  speed   Slow", "page More", "<redacted>"] {
+        for text in ["Root", "Sound", "1  Volume  0 (0 to 10)", "2  speed   Slow", "page More", "<redacted>"] {
             let shown = session.shown()
             #expect(shown.contains(text), "\(text)")
         }
@@ -143,12 +143,12 @@ import Testing
         var session = try Session()
         let louder = PageRefusal(key: "volume", text: "Too loud.", replacement: 5)
         let refused = session.editor.isRefused("Too loud.", [louder], of: ["volume": 9])
-        #expect(refused == .refuse("Too loud. The app offers Volume: 5."))
+        #expect(refused == .refuse("Too loud. The app offers Volume: 5 (0 to 10)."))
         #expect(session.editor.isRefused("No.", [PageRefusal(key: "name", text: "No.")], of: [:]) == .refuse("No."))
         for line in ["4", "1", "add", "1 2"] { #expect(session.type(line) == .show) }
         let odd = PageRefusal(key: "tags", text: "Odd only.", replacement: [["n": 3]])
         let offered = session.editor.isRefused("Odd only.", [odd], of: ["tags": [["n": 2]]])
-        #expect(offered == .refuse("Odd only. The app offers Number: 3."))
+        #expect(offered == .refuse("Odd only. The app offers Number: 3 (0 to 3)."))
         #expect(session.type("done") == Self.tags([["n": 3]]))
     }
 

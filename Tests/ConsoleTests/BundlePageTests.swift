@@ -133,6 +133,7 @@ import Testing
         #expect(page.contains("name=\"v.size\" value=\"2\"") && page.contains("list=\"r-0-list\""))
         #expect(page.contains("<datalist id=\"r-0-list\"><option value=\"1\">Sm&lt;all</option></datalist>"))
         let signs = page.components(between: "<span aria-hidden=\"true\">", and: "</span>")
+        #expect(page.components(between: "<span class=\"bounds\"> (3 to 8)", and: "</span>").count == 5)
         #expect(signs == ["🐢", "🐇", "🪫", "🔋", "3", "8", "🔅", "🔆", "🔈", "🔊"])
     }
 

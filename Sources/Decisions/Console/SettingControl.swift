@@ -100,10 +100,11 @@ struct SettingControl {
 
     /// A browser's range keeps numbers within its bounds alone, and always has one.
     private func range(_ slider: PageView.Slider) -> Markup {
+        let range = Markup.tag("span", .init("class", "bounds"), text: " (\(slider.range))")
         guard let number = Double(text), text.utf8.allSatisfy("-.0123456789e".utf8.contains), slider.minimum <= number,
             number <= slider.maximum,
             max(abs(slider.minimum), abs(slider.maximum)) <= 0x1p53
-        else { return input("text", .init("inputmode", "decimal")) }
+        else { return Markup([input("text", .init("inputmode", "decimal")), range]) }
         let ends = [slider.minimum, slider.maximum].map { SettingValue.double($0).text }
         let control = input(
             "range", .init("min", ends[0]), .init("max", ends[1]), .init("step", slider.step == 1 ? "1" : "any"))
@@ -112,7 +113,7 @@ struct SettingControl {
         let isPlain = low.isEmpty && high.isEmpty
         return Markup([
             isPlain ? control : .tag("div", .init("class", "range"), of: low + [control] + high),
-            .tag("output", .init("for", row.field), text: text),
+            .tag("output", .init("for", row.field), text: text), range,
         ])
     }
 

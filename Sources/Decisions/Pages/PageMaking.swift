@@ -351,10 +351,12 @@ private struct PageMaking {
 
     private func slider(_ specifier: Specifier, _ declaration: SettingDeclaration) -> PageView.Kind {
         // Without bounds any number is valid, and an editor of text shows no rule that there is not.
-        guard let ends = declaration.bounds?.ends else { return .text(traits(specifier, declaration.type)) }
+        guard let bounds = declaration.bounds else { return .text(traits(specifier, declaration.type)) }
+        let ends = bounds.ends
         return .slider(
             PageView.Slider(
-                minimum: ends.lower, maximum: ends.upper, step: declaration.type == .integer ? 1 : nil,
+                minimum: ends.lower, maximum: ends.upper, range: bounds.text,
+                step: declaration.type == .integer ? 1 : nil,
                 minimumImage: specifier.text(.minimumImage), maximumImage: specifier.text(.maximumImage),
                 icon: specifier[.minimumImage] == nil && specifier[.maximumImage] == nil ? declaration.icon : nil))
     }

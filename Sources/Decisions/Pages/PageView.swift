@@ -200,6 +200,8 @@ package struct PageView: Sendable, Equatable {
     package struct Slider: Sendable, Equatable {
         package let minimum: Double
         package let maximum: Double
+        /// The bounds for people, in the property's own type, such as `0 to 10`.
+        package let range: String
         /// 1 for integers; nil for any real.
         package let step: Double?
         /// Names of pictures at the two ends.

@@ -114,6 +114,7 @@ extension PageView.Row {
         return switch kind {
         case .page(let name): "page \(name)"
         case .custom(let name?): shown.isEmpty ? "page \(name)" : shown
+        case .slider(let slider): "\(shown) (\(slider.range))"
         case .link(let url): url
         case .mail(let mail): mail.to.joined(separator: ", ")
         case .list(let list): list.items.count == 1 ? "1 item" : "\(list.items.count) items"
