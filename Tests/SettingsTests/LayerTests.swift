@@ -68,6 +68,17 @@ import Testing
         #expect(layers.snapshot.modifiedNames == ["userInteractionTimeout", "debugLevel", "server", "pin"])
     }
 
+    @Test("SET-88, SET-17: the initials are those of the words that a variable's name has")
+    func initials() {
+        let names = ["baseURL", "myAPIKey", "max_volume", "debug", "level2", "__"]
+        let layers = SettingLayers(
+            SettingsSchema(
+                names.map {
+                    SettingDeclaration(name: $0, type: .integer, editor: .edit, summary: "", initialValue: .integer(1))
+                }))
+        #expect(layers.snapshot.shortDescription == "BU=1, MAK=1, MV=1, D=1, L=1, __=1")
+    }
+
     @Test func aPayloadWithOneBadValueAppliesNothingAndListsEveryMistake() throws {
         #expect {
             try Self.schema.payload(["logging": true, "volume": 101, "colour": "red", "speed": 1])

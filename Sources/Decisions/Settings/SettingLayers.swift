@@ -246,19 +246,14 @@ extension SettingsSnapshot: CustomStringConvertible, CustomReflectable {
 
     private func short(_ isShown: (String) -> Bool) -> String {
         var owners: [String: Int] = [:]
-        for (name, _) in values { owners[Self.initials(of: name), default: 0] += 1 }
+        for (name, _) in values { owners[SettingSpelling.initials(of: name), default: 0] += 1 }
         return values.filter { isShown($0.name) }.map { name, value in
             let isSecret = secretNames.contains(name)
             let text = isSecret ? SettingError.redacted : value.description
             if case .string(let string) = value, !string.isEmpty, !isSecret { return text }
-            let initials = Self.initials(of: name)
+            let initials = SettingSpelling.initials(of: name)
             return "\(owners[initials] == 1 ? initials : name)=\(text)"
         }.joined(separator: ", ")
-    }
-
-    /// The first letters of the words: `userInteractionTimeout` is `UIT`.
-    private static func initials(of name: String) -> String {
-        (name.prefix(1) + name.dropFirst().filter(\.isUppercase)).uppercased()
     }
 
     /// Only the description, so that a dump shows no secret either.

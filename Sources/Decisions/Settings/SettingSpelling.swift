@@ -1,5 +1,5 @@
 // Spellings of a property's name outside of the code: snake case in configuration files, capitals in the environment,
-// hyphens on the command line. Nothing here depends on a locale.
+// hyphens on the command line, initials for people. Nothing here depends on a locale.
 
 /// The spellings of names.
 package enum SettingSpelling {
@@ -20,6 +20,12 @@ package enum SettingSpelling {
     /// `base-url` of `baseURL`.
     package static func optionCase(of name: String) -> String {
         words(of: name).map { $0.lowercased() }.joined(separator: "-")
+    }
+
+    /// `BU` of `baseURL`; the whole name if it has neither letter nor digit.
+    static func initials(of name: String) -> String {
+        let initials = words(of: name).map { $0.prefix(1).uppercased() }.joined()
+        return initials.isEmpty ? name : initials
     }
 
     /// The words of a name in camel case: a capital begins one, and the last of several capitals begins the next
