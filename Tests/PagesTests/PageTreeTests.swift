@@ -41,9 +41,7 @@ func pageTree(
         ])
         #expect(tree.pages.map(\.name) == ["Root", "A", "B"])
         #expect(tree.problems == [.cycle(page: "B", leadsTo: "A")])
-        #expect(
-            tree.gatherDefaults(limitedToEditable: false) == ["a": true, "b": 1, "pad": "YES", "version": "1"])
-        #expect(tree.gatherDefaults(limitedToEditable: true) == ["a": true, "b": 1, "pad": "YES"])
+        #expect(tree.defaults == ["a": true, "b": 1, "pad": "YES", "version": "1"])
         let schema = SettingsSchema(tree.named.map(\.specifier).declarations)
         let view = PageView.make(tree, schema, PageRequest(hidden: ["section"]))
         #expect(view?.rows.isEmpty == true)

@@ -39,10 +39,7 @@ extension PageFileOrder {
         #expect(vector.pairs["reads"] == .array(reads))
         #expect(vector.pairs["keys"] == .array(SettingsBundle(tree).keys.map { .string($0) }))
         #expect(vector.pairs["faults"] == PropertyListValue(tree.problems.count))
-        for (name, isLimited) in [("defaults", false), ("editable", true)] {
-            let expected = TypedNotation.value(vector.pairs[name])?.dictionaryValue
-            #expect(tree.gatherDefaults(limitedToEditable: isLimited) == expected)
-        }
+        #expect(tree.defaults == TypedNotation.value(vector.pairs["defaults"])?.dictionaryValue)
         let layout = tree.layout(for: SettingsSchema(tree.named.map(\.specifier).declarations))
         #expect(TypedNotation.value(vector.pairs["layout"]) == .dictionary(layout))
     }

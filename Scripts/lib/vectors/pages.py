@@ -5,8 +5,6 @@ from .raw import Cases
 from .values import canonical, notation
 
 SUFFIX = {"phone": "iphone", "pad": "ipad", "mac": "mac", "vision": "vision", "watch": "watch"}
-EDITABLE = {"PSToggleSwitchSpecifier", "PSMultiValueSpecifier", "PSRadioGroupSpecifier", "PSSliderSpecifier",
-            "PSTextFieldSpecifier", "IASKTextViewSpecifier", "IASKCustomViewSpecifier", "IASKDatePickerSpecifier"}
 RULES = {"DefaultValue", "TrueValue", "FalseValue", "MinimumValue", "MaximumValue", "TandemInteger"}
 
 
@@ -22,8 +20,8 @@ def candidates(page, device, language):
 def bundles():
     cases = Cases("Bundles (PAG-1, PAG-5, PAG-6, PAG-12): hex is a dictionary of files (content by path), device and language "
                   "(which may be absent). reads is the file of each page in the order of the pages, keys those of all "
-                  "entries, defaults and editable the gathered defaults without and with their limit, faults the number "
-                  "of them, layout that of a schema that declares each key of an entry with one.")
+                  "entries, defaults the gathered defaults, faults the number of them, layout that of a schema that declares "
+                  "each key of an entry with one.")
     whole = {path: page(title(path)) for path in candidates("Root", "pad", "de")}
     for count in range(len(whole)):
         bundle(cases, "PAG-1", f"candidate {count + 1}", dict(list(whole.items())[count:]), "pad", "de")
@@ -75,18 +73,16 @@ def bundle(cases, clause, name, files, device="phone", language=None, faults=0, 
         order.append(page_name)
     rows = [row for page_name in panes for row in files[reads[page_name]]["PreferenceSpecifiers"]]
     keyed = [row for row in rows if "Key" in row]
-    defaults, editable = {}, {}
+    defaults = {}
     for row in keyed:
         if "DefaultValue" in row:
             defaults.setdefault(row["Key"], row["DefaultValue"])
-            if row["Type"] in EDITABLE:
-                editable.setdefault(row["Key"], row["DefaultValue"])
     layout = {"pages": [laid(page_name, files[reads[page_name]], page_name in panes, undeclared) for page_name in order]}
     if device != "phone":
         layout["device"] = device
     cases.add(name, clause, canonical(told), reads=[[page_name, reads[page_name]] for page_name in order],
               keys=list(dict.fromkeys(row["Key"] for row in keyed)), defaults=notation(defaults),
-              editable=notation(editable), faults=faults, layout=notation(layout))
+              faults=faults, layout=notation(layout))
 
 
 def laid(name, content, is_pane, undeclared):

@@ -486,14 +486,10 @@ extension PageTree {
         }
     }
 
-    /// The first default of each key of a bundle's pages, whatever is hidden (InAppSettingsKit's
-    /// `gatherDefaultsLimitedToEditableFields:`).
-    /// - Parameter limitedToEditable: leaves out keys that no person edits there.
-    package func gatherDefaults(limitedToEditable: Bool) -> PropertyListDictionary {
+    /// The first default of each key of a bundle's pages, whatever is hidden.
+    package var defaults: PropertyListDictionary {
         var defaults: PropertyListDictionary = [:]
-        for (key, specifier) in named where !limitedToEditable || specifier.kind?.isEditable == true {
-            if defaults[key] == nil { defaults[key] = specifier[.defaultValue] }
-        }
+        for (key, specifier) in named where defaults[key] == nil { defaults[key] = specifier[.defaultValue] }
         return defaults
     }
 }

@@ -22,7 +22,7 @@ package struct SettingsBundle: Sendable {
     /// - Parameter found: faults that came before the pages, such as those of its strings.
     package init(_ tree: PageTree = PageTree(), found: [SettingsBundleProblem] = []) {
         self.tree = tree
-        defaults = tree.gatherDefaults(limitedToEditable: false)
+        defaults = tree.defaults
         faults = PageFaults()
         for problem in found + tree.problems { faults.add(problem) }
         // Two keys may be equal as texts only.

@@ -27,7 +27,7 @@ package struct Specifier: Sendable, Equatable {
         /// Whether the entry begins a section of its page.
         package var isSection: Bool { self == .group || self == .radioGroup || self == .listGroup }
 
-        /// Whether a person changes the value of its key in it (PAG-12).
+        /// Whether a person changes a value in it: an entry of a list's items without a page is one of these (PAG-21).
         package var isEditable: Bool {
             switch self {
             case .toggle, .multiValue, .radioGroup, .slider, .textField, .textView, .custom, .datePicker: true
