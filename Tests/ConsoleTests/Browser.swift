@@ -26,6 +26,8 @@ final class Browser {
     var now = MonotonicTime(nanoseconds: 0)
     /// The daemon's rows about values, by key.
     var rows: [String: PropertyListDictionary] = [:]
+    /// The daemon's row about the app.
+    var application: PropertyListDictionary = ["app": .string(app), "name": "Lamp", "version": "1.2"]
     /// The daemon's rows about configurations.
     var configurations: [PropertyListDictionary] = []
     /// The daemon's answers to `settings-page` and `settings-press`.
@@ -171,7 +173,7 @@ final class Browser {
             return .success([
                 "name": .string(Self.markup), "role": .string(role), "pairings": [["name": .string(Self.markup)]],
                 "links": .array(links.map { .dictionary($0) }), "listening": .array(listening), "local": "/a/b.sock",
-                "applications": [["app": .string(Self.app), "name": "Lamp", "version": "1.2"]],
+                "applications": [.dictionary(application)],
                 "configurations": .array(configurations.map { .dictionary($0) }),
             ])
         case .apps: return .success(["apps": [["app": .string(Self.app), "uid": 0]]])

@@ -209,6 +209,10 @@ import Testing
         for text in ["Lamp 1.2", "Configuration 3: applied<", "Edited by hub."] {
             #expect(page.contains(text), "\(text)")
         }
+        #expect(!page.contains("INVALID"))
+        browser.application["waives"] = true
+        let warned = try #require(browser.get(Browser.page)?.text)
+        #expect(warned.contains("<p class=\"mistake\">The app and its device apply configuration with an INVALID"))
         browser.configurations[0]["waived"] = true
         let marked = try #require(browser.get(Browser.page)?.text)
         #expect(marked.contains("class=\"mistake\"><bdi>Configuration 3: applied, invalid signature allowed"))

@@ -53,6 +53,20 @@ import Testing
             advice(many) == both + " or 'tandem switch p-c' makes 'c' the active one (or another linked one)")
     }
 
+    @Test("CFG-22: the table of apps says which apply invalid signatures, if one does")
+    func invalidSignatures() throws {
+        var lamp: PropertyListDictionary = ["app": "org.example.lamp"]
+        func table() throws -> Table {
+            let status = Fact(["applications": [.dictionary(lamp), ["app": "org.example.player"]]])
+            return try #require(StatusReport(status).tables.first { $0.title == "applications" })
+        }
+        #expect(try table().columns.last == "version")
+        lamp["waives"] = true
+        let warning = try table()
+        #expect(warning.columns.last == "signatures")
+        #expect(warning.rows.compactMap(\.last) == ["INVALID allowed", "checked"])
+    }
+
     @Test("CTL-61: a join link has its short name and its whole token as JSON output has it, and no other name")
     func namesOfLinks() throws {
         let token = try #require(Hexadecimal.decode("6419136c4ad64f0e8a31b2c3d4e5f607"))

@@ -28,6 +28,10 @@ struct AppFacts {
         if !app.digest("anchor").isEmpty {
             lines.append(.tag("p", foreign: "Configuration key \(app.digest("anchor"))"))
         }
+        if app.body["waives"] == true {
+            let text = "The app and its device apply configuration with an INVALID signature, too."
+            lines.append(.tag("p", .init("class", "mistake"), text: text))
+        }
         for configuration in configurations { lines.append(line(configuration)) }
         return .tag("section", .init("aria-label", "App"), of: lines)
     }

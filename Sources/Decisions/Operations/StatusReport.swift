@@ -104,12 +104,19 @@ package struct StatusReport {
     }
 
     private var applications: Table {
+        let apps = facts.list("applications")
+        // An app that is being developed; everywhere else there is none.
+        let isAnyWaiving = apps.contains { $0.body["waives"] == true }
         var table = Table(
-            "applications", ["app", "uid", "side", "connected", "identifier", "anchor", "name", "version"])
-        for app in facts.list("applications") {
-            table.add(
+            "applications",
+            ["app", "uid", "side", "connected", "identifier", "anchor", "name", "version"]
+                + (isAnyWaiving ? ["signatures"] : []))
+        for app in apps {
+            let cells = [
                 app.text("app"), app.text("uid"), app.text("role"), app.text("connected"), app.text("identifier"),
-                app.digest("anchor"), app.text("name"), app.text("version"))
+                app.digest("anchor"), app.text("name"), app.text("version"),
+            ]
+            table.add(cells + (isAnyWaiving ? [app.body["waives"] == true ? "INVALID allowed" : "checked"] : []))
         }
         return table
     }

@@ -221,6 +221,7 @@ import Testing
             client.judgeOffers(
                 to: nodes.app, trusting: nodes.signer, on: nodes.clock, allowsInvalidSignatures: true)
         }
+        #expect(try nodes.rows("applications", of: nodes.secondary).first?["waives"] == true, "before there is any")
         let foreign = try nodes.envelope(1, with: .generate())
         let result = try #require(nodes.results(foreign)["the secondary"])
         #expect(result["verdict"] == "applied")

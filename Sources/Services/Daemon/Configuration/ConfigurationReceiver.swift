@@ -22,7 +22,7 @@ final class ConfigurationReceiver {
     private let files: ConfigurationSlotFiles
     private let committed: CommittedState<ReceiverState>
     /// The apps whose code allows invalid signatures, as their last registrations said.
-    private var waivingApplications: Set<ApplicationIdentifier> = []
+    private(set) var waivingApplications: Set<ApplicationIdentifier> = []
     /// The schemas that the connected apps have named.
     private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
     /// The apps with receiving connections.
