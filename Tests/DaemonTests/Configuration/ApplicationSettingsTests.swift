@@ -229,6 +229,28 @@ import Testing
         #expect(line?.contains("volume") == true && line?.contains("80") == false)
     }
 
+    @Test("CTL-41: a reset of all is one line of the log with the keys that had an edit, of many the first eight")
+    func resetOfAll() throws {
+        defer { nodes.stop() }
+        let app = try startApp()
+        #expect(set(["volume": 80, "notes": "x"]).code == 0 && ask("settings-reset").code == 0)
+        func line() -> String {
+            nodes.notes.last { "\($0.message)" == "settings reset" }.map { "\($0)" } ?? ""
+        }
+        #expect(line().contains("volume") && line().contains("notes") && line().contains("count=2"))
+        try replace(
+            app,
+            with: try SchemaDocument(
+                writing: (0..<9).map {
+                    SettingDeclaration(
+                        name: "p\($0)", type: .integer, editor: .edit, summary: "", initialValue: .integer(0))
+                }))
+        let values = PropertyListDictionary(
+            uniqueKeysWithValues: (0..<9).map { ("p\($0)", PropertyListValue.integer(1)) })
+        #expect(set(values).code == 0 && ask("settings-reset").body["keys"]?.arrayValue?.count == 9)
+        #expect((0..<9).count { line().contains("p\($0)") } == 8 && line().contains("count=9"))
+    }
+
     @Test(
         "SCH-12, SCH-8: a connected app reads its files again after a change, and one that is away has it at its start")
     func pushed() throws {

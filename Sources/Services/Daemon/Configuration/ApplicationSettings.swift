@@ -41,6 +41,8 @@ final class ApplicationSettings {
     private static var underWayLimit: Int { 4 }
     /// Requests of one payer that wait for a change (LIM-104).
     private static var waiterLimit: Int { 64 }
+    /// Keys that the line of the log about an edit names (CTL-41).
+    private static var loggedKeys: Int { 8 }
 
     private let applications: OwnedDirectory
     private let device: Surroundings
@@ -166,6 +168,7 @@ final class ApplicationSettings {
         _ new: SettingsChange, choices: PropertyListDictionary = [:], of app: ApplicationIdentifier,
         by editor: SettingsEditor, isStillAllowed: @escaping () -> Bool
     ) async throws(SettingsFailure) -> SettingsOutcome {
+        let keys = new.values.keys + new.nothing + choices.keys
         let edit: Edit = { [marks] values, edits, document throws(SettingsPayloadError) in
             let (secrets, code) = (document.listSecrets, marks.code(of: app))
             // Of what the editor may not edit, a tag would say whether there is an edit.
@@ -177,7 +180,7 @@ final class ApplicationSettings {
             let converted = try edits.set(
                 values, empty: new.nothing, choices: choices, by: editor.author, isLoose: new.isLoose,
                 in: document.schema)
-            return (converted, values.keys.contains { secrets[$0] != nil })
+            return (converted, keys, values.keys.contains { secrets[$0] != nil })
         }
         var outcome = SettingsOutcome()
         let checked = try await check(new.values, of: app, by: editor, edit, isUnchecked: &outcome.isUnchecked)
@@ -187,7 +190,6 @@ final class ApplicationSettings {
         outcome.replaced = checked?.replacements.keys ?? []
         var values = new.values
         for (key, value) in checked?.replacements ?? [:] { values[key] = value }
-        let keys = new.values.keys + new.nothing + choices.keys
         outcome.converted = try await change(app, by: editor, "settings edited", keys, isStillAllowed: isStillAllowed) {
             [values] edits, document throws(SettingsPayloadError) in
             try edit(values, &edits, document)
@@ -195,8 +197,8 @@ final class ApplicationSettings {
         return outcome
     }
 
-    /// The keys that a change names to its asker, and whether it writes a list with secrets.
-    private typealias Edited = (keys: [String], hasSecrets: Bool)
+    /// The keys that a change names to its asker and to the log, and whether it writes a list with secrets.
+    private typealias Edited = (named: [String], logged: [String], hasSecrets: Bool)
     /// A change of the edits by values; it names the keys whose values were converted.
     private typealias Edit =
         @Sendable (PropertyListDictionary, inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Edited
@@ -302,7 +304,7 @@ final class ApplicationSettings {
         try await change(app, by: editor, "settings reset", keys ?? [], isStillAllowed: isStillAllowed) {
             edits, document throws(SettingsPayloadError) in
             let taken = try edits.reset(keys, by: editor.author, in: document.schema)
-            return (taken, false)
+            return (taken, taken, false)
         }
     }
 
@@ -313,18 +315,20 @@ final class ApplicationSettings {
     ) async throws(SettingsFailure) -> [String] {
         let author = editor.author
         let (result, hasChanged) = try await read(app, for: editor.payer, isStillAllowed: isStillAllowed) {
-            [marks] folder throws(SettingsFailure) -> ([String], Bool) in
+            [marks] folder throws(SettingsFailure) -> (Edited, Bool) in
             let (edited, hasChanged) = try folder.change(keys, by: author, change)
             // Only now: a change that is refused or not stored leaves the list as its readers know it.
             if edited.hasSecrets { marks.renew(app) }
-            return (edited.keys, hasChanged)
+            return (edited, hasChanged)
         }
-        guard hasChanged else { return result }
-        let shown = LogField.outside("keys", keys.prefix(8).joined(separator: " "))
-        device.log(
-            LogEvent(.info, message, fields: [.text("app", "\(app)"), shown] + editor.fields), editor.payer)
+        guard hasChanged else { return result.named }
+        let shown = result.logged.prefix(Self.loggedKeys).joined(separator: " ")
+        let fields: [LogField] = [
+            .text("app", "\(app)"), .outside("keys", shown), .integer("count", result.logged.count),
+        ]
+        device.log(LogEvent(.info, message, fields: fields + editor.fields), editor.payer)
         edited(app)
-        return result
+        return result.named
     }
 
     private func edited(_ app: ApplicationIdentifier) {
