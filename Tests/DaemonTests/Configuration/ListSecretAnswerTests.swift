@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemFiles
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -130,6 +131,24 @@ import Testing
             ordinals.insert(try #require(ask("settings-get", remotely: true).body["ordinal"]?.unsignedValue))
         }
         #expect(marks.count == 1 + 3 * 2 && ordinals.count == 3)
+    }
+
+    @Test("PAG-23: a list that is reset, or taken back with its pairing, has other marks, should it ever come back")
+    func takenBack() throws {
+        defer { nodes.stop() }
+        _ = try startApp()
+        #expect(set([["name": "a", "pin": "swordfish1"]], remotely: true).code == 0)
+        let folder = try OwnedDirectory(existing: nodes.directory.path("secondary-state/apps/\(nodes.app)"))
+        let bytes = try #require(try folder.read("edits.plist", limit: 1 << 20))
+        var marks = [try list(remotely: false)]
+        #expect(ask("settings-reset", remotely: false).body["keys"] == ["accounts"])
+        try folder.replace("edits.plist", with: bytes)
+        marks.append(try list(remotely: false))
+        #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the primary", "yes": true]).body["edits"] == 1)
+        nodes.run(until: { nodes.hasNoted("edits of a pairing that has ended are taken back") })
+        try folder.replace("edits.plist", with: bytes)
+        marks.append(try list(remotely: false))
+        #expect(Set(marks.flatMap(\.self).map(PropertyListJSON.text)).count == 3)
     }
 
     @Test("CTL-40: a list that is made of an edit is refused once another edit stands there", arguments: [false, true])

@@ -180,7 +180,7 @@ final class ApplicationSettings {
             let converted = try edits.set(
                 values, empty: new.nothing, choices: choices, by: editor.author, isLoose: new.isLoose,
                 in: document.schema)
-            return (converted, keys, values.keys.contains { secrets[$0] != nil })
+            return (converted, keys, keys.contains { secrets[$0] != nil })
         }
         var outcome = SettingsOutcome()
         let checked = try await check(new.values, of: app, by: editor, edit, isUnchecked: &outcome.isUnchecked)
@@ -304,7 +304,8 @@ final class ApplicationSettings {
         try await change(app, by: editor, "settings reset", keys ?? [], isStillAllowed: isStillAllowed) {
             edits, document throws(SettingsPayloadError) in
             let taken = try edits.reset(keys, by: editor.author, in: document.schema)
-            return (taken, taken, false)
+            let secrets = document.listSecrets
+            return (taken, taken, taken.contains { secrets[$0] != nil })
         }
     }
 
@@ -369,9 +370,13 @@ final class ApplicationSettings {
     private func takeBack(ofPrimaries isMeant: @escaping @Sendable (UniqueIdentifier) -> Bool) {
         for (app, owner) in device.owners() {
             let folder = folder(of: app, owner)
-            worker.attempt({ () throws(SettingsFailure) in try folder.takeBack(isMeant) }) { [weak self] in
-                self?.tookBack($0, of: app)
+            let job: @Sendable () throws(SettingsFailure) -> Int = { [marks] () throws(SettingsFailure) in
+                let count = try folder.takeBack(isMeant)
+                // A list with secrets may be among them, and the schema that would say so may be lost.
+                if count > 0 { marks.renew(app) }
+                return count
             }
+            worker.attempt(job) { [weak self] in self?.tookBack($0, of: app) }
         }
     }
 
