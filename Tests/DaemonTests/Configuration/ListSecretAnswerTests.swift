@@ -120,17 +120,22 @@ import Testing
         #expect(try stored() == [["name": "a", "pin": "swordfish1"], ["name": "b"]] && tag() != before)
     }
 
-    @Test("PAG-23: no mark, no ordinal and no answer tells a primary whether its guess of a secret is right")
+    @Test(
+        "PAG-23, CTL-39: no mark, no tag, no ordinal and no answer tells a primary whether its guess of a secret is right"
+    )
     func guesses() throws {
         #expect(set([["name": "a", "pin": "swordfish1"]], remotely: false).code == 0)
         var marks = Set(try list(remotely: true).map(PropertyListJSON.text))
-        var ordinals: Set<UInt64> = []
+        var (ordinals, tags): (Set<UInt64>, Set<[UInt8]>) = ([], [])
         for pin: PropertyListValue in ["swordfish1", "swordfish1", "swordfish2"] {
             #expect(set([["name": "a", "pin": pin], ["name": "a", "pin": pin]], remotely: true).code == 0)
             marks.formUnion(try list(remotely: true).map(PropertyListJSON.text))
-            ordinals.insert(try #require(ask("settings-get", remotely: true).body["ordinal"]?.unsignedValue))
+            let body = ask("settings-get", remotely: true).body
+            ordinals.insert(try #require(body["ordinal"]?.unsignedValue))
+            let row = body["settings"]?.arrayValue?.first?.dictionaryValue
+            tags.insert(try #require(row?["tag"]?.dataValue))
         }
-        #expect(marks.count == 1 + 3 * 2 && ordinals.count == 3)
+        #expect(marks.count == 1 + 3 * 2 && ordinals.count == 3 && tags.count == 3)
     }
 
     @Test("PAG-23: a list that is reset, or taken back with its pairing, has other marks, should it ever come back")

@@ -119,7 +119,8 @@ struct SettingsState: Sendable {
         return row
     }
 
-    /// Stands for an edit of a list in a change that is made on top of it (CTL-40).
+    /// Stands for an edit of a list in a change that is made on top of it (CTL-40). Its key is that of the marks: under
+    /// one that stayed, the tag of a guess would say that a primary has guessed a secret of the list.
     private static func tag(
         of value: PropertyListValue, _ name: String, _ code: SecretMarks.Code
     ) -> [UInt8] {
