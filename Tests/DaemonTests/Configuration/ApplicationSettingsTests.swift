@@ -300,11 +300,17 @@ import Testing
         #expect(ask("settings-reset").body["keys"] == ["notes"])
     }
 
-    @Test("SCH-17: a schema that was changed in its directory judges nothing, and the app is asked for it again")
-    func changedSchema() throws {
+    @Test(
+        "SCH-17: a schema changed or removed in its directory judges nothing, and the app is asked for it again",
+        arguments: [false, true])
+    func changedSchema(isRemoved: Bool) throws {
         let app = try startApp()
         let other = try SchemaDocument(writing: [document.schema.declarations[3]])
-        try folder().replace("schema.plist", with: other.bytes)
+        if isRemoved {
+            try folder().remove("schema.plist")
+        } else {
+            try folder().replace("schema.plist", with: other.bytes)
+        }
         #expect(ask("settings-get").name == "store" && set(["notes": "x"]).name != nil)
         app.disconnect()
         let again = try nodes.startApp(registration)

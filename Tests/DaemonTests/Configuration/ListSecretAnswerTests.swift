@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(
-        "PAG-23, CTL-39: no mark, no tag, no ordinal and no answer tells a primary whether its guess of a secret is right"
+        "PAG-23, CTL-39: no mark, tag, ordinal or answer tells a primary whether its guess of a secret is right"
     )
     func guesses() throws {
         #expect(set([["name": "a", "pin": "swordfish1"]], remotely: false).code == 0)

@@ -73,7 +73,7 @@ struct SettingsFolder: Sendable {
         do throws(FileError) { bytes = try read(Self.schemaName, limit: SchemaDocument.byteLimit) } catch {
             throw .file(error)
         }
-        guard let bytes else { throw .noSchema }
+        guard let bytes else { throw schema == nil ? SettingsFailure.noSchema : .otherSchema }
         let digest = SHA256.digest(bytes)
         guard digest == schema else { throw .otherSchema }
         do throws(SchemaError) { return try documents.document(bytes, digest) } catch { throw .document(error) }

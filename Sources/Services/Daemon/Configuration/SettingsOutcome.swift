@@ -34,7 +34,7 @@ enum SettingsFailure: Error {
     case noSchema
     /// The asker may no longer edit: the app is another user's (CTL-2), or the pairing has ended.
     case notAllowed
-    /// The file is not what the app has sent.
+    /// The file is missing, or not what the app has sent.
     case otherSchema
     /// The app has sent another schema than the one that it has named.
     case unnamedSchema
@@ -59,7 +59,7 @@ extension SettingsFailure: CustomStringConvertible {
     var description: String {
         switch self {
         case .otherSchema:
-            "the app's schema was changed in its directory; the app sends it again when it registers the next time"
+            "the app's schema was changed or removed in its directory; the app sends it again at its next registration"
         case .unnamedSchema: "the schema is not the one that the app has named when it registered"
         case .notStored: "the daemon's store takes nothing now"
         case .notAllowed: "the app has another user now"
