@@ -89,6 +89,31 @@ import Testing
         #expect(tables[1].rows.map { $0["secondaries"] } == [.integer(Int64(count))])
     }
 
+    @Test("CTL-24: where nothing is desired, withdrawing finds nothing, and showing asks which of the former targets")
+    func formerTargets() throws {
+        defer { nodes.stop() }
+        let accepted = try AcceptedConfiguration([
+            "version": 1, "digest": .data(Array(repeating: 0, count: 32)), "accepted": 0, "signers": [],
+        ])
+        var state = DesiredConfigurations()
+        for _ in 0..<2 {
+            let key = ConfigurationSlotKey(application: nodes.app, role: .secondary, target: .vendor(.random()))
+            state.restore([accepted], of: key)
+        }
+        let status = DesiredStatus(state: state, secondaries: [], now: nodes.clock.wallNow)
+        let choice = try DesiredChoice(BodyFields(named))
+        func failure(orFormer: Bool) -> ControlFailure? {
+            do throws(ControlFailure) {
+                _ = try choice.key(in: status, orFormer: orFormer)
+                return nil
+            } catch { return error }
+        }
+        #expect(failure(orFormer: false)?.name == "not-found")
+        let asked = failure(orFormer: true)
+        #expect(asked?.name == "bad-request" && asked?.text.hasPrefix("nothing is desired for") == true)
+        #expect(state.keys.allSatisfy { asked?.text.contains($0.target.text) == true })
+    }
+
     /// A request about the app.
     private var named: PropertyListDictionary { ["app": .string(nodes.app.description)] }
 

@@ -18,7 +18,7 @@ struct DesiredListCommand<Device: ConfiguredDevice>: ControlCommand {
 }
 
 /// The slots that a request names by `app` and perhaps `role` and `target`.
-private struct DesiredChoice {
+struct DesiredChoice {
     let app: ApplicationIdentifier
     private let role: DeviceRole?
     private let target: PairedIdentifier?
@@ -29,20 +29,26 @@ private struct DesiredChoice {
         target = try fields.optionalPairedIdentifier("target")
     }
 
-    /// The one slot that is desired, or else the one that has been.
-    func key(in status: DesiredStatus) throws(ControlFailure) -> ConfigurationSlotKey {
+    /// The one slot of which something is desired.
+    /// - Parameter orFormer: without any, the one of which something has been desired.
+    func key(in status: DesiredStatus, orFormer: Bool = false) throws(ControlFailure) -> ConfigurationSlotKey {
         let known = status.keys(of: app, role: role, target: target)
         let desired = known.filter { !status.state.desired(of: $0).isEmpty }
-        let keys = desired.isEmpty ? known : desired
+        let keys = desired.isEmpty && orFormer ? known : desired
         guard keys.count <= 1 else {
             let targets = keys.map(\.target.text).joined(separator: ", ")
-            throw ControlFailure(.badRequest, "several targets are desired for '\(app)', name one: \(targets)")
+            let text =
+                desired.isEmpty
+                ? "nothing is desired for '\(app)' any longer, and several targets were"
+                : "several targets are desired for '\(app)'"
+            throw ControlFailure(.badRequest, "\(text); name one: \(targets)")
         }
         guard let key = keys.first else {
+            let verb = orFormer ? "is or was" : "is"
             let choice = role == nil && target == nil ? "" : " with this role and target"
             throw ControlFailure(
                 .notFound,
-                "nothing is or was desired for '\(app)'\(choice) on this device; 'tandem configuration list' shows all "
+                "nothing \(verb) desired for '\(app)'\(choice) on this device; 'tandem configuration list' shows all "
                     + "that is, 'tandem status' what is applied here")
         }
         return key
@@ -64,7 +70,7 @@ struct DesiredShowCommand<Device: ConfiguredDevice>: ControlCommand {
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
         let ordinal = await device.configuration.waitForChange(after: after, atMost: wait)
         let status = device.configuration.desired
-        var body = await status.show(try choice.key(in: status))
+        var body = await status.show(try choice.key(in: status, orFormer: true))
         body["ordinal"] = PropertyListValue(ordinal)
         return body
     }
