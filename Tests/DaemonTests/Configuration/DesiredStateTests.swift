@@ -114,6 +114,32 @@ import Testing
         #expect(state.keys.allSatisfy { asked?.text.contains($0.target.text) == true })
     }
 
+    @Test("CTL-3, CFG-77: a withdrawal names all secondaries that have it, also more than a table has rows")
+    func holders() throws {
+        defer { nodes.stop() }
+        let target = PairedIdentifier.vendor(try nodes.device(of: nodes.primary))
+        let desired = try DesiredConfiguration(envelope: try nodes.envelope(1), accepted: nodes.clock.wallNow)
+        var state = DesiredConfigurations()
+        state.restore(desired)
+        let applied = try SecondaryState([
+            "v": 1, "history": [], "refusals": [], "goodVersion": 1, "goodDigest": .data(desired.digest),
+        ])
+        let secondaries = (0..<600).map { index in
+            DesiredStatus.Secondary(
+                name: "lamp \(index)", via: index < 300 ? nil : "the carrier",
+                addressee: ConfigurationAddressee(pairing: .random(), device: .random(), target: { _ in target }))
+        }
+        // Each other one lacks it.
+        for (index, secondary) in secondaries.enumerated() where index % 2 == 0 {
+            state.restore(applied, of: desired.key, at: secondary.addressee.pairing)
+        }
+        let status = DesiredStatus(state: state, secondaries: secondaries, now: nodes.clock.wallNow)
+        let holders = status.holders(of: desired.key, versions: [1])
+        #expect(holders.near.count == 150 && holders.near.last == "lamp 298")
+        #expect(holders.far.count == 150 && holders.far.first?.dictionaryValue?["via"] == "the carrier")
+        #expect(status.holders(of: desired.key, versions: [2]).near.isEmpty)
+    }
+
     /// A request about the app.
     private var named: PropertyListDictionary { ["app": .string(nodes.app.description)] }
 

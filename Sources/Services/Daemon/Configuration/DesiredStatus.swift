@@ -80,6 +80,24 @@ struct DesiredStatus {
 
     // MARK: the commands
 
+    /// All secondaries that have applied what these versions desire of them (CFG-77): near ones by name, and far ones
+    /// as rows, since a carrier's word for a name must not look like a near one's (CTL-37).
+    func holders(
+        of key: ConfigurationSlotKey, versions: [UInt64]
+    ) -> (near: [PropertyListValue], far: [PropertyListValue]) {
+        let holders = secondaries.filter { secondary in
+            guard let standing = state.standing(of: secondary.addressee, for: key) else { return false }
+            return standing.staleSince == nil && versions.contains(standing.desired.version)
+        }
+        let far = holders.compactMap { holder -> PropertyListValue? in
+            guard let via = holder.via else { return nil }
+            return .dictionary([
+                "name": .string(holder.name), "via": .string(via), "pairing": .data(holder.addressee.pairing.bytes),
+            ])
+        }
+        return (holders.filter { $0.via == nil }.map { PropertyListValue.string($0.name) }, far)
+    }
+
     /// One row for each desired envelope (CTL-23), with the number of secondaries that have it, and of those that lack
     /// it.
     func list(_ application: ApplicationIdentifier?) async -> (rows: [PropertyListDictionary], more: Int) {

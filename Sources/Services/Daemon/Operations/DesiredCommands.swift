@@ -89,23 +89,14 @@ struct DesiredWithdrawCommand<Device: ConfiguredDevice>: ControlCommand {
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
         let status = device.configuration.desired
         let key = try choice.key(in: status)
-        let (rows, _) = await status.rows(of: [key])
         let versions = try await device.configuration.withdraw(key, version: version)
         guard !versions.isEmpty else {
             throw ControlFailure(.notFound, "nothing of that is desired for '\(choice.app)'")
         }
-        let holders = rows.filter { row in
-            row["stale"] == nil && versions.contains { row["version"] == PropertyListValue($0) }
-        }
-        // A far one has its carrier's word for its name, so it is not in the list of names alone (CTL-37).
-        let far = holders.filter { $0["via"] != nil }.map { holder -> PropertyListValue in
-            var row: PropertyListDictionary = [:]
-            for key in ["name", "via", "pairing"] { row[key] = holder[key] }
-            return .dictionary(row)
-        }
+        let holders = status.holders(of: key, versions: versions)
         return [
             "versions": .array(versions.map { PropertyListValue($0) }), "target": .string(key.target.text),
-            "applied": .array(holders.filter { $0["via"] == nil }.compactMap { $0["name"] }), "appliedFar": .array(far),
+            "applied": .array(holders.near), "appliedFar": .array(holders.far),
         ]
     }
 }
