@@ -110,7 +110,13 @@ import Testing
 
     @Test("CON-8: an address answers a method that it does not take with those that it takes")
     func methods() {
-        browser.enter()
+        for isIn in [false, true] {
+            if isIn { browser.enter() }
+            for path in ["/console.css", "/console.js"] {
+                let answer = browser.post(path, "")
+                #expect(answer?.status == 405 && answer?.methods == "GET, HEAD", "\(path), let in: \(isIn)")
+            }
+        }
         #expect(browser.get("/events") == nil, "a stream")
         for path in ["/events", "\(Browser.page)/events"] {
             let answer = browser.get(path, method: "HEAD")

@@ -71,8 +71,10 @@ package struct Console: ~Copyable {
         }
         let isForm = request.method == "POST"
         switch route {
-        case .style: return .answer(WebAnswer(200, ConsoleFiles.style, type: "text/css; charset=utf-8"))
-        case .script: return .answer(WebAnswer(200, ConsoleFiles.script, type: "text/javascript; charset=utf-8"))
+        case .style where !isForm: return .answer(WebAnswer(200, ConsoleFiles.style, type: "text/css; charset=utf-8"))
+        case .script where !isForm:
+            return .answer(WebAnswer(200, ConsoleFiles.script, type: "text/javascript; charset=utf-8"))
+        case .style, .script: return .answer(Self.formRefused)
         case .enter where isForm: return enter(request, now)
         default: break
         }
@@ -172,7 +174,7 @@ package struct Console: ~Copyable {
             return .ask(Self.questions(instance)) { replies in draft.done(replies, SettingsInput(fields)) }
         case .events: return .answer(.methodRefused("this address is a stream\n", takes: "GET"))
         case .front, .enter, .apps, .style, .script:
-            return .answer(.methodRefused("this address takes no form\n", takes: "GET, HEAD"))
+            return .answer(Self.formRefused)
         }
     }
 
@@ -323,6 +325,10 @@ package struct Console: ~Copyable {
     }
 
     // MARK: answers
+
+    private static var formRefused: WebAnswer {
+        .methodRefused("this address takes no form\n", takes: "GET, HEAD")
+    }
 
     static func page(
         _ status: Int, _ instance: AppInstance, _ cookie: String, _ content: [Markup]
