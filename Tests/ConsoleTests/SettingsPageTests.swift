@@ -296,6 +296,21 @@ import Testing
         #expect(updates.event(ofStatus: ["uptime": 2, "pairings": [["since": 0, "level": "unreachable"]]]) != nil)
     }
 
+    @Test("CON-15: the time since which a device has no such pairing, also in the text of a problem, is no change")
+    func endedPairing() throws {
+        func status(_ seconds: Int64, _ problem: PropertyListValue, _ text: String) -> PropertyListDictionary {
+            [
+                "pairings": [["name": "kiosk", "endedThere": .integer(seconds * 1000)]],
+                "health": ["problems": [["name": problem, "text": .string("\(text) \(seconds) s")]]],
+            ]
+        }
+        var updates = LiveUpdates()
+        #expect(updates.event(ofStatus: status(1, "unlinked", "ended")) == nil)
+        #expect(updates.event(ofStatus: status(2, "unlinked", "ended")) == nil)
+        #expect(updates.event(ofStatus: status(3, "store", "the disk is full")) != nil)
+        #expect(updates.event(ofStatus: status(3, "store", "stored again")) != nil, "another text is a change")
+    }
+
     @Test("CON-15, LIM-126: looks at an app's settings have a pause, however fast its device answers")
     func pause() {
         let start = MonotonicTime(nanoseconds: 0)

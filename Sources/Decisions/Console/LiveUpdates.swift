@@ -2,6 +2,7 @@
 // that something has changed; the page loads itself again.
 
 package import TandemBase
+import TandemOperations
 package import TandemPropertyList
 
 /// The events of one stream's subject.
@@ -36,7 +37,21 @@ package struct LiveUpdates: Sendable {
 
     /// The event of a device's new status; nil at first, and if nothing but times has changed.
     package mutating func event(ofStatus status: PropertyListDictionary) -> String? {
-        event("device", Self.steady(.dictionary(status)))
+        var status = status
+        if var health = status["health"]?.dictionaryValue, let problems = health["problems"]?.arrayValue {
+            health["problems"] = .array(problems.map(Self.withoutTime))
+            status["health"] = .dictionary(health)
+        }
+        return event("device", Self.steady(.dictionary(status)))
+    }
+
+    /// A problem without its text where that tells a time: its other facts are in the rest of the status, too.
+    private static func withoutTime(_ problem: PropertyListValue) -> PropertyListValue {
+        guard var row = problem.dictionaryValue, let name = row["name"]?.stringValue,
+            [HealthProblem.Word.unlinked, .clock].contains(where: { $0.rawValue == name })
+        else { return problem }
+        row["text"] = nil
+        return .dictionary(row)
     }
 
     private mutating func event(_ name: String, _ state: PropertyListValue) -> String? {
@@ -57,5 +72,7 @@ package struct LiveUpdates: Sendable {
         }
     }
 
-    private static let passing: Set<String> = ["uptime", "since", "oldest", "skew", "counters", "left"]
+    private static let passing: Set<String> = [
+        "uptime", "since", "oldest", "skew", "counters", "left", "endedThere",
+    ]
 }
