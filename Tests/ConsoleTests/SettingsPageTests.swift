@@ -268,7 +268,8 @@ import Testing
         let pairing = PropertyListValue.data([UInt8](repeating: 1, count: 16))
         func page(_ counterparts: PropertyListValue) throws -> String {
             let status: PropertyListDictionary = [
-                "name": "hub", "role": "primary", "pairings": [["pairing": pairing, "name": "kiosk"]],
+                "name": "hub", "role": "primary",
+                "pairings": [["pairing": pairing, "name": "kiosk", "role": "primary"]],
                 "counterparts": counterparts,
             ]
             return Markup(try AppsPage.content([.success(["apps": []]), .success(status)])).html
@@ -280,6 +281,28 @@ import Testing
         #expect(listed.contains("org.example.lamp</bdi>") && listed.contains("Horn 2"))
         let none = try page([])
         #expect(none.contains("announced no app") && !listed.contains("announced no app"))
+    }
+
+    @Test("CON-16: a gateway lists the apps of its secondary, and neither its primary nor apps of its other side")
+    func gateway() throws {
+        func id(_ byte: UInt8) -> PropertyListValue { .data([UInt8](repeating: byte, count: 16)) }
+        let apps: PropertyListDictionary = [
+            "apps": [
+                ["app": "org.example.lamp", "uid": 0, "role": "primary"],
+                ["app": "org.example.horn", "uid": 0, "role": "secondary"],
+            ]
+        ]
+        let status: PropertyListDictionary = [
+            "name": "gateway", "role": "secondary",
+            "pairings": [
+                ["pairing": id(1), "name": "kiosk", "role": "primary"],
+                ["pairing": id(2), "name": "hub", "role": "secondary"],
+            ],
+        ]
+        let page = Markup(try AppsPage.content([.success(apps), .success(status)])).html
+        #expect(page.contains("kiosk") && !page.contains("hub"))
+        #expect(page.components(between: "org.example.lamp", and: "</bdi>").count == 2)
+        #expect(page.components(between: "org.example.horn", and: "</bdi>").count == 1)
     }
 
     @Test("CON-15: an event says that something has changed and not what, and times are no change")

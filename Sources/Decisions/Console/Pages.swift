@@ -183,7 +183,8 @@ package enum AppsPage {
             list(
                 own.map { ($0.text("app"), state(of: $0, named: names[$0.text("app")] ?? "")) }, secondary: nil,
                 without: "None."))
-        for pairing in status.list("pairings") where status.text("role") == "primary" {
+        // The role is this device's in the pairing: a daemon may have a side of each.
+        for pairing in status.list("pairings") where pairing.text("role") == "primary" {
             guard let id = pairing.body["pairing"]?.identifierValue else { continue }
             content.append(.tag("h2", foreign: "On \(pairing.text("name"))"))
             content.append(.tag("p", foreign: "\(pairing.text("level")) \(pairing.text("reason"))"))
@@ -194,8 +195,9 @@ package enum AppsPage {
                     [app.text("name"), app.text("version")].filter { !$0.isEmpty }.joined(separator: " ")
                 )
             }
-            // An app has one identifier on both devices.
-            let others = own.map { $0.text("app") }.filter { app in !known.contains { $0.0 == app } }
+            // An app has one identifier on both devices, and belongs to one side of each.
+            let ours = own.filter { $0.text("role") != "secondary" }.map { $0.text("app") }
+            let others = ours.filter { app in !known.contains { $0.0 == app } }
             content.append(
                 list(
                     known + others.map { ($0, "") }, secondary: id,
