@@ -69,6 +69,7 @@ struct TraceRingTests {
         let found = ring.entries(of: item)
         #expect(ThreadTime.now - begin < .milliseconds(500), "\(ThreadTime.now - begin)")
         #expect(found.count == 2_001 && found.last?.event.step == .ended)
+        #expect(ring.entries(of: item, limit: 256).map(\.ordinal) == found.suffix(256).map(\.ordinal), "LIM-35")
     }
 
     @Test func `a ring of no size holds one event`() {

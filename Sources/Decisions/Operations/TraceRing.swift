@@ -128,8 +128,8 @@ package struct TraceRing: ~Copyable, Sendable {
         }
     }
 
-    /// The events of one message or item, oldest first.
-    package func entries(of id: UniqueIdentifier) -> [Entry] {
+    /// The last events of one message or item, oldest first.
+    package func entries(of id: UniqueIdentifier, limit: Int = .max) -> [Entry] {
         let all = entries(after: 0, limit: entries.count)
         let named = all.filter { $0.event.id == id }
         // A sequence means this item only after the event that assigned it: another epoch starts again from 1.
@@ -143,7 +143,7 @@ package struct TraceRing: ~Copyable, Sendable {
             guard entry.event.id == nil else { return entry.event.id == id }
             return positions.contains { $0.since < entry.ordinal && $0.position.isCovered(by: entry.event) }
         }
-        return Self.withoutRepeatedAcknowledgements(found)
+        return Array(Self.withoutRepeatedAcknowledgements(found).suffix(limit))
     }
 
     /// Every later acknowledgement of the queue covers the item, too; only the first is news.

@@ -77,7 +77,7 @@ struct TraceCommand: ControlCommand {
     func run(on node: Node) async -> PropertyListDictionary {
         let tracing = node.tracing
         if let messages { tracing.setMessages(messages, of: node.relay) }
-        if let id { return answer(node, tracing.log.ring.entries(of: id)) }
+        if let id { return answer(node, tracing.log.ring.entries(of: id, limit: TraceService.eventsAtOnce)) }
         let after = after ?? tracing.log.ring.lastOrdinal
         if after >= tracing.log.ring.lastOrdinal, wait > .zero { await tracing.waitForEvent(atMost: wait) }
         return answer(node, tracing.log.ring.entries(after: after, limit: TraceService.eventsAtOnce), after: after)
