@@ -96,6 +96,20 @@ private final class Responder: ControlResponder {
         #expect(client.refusal == "unexpected" && client.isClosed)
     }
 
+    @Test("SES-6, FRM-10: a control connection may send ping and pong between its requests")
+    func upkeep() throws {
+        let client = try device.greet()
+        _ = try ask(client, "status")
+        let id = UniqueIdentifier.random()
+        try client.send(Envelope(.pong))
+        try client.send(Envelope(.ping, id: id))
+        device.scheduler.run()
+        #expect(client.received(.pong).map(\.id) == [id] && client.refusal == nil && !client.isClosed)
+        responder.completions[0](.done())
+        device.scheduler.run()
+        #expect(client.received(.result).count == 1)
+    }
+
     @Test func `LIM-18: request 65 of a connection is full, and the others are still answered`() throws {
         let client = try device.greet()
         for _ in 0..<65 { _ = try ask(client, "status") }

@@ -317,8 +317,11 @@ final class HostAppConnection {
 
     /// Takes a control request (CTL-1): each is answered once under its own identifier.
     private func control(_ envelope: Envelope, _ open: OpenControls) throws(WireError) {
-        guard envelope.kind != .ping, envelope.kind != .bye else { return takeUpkeep(envelope) }
-        guard envelope.kind == .control else { return unexpected(envelope, "on a control connection") }
+        switch envelope.kind {
+        case .control: break
+        case .ping, .pong, .bye: return takeUpkeep(envelope)
+        default: return unexpected(envelope, "on a control connection")
+        }
         let frame = try ControlFrame(envelope)
         let (id, command) = (frame.id, frame.command)
         guard !open.identifiers.contains(id) else {
