@@ -36,6 +36,13 @@ import Testing
         #expect(queue.nextDeadline == reading(time + 1).monotonic, "another item begins with a short pause")
     }
 
+    @Test("CTL-12, LIM-14: a queue is a backlog from four fifths of its items or of its bytes on")
+    func backlog() {
+        let (limits, mebibyte) = (DeliveryLimits(), 1 << 20)
+        #expect(limits.isBacklog(count: 8000, bytes: 0) && !limits.isBacklog(count: 7999, bytes: 0))
+        #expect(limits.isBacklog(count: 1, bytes: 52 * mebibyte) && !limits.isBacklog(count: 1, bytes: 51 * mebibyte))
+    }
+
     @Test("DEL-12: what was said before is not written again, and a new link asks at once")
     func writesOnce() throws {
         var queue = try sentQueue()

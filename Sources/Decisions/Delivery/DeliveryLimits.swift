@@ -36,6 +36,9 @@ package struct DeliveryLimits: Sendable, Equatable {
         if channel.properties.hasFile { limits.window = 1 }
         return limits
     }
+
+    /// Whether a queue is four fifths full (CTL-12).
+    package func isBacklog(count: Int, bytes: Int) -> Bool { count * 5 >= items * 4 || bytes * 5 >= self.bytes * 4 }
 }
 
 /// An item was not accepted, because what waits before it has taken all the room.

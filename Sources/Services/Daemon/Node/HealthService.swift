@@ -73,7 +73,8 @@ final class HealthService {
                 problems.insert(HealthProblem(.clock, pairing: record.pairing))
             }
         }
-        let backlogs = delivery.pairings { count, bytes, _ in Self.isBacklog(count: count, bytes: bytes) }
+        let limits = DeliveryLimits()
+        let backlogs = delivery.pairings { count, bytes, _ in limits.isBacklog(count: count, bytes: bytes) }
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
         let blocked = delivery.pairings { _, _, refusal in refusal?.isInsufficientSpace == true }
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
@@ -82,12 +83,6 @@ final class HealthService {
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
         return problems
-    }
-
-    /// Four fifths of what a queue holds (LIM-14).
-    private static func isBacklog(count: Int, bytes: Int) -> Bool {
-        let limits = DeliveryLimits()
-        return count > limits.items / 5 * 4 || bytes > limits.bytes / 5 * 4
     }
 
     /// The answer to `health`.
