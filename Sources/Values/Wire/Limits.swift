@@ -79,6 +79,8 @@ package enum Limits {
     package static let standardDeadlineMilliseconds: UInt32 = 30_000
     /// The same as a duration.
     package static let standardDeadline = Duration.milliseconds(standardDeadlineMilliseconds)
+    /// The longest `wait` of a control request (LIM-139).
+    package static let controlWait = Duration.seconds(3600)
     /// Silence after which a ping is sent (LIM-9): with ``heartbeatsUntilDead`` a black hole is seen within 15 s.
     package static let heartbeat = Duration.seconds(5)
     /// Silent heartbeat intervals after which a link is dead (LIM-9).

@@ -47,6 +47,18 @@ struct WakeCommandsTests {
         }
     }
 
+    @Test("LIM-140: a file of 262,144 bytes is read, and a larger one is refused")
+    func size() throws {
+        let directory = TemporaryDirectory()
+        let path = "\(directory.path)/wake"
+        let line = Array("a /x\n".utf8)
+        for (count, isTaken) in [(262_144, true), (262_145, false)] {
+            directory.write(line + Array(repeating: UInt8(ascii: "#"), count: count - line.count), to: "wake")
+            chmod(path, 0o644)
+            #expect(((try? WakeCommands(path: path)) != nil) == isTaken, "\(count)")
+        }
+    }
+
     @Test(.enabled(if: geteuid() == 0)) func `another user's file is refused`() throws {
         let directory = TemporaryDirectory()
         directory.write(Array("a /x\n".utf8), to: "wake")

@@ -52,9 +52,6 @@ extension Subcommand {
         }
     }
 
-    /// The daemon's own bound of one wait for `drain`.
-    private static let longestDrain = Duration.seconds(3600)
-
     static let drain = Subcommand(
         path: ["drain"], summary: "refuse new items and wait until those that were accepted have left",
         options: [
@@ -68,7 +65,7 @@ extension Subcommand {
         examples: ["drain", "drain --timeout 5m", "drain --end"]
     ) { arguments, console in
         let time = try arguments.duration("timeout") ?? .seconds(30)
-        guard time <= longestDrain else { throw CommandFailure.usage("--timeout is at most 1h") }
+        guard time <= Limits.controlWait else { throw CommandFailure.usage("--timeout is at most 1h") }
         let body: PropertyListDictionary = [
             "wait": .integer(time.saturatingMilliseconds), "end": .boolean(arguments.has("end")),
         ]

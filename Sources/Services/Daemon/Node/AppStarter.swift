@@ -163,7 +163,7 @@ final class AppStarter {
 /// are split at blanks, nothing is quoted or expanded, and the program is named by its absolute path, so that no
 /// variable decides which one runs.
 package struct WakeCommands: Sendable, Equatable {
-    /// Far above one line for each app that a device may have.
+    /// Bytes of the file (LIM-140): far above one line for each app that a device may have.
     private static let longestFile = 256 * 1024
 
     private let commands: [ApplicationIdentifier: [String]]

@@ -122,11 +122,13 @@ extension ControlFailure {
 }
 
 extension BodyFields {
-    /// A duration in milliseconds of at most an hour.
+    /// A time to wait, in milliseconds (LIM-139).
     func milliseconds(_ key: String, absent: Duration) throws(WireError) -> Duration {
         let value = try optional(key, "milliseconds from 0 to 3600000") { value in
-            value.integerValue.flatMap { (0...3_600_000).contains($0) ? $0 : nil }
+            value.integerValue.map { Duration.milliseconds($0) }.flatMap {
+                (.zero...Limits.controlWait).contains($0) ? $0 : nil
+            }
         }
-        return value.map { .milliseconds($0) } ?? absent
+        return value ?? absent
     }
 }
