@@ -198,6 +198,29 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(2) { $0.target = one }) == "wrong-target")
     }
 
+    @Test("CTL-30, CTL-32, CTL-64: an app that a claim alone names has every number, and is accepted and assigned")
+    func claimedOnly() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        func row() -> PropertyListDictionary? {
+            nodes.ask(nodes.secondary, "apps").body["apps"]?.arrayValue?.first?.dictionaryValue
+        }
+        for name in ["one", "two"] {
+            try nodes.connect(to: .primary, .init(identifier: CustomIdentifier(name))).disconnect()
+        }
+        nodes.run(until: { row()?["claims"]?.arrayValue?.first?.dictionaryValue?["offered"] == "two" })
+        let numbers = ["items", "files", "letters", "contexts", "configurations"]
+        let shown = try #require(row())
+        #expect(shown["connected"] == false && shown["receiving"] == false && shown["uid"] == nil)
+        #expect(numbers.allSatisfy { shown[$0] == 0 })
+        let app = PropertyListValue.string(nodes.app.description)
+        let accepted = nodes.ask(nodes.secondary, "identifier-accept", ["app": app, "who": "the primary"])
+        #expect(accepted.body["configuration"] == "none")
+        let assigned = nodes.ask(nodes.secondary, "app-assign", ["app": app, "uid": 1001]).body
+        #expect(assigned["uid"] == 1001 && assigned["former"] == nil && assigned["connected"] == false)
+        #expect(numbers.allSatisfy { assigned[$0] == 0 })
+    }
+
     @Test
     func `DEL-10, DEL-36: a primary whose store was restored begins a new epoch, and configuration arrives again`()
         throws

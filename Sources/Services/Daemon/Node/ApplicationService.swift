@@ -90,17 +90,26 @@ final class ApplicationService {
     /// The state that the device keeps of an app; nil if there is none.
     func contents(of app: ApplicationIdentifier) -> Contents? { contents(of: app, delivery.contents[app]) }
 
+    /// The same of an app of which nothing is kept but what others say of it: nothing waits, and it has no owner.
+    func bareContents(of app: ApplicationIdentifier) -> Contents { allContents(of: app, nil) }
+
     private func contents(
         of app: ApplicationIdentifier, _ delivered: DurableDelivery.ApplicationContents?
     ) -> Contents? {
-        let contents = Contents(
+        let contents = allContents(of: app, delivered)
+        return contents.isEmpty ? nil : contents
+    }
+
+    private func allContents(
+        of app: ApplicationIdentifier, _ delivered: DurableDelivery.ApplicationContents?
+    ) -> Contents {
+        Contents(
             record: installed.state[app],
             isConnected: DeviceRole.allCases.contains { !local[$0].connections(of: app).isEmpty },
             isReceiving: local.connected(app) != nil, delivery: delivered ?? DurableDelivery.ApplicationContents(),
             configuration: configuration.status.contents(
                 of: KeySubject(application: app, role: local.side(of: app))),
             configurationState: configuration.status.stateName(of: app))
-        return contents.isEmpty ? nil : contents
     }
 
     // MARK: the operator's changes

@@ -15,11 +15,16 @@ struct AppsCommand: ControlCommand {
     init(_ request: ControlRequest) {}
 
     func run(on node: Node) -> PropertyListDictionary {
-        let known = node.applications.contents.map { app, contents in (app, contents.body(of: app)) }
+        let known = node.applications.contents
         // A primary may claim an identifier for an app of which this device has nothing yet.
-        let claimed = node.pairings.claimedApplications.subtracting(known.map(\.0)).sorted()
-        let all = known + claimed.map { ($0, ["app": .string($0.description)]) }
-        return ["apps": .array(all.map { .dictionary(Self.body($1, claims: node.pairings.claims(of: $0))) })]
+        let claimed = node.pairings.claimedApplications.subtracting(known.map { $0.app }).sorted()
+        let all = known + claimed.map { (app: $0, contents: node.applications.bareContents(of: $0)) }
+        return [
+            "apps": .array(
+                all.map { app, contents in
+                    .dictionary(Self.body(contents.body(of: app), claims: node.pairings.claims(of: app)))
+                })
+        ]
     }
 
     private static func body(
@@ -89,7 +94,7 @@ struct AssignAppCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let contents = node.applications.contents(of: change.app)
         if let role, let record = contents?.record, !record.isReserved, record.role != role { throw otherSide(role) }
-        var body = contents?.body(of: change.app) ?? ["app": .string(change.app.description)]
+        var body = (contents ?? node.applications.bareContents(of: change.app)).body(of: change.app)
         if let former = body["uid"], former != .integer(Int64(user)) { body["former"] = former }
         body["uid"] = .integer(Int64(user))
         if let role { body["role"] = .string(role.rawValue) }
@@ -179,7 +184,7 @@ struct AcceptIdentifierCommand: ControlCommand {
         body["former"] = claim.effective.map { .string($0.description) }
         body["target"] = target.map { .string($0.text) }
         if node.pairings.active(as: .secondary) == record, node.local.side(of: change.app) == .secondary {
-            body["configuration"] = node.applications.contents(of: change.app)?.configurationState.map { .string($0) }
+            body["configuration"] = .string(node.configuration.status.stateName(of: change.app) ?? "none")
         }
         body["done"] = .boolean(change.isAgreed)
         return body
