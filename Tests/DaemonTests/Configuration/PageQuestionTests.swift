@@ -270,6 +270,21 @@ import Testing
         #expect(Set(answers.map(\.name)) == ["no-answer", "full"] && value("volume") == nil)
     }
 
+    @Test("PAG-26, CTL-60: an edit whose app ends while its check waits for its turn is made, and says so")
+    func endedMeanwhile() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp(with: document)
+        var press: ControlAnswer?
+        var edit: ControlAnswer?
+        nodes.begin(nodes.secondary, "settings-press", body(["key": "test"])) { press = $0 }
+        nodes.begin(nodes.secondary, "settings-set", body(["values": ["volume": 9]])) { edit = $0 }
+        nodes.run(until: { !app.questions.isEmpty })
+        app.disconnect()
+        nodes.run(until: { press != nil && edit != nil })
+        #expect(app.questions == [.press("test")] && press?.name == "no-answer")
+        #expect(edit?.code == 0 && edit?.body["unchecked"] == true && value("volume") == 9)
+    }
+
     @Test("PAG-26: a running app that fails to answer, as one whose hooks hang, refuses an edit")
     func failing() throws {
         let app = try nodes.startApp(with: document)

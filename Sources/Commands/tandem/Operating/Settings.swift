@@ -230,7 +230,7 @@ extension Subcommand {
             console.warn("the app has replaced the value of \(Printable.text(key))")
         }
         if answer["unchecked"] == true {
-            console.warn("the app has not answered in time: its own checks were not made")
+            console.warn("the app has given no answer: its own checks were not made")
         }
     }
 

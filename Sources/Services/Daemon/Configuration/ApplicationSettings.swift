@@ -203,7 +203,7 @@ final class ApplicationSettings {
     private typealias Edit =
         @Sendable (PropertyListDictionary, inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Edited
 
-    /// The app's own checks of an edit, if its schema takes that; nil without any, and without an answer in time.
+    /// The app's own checks of an edit, if its schema takes that; nil without any, and without an answer.
     private func check(
         _ values: PropertyListDictionary, of app: ApplicationIdentifier, by editor: SettingsEditor,
         _ edit: @escaping Edit, isUnchecked: inout Bool
@@ -230,8 +230,8 @@ final class ApplicationSettings {
             switch error {
             case .busy: throw .busy
             case .wrongAnswer: throw .wrongAnswer
-            case .noAnswer: isUnchecked = true
-            case .notRunning, .notAsked: break
+            // It was there a moment ago: it has ended, and perhaps another one without checks is there.
+            case .noAnswer, .notRunning, .notAsked: isUnchecked = true
             }
             return nil
         }
