@@ -22,6 +22,8 @@ package struct SuitePlan: Sendable {
     package var commands: DaemonCommands?
     /// Tells what begins and what has ended.
     package var isVerbose = false
+    /// The file to which the results are appended in JUnit's XML; nil for none.
+    package var junit: String?
 
     /// The plan that the variables of `Scripts/conformance` ask for; without them one short run.
     /// - Parameter tandem: this project's executable.
@@ -31,6 +33,7 @@ package struct SuitePlan: Sendable {
         length = Repetition.isLong ? .long : .short
         part = environment("TANDEM_CONFORMANCE_CASE") ?? ""
         isVerbose = environment("TANDEM_CONFORMANCE_VERBOSE") != nil
+        junit = environment("TANDEM_CONFORMANCE_JUNIT")
         var commands = DaemonCommands(tandem: tandem)
         commands.primary = environment("TANDEM_CONFORMANCE_PRIMARY") ?? commands.primary
         commands.secondary = environment("TANDEM_CONFORMANCE_SECONDARY") ?? commands.secondary
@@ -45,7 +48,8 @@ package final class SuiteRun: Sendable {
     private struct State {
         var next = 0
         var threads = 0
-        var failures: [String] = []
+        /// Each with the place of its case.
+        var failures: [(place: Int, text: String)] = []
 
         mutating func take() -> Int {
             defer { next += 1 }
@@ -85,7 +89,17 @@ package final class SuiteRun: Sendable {
                 }
             }
         }
-        return (state.withLock(\.failures), false)
+        let failures = state.withLock(\.failures)
+        return (failures.map(\.text) + report(failures), false)
+    }
+
+    /// Writes the results where the plan wants them; returns the failure to do so.
+    private func report(_ failures: [(place: Int, text: String)]) -> [String] {
+        guard let path = plan.junit else { return [] }
+        let texts = Dictionary(grouping: failures, by: \.place).mapValues { $0.map(\.text) }
+        let report = JUnitReport(
+            world: "\(kind)", tests: cases.enumerated().map { ("\($1)", texts[$0] ?? []) })
+        return report.append(to: path) ? [] : ["cannot write \(path)"]
     }
 
     /// A system without a thread to give has the caller's for it.
@@ -95,16 +109,17 @@ package final class SuiteRun: Sendable {
 
     private func work() {
         while case let number = state.withLock({ $0.take() }), number < count {
-            run(cases[number % cases.count], seed: plan.firstSeed &+ UInt64(number / cases.count))
+            run(number % cases.count, seed: plan.firstSeed &+ UInt64(number / cases.count))
         }
     }
 
-    private func run(_ each: Case, seed: UInt64) {
+    private func run(_ place: Int, seed: UInt64) {
+        let each = cases[place]
         tell("begins", each)
         do {
             try kind.run(each, seed: seed, length: plan.length, commands: plan.commands)
             tell("holds", each)
-        } catch { fail("\(kind): \(error)") }
+        } catch { fail(place, "\(kind): \(error)") }
     }
 
     private func tell(_ what: String, _ each: Case) {
@@ -112,8 +127,8 @@ package final class SuiteRun: Sendable {
     }
 
     /// A long run tells at once.
-    private func fail(_ text: String) {
+    private func fail(_ place: Int, _ text: String) {
         if plan.runs > 1 { print("FAILED \(text)") }
-        state.withLock { $0.failures.append(text) }
+        state.withLock { $0.failures.append((place, text)) }
     }
 }

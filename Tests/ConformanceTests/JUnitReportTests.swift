@@ -1,0 +1,36 @@
+// The results of the suite for build servers: well-formed whatever a failure says, and a test for each case.
+
+import TandemConformance
+import TandemTestSupport
+import Testing
+
+@Suite struct JUnitReportTests {
+    @Test func `a world is a suite, a case a test, and the text of a failure is no markup`() {
+        let report = JUnitReport(
+            world: "manual",
+            tests: [("DEL-1: it holds", []), ("DEL-2: \"it\" does not", ["seed 1: a < b\u{1B}", "seed 2: & more"])])
+        let lines = [
+            #"<testsuite name="manual" tests="2" failures="1" errors="0">"#,
+            #"  <testcase classname="conformance.manual" name="DEL-1: it holds"/>"#,
+            #"  <testcase classname="conformance.manual" name="DEL-2: &quot;it&quot; does not">"#,
+            #"    <failure message="2 of its seeds failed">seed 1: a &lt; b\#u{FFFD}"#,
+            "seed 2: &amp; more</failure>", "  </testcase>", "</testsuite>", "",
+        ]
+        #expect(report.xml == lines.joined(separator: "\n"))
+    }
+
+    @Test func `a run of the suite appends the results of its cases to the file that is asked for`() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("results.xml")
+        directory.write(Array("<testsuites>\n".utf8), to: "results.xml")
+        let variables = [
+            "TANDEM_CONFORMANCE_CASE": "an item expires that is not sent in its time to live",
+            "TANDEM_CONFORMANCE_RUNS": "2", "TANDEM_CONFORMANCE_JUNIT": path,
+        ]
+        let outcome = await SuiteRun(.manual, SuitePlan(environment: { variables[$0] }, tandem: "")).failures()
+        #expect(outcome.all.isEmpty)
+        let text = String(decoding: try #require(TemporaryDirectory.read(path)), as: UTF8.self)
+        #expect(text.hasPrefix("<testsuites>\n<testsuite name=\"manual\" tests=\"1\" failures=\"0\" errors=\"0\">\n"))
+        #expect(text.contains("an item expires that is not sent in its time to live\"/>"))
+    }
+}
