@@ -387,7 +387,7 @@ final class ConfigurationForwarder {
         context.scheduler.schedule(after: ConfigurationLimits.reconsideration) { [weak self] in
             guard let self, reconsiderations.remove(pairing) != nil, let peer = context.peer(pairing), isLinked(peer)
             else { return }
-            bringWhatIsLacking(to: peer) { _ in false }
+            bringWhatIsLacking(to: [peer]) { _ in false }
         }
     }
 
