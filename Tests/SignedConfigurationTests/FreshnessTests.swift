@@ -195,7 +195,7 @@ import Testing
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         var again = ConfigurationSlot(
             key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, staged: slot.staged)
-        _ = again.started(in: context)
+        _ = again.started(in: context, allowsInvalid: true)
         #expect(again.applicationConnected().effects.isEmpty)
         #expect(again.phase == .waitingForClock)
         context.now = Fixture.now
@@ -217,7 +217,7 @@ import Testing
         var again = ConfigurationSlot(
             key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, staged: slot.staged)
         context.now = Fixture.now
-        _ = again.started(in: context)
+        _ = again.started(in: context, allowsInvalid: true)
         _ = again.applicationConnected()
         let message: PropertyListDictionary = [
             "tandem.verdict": "applied", "tandem.digest": .data(SHA256.digest(bytes)),

@@ -301,6 +301,62 @@ import Testing
     }
 
     @Test(
+        "CFG-22: what is applied with an invalid signature ends at a start that does not allow it, and its trial, too",
+        arguments: [true, false])
+    func aWaivedSignatureDoesNotOutliveThePermission(_ isOnTrial: Bool) throws {
+        var slot = try Fixture.usedSlot()
+        let (good, mark) = (slot.active, slot.mark)
+        var context = try Fixture.context(.staging)
+        context.allowsInvalidSignatures = true
+        let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
+        _ = slot.received(foreign, by: Fixture.delivery, in: context)
+        _ = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
+        if !isOnTrial { Fixture.live(&slot) }
+        let restart = {
+            ConfigurationSlot(
+                key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, waived: slot.waived,
+                trial: slot.trial)
+        }
+        context.allowsInvalidSignatures = false
+        var allowing = restart()
+        #expect(allowing.started(in: context, allowsInvalid: true) == ApplyTransition())
+        var strict = restart()
+        let ended = strict.started(in: context, allowsInvalid: false)
+        #expect(strict.waived == nil && strict.trial == nil && strict.active == good && strict.mark == mark)
+        #expect(ended.changes.contains(.waived(nil)) && ended.changes.contains(.trial(nil)) == isOnTrial)
+        #expect(ended.verdict == .rejected(.threshold) && ended.detail.contains("version 50"))
+        #expect(ended.effects == [.reload], "an app that has registered meanwhile reads its files again")
+        let reports = Self.reports(ended)
+        #expect(reports.map(\.delivery) == (isOnTrial ? [Fixture.delivery] : []), "its nonce is open during a trial")
+        #expect(reports.allSatisfy { $0.verdict == .rejected(.threshold) && $0.good?.version == 6 })
+    }
+
+    @Test(
+        "CFG-22: what waits at a start that allows no invalid signatures is offered only with good ones",
+        arguments: [true, false])
+    func aPermissionThatEndsWhileOneWaits(_ isGood: Bool) throws {
+        var slot = try Fixture.slot()
+        var context = try Fixture.context(.staging)
+        context.allowsInvalidSignatures = true
+        let key = isGood ? Fixture.key : Fixture.stranger
+        let bytes = try ConfigurationSigner.sign(try Fixture.payload(), with: [key])
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        #expect(slot.staged?.allowsInvalid == true && slot.staged?.isWaived == !isGood)
+        var strict = ConfigurationSlot(key: slot.key, device: slot.device, staged: slot.staged)
+        context.allowsInvalidSignatures = false
+        let started = strict.started(in: context, allowsInvalid: false)
+        #expect(started.changes.first == .staged(strict.staged))
+        let offers = strict.applicationConnected().effects
+        if isGood {
+            #expect(Self.reports(started).isEmpty && strict.staged?.allowsInvalid == false)
+            #expect(offers == [.offer(ConfigurationOffer(try #require(strict.staged)))])
+        } else {
+            #expect(Self.reports(started).map(\.verdict) == [.rejected(.threshold)])
+            #expect(strict.staged == nil && offers.isEmpty)
+        }
+    }
+
+    @Test(
         "CFG-22, CFG-33: a waived signature never pushes out a good one that waits, also for the clock",
         arguments: [Fixture.now, WallTime(seconds: 0)])
     func aWaivedSignatureNeverPushesOutAGoodOneThatWaits(_ now: WallTime) throws {

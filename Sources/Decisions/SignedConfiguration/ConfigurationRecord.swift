@@ -83,7 +83,7 @@ package struct StagedConfiguration: Sendable, Equatable {
     /// Versions up to this one are refused; nil if there is no mark.
     package let mark: UInt64?
     /// The daemon's half of CFG-22.
-    package let allowsInvalid: Bool
+    package internal(set) var allowsInvalid: Bool
     /// The daemon found no good signatures, and allowed it.
     package let isWaived: Bool
     /// The deliveries that brought it; none if it was submitted to this daemon directly.

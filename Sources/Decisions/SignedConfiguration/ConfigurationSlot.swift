@@ -8,17 +8,6 @@ package import TandemBase
 
 /// The state of one (app, role, target) in a daemon; confined to its loop.
 package struct ConfigurationSlot: Sendable, Equatable {
-    /// The phase of the staged configuration.
-    package enum Phase: Sendable, Equatable {
-        case idle
-        /// Staged; it is offered as soon as the app is there.
-        case waitingForApplication
-        /// Staged; it is verified again when the clock has moved.
-        case waitingForClock
-        /// Offered; an answer about these bytes is expected.
-        case offered
-    }
-
     package let key: ConfigurationSlotKey
     /// This device's vendor identifier.
     package let device: UniqueIdentifier
@@ -147,9 +136,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
     }
 
     /// The daemon has started. While the clock is not set, a stored configuration goes on to wait for it.
-    package mutating func started(in context: VerificationContext) -> ApplyTransition {
+    /// - Parameter allowsInvalid: the daemon's half of CFG-22. No app has registered yet, whose half the context needs.
+    package mutating func started(in context: VerificationContext, allowsInvalid: Bool) -> ApplyTransition {
         if phase == .waitingForApplication, context.now < context.clockFloor { phase = .waitingForClock }
-        return ApplyTransition()
+        var transition = ApplyTransition()
+        if !allowsInvalid { endInvalid(in: context, &transition) }
+        return transition
     }
 
     /// The wall clock has been set: what waits for it is judged again.
@@ -185,17 +177,6 @@ package struct ConfigurationSlot: Sendable, Equatable {
             conclude(error, of: staged.record.envelope, by: staged.deliveries, in: context, &transition)
         } catch {}
         return transition
-    }
-
-    /// The context for this slot.
-    func completed(_ context: VerificationContext) -> VerificationContext {
-        var context = context
-        context.application = key.application
-        context.role = key.role
-        context.target = key.target
-        context.device = device
-        context.mark = mark
-        return context
     }
 }
 
@@ -413,22 +394,36 @@ extension ConfigurationSlot {
         }
     }
 
+    /// Ends the waiting and the applied configuration with an invalid signature: neither outlives the permission.
+    private mutating func endInvalid(in context: VerificationContext, _ transition: inout ApplyTransition) {
+        if var staged, staged.allowsInvalid {
+            if staged.isWaived {
+                dropStaged(&transition)
+                conclude(staged.record, by: staged.deliveries, in: context, &transition)
+            } else {
+                // Its app may trust other keys, and must not take it for ones that are waived.
+                staged.allowsInvalid = false
+                self.staged = staged
+                transition.add(.staged(staged))
+            }
+        }
+        guard let ended = waived else { return }
+        let onTrial = tried?.isWaived == true ? trial : nil
+        waived = nil
+        transition.add(.waived(nil))
+        if onTrial != nil {
+            trial = nil
+            transition.add(.trial(nil))
+        }
+        // An app that has registered meanwhile has read the file that goes.
+        transition.add(.reload)
+        conclude(ended.record, by: onTrial?.deliveries ?? ConfigurationDeliveries(), in: context, &transition)
+    }
+
     private mutating func deactivateMark(_ transition: inout ApplyTransition) {
         mark?.deactivate()
         if let mark { transition.add(.mark(mark)) }
         if isApplicationConnected { transition.add(.reload) }
-    }
-
-    private func isWithdrawn(_ configuration: ActiveConfiguration, in context: VerificationContext) -> Bool {
-        var loading = completed(context)
-        loading.profile = .load
-        loading.allowsInvalidSignatures = false
-        do {
-            _ = try ApplicableConfiguration(verifying: configuration.record.envelope, in: loading)
-            return false
-        } catch {
-            return error.rejection == .signerRevoked
-        }
     }
 
     private mutating func commit(_ staged: StagedConfiguration, now: WallTime, _ transition: inout ApplyTransition) {

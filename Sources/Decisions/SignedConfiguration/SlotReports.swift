@@ -50,6 +50,23 @@ extension ConfigurationSlot {
         }
     }
 
+    /// Concludes the event with the end of a configuration whose invalid signature this daemon no longer allows
+    /// (CFG-22): the rejection is the one that was waived.
+    func conclude(
+        _ waived: ConfigurationRecord, by deliveries: ConfigurationDeliveries, in context: VerificationContext,
+        _ transition: inout ApplyTransition
+    ) {
+        var allowing = completed(context)
+        allowing.allowsInvalidSignatures = true
+        let envelope = try? UnverifiedEnvelope(waived.envelope)
+        let verified = envelope.flatMap { try? VerifiedConfiguration($0, in: allowing) }
+        let failure = VerificationFailure(
+            verified?.waived ?? .threshold,
+            "version \(waived.version) has an invalid signature, which this daemon no longer allows",
+            payload: waived.payload)
+        conclude(failure, of: waived.envelope, by: deliveries, in: context, &transition)
+    }
+
     /// The active configuration, for reports.
     package var good: GoodConfiguration? {
         active.map { GoodConfiguration(version: $0.record.version, digest: $0.record.digest) }

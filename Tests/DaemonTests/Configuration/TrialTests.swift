@@ -211,16 +211,32 @@ import Testing
         #expect(try version() == 2)
     }
 
-    @Test func `CFG-22, CFG-67: a waived signature is told to the primary and shown in both statuses`() throws {
+    /// An app that allows invalid signatures, at a secondary that allows them, too.
+    private func startWaivingApp() throws -> Client {
         nodes.allowsInvalidSignatures = true
         try nodes.restart(.secondary)
         nodes.waitForLink()
-        _ = try nodes.connect(
+        return try nodes.connect(
             to: .secondary, .init(anchor: nodes.signer.publicKey.key.pem, allowsInvalidSignatures: true)
         ) { client in
             client.judgeOffers(
                 to: nodes.app, trusting: nodes.signer, on: nodes.clock, allowsInvalidSignatures: true)
         }
+    }
+
+    @Test func `CFG-22: a daemon that starts without the permission ends what was applied by it, and says so`() throws {
+        let app = try startWaivingApp()
+        #expect(nodes.verdict(try nodes.envelope(1, with: .generate())) == "applied")
+        let files = try directory(app)
+        #expect(try files.names().contains("waived.plist"))
+        nodes.allowsInvalidSignatures = false
+        try nodes.restart(.secondary)
+        nodes.run(until: { nodes.notes.contains { "\($0)".contains("which this daemon no longer allows") } })
+        #expect(try !files.names().contains("waived.plist") && nodes.held()?["waived"] != true)
+    }
+
+    @Test func `CFG-22, CFG-67: a waived signature is told to the primary and shown in both statuses`() throws {
+        _ = try startWaivingApp()
         #expect(try nodes.rows("applications", of: nodes.secondary).first?["waives"] == true, "before there is any")
         let foreign = try nodes.envelope(1, with: .generate())
         let result = try #require(nodes.results(foreign)["the secondary"])

@@ -99,10 +99,10 @@ final class ConfigurationReceiver {
     }
 
     /// Runs an event of a slot after those before it, for a caller that does not wait.
-    func enqueue(_ key: ConfigurationSlotKey, _ event: @escaping Event) {
+    func enqueue(_ key: ConfigurationSlotKey, room: CommitRoom = .ordinary, _ event: @escaping Event) {
         context.scheduler.start { [self] in
-            let transition = await perform(key, event)
-            if transition?.verdict == .failed { logVerdict(transition, of: key) }
+            let transition = await perform(key, room: room, event)
+            if transition?.verdict?.isRefusal == true { logVerdict(transition, of: key) }
         }
     }
 
@@ -345,9 +345,12 @@ final class ConfigurationReceiver {
         }
     }
 
-    /// The daemon has started.
+    /// The daemon has started. A permission that has ended (CFG-22) takes rows, so that a full disk takes that.
     func started() {
-        for key in state.slots.keys { enqueue(key) { slot, context in slot.started(in: context) } }
+        let isAllowed = context.options.allowsInvalidSignatures
+        for key in state.slots.keys {
+            enqueue(key, room: .reserve) { slot, context in slot.started(in: context, allowsInvalid: isAllowed) }
+        }
     }
 
     /// Closes the slots of this secondary's app whose targets no pairing has any more (CFG-31): a primary's app took
@@ -508,7 +511,7 @@ final class ConfigurationReceiver {
     /// An offer has ended. A callback, because the slot must take this event before those of the app's next
     /// connection.
     private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8]) {
-        let reply = Self.reply(in: outcome)
+        let reply = outcome.offerReply
         let isAnswered = reply?.digest == digest
         context.scheduler.start { [self] in
             switch await answered(reply, key) {
@@ -533,11 +536,6 @@ final class ConfigurationReceiver {
         case notStored
         /// No answer, or one about other bytes.
         case none
-    }
-
-    private static func reply(in outcome: OfferOutcome) -> OfferReply? {
-        guard case .reply(let body) = outcome else { return nil }
-        return (try? PropertyListReader.readDictionary(body)).flatMap { OfferReply($0) }
     }
 
     private func answered(_ reply: OfferReply?, _ key: ConfigurationSlotKey) async -> OfferEnd {
