@@ -29,16 +29,22 @@ final class KeyChanges {
 
     private var options: ConfigurationService.Options { context.options }
 
+    /// Whether this device brings a chain to secondaries: as their primary, and also where its own app is a
+    /// secondary's. That of a primary's app is for this device alone (CFG-112).
+    private func isForSecondaries(_ subject: KeySubject) -> Bool {
+        subject.role == .secondary && (context.side(of: subject.application) == .primary || context.hasReceivers)
+    }
+
     /// A chain of this device has grown by another way than ``follow(_:_:_:_:)``: it came from a primary, and this
     /// device may have secondaries of its own, for which the same holds.
     func chainHasGrown(_ subject: KeySubject) {
-        guard subject.role == .secondary, context.hasReceivers, unended.insert(subject).inserted else { return }
+        guard isForSecondaries(subject), unended.insert(subject).inserted else { return }
         end(subject)
     }
 
     /// A start, after which chains may refuse what is desired.
     func started(_ followed: [KeySubject]) {
-        unended.formUnion(followed.filter { context.side(of: $0.application) == .primary })
+        unended.formUnion(followed.filter(isForSecondaries))
         endAll()
     }
 
@@ -109,7 +115,7 @@ final class KeyChanges {
             return .failed(ControlFailure(name: failure.rejection.rawValue, text: failure.detail + hint))
         case .success?: break
         }
-        guard subject.role == .secondary, isPrimarys || context.hasReceivers else {
+        guard isForSecondaries(subject) else {
             unended.remove(subject)
             return .results([own(subject, envelope)], ordinal: nil)
         }
