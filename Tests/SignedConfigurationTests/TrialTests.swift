@@ -242,6 +242,23 @@ import Testing
         }
     }
 
+    @Test(
+        "CFG-31, CFG-63: a version that fails is burnt also where its key set has a lower number than that of the mark")
+    func burntUnderAnotherKey() throws {
+        let fresh = try Fixture.slot()
+        // The key was replaced: the mark of what the former chain had signed is closed.
+        var slot = ConfigurationSlot(
+            key: fresh.key, device: fresh.device,
+            mark: VersionMark(version: 3, digest: nil, floor: 2, isActive: false, isClosed: true, keySetVersion: 5))
+        _ = slot.applicationConnected()
+        let (bytes, context) = (try Fixture.envelope(version: 10), try Fixture.context(.staging))
+        #expect(slot.received(bytes, by: Fixture.delivery, in: context).verdict == nil)
+        #expect(slot.answered(try Self.reply("failed", to: slot), now: Fixture.now).verdict == .failed)
+        #expect(slot.mark?.version == 10 && slot.mark?.isBurnt == true && slot.mark?.floor == 2)
+        #expect(slot.received(bytes, by: Fixture.delivery, in: context).verdict == .rejected(.rollback))
+        try Fixture.apply(try Fixture.envelope(version: 11), to: &slot)
+    }
+
     @Test("CFG-63: the library's own verdict 'failed' is one")
     func theLibrarysVerdict() throws {
         var slot = try Fixture.usedSlot()

@@ -83,9 +83,12 @@ package struct VersionMark: Sendable, Equatable {
     }
 
     /// The mark after this configuration failed: only a higher version passes from now on. A mark that is higher stays,
-    /// with its own bytes: another one failed while this one was on trial.
+    /// with its own bytes: another one failed while this one was on trial. A closed one never does: it has let this
+    /// version pass, and the number of its key set may be one of another chain.
     static func burnt(_ mark: VersionMark?, by record: ConfigurationRecord) -> VersionMark {
-        if var mark, (mark.keySetVersion, mark.version) > (record.payload.keySetVersion, record.version) {
+        if var mark, !mark.isClosed,
+            (mark.keySetVersion, mark.version) > (record.payload.keySetVersion, record.version)
+        {
             mark.deactivate()
             return mark
         }
