@@ -378,7 +378,16 @@ package struct ClaimedStatement: Sendable, Equatable {
     /// The version of the key set that it is, or that it was signed under.
     package let keySetVersion: UInt64?
 
-    /// nil for bytes that are no statement about keys.
+    /// Whether bytes say that they are a key set or a revocation. Their type alone chooses the judge: one whose payload
+    /// does not read is refused as such (CFG-84).
+    package static func isClaimed(by bytes: [UInt8]) -> Bool {
+        switch (try? UnverifiedEnvelope(bytes))?.claimedType {
+        case .keySet?, .revocation?: true
+        case .configuration?, .report?, .carrier?, nil: false
+        }
+    }
+
+    /// nil for bytes that are no statement about keys, or do not say about whose.
     package init?(_ bytes: [UInt8]) {
         guard let envelope = try? UnverifiedEnvelope(bytes), let type = envelope.claimedType,
             let fields = envelope.claimedFields, let application = fields["app"]?.applicationValue,

@@ -1,6 +1,8 @@
 // Changes of keys at a primary and what they end (CFG-94), beside an apply at the same time and on a disk that fails.
 
 import TandemBase
+import TandemCrypto
+import TandemPropertyList
 import TandemReactor
 import TandemSignedConfiguration
 import TandemTestSupport
@@ -103,6 +105,16 @@ import Testing
         #expect(primary.apply(try primary.revocation()) == nil)
         (primary.store.isFull, primary.store.hasReserve) = (false, false)
         #expect(primary.apply(try primary.envelope(1)) == "threshold")
+    }
+
+    @Test("CFG-84: a well-signed key set or revocation that does not say whose it is, is no configuration")
+    func aNamelessStatement() throws {
+        let payload = try PropertyListWriter.write(["typ": "keyset", "spec": "1.0"] as PropertyListDictionary)
+        for (type, key) in [(SignedPayloadType.keySet, primary.root), (.revocation, primary.revoker)] {
+            let statement = try SignedEnvelope.bytes(payload, type: type, signedWith: [key])
+            #expect(primary.apply(statement) == "payload-malformed")
+        }
+        #expect(primary.apply(try primary.set(2)) == nil)
     }
 
     @Test("LIM-134, CFG-72: a secondary that changes its key without end costs eight deliveries in ten seconds")

@@ -43,6 +43,13 @@ import Testing
             good.payload, type: good.payloadType, signatures: good.signatures + good.signatures)
     }
 
+    /// A statement about keys that does not say whose, well signed.
+    private func nameless(_ type: SignedPayloadType) throws -> [UInt8] {
+        let payload: PropertyListDictionary = ["typ": "keyset", "spec": "1.0"]
+        let key = type == .revocation ? holders.revoker : holders.root
+        return try SignedEnvelope.bytes(try PropertyListWriter.write(payload), type: type, signedWith: [key])
+    }
+
     /// Bytes that are refused under the first key set.
     private func refusals() throws -> [(Rejection, [UInt8])] {
         let now = nodes.clock.wallNow.seconds
@@ -53,7 +60,8 @@ import Testing
             (.duplicateKeyIdentifier, try doublySigned()),
             (.threshold, try nodes.envelope(6, with: .generate())),
             (.wrongType, try signed(try UnverifiedEnvelope(try nodes.envelope(6)).payload, as: .report)),
-            (.payloadMalformed, try signed([1, 2, 3])), (.critical, try envelope(fields: ["crit": ["unheard-of"]])),
+            (.payloadMalformed, try signed([1, 2, 3])), (.payloadMalformed, try nameless(.keySet)),
+            (.payloadMalformed, try nameless(.revocation)), (.critical, try envelope(fields: ["crit": ["unheard-of"]])),
             (.wrongRole, try nodes.envelope(6) { $0.role = .primary }),
             (.wrongApplication, try nodes.envelope(6) { $0.application = other }),
             (.wrongTarget, try nodes.envelope(6) { $0.target = .vendor(.random()) }),

@@ -337,11 +337,12 @@ final class ConfigurationService {
     func apply(
         _ envelope: [UInt8], app: ApplicationIdentifier, wait: Duration, stage: RolloutStage? = nil
     ) async -> ApplyOutcome {
-        if let statement = ClaimedStatement(envelope) {
+        if ClaimedStatement.isClaimed(by: envelope) {
             guard stage == nil else {
                 return .failed(ControlFailure(.badRequest, "a change of keys is for all secondaries at once"))
             }
-            return await keys.follow(statement, envelope, app, wait)
+            let subject = ClaimedStatement(envelope)?.subject ?? KeySubject(application: app, role: .secondary)
+            return await keys.follow(envelope, of: subject, app, wait)
         }
         let payload: ConfigurationPayload
         let (side, goesOn): (DeviceRole, Bool)

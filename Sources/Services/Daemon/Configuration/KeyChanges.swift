@@ -35,7 +35,7 @@ final class KeyChanges {
         subject.role == .secondary && (context.side(of: subject.application) == .primary || context.hasReceivers)
     }
 
-    /// A chain of this device has grown by another way than ``follow(_:_:_:_:)``: it came from a primary, and this
+    /// A chain of this device has grown by another way than ``follow(_:of:_:_:)``: it came from a primary, and this
     /// device may have secondaries of its own, for which the same holds.
     func chainHasGrown(_ subject: KeySubject) {
         guard isForSecondaries(subject), unended.insert(subject).inserted else { return }
@@ -93,10 +93,10 @@ final class KeyChanges {
     }
 
     /// Follows a key set or a revocation on this device, and brings it to its secondaries (CFG-92).
+    /// - Parameter subject: as the statement claims; that of the app's secondaries, where it says nothing that reads.
     func follow(
-        _ statement: ClaimedStatement, _ envelope: [UInt8], _ app: ApplicationIdentifier, _ wait: Duration
+        _ envelope: [UInt8], of subject: KeySubject, _ app: ApplicationIdentifier, _ wait: Duration
     ) async -> ApplyOutcome {
-        let subject = statement.subject
         guard subject.application == app else {
             return .failed(
                 ControlFailure(name: Rejection.wrongApplication.rawValue, text: "it is for '\(subject.application)'"))
