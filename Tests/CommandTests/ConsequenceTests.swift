@@ -72,6 +72,9 @@ import Testing
                 "  versions of its configuration for custom:house-8 up to 7 stay refused: sign a higher one",
             ])
         #expect(Consequences.removal(body(["revoked": 1])).contains { $0.contains("the revocation of 1 key is") })
+        let primary = Consequences.untrusting(Fact(["configurations": 0, "desired": 2]))
+        #expect(primary.count == 1 && primary[0].hasPrefix("  2 configurations for secondaries delivered as before"))
+        #expect(primary[0].contains("tandem configuration withdraw"))
     }
 
     @Test("CTL-29: taking an identifier back says which secondaries have to accept that")

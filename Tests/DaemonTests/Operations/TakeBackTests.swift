@@ -299,6 +299,24 @@ import Testing
         #expect(!nodes.notes.contains { "\($0.message)".contains("anchor-conflict") })
     }
 
+    @Test func `CFG-70, CTL-33: a primary's other key ends nothing that is desired, and the answer counts that`() throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let body = { (key: ConfigurationPrivateKey) -> PropertyListDictionary in
+            ["role": "secondary", "key": .string(key.publicKey.key.pem)]
+        }
+        #expect(ask(nodes.primary, "trust-add", body(nodes.signer)).body["desired"] == nil)
+        _ = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        let before = ask(nodes.primary, "trust-replace", body(.generate()), yes: false)
+        #expect(before.body["desired"] == 1 && before.body["configurations"] == 0)
+        #expect(ask(nodes.primary, "trust-replace", body(.generate())).body["desired"] == 1)
+        #expect(try nodes.rows("desired", of: nodes.primary).count == 1)
+        #expect(ask(nodes.primary, "trust-remove", ["role": "secondary"]).body["desired"] == 1)
+        #expect(ask(nodes.secondary, "trust-remove", ["role": "secondary"]).body["desired"] == nil)
+    }
+
     @Test func `CFG-72, CTL-33: the primary learns that a removed key has ended what had passed its trial`() throws {
         try nodes.pair()
         _ = try nodes.startApp()

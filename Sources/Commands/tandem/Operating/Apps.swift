@@ -213,6 +213,7 @@ enum Consequences {
         var words = fact.endedConfigurations.map { [$0] } ?? []
         words += fact.refusedVersions
         if let revocations = fact.forgottenRevocations { words.append(revocations) }
+        if let desired = fact.keptDesired { words.append(desired) }
         return words.map { "  \($0)" }
     }
 
@@ -265,6 +266,13 @@ extension Fact {
         return (targets.isEmpty ? [" up to \(text("highest"))"] : targets).map { versions in
             "versions of its configuration\(versions) stay refused: sign a higher one"
         }
+    }
+
+    /// The configurations for secondaries that a change of this device's trust does not end; nil if there are none.
+    var keptDesired: String? {
+        guard isPositive("desired") else { return nil }
+        return "\(count("desired", "configuration")) for secondaries delivered as before, also by the former key: "
+            + "'tandem configuration withdraw' ends that"
     }
 
     /// The revocations that end with a trusted key; nil if none has followed it.

@@ -61,6 +61,12 @@ struct ConfigurationStatus {
             refused: refused.sorted { $0.target.text < $1.target.text })
     }
 
+    /// The configurations that stay desired of the secondaries, whatever keys this device trusts (CFG-70).
+    func desiredCount(of key: KeySubject) -> Int {
+        let state = forwarder.state
+        return state.keys.filter { $0.subject == key }.reduce(0) { $0 + state.desired(of: $1).count }
+    }
+
     /// The configurations that wait or are applied for these targets of secondaries' apps.
     func count(of targets: [ApplicationIdentifier: PairedIdentifier]) -> Int {
         targets.reduce(0) { count, entry in

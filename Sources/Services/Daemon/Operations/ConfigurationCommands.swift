@@ -111,6 +111,7 @@ extension ConfiguredDevice {
         _ anchor: KeySubject, to pem: String?, isAgreed: Bool
     ) async throws(ControlFailure) -> PropertyListDictionary {
         let contents = configuration.status.contents(of: anchor)
+        let desired = configuration.status.desiredCount(of: anchor)
         if isAgreed {
             try await ControlFailure.storing(try await configuration.replaceKey(anchor, with: pem))
         }
@@ -119,6 +120,7 @@ extension ConfiguredDevice {
         ]
         body["former"] = contents.anchor?.identifiers.first.map { .data($0.bytes) }
         body["revoked"] = contents.anchor?.revoked.map { .integer(Int64($0)) }
+        if desired > 0 { body["desired"] = .integer(Int64(desired)) }
         return body.merging(contents.refusal)
     }
 }
