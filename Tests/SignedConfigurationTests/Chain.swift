@@ -99,7 +99,7 @@ struct Chain {
     mutating func apply(_ envelope: [UInt8]) throws -> ConfigurationItem {
         let transition = try desired.accept(
             try DesiredConfiguration(envelope: envelope, accepted: Fixture.now), for: [try addressee()],
-            at: Fixture.now, identifier: { .random() })
+            hasLeft: { _ in false }, at: Fixture.now, identifier: { .random() })
         return try #require(transition.deliveries.first)
     }
 

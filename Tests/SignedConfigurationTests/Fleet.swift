@@ -22,6 +22,8 @@ struct Fleet {
     var members: [Member]
     var now = Fixture.now
     var target: PairedIdentifier
+    /// Whether unanswered items have left the primary's queues.
+    var hasLeft = false
     /// Whether the members lack keys.
     var isBehind = false
     /// The key that the members trust.
@@ -63,8 +65,10 @@ struct Fleet {
     mutating func accept(_ envelope: [UInt8], first: [Int]? = nil) throws -> [Int: ConfigurationItem] {
         let new = try DesiredConfiguration(envelope: envelope, accepted: now)
         let pairings = first.map { Set($0.map { members[$0].pairing }) }
+        let hasLeft = hasLeft
         let transition = try desired.accept(
-            new, first: pairings, for: members.indices.map { addressee($0) }, at: now, identifier: { .random() })
+            new, first: pairings, for: members.indices.map { addressee($0) }, hasLeft: { _ in hasLeft }, at: now,
+            identifier: { .random() })
         cancelled = transition.cancellations.map(\.id)
         return deliveries(of: transition)
     }

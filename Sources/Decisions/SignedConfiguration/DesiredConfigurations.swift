@@ -101,14 +101,15 @@ package struct DesiredConfigurations: Sendable {
     /// - Parameters:
     ///   - first: the pairings of the secondaries that get it first (CFG-79); nil for all at once. With the same bytes
     ///     again: those that get it as well, and nil lets the rollout go on.
+    ///   - hasLeft: whether the secondary may have the item of a delivery by now.
     ///   - identifier: makes the random identifier of a delivery.
     package mutating func accept(
         _ new: DesiredConfiguration, first: Set<UniqueIdentifier>? = nil, for addressees: [ConfigurationAddressee],
-        at now: WallTime, identifier: () -> UniqueIdentifier
+        hasLeft: (ForwardedConfiguration) -> Bool, at now: WallTime, identifier: () -> UniqueIdentifier
     ) throws(DesiredRefusal) -> DesiredTransition {
         var transition = DesiredTransition()
         let slot = slots[new.key] ?? DesiredSlot()
-        let rejected = rejected(of: new.key)
+        let rejected = rejected(of: new.key, hasLeft)
         let dropped: [DesiredConfiguration]
         if slot.contains(new.digest) {
             dropped = slot.from(new.version).dropFirst().filter { $0.covers(new) }
@@ -171,14 +172,20 @@ package struct DesiredConfigurations: Sendable {
         transition.changes.append(.history(key, history))
     }
 
-    /// The digests of what a secondary has rejected for good and none stages. One that is not spent does not count.
-    private func rejected(of key: ConfigurationSlotKey) -> Set<[UInt8]> {
-        var (refused, staged): (Set<[UInt8]>, Set<[UInt8]>) = ([], [])
-        for state in secondaries.values.compactMap({ $0.states[key] }) {
-            refused.formUnion(state.refusals.map(\.digest))
-            staged.formUnion(state.open.filter { $0.verdict != nil }.map(\.digest))
+    /// The digests of what a secondary has rejected for good, and none stages or may take. One that is not spent does
+    /// not count.
+    private func rejected(
+        of key: ConfigurationSlotKey, _ hasLeft: (ForwardedConfiguration) -> Bool
+    ) -> Set<[UInt8]> {
+        let states = secondaries.values.compactMap { $0.states[key] }
+        let refused = Set(states.flatMap { $0.refusals.map(\.digest) })
+        let kept = states.flatMap { state in
+            state.open.filter { entry in
+                guard refused.contains(entry.digest) else { return false }
+                return entry.verdict != nil || !state.hasRefused(entry.digest) && hasLeft(entry)
+            }
         }
-        return refused.subtracting(staged)
+        return refused.subtracting(kept.map(\.digest))
     }
 
     private mutating func drop(

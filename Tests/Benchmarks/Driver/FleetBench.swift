@@ -76,7 +76,9 @@ struct FleetBench {
     /// The primary's state after the acceptance, and its deliveries in the order of the secondaries.
     private func accepted() throws -> (state: DesiredConfigurations, items: [ConfigurationItem]) {
         var state = DesiredConfigurations()
-        let items = try state.accept(desired, for: addressees, at: Linux.wallTime, identifier: { .random() }).deliveries
+        let items = try state.accept(
+            desired, for: addressees, hasLeft: { _ in false }, at: Linux.wallTime, identifier: { .random() }
+        ).deliveries
         guard items.map(\.entry.pairing) == addressees.map(\.pairing) else {
             throw BenchError(text: "deliveries are not in the order of their secondaries")
         }

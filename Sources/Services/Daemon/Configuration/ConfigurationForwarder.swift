@@ -165,7 +165,9 @@ final class ConfigurationForwarder {
                 // Again, after those before it: a key may have been revoked since the envelope came (CFG-94).
                 do throws(VerificationFailure) { try check() } catch { return ([], { ControlFailure(error) }) }
                 do throws(DesiredRefusal) {
-                    let transition = try next.accept(desired, first: first, for: addressees, at: now) { .random() }
+                    let transition = try next.accept(
+                        desired, first: first, for: addressees, hasLeft: hasLeft, at: now
+                    ) { .random() }
                     return (
                         transition.rows,
                         { [self] in
@@ -313,6 +315,12 @@ final class ConfigurationForwarder {
     func isTaken(_ entry: ForwardedConfiguration) -> Bool {
         let queue = context.queue(of: entry.key.application, at: entry.pairing)
         return context.delivery.submissions.hasAccepted(entry.id, in: queue) && !isUnderWay(entry)
+    }
+
+    /// Whether the secondary, or a carrier on the way to it, may have the item by now.
+    private func hasLeft(_ entry: ForwardedConfiguration) -> Bool {
+        let queue = context.queue(of: entry.key.application, at: entry.pairing)
+        return context.delivery.submissions.record(of: entry.id, in: queue)?.record.phase != .waiting
     }
 
     /// The pairing of the secondary that an item is for: those for far secondaries are in the queue of their carrier.
@@ -490,7 +498,8 @@ extension ControlFailure {
         case .equivocation(let version):
             self.init(
                 name: Rejection.equivocation.rawValue,
-                text: "version \(version) is desired with other bytes; sign a higher version")
+                text: "version \(version) is desired with other bytes, which a secondary has taken or may take; "
+                    + "sign a higher version")
         case .full:
             self.init(
                 .full,
