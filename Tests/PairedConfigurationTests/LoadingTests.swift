@@ -103,6 +103,20 @@ import Testing
         }
     }
 
+    @Test("CFG-42: a reload names the fault of what is applied and does not load, and its digest")
+    func aReloadNamesTheFaultOfWhatIsApplied() throws {
+        let fixture = try Fixture()
+        try Fixture.withDirectory { directory in
+            let foreign = try fixture.envelope(key: ConfigurationPrivateKey.generate())
+            try directory.write("configuration.plist", try Self.active(fixture, foreign))
+            let app = fixture.app(in: directory.path)
+            let reply = try #require(app.sessionDidReceiveMessage(["tandem.reload": true]).flatMap { OfferReply($0) })
+            #expect(reply.verdict == .rejected(.threshold) && reply.digest == SHA256.digest(foreign))
+            try directory.write("configuration.plist", try Self.active(fixture, try fixture.envelope()))
+            #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == ["tandem.verdict": "applied"])
+        }
+    }
+
     @Test("CFG-22: a waived one is dropped by a load that does not allow it")
     func aWaivedOneIsDroppedByALoadThatDoesNotAllowIt() throws {
         try Fixture.withDirectory { directory in

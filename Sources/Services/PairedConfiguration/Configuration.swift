@@ -497,7 +497,7 @@ extension Configuration {
         guard ConfigurationOffer.isClaimed(by: message) else { return nil }
         if ConfigurationOffer.isReload(message) {
             reload()
-            return ["tandem.verdict": "applied"]
+            return signed.refusal?.message ?? ["tandem.verdict": "applied"]
         }
         let envelope = message["tandem.configuration"]?.dataValue ?? []
         let reply: OfferReply

@@ -17,6 +17,8 @@ struct ConfigurationFiles {
     /// The library's own account.
     private(set) var attempts = LoadAttempts()
     private(set) var failures: [ConfigurationFileFailure] = []
+    /// The verdict on what the daemon has as applied, if it does not load.
+    private(set) var refusal: OfferReply?
     private var directory: OwnedDirectory?
 
     init(_ home: SignedHome) {
@@ -82,6 +84,12 @@ struct ConfigurationFiles {
             preconditionFailure("the account can always be written: \(error)")
         }
         attempts = next
+    }
+
+    /// Notes the fault of a configuration that was applied and does not load.
+    mutating func refuse(_ record: ConfigurationRecord, in file: ConfigurationFile, _ failure: VerificationFailure) {
+        fail(file.rawValue, failure.detail, name: failure.rejection.rawValue)
+        if file != .trial { refusal = OfferReply(failure, of: record.envelope) }
     }
 
     mutating func fail(_ file: String, _ detail: String, name: String = "damaged") {

@@ -38,6 +38,8 @@ final class SignedSettings: Sendable {
     private struct State {
         var home: SignedHome?
         var applied: AppliedRecord?
+        /// The verdict on what the daemon has as applied, if it did not load.
+        var refusal: OfferReply?
         /// The alarm's action.
         var alarm: @Sendable () -> Void = {}
         /// The alarm that counts; those before it are void.
@@ -58,6 +60,9 @@ final class SignedSettings: Sendable {
 
     /// The signed configuration that is applied now; nil for none.
     var applied: AppliedConfiguration? { state.withLock { $0.applied?.description } }
+
+    /// The verdict on what the daemon has as applied, if it did not load the last time (CFG-42).
+    var refusal: OfferReply? { state.withLock { $0.refusal } }
 
     /// Whether it is known whose configuration this is.
     var isLoaded: Bool { state.withLock { $0.home != nil } }
@@ -95,7 +100,7 @@ final class SignedSettings: Sendable {
         if let failure { files.fail(KeySetChainFile.name, failure.detail, name: failure.rejection.rawValue) }
         var loading = ConfigurationLoading(files: files, judge: judge(home, rules, anchor), process: process)
         let best = loading.best(known: home.directory == nil ? applied : nil)
-        state.withLock { $0.process = loading.process }
+        state.withLock { ($0.process, $0.refusal) = (loading.process, loading.files.refusal) }
         apply(best)
         prove(best.map { loading.files.isUnproven($0.configuration.digest) } ?? false, home)
         return ConfigurationLoad(applied: best?.description, failures: loading.files.failures)
@@ -309,7 +314,7 @@ struct ConfigurationLoading {
             record.count(noted: noted, at: judge.home.time)
             return record
         } catch {
-            files.fail(name.rawValue, error.detail, name: error.rejection.rawValue)
+            files.refuse(file.record, in: name, error)
             return nil
         }
     }

@@ -512,4 +512,30 @@ import Testing
         nodes.run(until: { nodes.reported() == "applied" })
         #expect(next.offers.map(\.envelope) == [envelope])
     }
+
+    @Test("CFG-42: another version of the app that does not load what is applied says so, in the log and the status")
+    func notLoaded() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try startApp()
+        let envelope = try nodes.envelope(1) { $0.values = ["volume": 80] }
+        #expect(nodes.verdict(envelope) == "applied")
+        nodes.clock.advance(by: .seconds(45))
+        nodes.run(until: { (try? nodes.held()?["trial"] == true) == false })
+        app.disconnect()
+        let fault = OfferReply(VerificationFailure(.schema, "volume: 80 is over the maximum 50"), of: envelope)
+        let next = try nodes.connect(to: .secondary, registration) { client in
+            client.judgeOffers(to: nodes.app, trusting: nodes.signer, on: nodes.clock)
+            client.reloadAnswer = fault.message
+        }
+        nodes.run(until: { (try? nodes.held()?["lastVerdict"] == "schema") == true })
+        let row = try #require(try nodes.held())
+        #expect(row["state"] == "applied" && row["version"] == 1 && row["text"] == "the app does not load it")
+        let lines = nodes.notes.filter { "\($0.message)" == "the app does not load what is applied" }.map { "\($0)" }
+        #expect(lines.count == 1 && lines[0].contains("over the maximum 50"), "\(lines)")
+        next.disconnect()
+        _ = try nodes.startApp(registration)
+        nodes.run(until: { (try? nodes.held()?["lastVerdict"] == "applied") == true })
+        #expect(try nodes.held()?["text"] == nil)
+    }
 }

@@ -26,6 +26,8 @@ final class Client: ByteStreamDelegate {
     /// The configurations that the daemon has offered to ``answerOffers(_:)``.
     private(set) var offers: [ConfigurationOffer] = []
     private(set) var reloads = 0
+    /// The answer to a reload.
+    var reloadAnswer: PropertyListDictionary = ["tandem.verdict": "applied"]
     private var answer: ((ConfigurationOffer) -> OfferReply?)?
     /// The questions about its pages that it has got.
     private(set) var questions: [PageQuestion] = []
@@ -156,13 +158,14 @@ final class Client: ByteStreamDelegate {
     private func answer(_ envelope: Envelope) throws {
         guard let answer else { return }
         let message = try envelope.dictionaryBody()
-        var body: PropertyListDictionary? = ["tandem.verdict": "applied"]
+        var body: PropertyListDictionary?
         if let question = PageQuestion(message) {
             questions.append(question)
             persons.append(PagePerson(message))
             body = answerQuestion(question)
         } else if ConfigurationOffer.isReload(message) {
             reloads += 1
+            body = reloadAnswer
         } else {
             let offer = try ConfigurationOffer(message)
             offers.append(offer)

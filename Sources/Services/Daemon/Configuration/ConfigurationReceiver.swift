@@ -34,6 +34,7 @@ final class ConfigurationReceiver {
     /// The last verdict of each slot since the start.
     private(set) var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     private var signers = SignerLooks()
+    private(set) var loadFaults = LoadFaults()
     private let reports: ReportSubmissions
     /// Chains whose last steps are on their way to their apps' directories.
     private var growing: Set<KeySubject> = []
@@ -204,7 +205,7 @@ final class ConfigurationReceiver {
                         step.transition, of: step.key, signer: context.options.signer, now: context.reading)
                 }
                 if let source {
-                    let (verdict, text) = next.anchors[subject] == nil ? (.waitingForKey, nil) : Self.verdict(outcome)
+                    let (verdict, text) = next.anchors[subject] == nil ? (.waitingForKey, nil) : outcome.verdict
                     let facts = ReportFacts(
                         delivery: source.delivery, key: source.key, digest: SHA256.digest(statement), transaction: nil,
                         version: nil, verdict: verdict, text: text, good: next[source.key].good)
@@ -262,15 +263,14 @@ final class ConfigurationReceiver {
         guard let key = context.shownKey(of: subject.application, as: subject.role),
             state.slots[key]?.isApplicationConnected == true, state.slots[key]?.active != nil
         else { return }
-        offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
+        reload(key)
     }
 
-    private static func verdict(
-        _ outcome: Result<[RowChange], VerificationFailure>
-    ) -> (verdict: Verdict, text: String?) {
-        switch outcome {
-        case .success: (.applied, nil)
-        case .failure(let failure): (.rejected(failure.rejection), failure.detail)
+    /// An app that does not load what is applied says so (CFG-42).
+    private func reload(_ key: ConfigurationSlotKey) {
+        offer(ConfigurationOffer.reloadMessage, to: key) { [weak self] outcome in
+            guard let self, let slot = state.slots[key], let line = loadFaults.take(outcome, of: slot) else { return }
+            context.log(line, causedBy: key.application)
         }
     }
 
@@ -348,9 +348,7 @@ final class ConfigurationReceiver {
     /// The daemon has started. A permission that has ended (CFG-22) takes rows, so that a full disk takes that.
     func started() {
         let isAllowed = context.options.allowsInvalidSignatures
-        for key in state.slots.keys {
-            enqueue(key, room: .reserve) { slot, context in slot.started(in: context, allowsInvalid: isAllowed) }
-        }
+        for key in state.slots.keys { enqueue(key, room: .reserve) { $0.started(in: $1, allowsInvalid: isAllowed) } }
     }
 
     /// Closes the slots of this secondary's app whose targets no pairing has any more (CFG-31): a primary's app took
@@ -406,7 +404,7 @@ final class ConfigurationReceiver {
         disconnected(app, as: role, .switched)
         guard isConnected, let key = context.shownKey(of: app, as: role) else { return }
         // First: the app judges what waits beside what is applied for its target, and not for the one before.
-        offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
+        reload(key)
         enqueue(key) { slot, _ in slot.applicationConnected() }
     }
 
@@ -428,6 +426,8 @@ final class ConfigurationReceiver {
         }
         files.connected(app, as: role, in: state)
         guard let key = context.shownKey(of: app, as: role) else { return }
+        // A library that names its schema may be that of another build, and says what it does not load.
+        if registration.schema != nil, state[key].active != nil || state[key].waived != nil { reload(key) }
         enqueue(key) { slot, _ in slot.applicationConnected() }
     }
 
@@ -492,7 +492,7 @@ final class ConfigurationReceiver {
                 let digest = SHA256.digest(offer.envelope)
                 offers[key, default: 0] += 1
                 self.offer(offer.message, to: key) { [weak self] in self?.ended($0, key, digest) }
-            case .reload: offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
+            case .reload: reload(key)
             }
         }
     }

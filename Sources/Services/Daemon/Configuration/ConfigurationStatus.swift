@@ -125,6 +125,10 @@ struct ConfigurationStatus {
             body["attempts"] = PropertyListValue(trial.attempts)
         }
         body["lastVerdict"] = receiver.lastVerdicts[slot.key].map { .string($0.name) }
+        if let fault = receiver.loadFaults.fault(of: slot) {
+            body["lastVerdict"] = .string(fault.verdict.name)
+            body["text"] = .string("the app does not load it")
+        }
         if let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }
         return body
     }
