@@ -104,6 +104,13 @@ struct WCSessionPromiseTests: WCSessionSuite {
         try deliver(2)
         #expect(calls.allSatisfy { $0.hasPrefix("watch") } && session.activationState == .notActivated)
         #expect(session.hasContentPending)
+        try refuseQuestions()
+        let order = calls.filter { !$0.hasPrefix("watch") }.map { $0.split(separator: " ")[0] }
+        #expect(order == ["activated", "message", "userInfo"] && !session.hasContentPending)
+    }
+
+    /// The daemon answers that it cannot answer.
+    private func refuseQuestions() throws {
         for query in fixture.daemon.received.filter({ $0.kind == .query }) {
             let question = try QueryFrame(query)
             fixture.daemon.send(
@@ -111,8 +118,65 @@ struct WCSessionPromiseTests: WCSessionSuite {
                     .envelope)
         }
         settle()
-        let order = calls.filter { !$0.hasPrefix("watch") }.map { $0.split(separator: " ")[0] }
-        #expect(order == ["activated", "message", "userInfo"] && !session.hasContentPending)
+    }
+
+    // MARK: counterparts without a switch
+
+    @Test(
+        "SES-62: the first counterpart of a session that is activated is asked about as at an activation",
+        arguments: DeviceRole.allCases)
+    func firstCounterpart(_ role: DeviceRole) throws {
+        fixture.daemon.role = role
+        (fixture.daemon.situation.pairings, fixture.daemon.situation.active) = ([], nil)
+        session.activate()
+        settle()
+        #expect(session.remainingComplicationUserInfoTransfers == 0 && session.outstandingUserInfoTransfers.isEmpty)
+        try store()
+        fixture.daemon.pair()
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(session.remainingComplicationUserInfoTransfers == 7)
+        #expect(session.outstandingUserInfoTransfers.count == 1 && session.outstandingFileTransfers.count == 1)
+        #expect(calls.filter { $0.hasPrefix("activated") }.count == 1)
+    }
+
+    @Test("SES-62: the next primary of a secondary is asked about, and what it sends comes behind the answers")
+    func nextPrimary() throws {
+        fixture.daemon.role = .secondary
+        let next = fixture.daemon.pair()
+        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 3, limit: 50, resets: .seconds(60))
+        session.activate()
+        settle()
+        #expect(session.remainingComplicationUserInfoTransfers == 3)
+        let stored = fixture.daemon.stored
+        fixture.daemon.stored = nil
+        fixture.daemon.situation.active = next
+        fixture.daemon.tellSituation()
+        settle()
+        let message = Envelope(.message, app: fixture.daemon.app, pairing: next, id: .random())
+        fixture.daemon.send(try message.with(body: ["n": 1]))
+        settle()
+        #expect(!calls.contains("message 1") && session.activationState == .activated)
+        try refuseQuestions()
+        #expect(calls.contains("message 1"))
+        #expect(session.remainingComplicationUserInfoTransfers == 0, "the number of before is another device's")
+        fixture.daemon.stored = stored
+        fixture.daemon.situation.active = pairing
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(session.remainingComplicationUserInfoTransfers == 3)
+    }
+
+    @Test("SES-62: without a pairing no urgent items are left")
+    func budgetWithoutPairing() {
+        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 3, limit: 50, resets: .seconds(60))
+        session.activate()
+        settle()
+        #expect(session.remainingComplicationUserInfoTransfers == 3)
+        (fixture.daemon.situation.pairings, fixture.daemon.situation.active) = ([], nil)
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(session.remainingComplicationUserInfoTransfers == 0)
     }
 
     @Test("SES-62: a daemon that is lost before it has answered completes the activation when it is back, once")

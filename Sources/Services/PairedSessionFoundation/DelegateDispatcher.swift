@@ -41,9 +41,11 @@ final class DelegateDispatcher {
     private var isReachable = false
     private var stage = Switch.none
     private var wasLost = false
-    /// The daemon's knowledge about the app on this connection.
+    /// The daemon's knowledge about the app on this connection, and with this counterpart.
     private var knowledge = Knowledge.unknown
-    /// Grows with each connection and switch: answers that belong to a former one complete no activation.
+    /// The pairing about which the daemon was asked last; nil: there was none.
+    private var asked: UniqueIdentifier?
+    /// Grows with each connection and counterpart: answers that belong to a former one complete no activation.
     private var round = 0
     /// Callbacks of activations that wait for the daemon's knowledge.
     private var completions = 0
@@ -133,7 +135,7 @@ final class DelegateDispatcher {
 
     private func learn() {
         guard let session else { return }
-        knowledge = .asked
+        (knowledge, asked) = (.asked, activePairing)
         let round = round
         core.assumeIsolated { session.learn(from: $0, in: round) }
     }
@@ -142,7 +144,15 @@ final class DelegateDispatcher {
     private func learned(in round: Int) {
         guard round == self.round, core.assumeIsolated({ $0.isRegistered }) else { return }
         knowledge = .known
-        completeNow()
+        if asked == activePairing { completeNow() } else { followCounterpart() }
+    }
+
+    /// A counterpart that comes without a switch, as a secondary's and the first one of a primary do, is asked about as
+    /// one after a switch (SES-62). Its messages and items wait meanwhile.
+    private func followCounterpart() {
+        guard knowledge != .unknown, asked != activePairing else { return }
+        forget()
+        learn()
     }
 
     private func forget() {
@@ -163,6 +173,7 @@ final class DelegateDispatcher {
     private var isParking: Bool { stage != .none || knowledge == .asked }
 
     private func stateChanged() {
+        followCounterpart()
         guard let session, let paired = session.pairedSession else { return }
         let (device, isPrimary) = (paired.pairedDevice, paired.role != .secondary)
         let old = watch

@@ -50,8 +50,10 @@ extension WCSession {
     }
 
     /// Urgent user infos that may still pass the others today: known at activation, again a moment after each of them,
-    /// and when the day is over.
-    public var remainingComplicationUserInfoTransfers: Int { urgentBudget.remaining }
+    /// and when the day is over. 0 without a pairing.
+    public var remainingComplicationUserInfoTransfers: Int {
+        urgentBudget.remaining(for: pairedSession?.pairedDevice?.pairing)
+    }
 
     /// User infos that have not been stored on the other device, cancelled or given up.
     public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { userInfos.outstanding }
@@ -189,6 +191,8 @@ extension WCSession {
 final class UrgentBudget: Sendable {
     private struct State {
         var remaining = 0
+        /// The pairing whose budget it is; nil before the first answer.
+        var pairing: UniqueIdentifier?
         /// The number of the last question: only its answer decides when the next one is due.
         var question = 0
     }
@@ -199,28 +203,35 @@ final class UrgentBudget: Sendable {
 
     private let state = Mutex(State())
 
-    var remaining: Int { state.withLock { $0.remaining } }
+    /// The rest of the budget of a pairing; 0 without one, and of another than the daemon has answered for.
+    func remaining(for pairing: UniqueIdentifier?) -> Int {
+        state.withLock { pairing != nil && $0.pairing == pairing ? $0.remaining : 0 }
+    }
 
+    /// Asks for the budget of the active pairing.
     /// - Parameter done: called once, with or without an answer.
     func learn(from core: isolated SessionActor, then done: @escaping () -> Void = {}) {
         let question = state.withLock { state in
             state.question += 1
             return state.question
         }
+        let pairing = core.activePairing
         core.urgentBudget(of: nil) { [weak self, weak core] result in
             let answer = (try? result.get()).map { BudgetAnswer($0.body) }
-            if let core { self?.answered(question, answer, from: core) }
+            if let core { self?.answered(question, answer, of: pairing, from: core) }
             done()
         }
     }
 
-    private func answered(_ question: Int, _ answer: BudgetAnswer?, from core: SessionActor) {
+    private func answered(
+        _ question: Int, _ answer: BudgetAnswer?, of pairing: UniqueIdentifier?, from core: SessionActor
+    ) {
         let isNewest = state.withLock { state in
-            if let answer { state.remaining = answer.remaining }
+            if let answer { (state.remaining, state.pairing) = (answer.remaining, pairing) }
             return state.question == question
         }
         core.assumeIsolated { core in
-            // Without a daemon or a pairing the next activation asks.
+            // Without a daemon the next activation asks, and without a pairing the next counterpart is asked about.
             guard isNewest, core.activePairing != nil else { return }
             let wait = answer.map { min($0.resets, Self.longest) } ?? Self.retry
             guard wait > .zero else { return }
