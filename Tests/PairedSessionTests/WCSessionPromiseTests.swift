@@ -63,9 +63,11 @@ struct WCSessionPromiseTests: WCSessionSuite {
         settle()
     }
 
-    private func deliver(_ number: Int64, on channel: Channel = .userInfo) throws {
+    private func deliver(
+        _ number: Int64, on channel: Channel = .userInfo, through other: UniqueIdentifier? = nil
+    ) throws {
         let envelope = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: pairing, id: .random(), channel: channel, attempt: 1)
+            .delivery, app: fixture.daemon.app, pairing: other ?? pairing, id: .random(), channel: channel, attempt: 1)
         fixture.daemon.send(try envelope.with(body: ["n": .integer(number)]))
         settle()
     }
@@ -165,6 +167,34 @@ struct WCSessionPromiseTests: WCSessionSuite {
         fixture.daemon.tellSituation()
         settle()
         #expect(session.remainingComplicationUserInfoTransfers == 3)
+    }
+
+    @Test("SES-31: the context of a primary that is not chosen comes to the delegate when it is")
+    func contextOfAnother() throws {
+        fixture.daemon.role = .secondary
+        let next = fixture.daemon.pair()
+        session.activate()
+        settle()
+        try deliver(5, on: .context, through: next)
+        #expect(!calls.contains("context 5") && verdicts.isEmpty)
+        fixture.daemon.situation.active = next
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(calls.last == "context 5" && verdicts == ["handled"] && !session.hasContentPending)
+    }
+
+    @Test("SES-31: a context whose pairing ends while it waits is pending no longer")
+    func contextOfEndedPairing() throws {
+        fixture.daemon.role = .secondary
+        let next = fixture.daemon.pair()
+        session.activate()
+        settle()
+        try deliver(5, on: .context, through: next)
+        #expect(session.hasContentPending)
+        fixture.daemon.situation.pairings.removeLast()
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(!session.hasContentPending && !calls.contains("context 5"))
     }
 
     @Test("SES-62: without a pairing no urgent items are left")

@@ -175,6 +175,7 @@ final class DelegateDispatcher {
     private func stateChanged() {
         followCounterpart()
         guard let session, let paired = session.pairedSession else { return }
+        dropOrphans(paired.pairedDevices.map(\.pairing))
         let (device, isPrimary) = (paired.pairedDevice, paired.role != .secondary)
         let old = watch
         watch = WatchState(
@@ -224,6 +225,13 @@ final class DelegateDispatcher {
         }
         parkedItems.append((item, token))
         session?.changePending(by: 1)
+    }
+
+    /// Lets the parked items of pairings that have ended go.
+    private func dropOrphans(_ pairings: [UniqueIdentifier]) {
+        let former = parkedItems.count
+        parkedItems.removeAll { !pairings.contains($0.item.facts.pairing) }
+        session?.changePending(by: parkedItems.count - former)
     }
 
     private func release() {
