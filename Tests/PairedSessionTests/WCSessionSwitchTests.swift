@@ -81,6 +81,25 @@ struct WCSessionSwitchTests: WCSessionSuite {
         #expect(session.watchDirectoryURL?.path == "/apps/x/pairings/new" && !session.hasContentPending)
     }
 
+    @Test("SES-31: until the app activates the session for the new device the properties speak of the former one")
+    func formerDevice() throws {
+        fixture.daemon.situation.pairings[1].features.hasComplication = true
+        let body = try Body.bytes(["n": 1] as PropertyListDictionary)
+        fixture.daemon.send(
+            ContextFrame(app: fixture.daemon.app, pairing: new, .received, revision: 1, body: body[...]).envelope)
+        var isFormer: Bool { !session.isComplicationEnabled && session.receivedApplicationContext.isEmpty }
+        session.callbacks.suspend()
+        switchToNew()
+        fixture.scheduler.run()
+        #expect(session.activationState == .inactive && session.isPaired && isFormer)
+        session.callbacks.resume()
+        settle()
+        #expect(session.activationState == .notActivated && session.isPaired && isFormer)
+        session.activate()
+        settle()
+        #expect(session.isComplicationEnabled && session.receivedApplicationContext["n"] as? Int == 1)
+    }
+
     @Test("SES-31: a message through another than the active pairing is refused and shown to nobody")
     func otherPairing() throws {
         try message(1, from: new, reply: true)

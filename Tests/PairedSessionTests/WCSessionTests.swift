@@ -48,11 +48,11 @@ struct WCSessionTests: WCSessionSuite {
         settle()
     }
 
-    @Test("SES-35: the reachability within the first completed activation is the first known one, and no change")
+    @Test("SES-35: the reachability and the watch state within the first completed activation are no change")
     func activation() {
         #expect(session.activationState == .notActivated && !session.isReachable)
         activate()
-        #expect(calls == ["watch true", "activation activated 0"])
+        #expect(calls == ["activation activated 0"])
         #expect(session.isReachable && session.isPaired && session.isWatchAppInstalled)
     }
 
@@ -69,6 +69,36 @@ struct WCSessionTests: WCSessionSuite {
         settle()
         #expect(calls.suffix(2) == ["activation activated 0", "reachable true"])
         #expect(session.activationState == .activated)
+    }
+
+    @Test("SES-35: a watch state that differs after a switch is told behind the activation, and a later change at once")
+    func watchState() {
+        activate()
+        let next = fixture.daemon.pair()
+        fixture.daemon.situation.pairings[1].features.hasComplication = true
+        fixture.daemon.situation.active = next
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(!calls.contains("watch true") && !session.isComplicationEnabled)
+        session.activate()
+        settle()
+        #expect(calls.suffix(3) == ["activation activated 0", "watch true", "reachable true"])
+        #expect(session.isComplicationEnabled)
+        fixture.daemon.situation.pairings[1].features.hasComplication = false
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(calls.last == "watch true" && !session.isComplicationEnabled)
+    }
+
+    @Test("SES-35: a first device that is paired later is a change of the watch state and of the reachability")
+    func pairedLater() {
+        session.activate()
+        settle()
+        #expect(calls == ["activation activated 0"] && !session.isPaired)
+        fixture.daemon.pair()
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(calls.dropFirst() == ["watch true", "reachable true"])
     }
 
     @Test("SES-23, SES-35: a lost daemon is one change to false, and its return one to true behind the activation")

@@ -565,9 +565,6 @@ package actor SessionActor {
     /// A daemon has accepted the registration, and its connection is there.
     package var isRegistered: Bool { daemon.isRegistered }
 
-    /// The app's directory for the active pairing.
-    package var activeDirectory: String? { activePairing.flatMap { state?.pairing($0)?.directory } }
-
     /// Reports each step in order, on the scheduler; for layers that must not miss one.
     package func observeEvents(_ observer: @escaping (SessionEvent) -> Void) { onEvent = observer }
 

@@ -25,19 +25,11 @@ final class DelegateDispatcher {
         case deactivated
     }
 
-    /// The facts whose changes are a change of the watch state.
-    private struct WatchState: Equatable {
-        var isPaired = false
-        var isInstalled = false
-        var hasComplication = false
-        var directory: String?
-    }
-
     private weak var session: WCSession?
     /// Owns this dispatcher by its closures.
     private unowned let core: SessionActor
+    /// The session's properties after the last event.
     private var watch = WatchState()
-    /// The session's property after the last event.
     private var isReachable = false
     private var stage = Switch.none
     private var wasLost = false
@@ -65,6 +57,7 @@ final class DelegateDispatcher {
         case .refused(let error): refused(error)
         case .state: stateChanged()
         }
+        followWatchState()
         followReachability()
     }
 
@@ -163,7 +156,7 @@ final class DelegateDispatcher {
     private func completeNow() {
         guard let session else { return }
         (stage, wasLost) = (.none, false)
-        session.setActivated(directory: activeDirectory)
+        session.setActivated(for: activePairing)
         session.tellActivated(completions)
         completions = 0
         release()
@@ -174,21 +167,16 @@ final class DelegateDispatcher {
 
     private func stateChanged() {
         followCounterpart()
-        guard let session, let paired = session.pairedSession else { return }
-        dropOrphans(paired.pairedDevices.map(\.pairing))
-        let (device, isPrimary) = (paired.pairedDevice, paired.role != .secondary)
-        let old = watch
-        watch = WatchState(
-            isPaired: device != nil, isInstalled: device?.isInstalled ?? false,
-            hasComplication: isPrimary && device?.hasComplication == true,
-            directory: isPrimary ? device?.directory : nil)
-        if stage == .none { session.follow(directory: activeDirectory) }
-        guard watch != old else { return }
-        if isPrimary {
-            session.tell { $1.sessionWatchStateDidChange($0) }
-        } else {
-            session.tell { $1.sessionCompanionAppInstalledDidChange($0) }
-        }
+        dropOrphans(session?.pairedSession?.pairedDevices.map(\.pairing) ?? [])
+    }
+
+    /// Runs after each event of any kind, because the delegate knows another counterpart once it is activated for it.
+    private func followWatchState() {
+        guard let session else { return }
+        let new = session.watchState
+        guard new != watch else { return }
+        watch = new
+        session.tellWatchState()
     }
 
     /// Runs after each event of any kind, because the property depends on the activation, too.
@@ -199,8 +187,6 @@ final class DelegateDispatcher {
     }
 
     private var activePairing: UniqueIdentifier? { core.assumeIsolated { $0.activePairing } }
-
-    private var activeDirectory: String? { core.assumeIsolated { $0.activeDirectory } }
 
     // MARK: messages
 
@@ -288,11 +274,11 @@ extension WCSession {
         }
     }
 
-    /// Completes activations. From the first on the delegate knows whether the counterpart can be reached: what it
-    /// reads in that callback is no change.
+    /// Completes activations. From the first on the delegate knows the watch state, and whether the counterpart can be
+    /// reached: what it reads in that callback is no change.
     func tellActivated(_ count: Int) {
         callbacks.async { [self] in
-            beginReachability()
+            beginChanges()
             for _ in 0..<count { delegate?.session(self, activationDidCompleteWith: .activated, error: nil) }
         }
     }
@@ -301,6 +287,18 @@ extension WCSession {
     func tellReachability() {
         callbacks.async { [self] in
             if learnReachability() { delegate?.sessionReachabilityDidChange(self) }
+        }
+    }
+
+    /// Tells the delegate of the watch state that it would read now, if that is not what it knows (SES-35).
+    func tellWatchState() {
+        callbacks.async { [self] in
+            guard learnWatchState(), let delegate else { return }
+            if pairedSession?.role == .secondary {
+                delegate.sessionCompanionAppInstalledDidChange(self)
+            } else {
+                delegate.sessionWatchStateDidChange(self)
+            }
         }
     }
 

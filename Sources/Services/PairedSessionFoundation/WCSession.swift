@@ -21,16 +21,18 @@ public final class WCSession: NSObject, Sendable {
         var isDeactivated = false
         /// It activates again by itself after a lost daemon, which may be back already.
         var isComingBack = false
-        /// Of the active pairing, or during a switch of the former one.
-        var watchDirectory: String?
+        /// The pairing for which the delegate was activated last: during a switch still the former one.
+        var pairing: UniqueIdentifier?
         var session: PairedSession?
         var options = PairedSessionOptions()
         /// Waits for the first `activate()`.
         var configuration: Configuration?
         /// The session was asked to activate, and no longer takes a configuration.
         var wasAsked = false
-        /// The value of `isReachable` that the delegate last saw; nil before the first activation has completed.
+        /// `isReachable` and the watch state as the delegate last saw them; nil before the first activation has
+        /// completed.
         var knownReachability: Bool?
+        var knownWatchState: WatchState?
     }
 
     /// The process's session.
@@ -99,11 +101,12 @@ public final class WCSession: NSObject, Sendable {
     /// chosen: on a secondary that is not its active one this is true, and each message to a delegate there fails with
     /// 7016 `not-active`.
     public var isReachable: Bool {
-        activationState == .activated && (pairedSession?.reachability.isImmediate ?? false)
+        activationState == .activated && (counterpart?.reachability.isImmediate ?? false)
     }
 
-    /// The device has an active pairing, as its daemon said last.
-    public var isPaired: Bool { pairedSession?.pairedDevice != nil }
+    /// The device has an active pairing, as its daemon said last. This and what follows is known from the first
+    /// activation on, and speaks of the former device until a switch has ended with an activation.
+    public var isPaired: Bool { device != nil }
 
     /// On a primary: the app is installed on the active secondary.
     public var isWatchAppInstalled: Bool { isInstalled(as: .primary) }
@@ -114,22 +117,39 @@ public final class WCSession: NSObject, Sendable {
     /// On a primary: the app on the active secondary shows a complication
     /// (`showsComplication` of its options).
     public var isComplicationEnabled: Bool {
-        pairedSession?.role == .primary && (pairedSession?.pairedDevice?.hasComplication ?? false)
+        pairedSession?.role == .primary && (device?.hasComplication ?? false)
     }
 
     /// On a primary: a directory of the app for the active secondary alone. Still the former one's while the session is
     /// inactive; nil when it is not activated. Deleted when the pairing ends.
     public var watchDirectoryURL: URL? {
-        state.withLock { $0.activation == .notActivated ? nil : $0.watchDirectory }.map {
-            URL(fileURLWithPath: $0, isDirectory: true)
-        }
+        guard activationState != .notActivated else { return nil }
+        return device?.directory.map { URL(fileURLWithPath: $0, isDirectory: true) }
     }
 
     /// Always false: no Linux device locks its apps' data until its user unlocks it.
     public var iOSDeviceNeedsUnlockAfterRebootForReachability: Bool { false }
 
     private func isInstalled(as role: DeviceRole) -> Bool {
-        pairedSession?.role == role && (pairedSession?.pairedDevice?.isInstalled ?? false)
+        pairedSession?.role == role && (device?.isInstalled ?? false)
+    }
+
+    /// The session with the counterpart that the delegate was activated for; nil without one.
+    var counterpart: PairedSession? {
+        let (session, pairing) = state.withLock { ($0.session, $0.pairing) }
+        return pairing.flatMap { session?.session(for: $0) }
+    }
+
+    /// The device of that counterpart; nil also when its pairing has ended.
+    var device: PairedDevice? { counterpart?.pairedDevice }
+
+    /// The facts whose changes are a change of the watch state.
+    var watchState: WatchState {
+        guard let device else { return WatchState() }
+        let isPrimary = pairedSession?.role != .secondary
+        return WatchState(
+            isPaired: true, isInstalled: device.isInstalled, hasComplication: isPrimary && device.hasComplication,
+            directory: isPrimary ? device.directory : nil)
     }
 
     /// The session underneath, for what WatchConnectivity has no name for; nil before the first `activate()`.
@@ -200,10 +220,11 @@ public final class WCSession: NSObject, Sendable {
         }
     }
 
-    func setActivated(directory: String?) {
+    /// Activates the delegate for a counterpart; nil: there is none.
+    func setActivated(for pairing: UniqueIdentifier?) {
         state.withLock { state in
             (state.activation, state.isDeactivated, state.isComingBack) = (.activated, false, false)
-            state.watchDirectory = directory
+            state.pairing = pairing
         }
     }
 
@@ -214,10 +235,13 @@ public final class WCSession: NSObject, Sendable {
         return pairedSession?.loss ?? (isComingBack ? SessionError(.daemonAway, messageID: nil) : nil)
     }
 
-    /// The delegate is about to read the reachability for the first time.
-    func beginReachability() {
-        let current = isReachable
-        state.withLock { $0.knownReachability = $0.knownReachability ?? current }
+    /// The delegate is about to read the reachability and the watch state for the first time.
+    func beginChanges() {
+        let (reachability, watch) = (isReachable, watchState)
+        state.withLock { state in
+            state.knownReachability = state.knownReachability ?? reachability
+            state.knownWatchState = state.knownWatchState ?? watch
+        }
     }
 
     /// Takes what the delegate would read now as known to it; true if that is a change.
@@ -230,8 +254,24 @@ public final class WCSession: NSObject, Sendable {
         }
     }
 
-    /// The active pairing's directory may have changed.
-    func follow(directory: String?) { state.withLock { $0.watchDirectory = directory } }
+    /// The same for the watch state.
+    func learnWatchState() -> Bool {
+        let current = watchState
+        return state.withLock { state in
+            guard let known = state.knownWatchState, known != current else { return false }
+            state.knownWatchState = current
+            return true
+        }
+    }
+}
+
+/// The facts of whose changes a delegate learns: `isPaired`, whether the counterpart's app is installed, and on a
+/// primary its complication and the pairing's directory.
+struct WatchState: Equatable {
+    var isPaired = false
+    var isInstalled = false
+    var hasComplication = false
+    var directory: String?
 }
 
 /// A delegate as Apple has it: a weak reference to something that is not Sendable.

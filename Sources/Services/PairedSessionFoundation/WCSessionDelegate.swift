@@ -17,9 +17,10 @@ public protocol WCSessionDelegate: AnyObject {
     func sessionDidDeactivate(_ session: WCSession)
 
     /// On a primary: `isPaired`, `isWatchAppInstalled`, `isComplicationEnabled` or the active pairing's directory
-    /// (`watchDirectoryURL`) has changed.
+    /// (`watchDirectoryURL`) differs from what the delegate last saw, which is at first what it reads within the first
+    /// `session(_:activationDidCompleteWith:error:)`. After a switch it follows the completion of the activation.
     func sessionWatchStateDidChange(_ session: WCSession)
-    /// On a secondary: `isPaired` or `isCompanionAppInstalled` has changed.
+    /// On a secondary: the same for `isPaired` and `isCompanionAppInstalled`.
     func sessionCompanionAppInstalledDidChange(_ session: WCSession)
     /// `isReachable` differs from the value that the delegate last saw, which is at first the one within the first
     /// `session(_:activationDidCompleteWith:error:)`. A switch or a lost daemon changes it to false. A later activation

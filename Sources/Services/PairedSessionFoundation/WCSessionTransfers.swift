@@ -26,11 +26,11 @@ extension WCSession {
     }
 
     /// The context that was sent last; empty if never.
-    public var applicationContext: [String: Any] { pairedSession?.applicationContext?.foundationValue ?? [:] }
+    public var applicationContext: [String: Any] { counterpart?.applicationContext?.foundationValue ?? [:] }
 
     /// The context that was received last; empty if never.
     public var receivedApplicationContext: [String: Any] {
-        pairedSession?.receivedApplicationContext?.foundationValue ?? [:]
+        counterpart?.receivedApplicationContext?.foundationValue ?? [:]
     }
 
     // MARK: user infos
@@ -52,7 +52,7 @@ extension WCSession {
     /// Urgent user infos that may still pass the others today: known at activation, again a moment after each of them,
     /// and when the day is over. 0 without a pairing.
     public var remainingComplicationUserInfoTransfers: Int {
-        urgentBudget.remaining(for: pairedSession?.pairedDevice?.pairing)
+        urgentBudget.remaining(for: device?.pairing)
     }
 
     /// User infos that have not been stored on the other device, cancelled or given up.
