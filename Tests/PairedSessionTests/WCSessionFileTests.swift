@@ -390,6 +390,20 @@ struct WCSessionFileTests: WCSessionSuite {
         #expect(calls == ["finished photo.jpg 7014"] && session.outstandingFileTransfers.isEmpty)
     }
 
+    @Test("SES-54: a file of a former process that is stored while there is no daemon finishes at the next one")
+    func formerProcessStored() throws {
+        var item = OutstandingPage.Item(id: .random())
+        item.body = try PropertyListWriter.write(["name": "photo.jpg", "size": 5] as PropertyListDictionary)
+        for isStored in [false, true] {
+            item.isStored = isStored
+            fixture.daemon.stored?.outstanding[.file] = [item]
+            fixture.daemon.cut()
+            fixture.scheduler.advance(by: .seconds(1))
+            settle()
+        }
+        #expect(calls == ["finished photo.jpg 0"] && session.outstandingFileTransfers.isEmpty)
+    }
+
     @Test("FIL-11, FIL-15: a file arrives at its own callback with its metadata, and returning is handling it")
     func receives() throws {
         let envelope = Envelope(

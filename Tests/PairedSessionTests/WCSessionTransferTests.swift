@@ -181,6 +181,61 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(calls == ["finished 9 0"] && !transfer.isTransferring)
     }
 
+    @Test("SES-54: what a former process queued, and what is stored while there is no daemon, finishes at the next one")
+    func formerProcessStored() throws {
+        let id = UniqueIdentifier.random()
+        let transfer = try learnedTransfer(id)
+        var item = OutstandingPage.Item(id: id)
+        item.isStored = true
+        fixture.daemon.stored?.outstanding[.userInfo] = [item]
+        fixture.daemon.cut()
+        reconnect()
+        #expect(calls == ["finished 9 0"] && !transfer.isTransferring)
+        #expect(session.outstandingUserInfoTransfers.isEmpty)
+        let end = Envelope(
+            .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: id,
+            channel: .userInfo)
+        say(.finished, of: end, "handled")
+        #expect(calls.count == 1)
+    }
+
+    /// An accepted item whose process has lost its connection, and has another one.
+    private func reconnected(_ channel: Channel) throws -> Envelope {
+        if channel == .urgent {
+            session.transferCurrentComplicationUserInfo(["n": 3])
+        } else {
+            session.transferUserInfo(["n": 3])
+        }
+        settle()
+        let submission = try #require(submitted.last)
+        say(.accepted, of: submission)
+        fixture.daemon.cut()
+        reconnect()
+        return submission
+    }
+
+    @Test(
+        "SES-56: an accepted item is named on the next connection, whose daemon tells what its process has missed",
+        arguments: [Channel.userInfo, .urgent])
+    func missedStorage(_ channel: Channel) throws {
+        let envelope = try reconnected(channel)
+        let question = try fixture.daemon.question("subscribe")
+        #expect(question.channel == channel && question.pairing == envelope.pairing)
+        #expect(try question.dictionaryBody()["items"] == [.data(envelope.id?.bytes ?? [])])
+        say(.progress, of: envelope, "stored")
+        #expect(calls == ["finished 3 0"] && session.outstandingUserInfoTransfers.isEmpty)
+    }
+
+    @Test("SES-56: an accepted item that the next daemon does not know finishes as end-unknown")
+    func unknownEnd() throws {
+        let envelope = try reconnected(.userInfo)
+        let question = try fixture.daemon.question("subscribe")
+        fixture.daemon.send(
+            try fixture.daemon.answer(to: question, nil, ["unknown": [.data(envelope.id?.bytes ?? [])]]))
+        settle()
+        #expect(calls == ["finished 3 7001"] && session.outstandingUserInfoTransfers.isEmpty)
+    }
+
     @Test("SES-50: what a former process queued is over when its pairing is")
     func formerProcessUnpaired() throws {
         let transfer = try learnedTransfer(.random())

@@ -31,6 +31,8 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
         contents.withLock { $0.transfers.values.sorted { $0.number < $1.number }.map(\.transfer) }
     }
 
+    func isOutstanding(_ id: UniqueIdentifier) -> Bool { contents.withLock { $0.transfers[id] != nil } }
+
     /// Whether it would be added: it is not known, and its end has not been reported.
     func isNew(_ id: UniqueIdentifier) -> Bool { contents.withLock { $0.isNew(id) } }
 

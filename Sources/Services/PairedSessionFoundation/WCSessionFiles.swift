@@ -67,7 +67,11 @@ extension WCSession {
 
     /// After activation: what former processes queued.
     func fileLearned(_ item: OutstandingTransfer) {
-        guard item.state == .accepted, files.isNew(item.id), let body = item.body,
+        guard item.state == .accepted else {
+            if files.isOutstanding(item.id) { fileFinished(item.id, nil, isLast: false) }
+            return
+        }
+        guard files.isNew(item.id), let body = item.body,
             let values = try? PropertyListReader.readDictionary(body)
         else { return }
         let file = WCSessionFile(

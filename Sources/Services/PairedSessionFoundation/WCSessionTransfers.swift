@@ -71,7 +71,7 @@ extension WCSession {
             // Of the urgent ones only the newest is current.
             userInfos.add(transfer, others: channel == .urgent ? { $0.setCurrent(false) } : nil)
             session.core.run { [weak self] core in
-                core.submit(submission) { result in
+                core.transfer(submission) { result in
                     if case .failure(let error) = result { self?.finished(id, Self.shown(error)) }
                     if channel == .urgent { self?.urgentBudget.learn(from: core) }
                 }
@@ -147,7 +147,12 @@ extension WCSession {
     }
 
     private func userInfoLearned(_ item: OutstandingTransfer) {
-        guard item.state == .accepted, userInfos.isNew(item.id) else { return }
+        guard item.state == .accepted else {
+            // It may have been stored while there was no connection, whose daemon then tells that nobody.
+            if userInfos.isOutstanding(item.id) { finished(item.id, nil, isLast: false) }
+            return
+        }
+        guard userInfos.isNew(item.id) else { return }
         let values = item.body.flatMap { try? PropertyListReader.readDictionary($0) }
         let channel: Channel = item.kind == .urgent ? .urgent : .userInfo
         userInfos.add(

@@ -344,6 +344,9 @@ final class TransferBook {
             _ = items.ended(id)
             follower.transfer.unfollowed(.endUnknown(id))
             follower.file?.ended(isStored: false)
+            let transfer = follower.transfer
+            let queue = QueueKey(pairing: transfer.pairing, app: app, channel: transfer.kind.channel)
+            reportEnd(of: ItemKey(queue, id), .failed(.endUnknown(id)))
         }
     }
 
