@@ -95,12 +95,37 @@ struct WCSessionTransferTests: WCSessionSuite {
         let first = session.transferCurrentComplicationUserInfo(["n": 1])
         let second = session.transferCurrentComplicationUserInfo(["n": 2])
         settle()
+        for envelope in submitted { say(.accepted, of: envelope) }
         #expect(!first.isCurrentComplicationInfo && second.isCurrentComplicationInfo)
         #expect(session.outstandingUserInfoTransfers == [first, second])
         #expect(submitted.map(\.channel) == [.urgent, .urgent])
         session.transferCurrentComplicationUserInfo(["n": 3, "bad": URL(fileURLWithPath: "/")])
         settle()
         #expect(calls == ["finished 3 7010"] && second.isCurrentComplicationInfo)
+    }
+
+    @Test("SES-48: an urgent item for another device, or one that the daemon refuses, takes no other's place")
+    func complicationOfDevice() throws {
+        let first = session.transferCurrentComplicationUserInfo(["n": 1])
+        settle()
+        say(.accepted, of: try #require(submitted.last))
+        session.transferCurrentComplicationUserInfo(["n": 2])
+        settle()
+        let refused = try SubmitFrame(try #require(submitted.last)).item
+        fixture.daemon.send(try FailureFrame(of: refused, code: .genericError, name: "queue-full").envelope)
+        settle()
+        #expect(calls == ["finished 2 7001"] && first.isCurrentComplicationInfo)
+        let former = try #require(fixture.daemon.situation.active)
+        fixture.daemon.situation.active = fixture.daemon.pair()
+        fixture.daemon.tellSituation()
+        settle()
+        session.activate()
+        settle()
+        let other = session.transferCurrentComplicationUserInfo(["n": 3])
+        settle()
+        let envelope = try #require(submitted.last)
+        say(.accepted, of: envelope)
+        #expect(envelope.pairing != former && first.isCurrentComplicationInfo && other.isCurrentComplicationInfo)
     }
 
     @Test("updateApplicationContext throws at once what can be seen at once, and else sends")

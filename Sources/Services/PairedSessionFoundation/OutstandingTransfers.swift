@@ -36,12 +36,17 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
     /// Whether it would be added: it is not known, and its end has not been reported.
     func isNew(_ id: UniqueIdentifier) -> Bool { contents.withLock { $0.isNew(id) } }
 
+    /// Calls back with each that is on its way.
+    func forEach(_ body: (Transfer) -> Void) {
+        contents.withLock { contents in
+            for known in contents.transfers.values { body(known.transfer) }
+        }
+    }
+
     /// Adds a transfer that is not known, and whose end has not been reported.
-    /// - Parameter others: called with each that was there before.
-    func add(_ transfer: Transfer, others: ((Transfer) -> Void)? = nil) {
+    func add(_ transfer: Transfer) {
         contents.withLock { contents in
             guard contents.isNew(transfer.id) else { return }
-            if let others { for known in contents.transfers.values { others(known.transfer) } }
             contents.lastNumber += 1
             contents.transfers[transfer.id] = (contents.lastNumber, transfer)
         }

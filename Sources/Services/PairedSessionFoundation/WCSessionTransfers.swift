@@ -58,7 +58,6 @@ extension WCSession {
     /// User infos that have not been stored on the other device, cancelled or given up.
     public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { userInfos.outstanding }
 
-    /// One that is refused at once leaves the others as they are.
     private func queue(_ userInfo: [String: Any], on channel: Channel) -> WCSessionUserInfoTransfer {
         let submission = Submission(channel, to: nil, OutgoingContent(foundation: userInfo))
         let id = submission.id
@@ -68,11 +67,14 @@ extension WCSession {
         do throws(WCError) {
             let session = try ready()
             if let error = session.obstacle(to: submission) { throw WCError(error) }
-            // Of the urgent ones only the newest is current.
-            userInfos.add(transfer, others: channel == .urgent ? { $0.setCurrent(false) } : nil)
+            userInfos.add(transfer)
             session.core.run { [weak self] core in
                 core.transfer(submission) { result in
-                    if case .failure(let error) = result { self?.finished(id, Self.shown(error)) }
+                    switch result {
+                    case .success(let accepted):
+                        if channel == .urgent { self?.becameCurrent(transfer, for: accepted.pairing) }
+                    case .failure(let error): self?.finished(id, Self.shown(error))
+                    }
                     if channel == .urgent { self?.urgentBudget.learn(from: core) }
                 }
             }
@@ -81,6 +83,12 @@ extension WCSession {
             finished(id, error.underlyingError)
         }
         return transfer
+    }
+
+    /// The daemon has accepted an urgent item. Of those for one device the newest accepted one is current: one that is
+    /// refused leaves the others as they are.
+    private func becameCurrent(_ transfer: WCSessionUserInfoTransfer, for pairing: UniqueIdentifier) {
+        userInfos.forEach { $0.makeWay(for: transfer, in: pairing) }
     }
 
     /// Takes an item back, in any phase.
@@ -157,7 +165,7 @@ extension WCSession {
         let channel: Channel = item.kind == .urgent ? .urgent : .userInfo
         userInfos.add(
             WCSessionUserInfoTransfer(
-                id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent
+                id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent, pairing: item.pairing
             ) { [weak self] in self?.takeBack(item.id, on: channel, in: item.pairing) })
     }
 
@@ -257,6 +265,8 @@ final class UrgentBudget: Sendable {
 public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     private struct State {
         var isCurrent = false
+        /// Known once the daemon has accepted it.
+        var pairing: UniqueIdentifier?
         var isTransferring = true
     }
 
@@ -267,14 +277,17 @@ public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @uncheck
     private let state: Mutex<State>
     private let takeBack: @Sendable () -> Void
 
-    init(id: UniqueIdentifier, userInfo: [String: Any], isCurrent: Bool, cancel: @escaping @Sendable () -> Void) {
+    init(
+        id: UniqueIdentifier, userInfo: [String: Any], isCurrent: Bool, pairing: UniqueIdentifier? = nil,
+        cancel: @escaping @Sendable () -> Void
+    ) {
         self.id = id
         self.userInfo = userInfo
         takeBack = cancel
-        state = Mutex(State(isCurrent: isCurrent))
+        state = Mutex(State(isCurrent: isCurrent, pairing: pairing))
     }
 
-    /// The newest of the items for the complication.
+    /// The newest of the items for the complication of one device.
     public var isCurrentComplicationInfo: Bool { state.withLock { $0.isCurrent } }
 
     /// Neither stored on the other device, nor failed, nor cancelled.
@@ -283,7 +296,13 @@ public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @uncheck
     /// Takes the item back if no handler on the other device has it; `session(_:didFinish:error:)` tells how it ended.
     public func cancel() { if isTransferring { takeBack() } }
 
-    func setCurrent(_ isCurrent: Bool) { state.withLock { $0.isCurrent = isCurrent } }
+    /// Another item for the complication of a device was accepted, or this one.
+    func makeWay(for newest: WCSessionUserInfoTransfer, in pairing: UniqueIdentifier) {
+        let isNewest = newest === self
+        state.withLock { state in
+            if isNewest { state.pairing = pairing } else if state.pairing == pairing { state.isCurrent = false }
+        }
+    }
 
     func end() -> Bool {
         state.withLock { state in
