@@ -1,12 +1,15 @@
 // The log of the libraries: who gets events, from when on, and what is in none of them. The log is the process's:
 // events of other tests come, too, and each test looks for its own.
 
+import Foundation
 import Glibc
 import PairedConfiguration
 import PairedSession
 import PairedSessionFoundation
 import Synchronization
 import TandemBase
+import TandemReactor
+import TandemSession
 import TandemTestSupport
 import Testing
 
@@ -33,6 +36,12 @@ private final class MistakenConfiguration: Configuration, @unchecked Sendable {
     override class var manifest: ApplicationManifest { ApplicationManifest(["APLKeychainAccessibility": "Sometimes"]) }
 }
 
+/// Has the one method that every delegate has to have.
+private final class ShortDelegate: WCSessionDelegate {
+    func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
+    }
+}
+
 @Suite(.serialized) struct LogTests {
     /// - Parameter isExpected: waits for an event. Another test's thread may be delivering notices of the store that
     ///   all configurations of the process share, and delivers these, too.
@@ -47,6 +56,33 @@ private final class MistakenConfiguration: Configuration, @unchecked Sendable {
         let end = ContinuousClock.now + .seconds(10)
         while isExpected, events.isEmpty, ContinuousClock.now < end { sched_yield() }
         return events
+    }
+
+    @Test func `SES-31: a switch that meets a delegate without sessionDidDeactivate is an error in the log, once`()
+        throws
+    {
+        let events = Collector<LogEvent>()
+        PairedLog.send(from: .error) { events.add($0) }
+        defer { PairedLog.send(from: .error, to: nil) }
+        let apple = try WCSessionFixture(ShortDelegate())
+        let (daemon, scheduler) = (apple.fixture.daemon, apple.fixture.scheduler)
+        let pairings = [daemon.pair(), daemon.pair()]
+        func settle() {
+            for _ in 0..<4 {
+                scheduler.run()
+                apple.session.callbacks.sync {}
+            }
+        }
+        for next in pairings.reversed() {
+            apple.session.activate()
+            settle()
+            daemon.situation.active = next
+            daemon.tellSituation()
+            settle()
+        }
+        let own = pairings.map { LogField.text("pairing", "\($0)") }
+        let reports = events.all.filter { $0.fields.contains(where: own.contains) }
+        #expect(reports.count == 1 && reports.first?.message.description.contains("sessionDidDeactivate") == true)
     }
 
     @Test func `options that are set on an open session are ignored, and an error in the log says so`() throws {

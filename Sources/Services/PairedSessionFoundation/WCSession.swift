@@ -33,6 +33,7 @@ public final class WCSession: NSObject, Sendable {
         /// completed.
         var knownReachability: Bool?
         var knownWatchState: WatchState?
+        var hasReportedSwitch = false
     }
 
     /// The process's session.
@@ -226,6 +227,19 @@ public final class WCSession: NSObject, Sendable {
             (state.activation, state.isDeactivated, state.isComingBack) = (.activated, false, false)
             state.pairing = pairing
         }
+    }
+
+    /// A switch has met a delegate that lacks the method in which an app activates the session again. Reported once: an
+    /// app may do so elsewhere.
+    func reportUnansweredSwitch() {
+        let (isFirst, former) = state.withLock { state in
+            defer { state.hasReportedSwitch = true }
+            return (!state.hasReportedSwitch, state.pairing)
+        }
+        guard isFirst else { return }
+        let field = LogField.text("pairing", former.map { "\($0)" } ?? "-")
+        PairedLog.write(
+            LogEvent(.error, "no sessionDidDeactivate in the delegate: activate() must follow the switch", field))
     }
 
     /// Why nothing can be sent although the app has activated the session; nil when it has to do so first.

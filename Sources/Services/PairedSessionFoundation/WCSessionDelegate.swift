@@ -1,6 +1,7 @@
 // The delegate with Apple's methods for what exists here. All are called on one serial queue that is not the main one.
 // Apple's optional methods have a default here; the default of a receiving method reports itself, so that the sender
-// gets an error at once (7014: no handler) instead of waiting.
+// gets an error at once (7014: no handler) instead of waiting. So does the one after which the app has to act, in the
+// log.
 
 public import Foundation
 
@@ -56,7 +57,8 @@ public protocol WCSessionDelegate: AnyObject {
 
 extension WCSessionDelegate {
     public func sessionDidBecomeInactive(_ session: WCSession) {}
-    public func sessionDidDeactivate(_ session: WCSession) {}
+    /// Reports itself: the session stays deactivated until the app calls `activate()`.
+    public func sessionDidDeactivate(_ session: WCSession) { session.reportUnansweredSwitch() }
     public func sessionWatchStateDidChange(_ session: WCSession) {}
     public func sessionCompanionAppInstalledDidChange(_ session: WCSession) {}
     public func sessionReachabilityDidChange(_ session: WCSession) {}
