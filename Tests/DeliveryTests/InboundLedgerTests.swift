@@ -150,6 +150,20 @@ import Testing
         #expect(ledger.timeAdvanced(at: reading(1)).handed.map(\.attempt) == [2])
     }
 
+    @Test("SES-88: an item that its handler puts off is no attempt, and waits until the handler is there again")
+    func putOff() throws {
+        var ledger = try ledgerWithConsumer()
+        _ = ledger.arrived(arrived(1), at: reading(0))
+        for time in Int64(1)...20 {
+            #expect(ledger.putOff(1, at: reading(time)).reported.isEmpty)
+            #expect(ledger.timeAdvanced(at: reading(time)).handed.isEmpty)
+            // A connection that ends meanwhile has had nothing.
+            if time.isMultiple(of: 2) { #expect(ledger.consumerLeft(at: reading(time)).changes.isEmpty) }
+            #expect(ledger.consumerArrived(at: reading(time)).handed.map(\.attempt) == [1])
+        }
+        #expect(ledger.handled(1, at: reading(21)).reported == [.handled])
+    }
+
     @Test func anExpiredItemNeverReachesTheHandler() throws {
         var ledger = try inbound()
         _ = ledger.arrived(arrived(1, remaining: .seconds(10)), at: reading(0))

@@ -169,9 +169,25 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(session.remainingComplicationUserInfoTransfers == 3)
     }
 
+    @Test("SES-88: the context of a primary that is not chosen is put off, and handled when it comes again")
+    func contextIsPutOff() throws {
+        fixture.daemon.role = .secondary
+        let next = fixture.daemon.pair()
+        session.activate()
+        settle()
+        try deliver(5, on: .context, through: next)
+        #expect(verdicts == ["later"] && !calls.contains("context 5") && !session.hasContentPending)
+        fixture.daemon.situation.active = next
+        fixture.daemon.tellSituation()
+        settle()
+        try deliver(5, on: .context, through: next)
+        #expect(calls.last == "context 5" && verdicts == ["later", "handled"])
+    }
+
     @Test("SES-31: the context of a primary that is not chosen comes to the delegate when it is")
     func contextOfAnother() throws {
         fixture.daemon.role = .secondary
+        fixture.daemon.capabilities.removeAll { $0 == .later }
         let next = fixture.daemon.pair()
         session.activate()
         settle()
@@ -186,6 +202,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     @Test("SES-31: a context whose pairing ends while it waits is pending no longer")
     func contextOfEndedPairing() throws {
         fixture.daemon.role = .secondary
+        fixture.daemon.capabilities.removeAll { $0 == .later }
         let next = fixture.daemon.pair()
         session.activate()
         settle()

@@ -254,9 +254,22 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// The handler has no room now for what follows from the item: that is no attempt, and only its time to live ends
     /// it.
     package mutating func blockedOnSpace(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
+        giveBack(ordinal, at: reading) { $0.pause(withoutSpaceFor: ordinal, at: reading.monotonic) }
+    }
+
+    /// The handler has not begun with the item, and takes nothing of this queue until it arrives again: that is no
+    /// attempt either.
+    package mutating func putOff(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
+        giveBack(ordinal, at: reading) { $0.handlerLeft() }
+    }
+
+    /// - Parameter wait: says when the handler is free again.
+    private mutating func giveBack(
+        _ ordinal: UInt64, at reading: ClockReading, _ wait: (inout HandlerTurn) -> Void
+    ) -> InboundTransition {
         guard turn.current == ordinal, var record = records[ordinal] else { return InboundTransition() }
         turn.end(ordinal)
-        turn.pause(withoutSpaceFor: ordinal, at: reading.monotonic)
+        wait(&turn)
         return transition(at: reading) { ledger, transition in
             record.attempts -= 1
             record.phase = .waiting

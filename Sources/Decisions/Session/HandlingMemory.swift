@@ -36,7 +36,7 @@ package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
         if states.updateValue(.done(verdict), forKey: item) != nil { remember(item) }
     }
 
-    /// The handler failed: a redelivered item is new.
+    /// The handler failed, or has not begun: a redelivered item is new.
     package mutating func failed(_ item: ItemKey) { states[item] = nil }
 
     private mutating func remember(_ item: ItemKey) {

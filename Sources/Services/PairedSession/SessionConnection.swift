@@ -112,6 +112,8 @@ final class SessionConnection {
     private(set) var takesTopics = false
     /// The daemon carries synced settings (SES-76).
     private(set) var takesSettings = false
+    /// The daemon keeps items that the app puts off (SES-88).
+    private(set) var keepsForLater = false
     /// The daemon has said `bye` on this connection.
     private(set) var isDaemonLeaving = false
 
@@ -250,6 +252,7 @@ final class SessionConnection {
         daemonRole = hello.role
         takesTopics = hello.capabilities.contains(.topic)
         takesSettings = hello.capabilities.contains(.settings)
+        keepsForLater = hello.capabilities.contains(.later)
         perform(machine.greeted())
     }
 

@@ -203,12 +203,14 @@ final class DelegateDispatcher {
     }
 
     /// A durable item for the delegate: delivered whatever pairing it came through, under its label, because it was
-    /// accepted to be handled. Only what concerns another counterpart's state waits for it to be the active one.
+    /// accepted to be handled. Only what concerns another counterpart's state waits for it to be the active one: in the
+    /// daemon, where waiting is no attempt (SES-88), or here, if that one is of an earlier release.
     func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
         let isOfActive = item.facts.pairing == activePairing
         guard isOfActive ? isParking : item.channel.content == .context else {
             return session?.arrived(item, token) ?? ()
         }
+        if !isOfActive, core.assumeIsolated({ $0.keepsForLater }) { return token.threw(.later) }
         parkedItems.append((item, token))
         session?.changePending(by: 1)
     }

@@ -207,9 +207,11 @@ package struct VerdictFrame: TypedFrame {
         case failed(text: String)
         /// It never comes again; the sender learns the code.
         case rejected(code: Int, text: String)
+        /// No handler has begun with it, and none will while its pairing is not the active one (SES-88).
+        case later
     }
 
-    private enum Word: String, EnvelopeWord { case handled, failed, rejected }
+    private enum Word: String, EnvelopeWord { case handled, failed, rejected, later }
 
     package let item: ItemKey
     package let verdict: Verdict
@@ -227,6 +229,7 @@ package struct VerdictFrame: TypedFrame {
         case (.handled, nil): verdict = .handled
         case (.failed, nil): verdict = .failed(text: text)
         case (.rejected, let code?): verdict = .rejected(code: code, text: text)
+        case (.later, nil): verdict = .later
         default: throw .invalidValue(key: EnvelopeKey.code.rawValue, expected: "there for a rejection, and only there")
         }
     }
@@ -244,6 +247,9 @@ package struct VerdictFrame: TypedFrame {
             case .rejected(let code, let text):
                 (envelope[.name], envelope[.code]) = (Word.rejected, code)
                 return try envelope.with(body: [BodyKey.text: .string(text)])
+            case .later:
+                envelope[.name] = Word.later
+                return envelope
             }
         }
     }

@@ -78,6 +78,8 @@ package enum Capability: String, Sendable, Hashable, CaseIterable {
     case pageQuestions
     /// Settings are mirrored (SES-76).
     case settings
+    /// An app may put off an item (SES-88).
+    case later
 }
 
 /// The part of hello that device links add.

@@ -175,6 +175,38 @@ struct AppDeliveryTests {
         #expect(primary.received(.finished).isEmpty && primary.received(.progress).isEmpty)
     }
 
+    @Test("SES-88: an item that an app puts off is no attempt, and comes again when its pairing is the active one")
+    func putOff() throws {
+        let simulation = Simulation(secondaries: 2)
+        var primary = try simulation.app(.primary)
+        let secondary = try simulation.app(.secondary, number: 2)
+        try secondary.send(
+            Envelope(.submit, app: app, pairing: simulation.simulator.pairings[1], id: .random(), channel: .context)
+                .with(body: ["n": 1]))
+        simulation.scheduler.run()
+        for _ in 0..<10 {
+            let delivery = try #require(primary.received(.delivery).last)
+            #expect(delivery.attempt == 1)
+            try primary.send(verdict(delivery, "later"))
+            simulation.scheduler.advance(by: .seconds(600))
+            #expect(primary.received(.delivery).count == 1 && primary.refusal == nil)
+            primary.disconnect()
+            simulation.scheduler.run()
+            primary = try simulation.app(.primary)
+            simulation.scheduler.run()
+        }
+        try primary.send(verdict(try #require(primary.received(.delivery).last), "later"))
+        simulation.scheduler.run()
+        simulation.simulator.activate(2)
+        simulation.scheduler.run()
+        #expect(primary.received(.delivery).map(\.attempt) == [1, 1])
+        // It says so before it has heard of the choice.
+        try primary.send(verdict(try #require(primary.received(.delivery).last), "later"))
+        simulation.scheduler.advance(by: .seconds(1))
+        simulation.scheduler.run()
+        #expect(primary.received(.delivery).map(\.attempt) == [1, 1, 1])
+    }
+
     @Test("SES-52: a connection that has not named the channel is told of no context, neither at first nor at a change")
     func contextsOfOthers() throws {
         let (primary, secondary) = (simulation.simulator.endpoint(.primary), simulation.simulator.endpoint(.secondary))

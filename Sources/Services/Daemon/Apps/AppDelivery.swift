@@ -38,6 +38,7 @@ package final class AppDelivery {
         outcomes = AppOutcomes(of: delivery, endpoint: endpoint)
         contexts = AppContexts(of: delivery, endpoint: endpoint)
         queries = AppQueries(to: delivery, outcomes: outcomes, contexts: contexts, endpoint: endpoint)
+        endpoint.side.whenChosen = { [weak delivery] in delivery?.arrivals.takesAgain($0) }
     }
 
     /// Whether a pairing is one of this side's.
@@ -335,6 +336,10 @@ package final class AppDelivery {
         case .rejected(let code, let text):
             log("handler rejected an item", frame.item, text, connection)
             delivery.arrivals.rejected(ordinal, code: Int64(code), in: queue)
+        // The app may not know yet that this pairing is the active one.
+        case .later where endpoint.side.active == queue.pairing:
+            delivery.arrivals.blockedOnSpace(ordinal, in: queue)
+        case .later: delivery.arrivals.putOff(ordinal, in: queue)
         }
     }
 

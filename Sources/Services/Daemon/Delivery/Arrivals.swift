@@ -73,6 +73,14 @@ package final class Arrivals {
         }
     }
 
+    /// Applications take again what they have put off of this pairing.
+    func takesAgain(_ pairing: UniqueIdentifier) {
+        let reading = reading
+        for (key, ledger) in table.entries(of: pairing) where key.channel.isForApps && hasConsumer(key) {
+            ledger.perform { $0.consumerArrived(at: reading) }
+        }
+    }
+
     /// Whether items of this queue have a handler. The daemon itself always takes configurations.
     private func hasConsumer(_ key: QueueKey) -> Bool {
         !key.channel.isForApps || consumers[key.app]?.takes(key) ?? false
@@ -107,6 +115,12 @@ package final class Arrivals {
     func blockedOnSpace(_ ordinal: UInt64, in key: QueueKey) {
         let reading = reading
         table[key]?.perform { $0.blockedOnSpace(ordinal, at: reading) }
+    }
+
+    /// The handler has not begun with a received item, which waits until its application takes the queue's items again.
+    func putOff(_ ordinal: UInt64, in key: QueueKey) {
+        let reading = reading
+        table[key]?.perform { $0.putOff(ordinal, at: reading) }
     }
 
     // MARK: frames

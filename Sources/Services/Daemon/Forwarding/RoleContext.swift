@@ -39,6 +39,8 @@ package final class RoleContext {
     @exclusivity(unchecked) private var names = ApplicationIndex()
     /// The pairing that the default session is bound to.
     private(set) var active: UniqueIdentifier?
+    /// Called with a pairing that has become the active one.
+    var whenChosen: (UniqueIdentifier) -> Void = { _ in }
 
     init(role: DeviceRole, device: UniqueIdentifier) {
         self.role = role
@@ -73,7 +75,10 @@ package final class RoleContext {
         return end
     }
 
-    func setActive(_ pairing: UniqueIdentifier?) { active = pairing }
+    func setActive(_ pairing: UniqueIdentifier?) {
+        active = pairing
+        if let pairing { whenChosen(pairing) }
+    }
 }
 
 /// Apps by the bytes of their names. A frame's app is found by comparing bytes in the frame: the search makes no String

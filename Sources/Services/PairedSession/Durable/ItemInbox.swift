@@ -71,7 +71,10 @@ final class ItemInbox {
 
     /// The verdict of an item is known.
     func ended(_ item: ItemKey, _ verdict: HandlingVerdict) {
-        if case .failed = verdict { memory.failed(item) } else { memory.ended(item, verdict) }
+        switch verdict {
+        case .failed, .later: memory.failed(item)
+        case .handled, .rejected: memory.ended(item, verdict)
+        }
     }
 
     /// Passes the item to its handlers, queues it for a later one, or rejects what the app's handlers do not want.

@@ -150,6 +150,8 @@ package enum HandlingVerdict: Sendable, Equatable {
     case failed(String)
     /// It will never be handled.
     case rejected(SessionError)
+    /// No handler has begun with it; it comes again when its pairing is the active one, which is no further attempt.
+    case later
 
     /// The frame that carries the verdict on an item.
     func frame(of item: ItemKey) -> VerdictFrame {
@@ -157,6 +159,7 @@ package enum HandlingVerdict: Sendable, Equatable {
         case .handled: VerdictFrame(item, .handled)
         case .failed(let text): VerdictFrame(item, .failed(text: text))
         case .rejected(let error): VerdictFrame(item, .rejected(code: error.code.rawValue, text: error.reason))
+        case .later: VerdictFrame(item, .later)
         }
     }
 }
