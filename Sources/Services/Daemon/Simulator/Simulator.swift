@@ -18,8 +18,8 @@ package final class Simulator {
     package let secondaries: [LocalEndpoint]
     /// The pairing with each secondary, in the order of their numbers.
     package let pairings: [UniqueIdentifier]
-    /// Which secondary is the primary's active one, from 1.
-    private(set) var activeNumber = 1
+    /// Which secondary is the primary's active one, from 1; nil: none.
+    private(set) var activeNumber: Int? = 1
     private let relay: Relay
     /// The primary, then the secondaries.
     private let devices: [SimulatedDevice]
@@ -73,10 +73,10 @@ package final class Simulator {
     }
 
     /// Makes a secondary the primary's active one.
-    /// - Parameter number: which secondary, from 1.
-    package func activate(_ number: Int) {
+    /// - Parameter number: which secondary, from 1; nil: none, as while the operator has yet to choose one (PAR-15).
+    package func activate(_ number: Int?) {
         activeNumber = number
-        relay.setActive(pairings[number - 1], role: .primary)
+        relay.setActive(number.map { pairings[$0 - 1] }, role: .primary)
     }
 
     /// The primary's app has another custom identifier: configuration of all its apps has another target.
