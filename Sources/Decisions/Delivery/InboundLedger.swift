@@ -260,7 +260,16 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// The handler has not begun with the item, and takes nothing of this queue until it arrives again: that is no
     /// attempt either.
     package mutating func putOff(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
-        giveBack(ordinal, at: reading) { $0.handlerLeft() }
+        giveBack(ordinal, at: reading) { $0.putOff() }
+    }
+
+    /// The handler has put an item off, and would do so again: nothing here is a reason to start it.
+    package var isPutOff: Bool { turn.isPutOff }
+
+    /// The handler may take what it has put off, once it arrives.
+    package mutating func putOffEnded() -> InboundTransition {
+        turn.putOffEnded()
+        return InboundTransition()
     }
 
     /// - Parameter wait: says when the handler is free again.
@@ -484,6 +493,8 @@ private struct HandlerTurn: Sendable {
     private static var bodyLimit: Int { 256 << 10 }
 
     private var hasHandler = false
+    /// The handler has put an item off since it arrived.
+    private(set) var isPutOff = false
     /// The item that the handler has.
     private(set) var current: UInt64?
     /// The head failed: it is not delivered again before this.
@@ -498,7 +509,14 @@ private struct HandlerTurn: Sendable {
     /// Whether the handler can take an item now.
     var isFree: Bool { hasHandler && current == nil && pausedUntil == nil }
 
-    mutating func handlerArrived() { hasHandler = true }
+    mutating func handlerArrived() { (hasHandler, isPutOff) = (true, false) }
+
+    mutating func putOff() {
+        handlerLeft()
+        isPutOff = true
+    }
+
+    mutating func putOffEnded() { isPutOff = false }
 
     mutating func handlerLeft() {
         hasHandler = false

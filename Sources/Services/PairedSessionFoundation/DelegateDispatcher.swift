@@ -167,7 +167,7 @@ final class DelegateDispatcher {
 
     private func stateChanged() {
         followCounterpart()
-        dropOrphans(session?.pairedSession?.pairedDevices.map(\.pairing) ?? [])
+        dropOrphans()
     }
 
     /// Runs after each event of any kind, because the delegate knows another counterpart once it is activated for it.
@@ -216,7 +216,9 @@ final class DelegateDispatcher {
     }
 
     /// Lets the parked items of pairings that have ended go.
-    private func dropOrphans(_ pairings: [UniqueIdentifier]) {
+    private func dropOrphans() {
+        guard !parkedItems.isEmpty else { return }
+        let pairings = session?.pairedSession?.pairedDevices.map(\.pairing) ?? []
         let former = parkedItems.count
         parkedItems.removeAll { !pairings.contains($0.item.facts.pairing) }
         session?.changePending(by: parkedItems.count - former)

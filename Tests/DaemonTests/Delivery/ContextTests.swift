@@ -1,12 +1,13 @@
 // Contexts between two exchanges: the latest wins, once, whatever happens on the way.
 
 import TandemBase
-import TandemDaemon
 import TandemDelivery
 import TandemReactor
 import TandemTestSupport
 import TandemWire
 import Testing
+
+@testable import TandemDaemon
 
 @Suite struct ContextTests {
     private let pair: DeliveryPair
@@ -107,6 +108,26 @@ import Testing
         let revisions = receiver.received.filter { $0.attempt == 1 }.compactMap(\.revision)
         #expect(revisions == revisions.sorted() && Set(revisions).count == revisions.count)
         #expect(revisions.last == 1000 && standing(receiver).map(\.revision) == [1000])
+    }
+
+    @Test("SES-88: an app is not started for a context that it has put off, until its pairing is chosen")
+    func putOff() throws {
+        var waits: Bool { !receiver.delivery.applicationsWithItems { _ in true }.isEmpty }
+        receiver.verdict = { _ in .none }
+        sender.link()
+        _ = set([1])
+        let item = try #require(receiver.received.last)
+        #expect(waits)
+        receiver.delivery.arrivals.putOff(item.ordinal, in: item.queue)
+        pair.advance(5)
+        #expect(!waits && receiver.received.count == 1)
+        receiver.delivery.arrivals.consumerLeft(receiver.app)
+        #expect(!waits)
+        receiver.delivery.arrivals.takesAgain(receiver.pairing)
+        #expect(waits)
+        receiver.delivery.arrivals.consumerArrived(receiver.app, channels: [.context])
+        pair.advance(5)
+        #expect(receiver.received.map(\.attempt) == [1, 1])
     }
 
     @Test("DEL-20: a context that is not newer than the last one is counted, and reaches nobody")

@@ -73,11 +73,12 @@ package final class Arrivals {
         }
     }
 
-    /// Applications take again what they have put off of this pairing.
+    /// Applications take again what they have put off of this pairing, those that are gone once they are there.
     func takesAgain(_ pairing: UniqueIdentifier) {
         let reading = reading
-        for (key, ledger) in table.entries(of: pairing) where key.channel.isForApps && hasConsumer(key) {
-            ledger.perform { $0.consumerArrived(at: reading) }
+        for (key, ledger) in table.entries(of: pairing) where key.channel.isForApps {
+            let isThere = hasConsumer(key)
+            ledger.perform { isThere ? $0.consumerArrived(at: reading) : $0.putOffEnded() }
         }
     }
 
@@ -89,6 +90,12 @@ package final class Arrivals {
     /// The queues in which received items wait for their apps, here or with their handlers.
     var queuesWithItems: some Sequence<QueueKey> {
         ledgers.lazy.filter { $0.key.channel.isForApps && $0.value.machine.count > 0 }.map(\.key)
+    }
+
+    /// The same without those whose app has put an item off, and would do so again.
+    var queuesWithDueItems: some Sequence<QueueKey> {
+        ledgers.lazy.filter { $0.key.channel.isForApps && $0.value.machine.count > 0 && !$0.value.machine.isPutOff }
+            .map(\.key)
     }
 
     // MARK: verdicts

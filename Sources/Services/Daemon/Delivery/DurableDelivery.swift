@@ -364,10 +364,10 @@ package final class DurableDelivery {
         return files?.uploads.size(of: ItemKey(queue, record.id)).map { Int(clamping: $0) } ?? record.size
     }
 
-    /// The apps for which received items wait, here or with their handlers.
+    /// The apps for which received items wait, here or with their handlers, except those that an app has put off.
     /// - Parameter isCounted: whether items of the queue are for the app.
     func applicationsWithItems(where isCounted: (QueueKey) -> Bool) -> Set<ApplicationIdentifier> {
-        Set(arrivals.queuesWithItems.filter(isCounted).map(\.app))
+        Set(arrivals.queuesWithDueItems.filter(isCounted).map(\.app))
     }
 
     /// The pairings with an outbound queue that a condition on its items, their bytes and the peer's refusal of the

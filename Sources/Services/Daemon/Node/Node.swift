@@ -516,7 +516,10 @@ extension Node {
                     pairing: record.pairing, role: record.role, peer: peer, name: record.name,
                     isPending: record.state == .pending))
         case .unpaired(let record, let targets): forget(record, targets)
-        case .chosen(let pairing, let role): relay.setActive(pairing, role: role)
+        case .chosen(let pairing, let role):
+            relay.setActive(pairing, role: role)
+            // For an item that its app had put off.
+            starter?.itemsMayWait()
         case .retargeted(let app):
             relay.refresh(app, role: .secondary)
             let isConnected = local[.secondary].connected(app) != nil
