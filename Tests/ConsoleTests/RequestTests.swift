@@ -144,6 +144,8 @@ import Testing
 }
 
 @Suite struct ConsoleSessionTests {
+    private let browser = Browser()
+
     @Test("CON-2, CON-3: the token lets one browser in, once, with a cookie that scripts and other sites do not get")
     func entry() throws {
         let token = browser.console.entryToken

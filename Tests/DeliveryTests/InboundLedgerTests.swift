@@ -157,11 +157,11 @@ import Testing
         for time in Int64(1)...20 {
             #expect(ledger.putOff(1, at: reading(time)).reported.isEmpty)
             #expect(ledger.timeAdvanced(at: reading(time)).handed.isEmpty)
-            #expect(ledger.isPutOff)
+            #expect(ledger.isPutOff == true)
             // A connection that ends meanwhile has had nothing.
             if time.isMultiple(of: 2) { #expect(ledger.consumerLeft(at: reading(time)).changes.isEmpty) }
             #expect(ledger.consumerArrived(at: reading(time)).handed.map(\.attempt) == [1])
-            #expect(!ledger.isPutOff)
+            #expect(ledger.isPutOff == false)
         }
         #expect(ledger.handled(1, at: reading(21)).reported == [.handled])
     }

@@ -105,14 +105,13 @@ import Testing
 
     @Test("CFG-42: a reload names the fault of what is applied and does not load, and its digest")
     func aReloadNamesTheFaultOfWhatIsApplied() throws {
-        let fixture = try Fixture()
         try Fixture.withDirectory { directory in
             let foreign = try fixture.envelope(key: ConfigurationPrivateKey.generate())
-            try directory.write("configuration.plist", try Self.active(fixture, foreign))
+            try directory.write("configuration.plist", try fixture.active(foreign).dictionary)
             let app = fixture.app(in: directory.path)
             let reply = try #require(app.sessionDidReceiveMessage(["tandem.reload": true]).flatMap { OfferReply($0) })
             #expect(reply.verdict == .rejected(.threshold) && reply.digest == SHA256.digest(foreign))
-            try directory.write("configuration.plist", try Self.active(fixture, try fixture.envelope()))
+            try directory.write("configuration.plist", try fixture.active(try fixture.envelope()).dictionary)
             #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == ["tandem.verdict": "applied"])
         }
     }

@@ -101,7 +101,7 @@ struct RequestTests {
         cut.cut()
         #expect(lost.all.map(\.error?.name) == ["daemon-lost"])
 
-        let switching = try activated { daemon in _ = (daemon.pair(), daemon.pair()) }
+        let switching = try Self.activated { daemon in _ = (daemon.pair(), daemon.pair()) }
         let left = switching.request()
         switching.daemon.situation.active = switching.daemon.situation.pairings.last?.pairing
         switching.daemon.tellSituation()

@@ -71,7 +71,6 @@ import Testing
 
     @Test("LIM-85, CTL-23: a table of thousands of secondaries is worked out in parts, between which others are served")
     func partsOfOneAnswer() throws {
-        defer { nodes.stop() }
         let target = PairedIdentifier.vendor(try nodes.device(of: nodes.primary))
         var state = DesiredConfigurations()
         state.restore(try DesiredConfiguration(envelope: try nodes.envelope(1), accepted: nodes.clock.wallNow))
@@ -91,7 +90,6 @@ import Testing
 
     @Test("CTL-24: where nothing is desired, withdrawing finds nothing, and showing asks which of the former targets")
     func formerTargets() throws {
-        defer { nodes.stop() }
         let accepted = try AcceptedConfiguration([
             "version": 1, "digest": .data(Array(repeating: 0, count: 32)), "accepted": 0, "signers": [],
         ])
@@ -100,7 +98,7 @@ import Testing
             let key = ConfigurationSlotKey(application: nodes.app, role: .secondary, target: .vendor(.random()))
             state.restore([accepted], of: key)
         }
-        let status = DesiredStatus(state: state, secondaries: [], now: nodes.clock.wallNow)
+        let status = DesiredStatus(state: state, secondaries: [], now: nodes.clock.wallNow, scheduler: nodes.clock)
         let choice = try DesiredChoice(BodyFields(named))
         func failure(orFormer: Bool) -> ControlFailure? {
             do throws(ControlFailure) {
@@ -116,7 +114,6 @@ import Testing
 
     @Test("CTL-3, CFG-77: a withdrawal names all secondaries that have it, also more than a table has rows")
     func holders() throws {
-        defer { nodes.stop() }
         let target = PairedIdentifier.vendor(try nodes.device(of: nodes.primary))
         let desired = try DesiredConfiguration(envelope: try nodes.envelope(1), accepted: nodes.clock.wallNow)
         var state = DesiredConfigurations()
@@ -133,7 +130,8 @@ import Testing
         for (index, secondary) in secondaries.enumerated() where index % 2 == 0 {
             state.restore(applied, of: desired.key, at: secondary.addressee.pairing)
         }
-        let status = DesiredStatus(state: state, secondaries: secondaries, now: nodes.clock.wallNow)
+        let status = DesiredStatus(
+            state: state, secondaries: secondaries, now: nodes.clock.wallNow, scheduler: nodes.clock)
         let holders = status.holders(of: desired.key, versions: [1])
         #expect(holders.near.count == 150 && holders.near.last == "lamp 298")
         #expect(holders.far.count == 150 && holders.far.first?.dictionaryValue?["via"] == "the carrier")

@@ -18,7 +18,7 @@ import Testing
         primary.receive(try primary.applied(envelope, counter: 1))
         #expect(primary.appliedCount == 1)
         primary.scheduler.advance(by: .seconds(101))
-        let row = try #require(primary.service.desired.list(nil).rows.first)
+        let row = try #require(primary.listed.first)
         #expect(row["applied"] == 0 && row["over"] == 1 && row["secondaries"] == 1 && row["drift"] == 0)
     }
 }

@@ -72,7 +72,9 @@ import Testing
     }
 
     private func desired(at service: ConfigurationService) -> [UInt64] {
-        service.desired.list(nil).rows.compactMap { $0["version"]?.unsignedValue }
+        var versions: [UInt64] = []
+        scheduler.start { versions = await service.desired.list(nil).rows.compactMap { $0["version"]?.unsignedValue } }
+        return versions
     }
 
     @Test(

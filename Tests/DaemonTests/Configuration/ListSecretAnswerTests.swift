@@ -140,8 +140,6 @@ import Testing
 
     @Test("PAG-23: a list that is reset, or taken back with its pairing, has other marks, should it ever come back")
     func takenBack() throws {
-        defer { nodes.stop() }
-        _ = try startApp()
         #expect(set([["name": "a", "pin": "swordfish1"]], remotely: true).code == 0)
         let folder = try OwnedDirectory(existing: nodes.directory.path("secondary-state/apps/\(nodes.app)"))
         let bytes = try #require(try folder.read("edits.plist", limit: 1 << 20))

@@ -162,7 +162,7 @@ final class OnePrimary {
     var desired: [UInt64] { listed.compactMap { $0["version"]?.unsignedValue } }
 
     /// The rows of `configuration-list`.
-    private var listed: [PropertyListDictionary] {
+    var listed: [PropertyListDictionary] {
         var rows: [PropertyListDictionary] = []
         scheduler.start { [service] in rows = await service.desired.list(nil).rows }
         return rows

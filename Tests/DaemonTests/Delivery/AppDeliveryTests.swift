@@ -187,7 +187,7 @@ struct AppDeliveryTests {
         for _ in 0..<10 {
             let delivery = try #require(primary.received(.delivery).last)
             #expect(delivery.attempt == 1)
-            try primary.send(verdict(delivery, "later"))
+            try primary.send(delivery.verdict("later"))
             simulation.scheduler.advance(by: .seconds(600))
             #expect(primary.received(.delivery).count == 1 && primary.refusal == nil)
             primary.disconnect()
@@ -195,13 +195,13 @@ struct AppDeliveryTests {
             primary = try simulation.app(.primary)
             simulation.scheduler.run()
         }
-        try primary.send(verdict(try #require(primary.received(.delivery).last), "later"))
+        try primary.send(try #require(primary.received(.delivery).last).verdict("later"))
         simulation.scheduler.run()
         simulation.simulator.activate(2)
         simulation.scheduler.run()
         #expect(primary.received(.delivery).map(\.attempt) == [1, 1])
         // It says so before it has heard of the choice.
-        try primary.send(verdict(try #require(primary.received(.delivery).last), "later"))
+        try primary.send(try #require(primary.received(.delivery).last).verdict("later"))
         simulation.scheduler.advance(by: .seconds(1))
         simulation.scheduler.run()
         #expect(primary.received(.delivery).map(\.attempt) == [1, 1, 1])

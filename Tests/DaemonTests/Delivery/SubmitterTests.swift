@@ -133,7 +133,7 @@ struct SubmitterTests {
         simulation.scheduler.run()
         first.disconnect()
         for _ in ids {
-            try secondary.send(#require(secondary.received(.delivery).last).verdict())
+            try secondary.deliver(#require(secondary.received(.delivery).last).verdict())
         }
         simulation.scheduler.run()
         let second = try simulation.app(.primary)

@@ -135,7 +135,6 @@ import Testing
     }
 
     @Test func `SES-87, CTL-3: a file that waits has the size of the file, not that of its manifest`() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         let receiver = try nodes.connect(to: .secondary)
         let sender = try startSender()

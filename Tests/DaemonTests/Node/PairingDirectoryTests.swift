@@ -46,7 +46,6 @@ import Testing
     }
 
     @Test func `SES-32: where a registration needs many directories none is made on the loop`() throws {
-        defer { nodes.stop() }
         let (directory, scheduler) = (TemporaryDirectory(), ManualScheduler())
         let app = try ApplicationIdentifier("org.example.app")
         var apps = try InstalledApplications(rows: [], leaving: [], path: "", role: .primary)

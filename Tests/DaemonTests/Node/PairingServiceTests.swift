@@ -200,7 +200,6 @@ import Testing
 
     @Test("CTL-30, CTL-32, CTL-64: an app that a claim alone names has every number, and is accepted and assigned")
     func claimedOnly() throws {
-        defer { nodes.stop() }
         try nodes.pair()
         func row() -> PropertyListDictionary? {
             nodes.ask(nodes.secondary, "apps").body["apps"]?.arrayValue?.first?.dictionaryValue
