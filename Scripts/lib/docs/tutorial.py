@@ -1,10 +1,11 @@
-"""Follows a tutorial page in a directory: see Scripts/tutorial.
+"""Follows a page of the documentation in a directory: see Scripts/tutorial.
 
     tutorial.py PAGE DIRECTORY
 """
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,8 +15,11 @@ import snippets
 
 ROOT = Path(__file__).resolve().parents[3]
 
-STEP = re.compile(r"^<!-- (file: (?P<file>\S+)|run(?P<fails>: fails)?|(?P<word>background|expect|stop)) -->\n"
+STEP = re.compile(r"^<!-- (file: (?P<file>\S+)|run(?P<fails>: fails)?|(?P<word>background|expect|stop)|"
+                  r"(?P<hidden>stop|until|shows): (?P<argument>[^\n]+)) -->\n"
                   r"(?:```(?:swift)?\n(?P<text>.*?)^```$)?", re.M | re.S)
+# What a reader starts in a terminal of its own, among other commands.
+ENDLESS = re.compile(r"tandem (primary|secondary|receive|trace --follow)\b|tandem-console\b|SampleApp\b|until ")
 PATIENCE = 600  # seconds: the first `swift run` builds the libraries
 
 
@@ -24,8 +28,10 @@ class Terminal:
 
     def __init__(self, command, where, environment, log):
         self.log, self.read = log, 0
+        self.command = command
         # A terminal shows each line at once; what is printed to a file waits in a buffer.
-        command = "exec stdbuf -oL env " + command
+        if not command.startswith("until "):
+            command = "exec stdbuf -oL env " + command
         with open(log, "wb") as output:
             self.process = subprocess.Popen(
                 ["bash", "-c", command], cwd=where, env=environment, stdin=subprocess.DEVNULL, stdout=output,
@@ -57,49 +63,108 @@ class Terminal:
 
 
 def steps(page):
-    text = (ROOT / f"Sources/Services/PairedSession/PairedSession.docc/{page}.md").read_text()
+    text = (ROOT / page).read_text()
     found, problems = snippets.regions(ROOT / "Tests/Consumer/Sources")
     if problems:
         sys.exit("\n".join(problems))
     return STEP.finditer(snippets.listed(text, found))
 
 
+class Reader:
+    """Does the steps of a page: types commands, opens terminals, and looks at what they show."""
+
+    def __init__(self, workspace):
+        self.workspace, self.package = workspace, workspace / "package"
+        (workspace / "tandem").symlink_to(ROOT)
+        self.package.mkdir()
+        home = workspace / "home"
+        home.mkdir()
+        self.environment = dict(os.environ, HOME=str(home), XDG_CONFIG_HOME=str(home), NO_COLOR="1")
+        self.terminals, self.opened, self.shown = [], 0, ""
+        self.variables = workspace / "variables"
+        self.variables.touch()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+
+    def do(self, step):
+        text = (step["text"] or "").replace("/tmp/", f"{self.workspace}/").replace(":4747", f":{self.port}")
+        if step["file"]:
+            file = self.package / step["file"]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        elif step["hidden"] == "until":
+            self.wait(step["argument"])
+        elif step["hidden"] == "shows":
+            if step["argument"] not in self.shown:
+                sys.exit(f"this was expected: {step['argument']}")
+        elif step["hidden"]:
+            next(one for one in reversed(self.terminals) if one.command.startswith(step["argument"])).stop()
+        elif step["word"] == "background":
+            self.open(text.strip())
+        elif step["word"] == "expect":
+            self.terminals[-1].expect(text.splitlines())
+            print(text, end="", flush=True)
+        elif step["word"] == "stop":
+            self.terminals.pop().stop()
+        else:
+            self.type(text, bool(step["fails"]))
+
+    def open(self, command):
+        print("$ " + command, flush=True)
+        self.opened += 1
+        terminal = Terminal(command, self.package, self.environment, self.workspace / f"{self.opened}.log")
+        self.terminals.append(terminal)
+        if "simulate" in command:
+            devices = f"{self.workspace}/devices"
+            terminal.expect([f"ready: {devices}/primary.sock and {devices}/secondary.sock"])
+
+    def type(self, text, fails):
+        """Runs the commands of a listing; the last one `fails`. One that does not end gets a terminal of its own."""
+        pending = ""
+        for command in re.findall(r"(?:[^\n]*\\\n)*[^\n]*\n", text):
+            if ENDLESS.match(command):
+                self.run(pending, False)
+                self.open(command.strip())
+                pending = ""
+            else:
+                pending += command
+        self.run(pending, fails)
+
+    def run(self, text, fails):
+        if not text.strip():
+            return
+        print("$ " + text.strip(), flush=True)
+        kept = f"trap 'declare -p hub > {self.variables} 2>/dev/null || true' EXIT"
+        script = f"set -e; . '{self.variables}'; {kept}\n{text}"
+        done = subprocess.run(["bash", "-c", script], cwd=self.package, env=self.environment, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.shown = done.stdout
+        print(self.shown, end="", flush=True)
+        if (done.returncode != 0) != fails:
+            sys.exit(f"these commands ended with {done.returncode}")
+
+    def wait(self, command):
+        """A reader looks again until it is so."""
+        end = time.monotonic() + PATIENCE / 10
+        while subprocess.run(["bash", "-c", command], cwd=self.package, env=self.environment, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            if time.monotonic() > end:
+                logs = "\n".join(f"{one.command}\n{one.log.read_text(errors='replace')}" for one in self.terminals)
+                sys.exit(f"this did not come true: {command}\n{logs}")
+            time.sleep(0.1)
+
+    def leave(self):
+        while self.terminals:
+            self.terminals.pop().stop()
+
+
 def follow(page, workspace):
-    (workspace / "tandem").symlink_to(ROOT)
-    package = workspace / "package"
-    package.mkdir()
-    environment = dict(os.environ, HOME=str(workspace / "home"), XDG_CONFIG_HOME=str(workspace / "home"), NO_COLOR="1")
-    (workspace / "home").mkdir()
-    terminals, count, variables = [], 0, workspace / "variables"
-    variables.touch()
+    reader = Reader(workspace)
     try:
         for step in steps(page):
-            text = (step["text"] or "").replace("/tmp/", f"{workspace}/")
-            if step["file"]:
-                file = package / step["file"]
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(text)
-            elif step["word"] == "background":
-                print("$ " + text.strip(), flush=True)
-                count += 1
-                terminals.append(Terminal(text.strip(), package, environment, workspace / f"{count}.log"))
-                if "simulate" in text:
-                    devices = f"{workspace}/devices"
-                    terminals[-1].expect([f"ready: {devices}/primary.sock and {devices}/secondary.sock"])
-            elif step["word"] == "expect":
-                terminals[-1].expect(text.splitlines())
-                print(text, end="", flush=True)
-            elif step["word"] == "stop":
-                terminals.pop().stop()
-            else:
-                print("$ " + text.strip(), flush=True)
-                script = f"set -e; . '{variables}'; trap 'declare -p hub > {variables} 2>/dev/null || true' EXIT\n{text}"
-                code = subprocess.run(["bash", "-c", script], cwd=package, env=environment).returncode
-                if (code != 0) != bool(step["fails"]):
-                    sys.exit(f"these commands ended with {code}")
+            reader.do(step)
     finally:
-        while terminals:
-            terminals.pop().stop()
+        reader.leave()
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
