@@ -18,8 +18,6 @@ struct DeviceState {
     let applications: OwnedDirectory
     let keys: DeviceKeys
     let store: Store
-    /// Whether the store has the mark of this device (PAR-24): the first start commits it.
-    let isMarked: Bool
     private let lock: DirectoryLock
 
     /// - Parameter isShared: other users' host apps must reach their own directories below this one.
@@ -38,7 +36,7 @@ struct DeviceState {
                 }
             return DeviceState(
                 directory: opened.directory, applications: opened.applications, keys: keys, store: store,
-                isMarked: try hasMark(store, as: keys, mayBeAnothers: isNew), lock: opened.lock)
+                lock: opened.lock)
         } catch {
             store.close()
             opened.lock.release()
@@ -78,24 +76,6 @@ struct DeviceState {
         } catch {
             throw .row(path: store.path, reason: String(describing: error))
         }
-    }
-
-    private static let markKey: [UInt8] = [0]
-
-    /// The row that says whose store it is.
-    var mark: RowChange { .put(.device, key: Self.markKey, value: keys.device.publicKey.identifier.bytes) }
-
-    /// - Parameter mayBeAnothers: no device knows what the store has, so that a new key may take it over.
-    private static func hasMark(
-        _ store: Store, as keys: DeviceKeys, mayBeAnothers: Bool
-    ) throws(NodeError) -> Bool {
-        guard store.spacesAtOpening.contains(.device) else { return false }
-        let rows: [Row]
-        do throws(StoreError) { rows = try store.read(.key(markKey, in: .device)) } catch { throw .store(error) }
-        guard let mark = rows.first else { return false }
-        if mark.value == keys.device.publicKey.identifier.bytes { return true }
-        guard mayBeAnothers else { throw .storeOfAnotherDevice(path: store.path, key: DeviceKeys.deviceFile) }
-        return false
     }
 
     private static func lockedDirectory(
@@ -140,8 +120,6 @@ extension RowSpace {
     static let counterpart = RowSpace(rawValue: 3)
     /// Applications that were removed or assigned, as long as something of them is left.
     static let leaving = RowSpace(rawValue: 4)
-    /// One row: the pin of the device whose store it is (PAR-24).
-    static let device = RowSpace(rawValue: 5)
 }
 
 /// A device's two keys: the one that its TLS certificate is made from, which peers pin, and the one that signs its

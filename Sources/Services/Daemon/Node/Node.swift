@@ -316,8 +316,6 @@ package final class Node {
     /// Listens and dials from now on.
     package func start() throws(NodeError) {
         try options.check()
-        // A commit that fails is repeated by the next start.
-        if !device.isMarked { store.commit([device.mark]) { _ in } }
         configuration.start()
         delivery.resume()
         applications.start()

@@ -97,8 +97,6 @@ package enum NodeError: Error {
     case key(path: String, KeyError)
     /// The store knows pairings, but the key that they pin is gone.
     case keyMissing(path: String)
-    /// The key file beside the store is not that of the device that the store is of (PAR-24).
-    case storeOfAnotherDevice(path: String, key: String)
     case row(path: String, reason: String)
     case listen(ListenError)
     /// Listening on every address says nothing about which one a peer should dial.
@@ -118,9 +116,6 @@ extension NodeError: CustomStringConvertible {
         case .keyMissing(let path):
             "key file \(path) is missing, but the store beside it knows devices that pinned that key; "
                 + "restore it from a backup, or start with a new state directory and pair again"
-        case .storeOfAnotherDevice(let path, let key):
-            "store \(path) belongs to the device of another key than \(key) beside it; put back the key or the store "
-                + "that belongs to the other (copy a state directory as a whole), or start with a new state directory"
         case .row(let path, let reason):
             "store \(path) holds a row that this version cannot read (\(reason)); restore it from a backup"
         case .listen(let error): error.description
