@@ -199,6 +199,27 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(calls.last == "context 5" && verdicts == ["handled"] && !session.hasContentPending)
     }
 
+    @Test("SES-51, SES-88: a context that another handler has got, too, is not put off, and comes to each once")
+    func contextOfTwoHandlers() throws {
+        fixture.daemon.role = .secondary
+        let next = fixture.daemon.pair()
+        let attempts = Collector<Int>()
+        fixture.core.run { core in
+            core.handleItems([.context]) { item, token in
+                attempts.add(item.facts.attempt)
+                token.returned()
+            }
+        }
+        session.activate()
+        settle()
+        try deliver(5, on: .context, through: next)
+        #expect(verdicts.isEmpty && attempts.all == [1] && session.hasContentPending)
+        fixture.daemon.situation.active = next
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(calls.last == "context 5" && verdicts == ["handled"] && attempts.all == [1])
+    }
+
     @Test("SES-31: a context whose pairing ends while it waits is pending no longer")
     func contextOfEndedPairing() throws {
         fixture.daemon.role = .secondary

@@ -206,13 +206,23 @@ final class DelegateDispatcher {
     /// accepted to be handled. Only what concerns another counterpart's state waits for it to be the active one: in the
     /// daemon, where waiting is no attempt (SES-88), or here, if that one is of an earlier release.
     func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
-        let isOfActive = item.facts.pairing == activePairing
-        guard isOfActive ? isParking : item.channel.content == .context else {
+        if mayPutOff(item, token) { return token.threw(.later) }
+        guard isOfAnotherState(item) || isParking && item.facts.pairing == activePairing else {
             return session?.arrived(item, token) ?? ()
         }
-        if !isOfActive, core.assumeIsolated({ $0.keepsForLater }) { return token.threw(.later) }
         parkedItems.append((item, token))
         session?.changePending(by: 1)
+    }
+
+    /// Whether an item concerns the state of another counterpart than the active one.
+    private func isOfAnotherState(_ item: DeliveredItem) -> Bool {
+        item.channel.content == .context && item.facts.pairing != activePairing
+    }
+
+    /// Whether the daemon keeps an item until its pairing is the active one. It gives a whole item again, so that one
+    /// that another handler has got, too, would come to that handler twice (SES-51).
+    private func mayPutOff(_ item: DeliveredItem, _ token: HandlingToken) -> Bool {
+        isOfAnotherState(item) && !token.isShared && core.assumeIsolated { $0.keepsForLater }
     }
 
     /// Lets the parked items of pairings that have ended go.

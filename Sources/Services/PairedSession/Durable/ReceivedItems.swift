@@ -168,11 +168,14 @@ package enum HandlingVerdict: Sendable, Equatable {
 /// once: when the last handler has returned, or at the first that throws. Dropping the token is a failure, so that the
 /// item comes again.
 package final class HandlingToken: Sendable {
+    /// Another handler has got the item, too.
+    package let isShared: Bool
     /// How many handlers have not returned; nil when the verdict was given.
     private let open: Mutex<Int?>
     private let give: @Sendable (HandlingVerdict) -> Void
 
     init(handlers: Int, give: @escaping @Sendable (HandlingVerdict) -> Void) {
+        isShared = handlers > 1
         open = Mutex(handlers)
         self.give = give
     }
