@@ -64,10 +64,11 @@ struct WCSessionPromiseTests: WCSessionSuite {
     }
 
     private func deliver(
-        _ number: Int64, on channel: Channel = .userInfo, through other: UniqueIdentifier? = nil
+        _ number: Int64, on channel: Channel = .userInfo, through other: UniqueIdentifier? = nil,
+        id: UniqueIdentifier = .random(), attempt: Int = 1
     ) throws {
         let envelope = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: other ?? pairing, id: .random(), channel: channel, attempt: 1)
+            .delivery, app: fixture.daemon.app, pairing: other ?? pairing, id: id, channel: channel, attempt: attempt)
         fixture.daemon.send(try envelope.with(body: ["n": .integer(number)]))
         settle()
     }
@@ -218,6 +219,27 @@ struct WCSessionPromiseTests: WCSessionSuite {
         fixture.daemon.tellSituation()
         settle()
         #expect(calls.last == "context 5" && verdicts == ["handled"] && attempts.all == [1])
+    }
+
+    @Test("SES-88: a context that waits beside an earlier daemon is put off once the daemon is upgraded")
+    func contextOverUpgrade() throws {
+        fixture.daemon.role = .secondary
+        fixture.daemon.capabilities.removeAll { $0 == .later }
+        let (next, id) = (fixture.daemon.pair(), UniqueIdentifier.random())
+        session.activate()
+        settle()
+        try deliver(5, on: .context, through: next, id: id)
+        #expect(verdicts.isEmpty && session.hasContentPending)
+        fixture.daemon.capabilities = Capability.allCases
+        fixture.daemon.cut()
+        advance(by: .seconds(1))
+        try deliver(5, on: .context, through: next, id: id, attempt: 2)
+        #expect(verdicts.last == "later" && !calls.contains("context 5") && !session.hasContentPending)
+        fixture.daemon.situation.active = next
+        fixture.daemon.tellSituation()
+        settle()
+        try deliver(5, on: .context, through: next, id: id, attempt: 2)
+        #expect(calls.filter { $0 == "context 5" }.count == 1 && verdicts.last == "handled")
     }
 
     @Test("SES-31: a context whose pairing ends while it waits is pending no longer")

@@ -565,8 +565,8 @@ package actor SessionActor {
     /// A daemon has accepted the registration, and its connection is there.
     package var isRegistered: Bool { daemon.isRegistered }
 
-    /// The daemon keeps items that the app puts off (``HandlingVerdict/later``).
-    package var keepsForLater: Bool { connection.keepsForLater }
+    /// A daemon is there that keeps items that the app puts off (``HandlingVerdict/later``).
+    package var keepsForLater: Bool { daemon.isRegistered && connection.keepsForLater }
 
     /// Reports each step in order, on the scheduler; for layers that must not miss one.
     package func observeEvents(_ observer: @escaping (SessionEvent) -> Void) { onEvent = observer }

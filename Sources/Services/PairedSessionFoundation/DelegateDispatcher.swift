@@ -57,6 +57,7 @@ final class DelegateDispatcher {
         case .refused(let error): refused(error)
         case .state: stateChanged()
         }
+        putOffParked()
         followWatchState()
         followReachability()
     }
@@ -223,6 +224,16 @@ final class DelegateDispatcher {
     /// that another handler has got, too, would come to that handler twice (SES-51).
     private func mayPutOff(_ item: DeliveredItem, _ token: HandlingToken) -> Bool {
         isOfAnotherState(item) && !token.isShared && core.assumeIsolated { $0.keepsForLater }
+    }
+
+    /// Puts off what was parked beside another daemon, or before its pairing was left: each connection that ends before
+    /// the verdict would cost the item an attempt.
+    private func putOffParked() {
+        let former = parkedItems
+        parkedItems = former.filter { !mayPutOff($0.item, $0.token) }
+        guard parkedItems.count < former.count else { return }
+        for parked in former where mayPutOff(parked.item, parked.token) { parked.token.threw(.later) }
+        session?.changePending(by: parkedItems.count - former.count)
     }
 
     /// Lets the parked items of pairings that have ended go.
