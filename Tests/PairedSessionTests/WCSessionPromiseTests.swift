@@ -170,6 +170,23 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(session.remainingComplicationUserInfoTransfers == 3)
     }
 
+    @Test("SES-62: the properties are about the next primary of a secondary as soon as what is sent goes to it")
+    func nextPrimaryAtOnce() throws {
+        fixture.daemon.role = .secondary
+        let next = fixture.daemon.pair(.unreachable, .noLink)
+        session.activate()
+        settle()
+        #expect(session.isReachable)
+        fixture.daemon.stored = nil
+        fixture.daemon.situation.active = next
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(session.activationState == .activated && session.isPaired && !session.isReachable)
+        session.transferUserInfo(["n": 1])
+        settle()
+        #expect(fixture.daemon.received.last { $0.kind == .submit }?.pairing == next)
+    }
+
     @Test("SES-88: the context of a primary that is not chosen is put off, and handled when it comes again")
     func contextIsPutOff() throws {
         fixture.daemon.role = .secondary

@@ -142,9 +142,11 @@ final class DelegateDispatcher {
     }
 
     /// A counterpart that comes without a switch, as a secondary's and the first one of a primary do, is asked about as
-    /// one after a switch (SES-62). Its messages and items wait meanwhile.
+    /// one after a switch (SES-62). Its messages and items wait meanwhile. The properties do not: what is sent goes to
+    /// it already.
     private func followCounterpart() {
         guard knowledge != .unknown, asked != activePairing else { return }
+        session?.follow(activePairing)
         forget()
         learn()
     }

@@ -21,7 +21,7 @@ public final class WCSession: NSObject, Sendable {
         var isDeactivated = false
         /// It activates again by itself after a lost daemon, which may be back already.
         var isComingBack = false
-        /// The pairing for which the delegate was activated last: during a switch still the former one.
+        /// The pairing that the properties are about: during a switch still the former one.
         var pairing: UniqueIdentifier?
         var session: PairedSession?
         var options = PairedSessionOptions()
@@ -135,7 +135,7 @@ public final class WCSession: NSObject, Sendable {
         pairedSession?.role == role && (device?.isInstalled ?? false)
     }
 
-    /// The session with the counterpart that the delegate was activated for; nil without one.
+    /// The session with the counterpart that the properties are about; nil without one.
     var counterpart: PairedSession? {
         let (session, pairing) = state.withLock { ($0.session, $0.pairing) }
         return pairing.flatMap { session?.session(for: $0) }
@@ -226,6 +226,13 @@ public final class WCSession: NSObject, Sendable {
         state.withLock { state in
             (state.activation, state.isDeactivated, state.isComingBack) = (.activated, false, false)
             state.pairing = pairing
+        }
+    }
+
+    /// Follows an activated session to a counterpart that has come without a switch; nil: there is none.
+    func follow(_ pairing: UniqueIdentifier?) {
+        state.withLock { state in
+            if state.activation == .activated { state.pairing = pairing }
         }
     }
 
