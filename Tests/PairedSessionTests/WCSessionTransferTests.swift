@@ -206,6 +206,16 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(calls == ["finished 9 0"] && !transfer.isTransferring)
     }
 
+    @Test(
+        "SES-62: what a former process queued, and what ends while the daemon makes its list, is not outstanding",
+        arguments: [Channel.userInfo, .urgent])
+    func formerProcessEndedInList(_ channel: Channel) {
+        fixture.daemon.stored?.outstanding[channel] = [OutstandingPage.Item(id: .random())]
+        fixture.cut(waiting: .seconds(1))
+        settle()
+        #expect(session.outstandingUserInfoTransfers.isEmpty && calls.isEmpty)
+    }
+
     @Test("SES-54: what a former process queued, and what is stored while there is no daemon, finishes at the next one")
     func formerProcessStored() throws {
         let id = UniqueIdentifier.random()

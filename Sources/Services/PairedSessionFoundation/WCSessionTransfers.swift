@@ -160,8 +160,9 @@ extension WCSession {
             if userInfos.isOutstanding(item.id) { finished(item.id, nil, isLast: false) }
             return
         }
-        guard userInfos.isNew(item.id) else { return }
-        let values = item.body.flatMap { try? PropertyListReader.readDictionary($0) }
+        // Without a body it has ended while the daemon made the list, and no end of it follows.
+        guard userInfos.isNew(item.id), let body = item.body else { return }
+        let values = try? PropertyListReader.readDictionary(body)
         let channel: Channel = item.kind == .urgent ? .urgent : .userInfo
         userInfos.add(
             WCSessionUserInfoTransfer(
