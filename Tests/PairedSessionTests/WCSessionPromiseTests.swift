@@ -378,6 +378,33 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(questions() == before, "a budget that is whole is not asked for again")
     }
 
+    @Test("SES-54: a late answer about the budget of a former counterpart does not replace that of the new one")
+    func lateBudget() throws {
+        fixture.daemon.role = .secondary
+        let next = fixture.daemon.pair()
+        session.activate()
+        settle()
+        let known = fixture.daemon.received.count
+        fixture.daemon.stored = nil
+        session.transferCurrentComplicationUserInfo(["n": 1])
+        settle()
+        let submit = try #require(fixture.daemon.received.last { $0.kind == .submit })
+        fixture.daemon.send(
+            Envelope(.accepted, app: submit.app, pairing: pairing, id: submit.id, channel: .urgent))
+        settle()
+        fixture.daemon.situation.active = next
+        fixture.daemon.tellSituation()
+        settle()
+        let questions = fixture.daemon.received.dropFirst(known).filter { $0.command == "budget" }
+        #expect(questions.map(\.pairing) == [pairing, next])
+        for (question, remaining) in zip(questions.reversed(), [3, 9]) {
+            let budget = BudgetAnswer(remaining: remaining, limit: 50, resets: .seconds(60))
+            fixture.daemon.send(try fixture.daemon.answer(to: question, nil, budget.body))
+        }
+        settle()
+        #expect(session.remainingComplicationUserInfoTransfers == 3)
+    }
+
     @Test("SES-54: a spent item is seen, and a question without an answer is asked again")
     func budgetIsSpent() throws {
         fixture.daemon.stored?.budget = BudgetAnswer(remaining: 50, limit: 50, resets: .zero)

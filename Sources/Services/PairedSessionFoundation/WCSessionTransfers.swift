@@ -207,7 +207,7 @@ final class UrgentBudget: Sendable {
         var remaining = 0
         /// The pairing whose budget it is; nil before the first answer.
         var pairing: UniqueIdentifier?
-        /// The number of the last question: only its answer decides when the next one is due.
+        /// The number of the last question: only its answer counts, and decides when the next one is due.
         var question = 0
     }
 
@@ -241,8 +241,9 @@ final class UrgentBudget: Sendable {
         _ question: Int, _ answer: BudgetAnswer?, of pairing: UniqueIdentifier?, from core: SessionActor
     ) {
         let isNewest = state.withLock { state in
+            guard state.question == question else { return false }
             if let answer { (state.remaining, state.pairing) = (answer.remaining, pairing) }
-            return state.question == question
+            return true
         }
         core.assumeIsolated { core in
             // Without a daemon the next activation asks, and without a pairing the next counterpart is asked about.
