@@ -32,10 +32,8 @@ final class TestDevice {
             store: { [unowned self] app, _ in await store(app) }, directory: { "apps/\($0)" },
             connected: { [unowned self] in connected.append($0) },
             disconnected: { [unowned self] application, _ in disconnected.append(application) })
-        outlets.preparation = { [unowned self] _ in
-            guard prepares else { return nil }
-            return { [unowned self] in await withCheckedContinuation { self.preparing.append($0) } }
-        }
+        outlets.needsPreparation = { [unowned self] _ in prepares }
+        outlets.prepare = { [unowned self] _ in await withCheckedContinuation { self.preparing.append($0) } }
         endpoint.connect(outlets)
     }
 

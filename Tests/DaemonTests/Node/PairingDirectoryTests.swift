@@ -56,10 +56,9 @@ import Testing
             log: { _ in })
         defer { directories.close() }
         let pairings = (0...PairingDirectories.madeAtOnce).map { _ in UniqueIdentifier.random() }
-        let isForFew = directories.preparation(of: app, in: Array(pairings.dropFirst())) != nil
-        #expect(!isForFew)
-        let prepare = directories.preparation(of: app, in: pairings)
-        scheduler.start { await prepare?() }
+        #expect(!directories.needsPreparation(of: app, in: Array(pairings.dropFirst())))
+        #expect(directories.needsPreparation(of: app, in: pairings))
+        scheduler.start { await directories.prepare(app, in: pairings) }
         directories.waitForDisk()
         scheduler.run()
         let folder = directory.path("apps/\(app)/pairings")
@@ -67,8 +66,7 @@ import Testing
         #expect(rename(folder, directory.path("elsewhere")) == 0)
         #expect(pairings.map { directories.path(of: app, in: $0) } == pairings.map { "\(folder)/\($0)" })
         #expect(!exists(folder), "they are known")
-        let isAgain = directories.preparation(of: app, in: pairings) != nil
-        #expect(!isAgain)
+        #expect(!directories.needsPreparation(of: app, in: pairings))
     }
 
     @Test func `SES-32: what an earlier run could not delete goes at the next start`() throws {

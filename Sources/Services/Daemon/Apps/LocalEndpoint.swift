@@ -61,8 +61,10 @@ package final class LocalEndpoint {
         package var store: (ApplicationIdentifier, _ user: UInt32) async -> Bool
         /// The app's own directory; nil if the side has none.
         package var directory: (ApplicationIdentifier) -> String?
-        /// The work of the side before an app of it gets `registered`; nil if there is none.
-        package var preparation: (ApplicationIdentifier) -> (() async -> Void)? = { _ in nil }
+        /// Whether the device has work to do before an app gets `registered`, such as making many directories (SES-32).
+        package var needsPreparation: (ApplicationIdentifier) -> Bool = { _ in false }
+        /// Does that work.
+        package var prepare: (ApplicationIdentifier) async -> Void = { _ in }
         /// An app's receiving connection has got `registered`.
         package var connected: (ConnectedApplication) -> Void
         /// An app's receiving connection is gone; in order if the app ended its session.
@@ -293,15 +295,15 @@ package final class LocalEndpoint {
 
     /// Whether an admitted connection waits for its claim, or for what the device prepares.
     func mustWait(_ admission: ApplicationRegistrations.Admission, for app: ApplicationIdentifier) -> Bool {
-        if case .unclaimed = admission { true } else { preparation(after: admission, of: app) != nil }
+        if case .unclaimed = admission { true } else { needsPreparation(after: admission, of: app) }
     }
 
-    private func preparation(
+    private func needsPreparation(
         after admission: ApplicationRegistrations.Admission, of app: ApplicationIdentifier
-    ) -> (() async -> Void)? {
+    ) -> Bool {
         switch admission {
-        case .owned, .new: outlets?.preparation(app)
-        case .borrowed, .unclaimed, .refused: nil
+        case .owned, .new: outlets?.needsPreparation(app) ?? false
+        case .borrowed, .unclaimed, .refused: false
         }
     }
 
@@ -310,8 +312,8 @@ package final class LocalEndpoint {
         _ app: ApplicationIdentifier, for connection: HostAppConnection, receives: Bool
     ) async -> ApplicationRegistrations.Admission {
         let admission = await claim(app, by: connection.credentials.user, receives)
-        guard let preparation = preparation(after: admission, of: app) else { return admission }
-        await preparation()
+        guard needsPreparation(after: admission, of: app) else { return admission }
+        await outlets?.prepare(app)
         // Again, because the operator may have removed or assigned it meanwhile.
         return await claim(app, by: connection.credentials.user, receives)
     }

@@ -270,7 +270,14 @@ package final class Node {
                 starter?.disconnected(application.app)
                 configuration?.disconnected(application.app, as: application.role, inOrder: isInOrder)
             })
-        outlets.preparation = { [weak self] in self?.preparation(of: $0, role) }
+        outlets.needsPreparation = { [weak self, directories] app in
+            guard let active = self?.activePairings(of: role) else { return false }
+            return directories.needsPreparation(of: app, in: active)
+        }
+        outlets.prepare = { [weak self, directories] app in
+            guard let active = self?.activePairings(of: role) else { return }
+            await directories.prepare(app, in: active)
+        }
         outlets.apply = { [weak configuration] app, envelope in
             await configuration?.submit(envelope, app: app) ?? ApplyAnswer(verdict: nil, text: "")
         }
@@ -452,10 +459,8 @@ package final class Node {
         await installed.isStored({ next in (next.install(app, as: ownership), {}) }, failure: { log(.notStored($0)) })
     }
 
-    /// The directories of an app's pairings, where there are many to make.
-    private func preparation(of app: ApplicationIdentifier, _ role: DeviceRole) -> (() async -> Void)? {
-        let active = pairings.all.filter { $0.role == role && $0.state == .active }
-        return directories.preparation(of: app, in: active.map(\.pairing))
+    private func activePairings(of role: DeviceRole) -> [UniqueIdentifier] {
+        pairings.all.filter { $0.role == role && $0.state == .active }.map(\.pairing)
     }
 
     private func connected(_ application: ConnectedApplication) async {

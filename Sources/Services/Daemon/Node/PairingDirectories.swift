@@ -52,27 +52,30 @@ final class PairingDirectories {
         }
     }
 
-    /// Makes the directories of an app that a registration would make at once, one for each pairing: on the worker, so
-    /// that the loop waits for no thousand of them. Nil if they are few, or known.
-    func preparation(of app: ApplicationIdentifier, in pairings: [UniqueIdentifier]) -> (() async -> Void)? {
-        guard let owner = installed.state[app]?.user else { return nil }
-        let missing = pairings.filter { paths[Key(app: app, pairing: $0)] == nil }
-        guard missing.count > Self.madeAtOnce else { return nil }
-        return { [self] in await make(missing, of: app, owner) }
+    /// Whether a registration needs many directories that are not known: a thousand would hold up the loop.
+    func needsPreparation(of app: ApplicationIdentifier, in pairings: [UniqueIdentifier]) -> Bool {
+        installed.state[app] != nil && unknown(of: app, among: pairings).count > Self.madeAtOnce
     }
 
-    private func make(_ pairings: [UniqueIdentifier], of app: ApplicationIdentifier, _ owner: UInt32) async {
+    /// Makes the directories that a registration needs, on the worker.
+    func prepare(_ app: ApplicationIdentifier, in pairings: [UniqueIdentifier]) async {
+        guard let owner = installed.state[app]?.user else { return }
+        let missing = unknown(of: app, among: pairings)
         let (applications, before) = (applications, removals)
         let made: [UniqueIdentifier: String] = await worker.value {
             guard let folder = try? Self.makeFolder(of: app, owner, in: applications) else { return [:] }
             var paths: [UniqueIdentifier: String] = [:]
-            for pairing in pairings { paths[pairing] = try? Self.make(pairing, in: folder, owner) }
+            for pairing in missing { paths[pairing] = try? Self.make(pairing, in: folder, owner) }
             return paths
         }
         // Else some may be gone again. A missing one is made, or its error logged, when its path is sent.
         guard removals == before else { return }
         for (pairing, path) in made { paths[Key(app: app, pairing: pairing)] = path }
     }
+
+    private func unknown(
+        of app: ApplicationIdentifier, among pairings: [UniqueIdentifier]
+    ) -> [UniqueIdentifier] { pairings.filter { paths[Key(app: app, pairing: $0)] == nil } }
 
     private static func makeFolder(
         of app: ApplicationIdentifier, _ owner: UInt32, in applications: OwnedDirectory
