@@ -45,28 +45,81 @@ import Testing
         #expect(try told().isEmpty)
     }
 
-    @Test func `SES-32: where a registration needs many directories none is made on the loop`() throws {
-        let (directory, scheduler) = (TemporaryDirectory(), ManualScheduler())
-        let app = try ApplicationIdentifier("org.example.app")
-        var apps = try InstalledApplications(rows: [], leaving: [], path: "", role: .primary)
-        _ = apps.install(app, as: ApplicationOwnership(user: Linux.user, role: .primary))
-        let directories = PairingDirectories(
-            in: try OwnedDirectory(path: directory.path("apps")),
-            of: CommittedState(apps, in: LoopStore(UnwillingStore(), on: scheduler)), scheduler: scheduler,
-            log: { _ in })
-        defer { directories.close() }
+    /// The directories of one app without a daemon around them.
+    private struct Alone {
+        let directory = TemporaryDirectory()
+        let scheduler = ManualScheduler()
+        let app: ApplicationIdentifier
+        let directories: PairingDirectories
+        let lines = LogLines()
+        /// One more than are made on the loop.
         let pairings = (0...PairingDirectories.madeAtOnce).map { _ in UniqueIdentifier.random() }
+
+        init() throws {
+            app = try ApplicationIdentifier("org.example.app")
+            var apps = try InstalledApplications(rows: [], leaving: [], path: "", role: .primary)
+            _ = apps.install(app, as: ApplicationOwnership(user: Linux.user, role: .primary))
+            directories = PairingDirectories(
+                in: try OwnedDirectory(path: directory.path("apps")),
+                of: CommittedState(apps, in: LoopStore(UnwillingStore(), on: scheduler)), scheduler: scheduler,
+                log: { [lines] in lines.append($0) })
+        }
+
+        /// - Parameter meanwhile: runs while the worker makes the directories, or before.
+        func prepare(meanwhile: () -> Void = {}) {
+            scheduler.start { [directories, app, pairings] in await directories.prepare(app, in: pairings) }
+            meanwhile()
+            for _ in 0..<4 {
+                directories.waitForDisk()
+                scheduler.run()
+            }
+        }
+    }
+
+    @Test func `SES-32: where a registration needs many directories none is made on the loop`() throws {
+        let alone = try Alone()
+        let (directory, app, directories, pairings) = (alone.directory, alone.app, alone.directories, alone.pairings)
+        defer { directories.close() }
         #expect(!directories.needsPreparation(of: app, in: Array(pairings.dropFirst())))
         #expect(directories.needsPreparation(of: app, in: pairings))
-        scheduler.start { await directories.prepare(app, in: pairings) }
-        directories.waitForDisk()
-        scheduler.run()
+        alone.prepare()
         let folder = directory.path("apps/\(app)/pairings")
         #expect(Set(try OwnedDirectory(existing: folder).names()) == Set(pairings.map(\.description)))
         #expect(rename(folder, directory.path("elsewhere")) == 0)
         #expect(pairings.map { directories.path(of: app, in: $0) } == pairings.map { "\(folder)/\($0)" })
         #expect(!exists(folder), "they are known")
         #expect(!directories.needsPreparation(of: app, in: pairings))
+    }
+
+    @Test func `SES-32: a pairing that ends while a registration's directories are made takes no other's along`() throws
+    {
+        let alone = try Alone()
+        defer { alone.directories.close() }
+        alone.prepare { alone.directories.remove(alone.pairings[0]) }
+        let folder = alone.directory.path("apps/\(alone.app)/pairings")
+        let others = Array(alone.pairings.dropFirst())
+        #expect(!exists("\(folder)/\(alone.pairings[0])"))
+        #expect(rename(folder, alone.directory.path("elsewhere")) == 0)
+        #expect(others.map { alone.directories.path(of: alone.app, in: $0) } == others.map { "\(folder)/\($0)" })
+        #expect(!exists(folder), "they are known")
+    }
+
+    @Test func `SES-32: directories that cannot be made are one line in the log, until the app registers again`() throws
+    {
+        let alone = try Alone()
+        defer { alone.directories.close() }
+        let folder = alone.directory.path("apps/\(alone.app)")
+        let paths = { alone.pairings.compactMap { alone.directories.path(of: alone.app, in: $0) } }
+        alone.directory.write([], to: "apps/\(alone.app)")
+        alone.prepare()
+        #expect(alone.lines.all.map { "\($0.message)" } == ["no directory for a pairing"])
+        #expect(unlink(folder) == 0)
+        for _ in 0..<2 { #expect(paths().isEmpty) }
+        #expect(alone.lines.all.count == 1 && !exists(folder))
+        #expect(alone.directories.needsPreparation(of: alone.app, in: Array(alone.pairings.prefix(1))))
+        alone.prepare()
+        #expect(paths().count == alone.pairings.count && alone.lines.all.count == 1)
+        #expect(!alone.directories.needsPreparation(of: alone.app, in: alone.pairings))
     }
 
     @Test func `SES-32: what an earlier run could not delete goes at the next start`() throws {

@@ -17,6 +17,18 @@ final class PairingDirectories {
         let pairing: UniqueIdentifier
     }
 
+    /// The directories that the worker has made for an app, and why others are missing.
+    private struct Made: Sendable {
+        var paths: [UniqueIdentifier: String] = [:]
+        var failure: FileError?
+    }
+
+    /// The apps and pairings whose directories began to go while others were made.
+    private struct Removed {
+        var apps: Set<ApplicationIdentifier> = []
+        var pairings: Set<UniqueIdentifier> = []
+    }
+
     /// Holds one directory for each app.
     private let applications: OwnedDirectory
     private let installed: CommittedState<InstalledApplications>
@@ -24,8 +36,11 @@ final class PairingDirectories {
     /// Of its own: files of items do not wait for what apps have left behind.
     private let worker: FileWorker
     private var paths: [Key: String] = [:]
-    /// How often directories of an app or a pairing began to go.
-    private var removals = 0
+    /// Directories that could not be made since their app registered: each `state` would try, and log, all of them.
+    private var failed: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
+    /// The number of registrations that wait for the worker, and what was removed meanwhile.
+    private var preparing = 0
+    private var removed = Removed()
 
     init(
         in applications: OwnedDirectory, of installed: CommittedState<InstalledApplications>,
@@ -37,40 +52,70 @@ final class PairingDirectories {
         worker = FileWorker(for: scheduler)
     }
 
-    /// The path, made if it is missing: of a few, or of a new pairing. Nil if it cannot be made.
+    /// The path, made if it is missing: of a few, or of a new pairing. Nil if it cannot be made; the next registration
+    /// tries again.
     func path(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> String? {
         let key = Key(app: app, pairing: pairing)
         if let path = paths[key] { return path }
-        guard let owner = installed.state[app]?.user else { return nil }
+        guard let owner = installed.state[app]?.user, failed[app]?.contains(pairing) != true else { return nil }
         do throws(FileError) {
             let path = try Self.make(pairing, in: try Self.makeFolder(of: app, owner, in: applications), owner)
             paths[key] = path
             return path
         } catch {
-            log(LogEvent(.error, "no directory for a pairing", .text("app", "\(app)"), .text("error", "\(error)")))
+            cannotMake([pairing], of: app, error)
             return nil
         }
     }
 
-    /// Whether a registration needs many directories that are not known: a thousand would hold up the loop.
+    /// Logs the first of the app's errors since it registered.
+    private func cannotMake(_ pairings: [UniqueIdentifier], of app: ApplicationIdentifier, _ error: FileError) {
+        if failed[app] == nil {
+            log(LogEvent(.error, "no directory for a pairing", .text("app", "\(app)"), .text("error", "\(error)")))
+        }
+        failed[app, default: []].formUnion(pairings)
+    }
+
+    /// Whether a registration needs many directories that are not known, because a thousand would hold up the loop, or
+    /// some that could not be made before.
     func needsPreparation(of app: ApplicationIdentifier, in pairings: [UniqueIdentifier]) -> Bool {
-        installed.state[app] != nil && unknown(of: app, among: pairings).count > Self.madeAtOnce
+        guard installed.state[app] != nil else { return false }
+        return failed[app] != nil || unknown(of: app, among: pairings).count > Self.madeAtOnce
     }
 
     /// Makes the directories that a registration needs, on the worker.
     func prepare(_ app: ApplicationIdentifier, in pairings: [UniqueIdentifier]) async {
         guard let owner = installed.state[app]?.user else { return }
-        let missing = unknown(of: app, among: pairings)
-        let (applications, before) = (applications, removals)
-        let made: [UniqueIdentifier: String] = await worker.value {
-            guard let folder = try? Self.makeFolder(of: app, owner, in: applications) else { return [:] }
-            var paths: [UniqueIdentifier: String] = [:]
-            for pairing in missing { paths[pairing] = try? Self.make(pairing, in: folder, owner) }
-            return paths
+        let (applications, missing) = (applications, unknown(of: app, among: pairings))
+        failed[app] = nil
+        preparing += 1
+        let made = await worker.value { Self.make(missing, of: app, owner, in: applications) }
+        preparing -= 1
+        let removed = removed
+        if preparing == 0 { self.removed = Removed() }
+        guard !removed.apps.contains(app) else { return }
+        let present = missing.filter { !removed.pairings.contains($0) }
+        for pairing in present { paths[Key(app: app, pairing: pairing)] = made.paths[pairing] }
+        guard let failure = made.failure else { return }
+        cannotMake(present.filter { made.paths[$0] == nil }, of: app, failure)
+    }
+
+    private static func make(
+        _ pairings: [UniqueIdentifier], of app: ApplicationIdentifier, _ owner: UInt32,
+        in applications: OwnedDirectory
+    ) -> Made {
+        var made = Made()
+        do throws(FileError) {
+            let folder = try makeFolder(of: app, owner, in: applications)
+            for pairing in pairings {
+                do throws(FileError) { made.paths[pairing] = try make(pairing, in: folder, owner) } catch {
+                    made.failure = made.failure ?? error
+                }
+            }
+        } catch {
+            made.failure = error
         }
-        // Else some may be gone again. A missing one is made, or its error logged, when its path is sent.
-        guard removals == before else { return }
-        for (pairing, path) in made { paths[Key(app: app, pairing: pairing)] = path }
+        return made
     }
 
     private func unknown(
@@ -96,8 +141,9 @@ final class PairingDirectories {
     /// The pairing has ended: its directories go, with all that is in them. Nobody waits for that; what is not done
     /// when the daemon ends is done at its next start.
     func remove(_ pairing: UniqueIdentifier) {
-        removals += 1
+        if preparing > 0 { removed.pairings.insert(pairing) }
         paths = paths.filter { $0.key.pairing != pairing }
+        failed = failed.mapValues { $0.subtracting([pairing]) }
         let name = pairing.description
         for (app, owner) in installed.state.records.mapValues(\.user) {
             remove(of: app, owner) { (folder) throws(FileError) in
@@ -109,8 +155,9 @@ final class PairingDirectories {
     /// An app was removed: its own directory goes, with all that is in it; returns when it is gone, or why it stays is
     /// in the log.
     func remove(of app: ApplicationIdentifier) async {
-        removals += 1
+        if preparing > 0 { removed.apps.insert(app) }
         paths = paths.filter { $0.key.app != app }
+        failed[app] = nil
         let applications = applications
         let name = app.description
         // Unsafe, because a worker that closes calls back no more: what is left is removed at the next start.
