@@ -224,13 +224,13 @@ import Testing
         _ = ledger.arrived(arrived(2), at: reading(0))
         var time: Int64 = 0
         for pause in [1, 2, 4, 8, 16, 32, 60, 60] as [Int64] {
-            #expect(ledger.blockedOnSpace(1, at: reading(time)).reported.isEmpty)
+            #expect(ledger.pauseWithoutAttempt(1, at: reading(time)).reported.isEmpty)
             #expect(ledger.timeAdvanced(at: reading(time + pause - 1)).handed.isEmpty)
             time += pause
             let again = ledger.timeAdvanced(at: reading(time)).handed
             #expect(again.map(\.ordinal) == [1] && again.map(\.isRedelivery) == [false])
         }
-        _ = ledger.blockedOnSpace(1, at: reading(time))
+        _ = ledger.pauseWithoutAttempt(1, at: reading(time))
         let last = ledger.timeAdvanced(at: reading(1000))
         #expect(last.reported == [.withdrawn(.expired)] && last.handed.map(\.ordinal) == [2])
     }

@@ -101,7 +101,7 @@ struct HandlingMemoryTests {
         var memory = HandlingMemory<Int>()
         let id = try item()
         _ = memory.arrived(id)
-        memory.failed(id)
+        memory.forget(id)
         let arrival = memory.arrived(id)
         #expect(isNew(arrival))
     }

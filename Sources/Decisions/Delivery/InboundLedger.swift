@@ -251,10 +251,9 @@ package struct InboundLedger: ~Copyable, Sendable {
         }
     }
 
-    /// The handler has no room now for what follows from the item: that is no attempt, and only its time to live ends
-    /// it.
-    package mutating func blockedOnSpace(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
-        giveBack(ordinal, at: reading) { $0.pause(withoutSpaceFor: ordinal, at: reading.monotonic) }
+    /// The handler cannot take the item now: no attempt, and the item comes again after the pauses of DEL-12.
+    package mutating func pauseWithoutAttempt(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
+        giveBack(ordinal, at: reading) { $0.pauseWithoutAttempt(of: ordinal, at: reading.monotonic) }
     }
 
     /// The handler has not begun with the item, and takes nothing of this queue until it arrives again: that is no
@@ -499,8 +498,8 @@ private struct HandlerTurn: Sendable {
     private(set) var current: UInt64?
     /// The head failed: it is not delivered again before this.
     private(set) var pausedUntil: MonotonicTime?
-    /// The item for which the handler has no room, and how often it said so.
-    private var blockedOnSpace: (ordinal: UInt64, times: Int)?
+    /// The item that the handler cannot take, and how often it said so.
+    private var untaken: (ordinal: UInt64, times: Int)?
     /// Waiting items whose next attempt is counted, and whether their count is durable.
     private var counted: [UInt64: Bool] = [:]
     private var bodies: [UInt64: [UInt8]] = [:]
@@ -531,9 +530,9 @@ private struct HandlerTurn: Sendable {
     mutating func pause(until time: MonotonicTime) { pausedUntil = time }
 
     /// Each further time for the same item makes the pause longer.
-    mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime) {
-        let times = (blockedOnSpace?.ordinal == ordinal ? blockedOnSpace?.times ?? 0 : 0) + 1
-        blockedOnSpace = (ordinal, times)
+    mutating func pauseWithoutAttempt(of ordinal: UInt64, at time: MonotonicTime) {
+        let times = (untaken?.ordinal == ordinal ? untaken?.times ?? 0 : 0) + 1
+        untaken = (ordinal, times)
         pause(until: time + RetryPause.forSpace(afterRefusals: times))
     }
 

@@ -36,8 +36,8 @@ package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
         if states.updateValue(.done(verdict), forKey: item) != nil { remember(item) }
     }
 
-    /// The handler failed, or has not begun: a redelivered item is new.
-    package mutating func failed(_ item: ItemKey) { states[item] = nil }
+    /// The handler failed or has not begun: a redelivered item is new.
+    package mutating func forget(_ item: ItemKey) { states[item] = nil }
 
     private mutating func remember(_ item: ItemKey) {
         if finished.count < capacity { return finished.append(item) }

@@ -123,7 +123,7 @@ import Testing
         #expect(!waits && receiver.received.count == 1)
         receiver.delivery.arrivals.consumerLeft(receiver.app)
         #expect(!waits)
-        receiver.delivery.arrivals.takesAgain(receiver.pairing)
+        receiver.delivery.arrivals.chosen(receiver.pairing)
         #expect(waits)
         receiver.delivery.arrivals.consumerArrived(receiver.app, channels: [.context])
         pair.advance(5)

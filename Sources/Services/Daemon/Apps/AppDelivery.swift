@@ -38,7 +38,7 @@ package final class AppDelivery {
         outcomes = AppOutcomes(of: delivery, endpoint: endpoint)
         contexts = AppContexts(of: delivery, endpoint: endpoint)
         queries = AppQueries(to: delivery, outcomes: outcomes, contexts: contexts, endpoint: endpoint)
-        endpoint.side.whenChosen = { [weak delivery] in delivery?.arrivals.takesAgain($0) }
+        endpoint.side.whenChosen = { [weak delivery] in delivery?.arrivals.chosen($0) }
     }
 
     /// Whether a pairing is one of this side's.
@@ -338,7 +338,7 @@ package final class AppDelivery {
             delivery.arrivals.rejected(ordinal, code: Int64(code), in: queue)
         // The app may not know yet that this pairing is the active one.
         case .later where endpoint.side.active == queue.pairing:
-            delivery.arrivals.blockedOnSpace(ordinal, in: queue)
+            delivery.arrivals.pauseWithoutAttempt(ordinal, in: queue)
         case .later: delivery.arrivals.putOff(ordinal, in: queue)
         }
     }

@@ -164,9 +164,9 @@ final class ConfigurationService {
         case .done: context.delivery.arrivals.handled(item.ordinal, in: item.queue)
         // The consequences of an item are a commit of their own, which a full disk refuses.
         case .failed where context.delivery.isDiskFull:
-            context.delivery.arrivals.blockedOnSpace(item.ordinal, in: item.queue)
+            context.delivery.arrivals.pauseWithoutAttempt(item.ordinal, in: item.queue)
         case .failed: context.delivery.arrivals.failed(item.ordinal, in: item.queue)
-        case .noRoom: context.delivery.arrivals.blockedOnSpace(item.ordinal, in: item.queue)
+        case .noRoom: context.delivery.arrivals.pauseWithoutAttempt(item.ordinal, in: item.queue)
         }
     }
 

@@ -73,8 +73,9 @@ package final class Arrivals {
         }
     }
 
-    /// Applications take again what they have put off of this pairing, those that are gone once they are there.
-    func takesAgain(_ pairing: UniqueIdentifier) {
+    /// The pairing has become the active one. Connected apps get what they put off; for the others this only ends the
+    /// reason not to start them (SES-88).
+    func chosen(_ pairing: UniqueIdentifier) {
         let reading = reading
         for (key, ledger) in table.entries(of: pairing) where key.channel.isForApps {
             let isThere = hasConsumer(key)
@@ -118,10 +119,10 @@ package final class Arrivals {
         table[key]?.perform { $0.failed(ordinal, at: reading) }
     }
 
-    /// The handler has no room for what follows from a received item: it comes again after a pause.
-    func blockedOnSpace(_ ordinal: UInt64, in key: QueueKey) {
+    /// The handler cannot take the item now: no attempt, and the item comes again after the pauses of DEL-12.
+    func pauseWithoutAttempt(_ ordinal: UInt64, in key: QueueKey) {
         let reading = reading
-        table[key]?.perform { $0.blockedOnSpace(ordinal, at: reading) }
+        table[key]?.perform { $0.pauseWithoutAttempt(ordinal, at: reading) }
     }
 
     /// The handler has not begun with a received item, which waits until its application takes the queue's items again.

@@ -72,7 +72,7 @@ final class ItemInbox {
     /// The verdict of an item is known.
     func ended(_ item: ItemKey, _ verdict: HandlingVerdict) {
         switch verdict {
-        case .failed, .later: memory.failed(item)
+        case .failed, .later: memory.forget(item)
         case .handled, .rejected: memory.ended(item, verdict)
         }
     }
