@@ -36,13 +36,6 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
     /// Whether it would be added: it is not known, and its end has not been reported.
     func isNew(_ id: UniqueIdentifier) -> Bool { contents.withLock { $0.isNew(id) } }
 
-    /// Calls back with each that is on its way.
-    func forEach(_ body: (Transfer) -> Void) {
-        contents.withLock { contents in
-            for known in contents.transfers.values { body(known.transfer) }
-        }
-    }
-
     /// Adds a transfer that is not known, and whose end has not been reported.
     func add(_ transfer: Transfer) {
         contents.withLock { contents in

@@ -88,7 +88,8 @@ extension WCSession {
     /// The daemon has accepted an urgent item. Of those for one device the newest accepted one is current: one that is
     /// refused leaves the others as they are.
     private func becameCurrent(_ transfer: WCSessionUserInfoTransfer, for pairing: UniqueIdentifier) {
-        userInfos.forEach { $0.makeWay(for: transfer, in: pairing) }
+        transfer.accepted(for: pairing)
+        for other in userInfos.outstanding where other !== transfer { other.replaced(for: pairing) }
     }
 
     /// Takes an item back, in any phase.
@@ -156,7 +157,7 @@ extension WCSession {
 
     private func userInfoLearned(_ item: OutstandingTransfer) {
         guard item.state == .accepted else {
-            // It may have been stored while there was no connection, whose daemon then tells that nobody.
+            // The item may have been stored while this process had no connection: no frame reports that later.
             if userInfos.isOutstanding(item.id) { finished(item.id, nil, isLast: false) }
             return
         }
@@ -298,11 +299,13 @@ public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @uncheck
     /// Takes the item back if no handler on the other device has it; `session(_:didFinish:error:)` tells how it ended.
     public func cancel() { if isTransferring { takeBack() } }
 
-    /// Another item for the complication of a device was accepted, or this one.
-    func makeWay(for newest: WCSessionUserInfoTransfer, in pairing: UniqueIdentifier) {
-        let isNewest = newest === self
+    /// The daemon has accepted it for a device.
+    func accepted(for pairing: UniqueIdentifier) { state.withLock { $0.pairing = pairing } }
+
+    /// A newer item for the complication of a device was accepted.
+    func replaced(for pairing: UniqueIdentifier) {
         state.withLock { state in
-            if isNewest { state.pairing = pairing } else if state.pairing == pairing { state.isCurrent = false }
+            if state.pairing == pairing { state.isCurrent = false }
         }
     }
 
