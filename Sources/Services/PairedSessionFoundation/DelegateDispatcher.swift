@@ -206,8 +206,8 @@ final class DelegateDispatcher {
     }
 
     /// A durable item for the delegate: delivered whatever pairing it came through, under its label, because it was
-    /// accepted to be handled. Only what concerns another counterpart's state waits for it to be the active one: in the
-    /// daemon, where waiting is no attempt (SES-88), or here, if that one is of an earlier release.
+    /// accepted to be handled. A context of another pairing waits until that is the active one: in the daemon, where
+    /// this is no attempt (SES-88), or here if the daemon is of an earlier release, or another handler has got it, too.
     func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
         if mayPutOff(item, token) { return token.threw(.later) }
         guard isOfAnotherState(item) || isParking && item.facts.pairing == activePairing else {

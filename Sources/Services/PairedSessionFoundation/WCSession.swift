@@ -33,6 +33,7 @@ public final class WCSession: NSObject, Sendable {
         /// completed.
         var knownReachability: Bool?
         var knownWatchState: WatchState?
+        /// A switch without `sessionDidDeactivate` is logged once in each process.
         var hasReportedSwitch = false
     }
 
@@ -105,8 +106,8 @@ public final class WCSession: NSObject, Sendable {
         activationState == .activated && (counterpart?.reachability.isImmediate ?? false)
     }
 
-    /// The device has an active pairing, as its daemon said last. This and what follows is known from the first
-    /// activation on, and speaks of the former device until a switch has ended with an activation.
+    /// The device has an active pairing. This and the properties below are known from the first activation on; during a
+    /// switch they describe the former device until the session is activated again.
     public var isPaired: Bool { device != nil }
 
     /// On a primary: the app is installed on the active secondary.

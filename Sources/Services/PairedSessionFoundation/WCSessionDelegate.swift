@@ -1,7 +1,7 @@
 // The delegate with Apple's methods for what exists here. All are called on one serial queue that is not the main one.
 // Apple's optional methods have a default here; the default of a receiving method reports itself, so that the sender
-// gets an error at once (7014: no handler) instead of waiting. So does the one after which the app has to act, in the
-// log.
+// gets an error at once (7014: no handler) instead of waiting. `sessionDidDeactivate` has a default that logs an error,
+// because the app must call `activate()` there.
 
 public import Foundation
 

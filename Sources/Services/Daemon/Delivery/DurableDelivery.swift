@@ -349,7 +349,7 @@ package final class DurableDelivery {
         outbound.waiting.map { entry in
             guard entry.key.channel.properties.hasFile else { return entry }
             var queue = entry
-            // Several sparse files may have more bytes than there are numbers.
+            // Sparse files can add up to more bytes than an Int holds.
             queue.bytes = submissions.outstanding(in: queue.key).reduce(0) { sum, record in
                 let (next, overflow) = sum.addingReportingOverflow(size(of: record, in: queue.key))
                 return overflow ? .max : next

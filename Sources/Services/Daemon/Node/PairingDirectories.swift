@@ -76,14 +76,13 @@ final class PairingDirectories {
         failed[app, default: []].formUnion(pairings)
     }
 
-    /// Whether a registration needs many directories that are not known, because a thousand would hold up the loop, or
-    /// some that could not be made before.
+    /// Whether a registration needs many directories that are not known, or some that could not be made before.
     func needsPreparation(of app: ApplicationIdentifier, in pairings: [UniqueIdentifier]) -> Bool {
         guard installed.state[app] != nil else { return false }
         return failed[app] != nil || unknown(of: app, among: pairings).count > Self.madeAtOnce
     }
 
-    /// Makes the directories that a registration needs, on the worker.
+    /// Makes the directories that a registration needs on the worker: a thousand would hold up the loop.
     func prepare(_ app: ApplicationIdentifier, in pairings: [UniqueIdentifier]) async {
         guard let owner = installed.state[app]?.user else { return }
         let (applications, missing) = (applications, unknown(of: app, among: pairings))
