@@ -24,14 +24,31 @@ need_swift() {
     exit 1
 }
 
-# Prints the first seven digits of the commit that the sources are; fails outside git, and where they were changed.
-built_commit() {
-    local commit
-    [[ $(git -C "$root" rev-parse --show-toplevel 2>/dev/null) == "$(realpath "$root")" ]] || return 1
-    git -C "$root" diff --quiet HEAD 2>/dev/null || return 1
-    commit=$(git -C "$root" rev-parse HEAD 2>/dev/null) || return 1
-    echo "${commit:0:7}"
+# What programs and package are made of.
+shipped=(Package.swift Sources Scripts/lib Protocol README.md)
+
+# Sets `built_commit` to the first seven digits of the commit that these are, and `built_time` to its time (UTC,
+# YYYYmmddHHMMSS). Without such a commit both are empty, and `no_commit` says why.
+state_commit() {
+    local found
+    built_commit="" built_time="" no_commit=""
+    if ! found=$(git -C "$root" rev-parse --show-toplevel 2>&1); then
+        no_commit=${found%%$'\n'*}
+    elif [[ $found != "$(realpath "$root")" ]]; then
+        no_commit="$root is no git checkout"
+    elif ! found=$(git -C "$root" status --porcelain --untracked-files=normal -- "${shipped[@]}" 2>&1); then
+        no_commit=${found%%$'\n'*}
+    elif [[ $found ]]; then
+        no_commit="changed since the last commit: ${found%%$'\n'*}"
+    elif ! found=$(TZ=UTC0 git -C "$root" log -1 --no-show-signature --format='%H %cd' \
+        --date=format-local:%Y%m%d%H%M%S 2>&1); then
+        no_commit=${found%%$'\n'*}
+    else
+        built_commit=${found:0:7} built_time=${found#* }
+    fi
 }
+# Once, so that all programs of a run state the same commit.
+state_commit
 
 # released PRODUCT: builds a product as it is shipped and prints its path. Its folder is its own, so that it can be built
 # beside the tests. The C++ library of Swift's runtime is linked in: the loader's work on the shared one is a tenth of a
@@ -39,13 +56,15 @@ built_commit() {
 # sections of their own, so that those of a daemon's start lie together (Scripts/order): the kernel maps code in pieces
 # of 64 KiB, and otherwise nearly every piece would hold one of them. The linker alone is told the commit: nothing is
 # compiled again for it.
-
 released() {
     local build=(--package-path "$root" --scratch-path "$root/.build/shipped" -c release --static-swift-stdlib)
     build+=(--disable-local-rpath -Xswiftc "-L$root/.build/archives" -Xswiftc -Xfrontend -Xswiftc -function-sections)
     build+=(-Xlinker "--symbol-ordering-file=$root/Scripts/lib/start.order" -Xlinker --no-warn-symbol-ordering)
-    local commit
-    if commit=$(built_commit); then build+=(-Xlinker "--defsym=tandem_commit=0x1$commit"); fi
+    if [[ $built_commit ]]; then
+        build+=(-Xlinker "--defsym=tandem_commit=0x1$built_commit")
+    else
+        echo "Scripts/${script##*/}: $1 states no commit in its version: $no_commit" >&2
+    fi
     mkdir -p "$root/.build/archives"
     ln -sf "$(clang -print-file-name=libstdc++.a)" "$root/.build/archives/"
     swift build "${build[@]}" --product "$1" >&2
@@ -70,4 +89,6 @@ need_packages() {
     fi
     apt-get update -q
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+    # Git may have been one of them.
+    state_commit
 }
