@@ -437,7 +437,9 @@ import Testing
             ["target": .string(vendor.text), "version": 3],
         ]
         let removal = ask(nodes.secondary, "app-remove", yes: false).body
-        #expect(removal["highest"] == 3 && removal["refused"] == refused, "CTL-30")
+        #expect(removal["highest"] == 3 && removal["refused"] == refused, "CTL-31")
+        let listed = try #require(try known(at: nodes.secondary))
+        #expect(listed["highest"] == 3 && listed["refused"] == nil, "CTL-30: an answer about all apps must fit a frame")
     }
 
     // MARK: configurations that apps bring

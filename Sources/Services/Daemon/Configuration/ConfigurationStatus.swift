@@ -17,10 +17,14 @@ struct ConfigurationStatus {
         /// The versions that stay refused (CFG-30), in the order of their targets.
         let refused: [RefusedVersions]
 
-        /// The keys of an answer that say which versions stay refused (CTL-30).
+        /// The highest of the versions that stay refused.
+        var highest: PropertyListValue? { refused.map(\.highest).max().map { PropertyListValue($0) } }
+
+        /// The keys of an answer that say which versions of one app stay refused (CTL-31, CTL-33). With the rows of
+        /// several apps an answer could outgrow its frame.
         var refusal: PropertyListDictionary {
             var fields: PropertyListDictionary = [:]
-            fields["highest"] = refused.map(\.highest).max().map { PropertyListValue($0) }
+            fields["highest"] = highest
             guard refused.count > 1 else { return fields }
             let rows = refused.prefix(DesiredStatus.rowLimit).map { one -> PropertyListValue in
                 ["target": .string(one.target.text), "version": PropertyListValue(one.highest)]

@@ -69,7 +69,7 @@ struct RemoveAppCommand: ControlCommand {
             contents = try await ControlFailure.storing(try await node.applications.remove(change.app))
         }
         guard let contents else { throw ApplicationChange.unknown }
-        var body = contents.body(of: change.app)
+        var body = contents.body(of: change.app).merging(contents.configuration.refusal)
         body["done"] = .boolean(change.isAgreed)
         body["directory"] = .string(node.directory(of: change.app))
         return body
@@ -228,6 +228,7 @@ extension ApplicationService.Contents {
         body["keyid"] = configuration.anchor?.identifier.map { .data($0.bytes) }
         body["revoked"] = configuration.anchor?.revoked.map { .integer(Int64($0)) }
         body["configuration"] = configurationState.map { .string($0) }
-        return body.merging(configuration.refusal)
+        body["highest"] = configuration.highest
+        return body
     }
 }
