@@ -47,11 +47,17 @@ import Testing
         // A family, a woman who codes, a rainbow flag, and a Devanagari and a Sinhala conjunct.
         for text in [
             "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}", "\u{1F469}\u{1F3FD}\u{200D}\u{1F4BB}",
-            "\u{1F3F3}\u{FE0F}\u{200D}\u{1F308}", "\u{915}\u{94D}\u{200D}\u{937}", "\u{DC1}\u{DCA}\u{200D}\u{DBB}",
+            "\u{1F3F3}\u{FE0F}\u{200D}\u{1F308}", "\u{1F469}\u{200D}\u{2695}\u{FE0F}",
+            "\u{915}\u{94D}\u{200D}\u{937}", "\u{DC1}\u{DCA}\u{200D}\u{DBB}",
         ] { #expect(Printable.text(text) == text) }
         #expect(Printable.text("a\u{200D}b") == "a?b" && Printable.text("\u{200D}a\u{200D}") == "?a?")
         #expect(Printable.text("1\u{200D}2") == "1?2" && Printable.text("\u{1F469}\u{200D}a") == "\u{1F469}?a")
         #expect(Printable.text("\u{94D}\u{200D}\u{202E}") == "\u{94D}??")
+        // Signs that are text unless U+FE0F follows, that selector alone, Tamil, Thai, and two scripts.
+        for (before, after) in [
+            ("\u{2122}", "\u{A9}"), ("a\u{FE0F}", "\u{1F308}"), ("\u{FE0F}", "\u{1F308}"), ("\u{1F469}", "\u{2695}"),
+            ("\u{BA4}\u{BCD}", "\u{BA4}"), ("\u{E01}\u{E3A}", "\u{E01}"), ("\u{915}\u{94D}", "\u{995}"),
+        ] { #expect(Printable.text(before + "\u{200D}" + after) == before + "?" + after) }
         #expect(Printable.text("a\u{200C}b\u{FEFF}c") == "a?b?c")
     }
 

@@ -63,23 +63,32 @@ package enum Printable {
         return String(shown) + (text.unicodeScalars.count > limit ? "..." : "")
     }
 
-    /// Whether a joiner changes the characters around it, so that an eye sees it: between two emoji, and after the sign
-    /// of an Indic script that takes a vowel away (RFC 5892, appendix A). Anywhere else two names that differ by a
-    /// joiner alone would look alike.
+    /// Whether a joiner belongs to what an eye sees: between two pictures, and after a virama that takes the vowel away
+    /// from the letter before another one (RFC 5892, appendix A). Anywhere else two names that differ by a joiner alone
+    /// would look alike.
     private static func joins(_ index: Int, in scalars: [Unicode.Scalar]) -> Bool {
         guard scalars[index] == "\u{200D}", index > 0, index + 1 < scalars.count else { return false }
         let (before, after) = (scalars[index - 1], scalars[index + 1])
-        if before.properties.canonicalCombiningClass == .virama { return !after.isDeceptive }
-        return isOfEmoji(before) && after.isPictorial
+        if before.properties.canonicalCombiningClass == .virama { return before.isConjunct(with: after) }
+        let left = before == "\u{FE0F}" ? index - 2 : index - 1
+        return isPicture(left, in: scalars) && isPicture(index + 1, in: scalars)
     }
 
-    /// Whether it may end an emoji: U+FE0F asks for the coloured form of the one before it.
-    private static func isOfEmoji(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.isPictorial || scalar == "\u{FE0F}" || scalar.properties.isEmojiModifier
+    /// Whether a scalar is shown as an emoji: by itself, or because U+FE0F after it asks for that.
+    private static func isPicture(_ index: Int, in scalars: [Unicode.Scalar]) -> Bool {
+        guard index >= 0 else { return false }
+        let properties = scalars[index].properties
+        if properties.isEmojiPresentation { return true }
+        // Digits and signs of a keyboard count as emoji, too.
+        return !scalars[index].isASCII && properties.isEmoji && scalars[(index + 1)...].first == "\u{FE0F}"
     }
 }
 
 extension Unicode.Scalar {
-    /// Whether it is an emoji and no digit or sign of a keyboard, which count as such, too.
-    fileprivate var isPictorial: Bool { !isASCII && properties.isEmoji }
+    /// Whether a virama and a letter can join: both of one Indic block from Devanagari to Sinhala. The sign of Tamil
+    /// stays a dot above its letter, and so do those of the same class in other scripts.
+    fileprivate func isConjunct(with letter: Unicode.Scalar) -> Bool {
+        let isIndic = (0x900..<0xE00).contains(value) && !(0xB80..<0xC00).contains(value)
+        return isIndic && letter.value >> 7 == value >> 7 && letter.properties.generalCategory == .otherLetter
+    }
 }
