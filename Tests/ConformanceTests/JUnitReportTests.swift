@@ -32,5 +32,10 @@ import Testing
         let text = String(decoding: try #require(TemporaryDirectory.read(path)), as: UTF8.self)
         #expect(text.hasPrefix("<testsuites>\n<testsuite name=\"manual\" tests=\"1\" failures=\"0\" errors=\"0\">\n"))
         #expect(text.contains("an item expires that is not sent in its time to live\"/>"))
+        // The simulator cuts no links: Scripts/conformance takes a world without results for one that crashed.
+        let empty = await SuiteRun(.simulator, SuitePlan(environment: { variables[$0] }, tandem: "")).failures()
+        #expect(empty.all.isEmpty && empty.isEmpty)
+        let whole = String(decoding: try #require(TemporaryDirectory.read(path)), as: UTF8.self)
+        #expect(whole.contains("<testsuite name=\"simulator\" tests=\"0\" failures=\"0\" errors=\"0\">\n</testsuite>"))
     }
 }
