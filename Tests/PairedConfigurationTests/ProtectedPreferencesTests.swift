@@ -292,6 +292,33 @@ private final class Preferences: Configuration, @unchecked Sendable {
             #expect(throws: PreferenceStoreError.self) { try FilePreferences(accessGroup: name, variable: lookup) }
             #expect(throws: PreferenceStoreError.self) { try ProtectedPreferences(accessGroup: name, variable: lookup) }
         }
+        let lost = #expect(throws: PreferenceStoreError.self) {
+            try ProtectedPreferences(accessGroup: "com.example.family") { $0 == "STATE_DIRECTORY" ? "/s" : nil }
+        }
+        #expect(lost?.detail == "neither XDG_CONFIG_HOME nor HOME is set", "a group takes no other variable")
+    }
+
+    @Test("SET-21, SET-35: with TANDEM_PREFERENCES=memory a group's store needs no key and writes no file")
+    func groupsInMemory() throws {
+        let home = place.path("home")
+        let lookup = { (name: String) -> String? in ["HOME": home, "TANDEM_PREFERENCES": "memory"][name] }
+        let group = "com.example.family"
+        let stores: [any PreferenceStore] = [
+            try FilePreferences(accessGroup: group, variable: lookup),
+            try ProtectedPreferences(accessGroup: group, variable: lookup),
+            try ProtectedPreferences(accessGroup: group, accessibility: .whenUnlocked, variable: lookup),
+        ]
+        for store in stores {
+            try store.update { _ in PreferenceEdit(values: ["token": "swordfish"]) }
+            var read: PropertyListValue?
+            try store.update { entries in
+                read = entries?["token"]
+                return PreferenceEdit()
+            }
+            #expect(read == "swordfish")
+        }
+        #expect(!place.names.contains("home"))
+        #expect(throws: PreferenceStoreError.self) { try ProtectedPreferences(accessGroup: "..", variable: lookup) }
     }
 }
 

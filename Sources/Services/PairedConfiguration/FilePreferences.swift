@@ -16,8 +16,10 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     private let name: String
     private let form: PreferenceForm
     private let patience: Duration
+    /// The content where none is stored (SET-21).
+    private let memory: MemoryPreferences?
 
-    /// The path of the file.
+    /// The path of the file; without a meaning if none is stored.
     public var path: String { directory == "/" ? "/" + name : directory + "/" + name }
 
     /// A file, which is made with its directories when there is something to store.
@@ -31,11 +33,17 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     }
 
     /// As ``init(_:)``, in another form.
-    init(_ path: String, _ form: PreferenceForm, patience: Duration = FilePreferences.patience) {
+    init(
+        _ path: String, _ form: PreferenceForm, patience: Duration = FilePreferences.patience, isStored: Bool = true
+    ) {
         (directory, name) = Self.parts(of: path)
         self.form = form
         self.patience = patience
+        memory = isStored ? nil : MemoryPreferences()
     }
+
+    /// Whether there is a file at all.
+    var isStored: Bool { memory == nil }
 
     /// The directory and the name of a file at a path.
     package static func parts(of path: String) -> (directory: String, name: String) {
@@ -44,12 +52,14 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     }
 
     public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
+        if let memory { return memory.observe(changed) }
         guard let lookout = FileLookout(in: directory, of: [name], changed: changed) else { return nil }
         lookout.start()
         return ConfigurationObservation { lookout.stop() }
     }
 
     public func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
+        if let memory { return try memory.update(change) }
         for _ in 0..<Self.attempts {
             if try updateOnce(change) { return }
         }
@@ -245,7 +255,7 @@ package struct ApplicationPreferences {
     /// The name of the file.
     fileprivate static var fileName: String { "preferences.plist" }
     /// The name of a file that the manifest protects.
-    fileprivate static var protectedName: String { "protected.plist" }
+    static var protectedName: String { "protected.plist" }
 
     /// An app's own directory for what its library keeps.
     package enum Storage: Equatable {
@@ -280,8 +290,10 @@ package struct ApplicationPreferences {
     private static func storage(ofGroup group: String, _ variable: (String) -> String?) -> Storage {
         if variable("TANDEM_PREFERENCES") == "memory" { return .memory }
         guard let name = try? ApplicationIdentifier(group) else { return .none(noGroup) }
-        return directory(ofGroup: name, variable).map(Storage.directory) ?? .none(noHome)
+        return directory(ofGroup: name, variable).map(Storage.directory) ?? .none(noGroupHome)
     }
+
+    private static let noGroupHome = "neither XDG_CONFIG_HOME nor HOME is set"
 
     static let noGroup = "an access group is 1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
 
@@ -303,7 +315,7 @@ package struct ApplicationPreferences {
         return directory(of: name, variable).map(Storage.directory) ?? .none(noHome)
     }
 
-    fileprivate static let noHome =
+    private static let noHome =
         "none of STATE_DIRECTORY, XDG_CONFIG_HOME and HOME is set; set TANDEM_PREFERENCES to a directory"
 
     /// The directory of an app of this name, in a service's state directory or a person's configuration; nil without
@@ -324,18 +336,18 @@ package struct ApplicationPreferences {
         directory(of: group) { $0 == "STATE_DIRECTORY" ? nil : variable($0) }
     }
 
-    /// The path of a file in the directory of a group.
-    fileprivate static func path(
+    /// A file in the directory of a group.
+    /// - Returns: its path; nil if nothing is stored (SET-21).
+    static func path(
         ofGroup group: String, _ file: String, _ variable: (String) -> String?
-    ) throws(PreferenceStoreError) -> String {
-        let store = "the access group '\(group.prefix(64))'"
-        guard let name = try? ApplicationIdentifier(group) else {
-            throw PreferenceStoreError(.unavailable, store: store, detail: noGroup)
+    ) throws(PreferenceStoreError) -> String? {
+        let isNamed = (try? ApplicationIdentifier(group)) != nil
+        switch isNamed ? storage(ofGroup: group, variable) : Storage.none(noGroup) {
+        case .directory(let directory): return directory + "/" + file
+        case .memory: return nil
+        case .none(let detail):
+            throw PreferenceStoreError(.unavailable, store: "the access group '\(group.prefix(64))'", detail: detail)
         }
-        guard let directory = directory(ofGroup: name, variable) else {
-            throw PreferenceStoreError(.unavailable, store: store, detail: noHome)
-        }
-        return directory + "/" + file
     }
 }
 
@@ -350,32 +362,8 @@ extension FilePreferences {
     package convenience init(
         accessGroup: String, variable: (String) -> String?
     ) throws(PreferenceStoreError) {
-        self.init(
-            try ApplicationPreferences.path(ofGroup: accessGroup, ApplicationPreferences.fileName, variable))
-    }
-}
-
-extension ProtectedPreferences {
-    /// The protected store that several apps of one user share, as `APLKeychainAccessGroup` names it in a manifest.
-    /// - Parameters:
-    ///   - accessGroup: the name of the group.
-    ///   - accessibility: as of ``init(_:accessibility:keyring:)``; all apps of the group state the same.
-    ///   - keyring: as there.
-    /// - Throws: the name is no application identifier, or there is no configuration directory.
-    public convenience init(
-        accessGroup: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil
-    ) throws(PreferenceStoreError) {
-        try self.init(
-            accessGroup: accessGroup, accessibility: accessibility, keyring: keyring, variable: Linux.environment)
-    }
-
-    package convenience init(
-        accessGroup: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil,
-        variable: (String) -> String?
-    ) throws(PreferenceStoreError) {
-        let path = try ApplicationPreferences.path(
-            ofGroup: accessGroup, ApplicationPreferences.protectedName, variable)
-        self.init(path, accessibility: accessibility, keyring: keyring)
+        let path = try ApplicationPreferences.path(ofGroup: accessGroup, ApplicationPreferences.fileName, variable)
+        self.init(path ?? accessGroup, .propertyList, isStored: path != nil)
     }
 }
 

@@ -49,18 +49,46 @@ public final class ProtectedPreferences: PreferenceStore, BoundedPreferenceStore
     ///   - keyring: the description of a `user` key in the kernel's keyring, whose content is the passphrase: it
     ///     outlives this process and ends with the machine, or when somebody removes it.
     public convenience init(_ path: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil) {
-        self.init(path, accessibility: accessibility, keyring: keyring, machine: "/etc/machine-id")
+        self.init(path, accessibility: accessibility, keyring: keyring, machine: Self.machineIdentifier)
     }
 
     /// As the public one, for a test of other machines or another wait.
-    package init(
+    package convenience init(
         _ path: String, accessibility: ProtectedAccessibility, keyring: String? = nil, machine: String,
         patience: Duration = FilePreferences.patience
     ) {
         let keys = ProtectionKeys(accessibility, path: path, keyring: keyring, machine: machine)
-        self.keys = keys
-        file = FilePreferences(path, .sealed(keys), patience: patience)
+        self.init(FilePreferences(path, .sealed(keys), patience: patience), keys)
     }
+
+    private init(_ file: FilePreferences, _ keys: ProtectionKeys) { (self.file, self.keys) = (file, keys) }
+
+    /// The protected store that several apps of one user share, as `APLKeychainAccessGroup` names it in a manifest.
+    /// With `TANDEM_PREFERENCES=memory` nothing is stored, and no key is asked for.
+    /// - Parameters:
+    ///   - accessGroup: the name of the group.
+    ///   - accessibility: as of ``init(_:accessibility:keyring:)``; all apps of the group state the same.
+    ///   - keyring: as there.
+    /// - Throws: the name is no application identifier, or there is no configuration directory.
+    public convenience init(
+        accessGroup: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil
+    ) throws(PreferenceStoreError) {
+        try self.init(
+            accessGroup: accessGroup, accessibility: accessibility, keyring: keyring, variable: Linux.environment)
+    }
+
+    package convenience init(
+        accessGroup: String, accessibility: ProtectedAccessibility = .always, keyring: String? = nil,
+        variable: (String) -> String?
+    ) throws(PreferenceStoreError) {
+        let path = try ApplicationPreferences.path(
+            ofGroup: accessGroup, ApplicationPreferences.protectedName, variable)
+        let keys = ProtectionKeys(
+            accessibility, path: path ?? accessGroup, keyring: keyring, machine: Self.machineIdentifier)
+        self.init(FilePreferences(path ?? accessGroup, .sealed(keys), isStored: path != nil), keys)
+    }
+
+    private static var machineIdentifier: String { "/etc/machine-id" }
 
     /// Supplies the key. Configurations on this store read it then.
     /// - Throws: it is another one than the file's, or the store cannot be read now; the store is as it was.
@@ -88,7 +116,7 @@ public final class ProtectedPreferences: PreferenceStore, BoundedPreferenceStore
 
     public func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
         try turn.withLock { _ throws(PreferenceStoreError) in
-            try keys.check()
+            if file.isStored { try keys.check() }
             try use(change)
         }
     }
