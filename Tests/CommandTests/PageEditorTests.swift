@@ -62,7 +62,7 @@ import Testing
             if case .set(let changes, let empty, _) = step {
                 for (key, value) in changes { values[key] = PageValue(value: value, layer: "user", isEdited: true) }
                 for key in empty { values[key] = PageValue(value: nil, layer: "user", isEdited: true) }
-                editor.isStored()
+                editor.stored()
             }
             return step
         }
@@ -87,7 +87,7 @@ import Testing
             "1 11", "1 x", "2 none", "3 4711", "4 x", "9 1", "0 1", "-1 1", "\(Int.min) 1", "reset \(Int.min)",
             "\(Int.max) 1", "reset 3", "reset 9", "add", "done",
         ] {
-            guard case .refuse(let text) = session.type(line) else {
+            guard case .refuse(let text, _) = session.type(line) else {
                 Issue.record("\(line)")
                 continue
             }
@@ -142,13 +142,13 @@ import Testing
     func corrections() throws {
         var session = try Session()
         let louder = PageRefusal(key: "volume", text: "Too loud.", replacement: 5)
-        let refused = session.editor.isRefused("Too loud.", [louder], of: ["volume": 9])
-        #expect(refused == .refuse("Too loud. The app offers Volume: 5 (0 to 10)."))
-        #expect(session.editor.isRefused("No.", [PageRefusal(key: "name", text: "No.")], of: [:]) == .refuse("No."))
+        let refused = session.editor.refused("Too loud.", [louder], of: ["volume": 9])
+        #expect(refused == .refuse("Too loud.", offers: ["  The app offers Volume: 5 (0 to 10)"]))
+        #expect(session.editor.refused("No.", [PageRefusal(key: "name", text: "No.")], of: [:]) == .refuse("No."))
         for line in ["4", "1", "add", "1 2"] { #expect(session.type(line) == .show) }
         let odd = PageRefusal(key: "tags", text: "Odd only.", replacement: [["n": 3]])
-        let offered = session.editor.isRefused("Odd only.", [odd], of: ["tags": [["n": 2]]])
-        #expect(offered == .refuse("Odd only. The app offers Number: 3 (0 to 3)."))
+        let offered = session.editor.refused("Odd only.", [odd], of: ["tags": [["n": 2]]])
+        #expect(offered == .refuse("Odd only.", offers: ["  The app offers Number: 3 (0 to 3)"]))
         #expect(session.type("done") == Self.tags([["n": 3]]))
     }
 

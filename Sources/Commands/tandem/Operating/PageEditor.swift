@@ -16,8 +16,9 @@ struct PageEditor {
         /// Lines of text.
         case say([String])
         /// Nothing was changed, and why.
-        case refuse(String)
-        /// A change for the daemon; ``isStored()`` follows if it is taken.
+        /// - offers: lines about the values that the app would take.
+        case refuse(String, offers: [String] = [])
+        /// A change for the daemon; ``stored()`` follows if it is taken.
         /// - empty: keys that are set to nothing.
         /// - tags: as ``EditableList/tags``.
         case set(PropertyListDictionary, empty: [String] = [], tags: PropertyListDictionary = [:])
@@ -155,14 +156,13 @@ struct PageEditor {
     var isDrafting: Bool { if case .draft = screens[screens.count - 1] { true } else { false } }
 
     /// The change was taken: a draft has ended.
-    mutating func isStored() {
+    mutating func stored() {
         if isDrafting { screens.removeLast() }
     }
 
-    /// The app's own checks have refused a change: their corrections are in the draft from now on, and those of a
-    /// page's rows beside the reason.
+    /// The app's own checks refused a change. A draft takes their corrections; for a page the refusal names them.
     /// - Parameter values: those of the change.
-    mutating func isRefused(_ text: String, _ refusals: [PageRefusal], of values: PropertyListDictionary) -> Step {
+    mutating func refused(_ text: String, _ refusals: [PageRefusal], of values: PropertyListDictionary) -> Step {
         let corrections: [PageView.Row]
         switch screens[screens.count - 1] {
         case .draft(let list, let draft, let old):
@@ -184,9 +184,7 @@ struct PageEditor {
             }
         case .list: corrections = []
         }
-        guard !corrections.isEmpty else { return .refuse(text) }
-        let offers = corrections.map { cell("\($0.name): \($0.text)") }.joined(separator: ", ")
-        return .refuse("\(text) The app offers \(offers).")
+        return .refuse(text, offers: corrections.map { "  The app offers \(cell($0.name)): \(cell($0.text))" })
     }
 
     private static var unknown: Step { .refuse("Type help for what can be typed.") }

@@ -32,10 +32,12 @@ extension Subcommand {
                 for line in editor.lines(try arguments.pageValues()) { console.print(Printable.text(line)) }
             case .say(let lines):
                 for line in lines { console.print(Printable.text(line)) }
-            case .refuse(let text):
+            case .refuse(let text, let offers):
+                // Each by itself: a long text of the app must leave room for its offers.
+                let lines = ([text] + offers).map { Printable.text($0) }.joined(separator: "\n")
                 // The next lines of a script may be meant for another place.
-                guard isTerminal else { throw CommandFailure.refused(Printable.text(text)) }
-                console.warn(Printable.text(text))
+                guard isTerminal else { throw CommandFailure.refused(lines) }
+                console.warn(lines)
             case .set(let values, let empty, let tags):
                 let body: PropertyListDictionary = [
                     "values": .dictionary(values), "nothing": .array(empty.map { .string($0) }),
@@ -44,9 +46,9 @@ extension Subcommand {
                 do {
                     step = try arguments.send(.settingsSet, body)
                 } catch ControlError.unfit(let text, let checks) {
-                    step = editor.isRefused(text, PageRefusal.all(in: checks), of: values)
+                    step = editor.refused(text, PageRefusal.all(in: checks), of: values)
                 }
-                if step == .show { editor.isStored() }
+                if step == .show { editor.stored() }
                 continue editing
             case .reset(let keys):
                 step = try arguments.send(.settingsReset, ["keys": .array(keys.map { .string($0) })])
