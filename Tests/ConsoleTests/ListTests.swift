@@ -162,6 +162,11 @@ import Testing
             "name=\"v.user\" value=\"YOU\"", "name=\"v.port\" value=\"2\"", "class=\"row wrong shake\"",
             "<bdi>Capitals &lt;only&gt;.</bdi>", "name=\"b.user\" value=\"me\"",
         ] { #expect(answer.text.contains(text), "\(text)") }
+        // A value without a field cannot come back with Done.
+        browser.running = .success(RunningState.running(RunningPage(hidden: ["port"])).body)
+        let unseen = try #require(browser.add(Self.draft("a%2Fb"), "b.user=me&v.user=YOU&b.tls=off&v.tls=off"))
+        let sentence = "another value of &#39;port&#39;, which cannot be set here"
+        #expect(unseen.status == 422 && unseen.text.contains(sentence))
         // Without a correction the field that was typed has the reason.
         browser.refusal = .unfit(text: "all", checks: ["tags": ["text": "Not red.", "shake": true]])
         let plain = try #require(browser.add(Self.draft("tags"), "b.value=&v.value=red"))

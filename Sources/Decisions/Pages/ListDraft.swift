@@ -86,8 +86,8 @@ package struct ListDraft: Sendable {
         }
     }
 
-    /// The draft as an app's check of the whole list corrects it, and the refusal as those of the draft's fields: of
-    /// those that the correction changes, else of those that a person has typed (PAG-21).
+    /// The draft after an app's check has corrected it, and the refusal for each of its fields: the corrected ones, or
+    /// else those that a person typed (PAG-21).
     /// - Parameters:
     ///   - items: the refused list. A replacement with another number of items corrects no draft.
     ///   - typed: the keys of the fields that a person has typed.

@@ -71,16 +71,21 @@ package struct PageInput: Sendable, Equatable {
         for error in more where errors[error.property] == nil { errors[error.property] = error.description }
     }
 
-    /// Adds what the app's own checks do not take (PAG-26).
+    /// Adds what the app's own checks do not take (PAG-26). A replacement that no field can show is named, since it
+    /// cannot come back with the form.
     /// - Parameter view: the page with the replacements as its values: what stands in the fields.
     package mutating func refuse(_ refusals: [PageRefusal], in view: PageView) {
         for refusal in refusals {
             errors[refusal.key] = refusal.text
             if refusal.shakes { shaking.insert(refusal.key) }
-            guard refusal.replacement != nil,
-                let row = view.rows.first(where: { $0.key == refusal.key && $0.isEditable && !$0.isSecret })
-            else { continue }
-            typed[refusal.key] = row.input
+            guard refusal.replacement != nil else { continue }
+            if let row = view.rows.first(where: { $0.key == refusal.key && $0.isEditable && !$0.isSecret }) {
+                typed[refusal.key] = row.input
+            } else {
+                let key = OutsideText.quoted(refusal.key)
+                let offer = "The app wants another value of \(key), which cannot be set here: change it in the app."
+                errors[refusal.key] = "\(refusal.text) \(offer)"
+            }
         }
     }
 
