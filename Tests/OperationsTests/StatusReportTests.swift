@@ -93,8 +93,8 @@ import Testing
 
     @Test("CTL-24: the list of what is desired says at how many secondaries the lifetime is over")
     func lifetimesInTheList() {
-        for (over, text) in [(0, "2 of 3"), (1, "2 of 3, lifetime over at 1")] {
-            let row: PropertyListDictionary = ["applied": 2, "secondaries": 3, "over": .integer(Int64(over))]
+        for (lapsed, text) in [(0, "2 of 3"), (1, "2 of 3, lifetime over at 1")] {
+            let row: PropertyListDictionary = ["applied": 2, "secondaries": 3, "lapsed": .integer(Int64(lapsed))]
             let table = DesiredReport.list(Fact(["desired": [.dictionary(row)]]))
             #expect(table.rows.first?[3] == text)
         }

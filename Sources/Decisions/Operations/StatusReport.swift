@@ -222,10 +222,10 @@ package enum DesiredReport {
             "desired",
             ["app", "role", "version", "applied", "drift", "rollout", "accepted", "signed by", "digest", "target"])
         for row in facts.list("desired") {
-            let over = (row.body["over"]?.integerValue ?? 0) > 0 ? ", lifetime over at \(row.text("over"))" : ""
+            let lapsed = (row.body["lapsed"]?.integerValue ?? 0) > 0 ? ", lifetime over at \(row.text("lapsed"))" : ""
             table.add(
                 row.text("app"), row.text("role"), row.text("version"),
-                "\(row.text("applied")) of \(row.text("secondaries"))\(over)", row.text("drift"), row.text("rollout"),
+                "\(row.text("applied")) of \(row.text("secondaries"))\(lapsed)", row.text("drift"), row.text("rollout"),
                 row.date("accepted"), signers(of: row), row.digest("digest"), row.text("target"))
         }
         return table

@@ -125,9 +125,9 @@ struct DesiredStatus {
     private func describe(_ desired: DesiredConfiguration, _ standings: [SecondaryStanding]) -> PropertyListDictionary {
         var body = describe(desired)
         body["secondaries"] = .integer(Int64(standings.count))
-        let (all, over) = (standings.count { $0.staleSince == nil }, standings.count { $0.isOver(at: now) })
-        body["applied"] = .integer(Int64(all - over))
-        body["over"] = .integer(Int64(over))
+        let (all, lapsed) = (standings.count { $0.staleSince == nil }, standings.count { $0.isOver(at: now) })
+        body["applied"] = .integer(Int64(all - lapsed))
+        body["lapsed"] = .integer(Int64(lapsed))
         body["drift"] = .integer(Int64(standings.count(where: \.isDrift)))
         return body
     }
