@@ -45,7 +45,7 @@ package struct LiveUpdates: Sendable {
         return event("device", Self.steady(.dictionary(status)))
     }
 
-    /// A problem without its text where that tells a time: its other facts are in the rest of the status, too.
+    /// The problem without its text, if that contains a time. Its other facts are elsewhere in the status.
     private static func withoutTime(_ problem: PropertyListValue) -> PropertyListValue {
         guard var row = problem.dictionaryValue, let name = row["name"]?.stringValue,
             [HealthProblem.Word.unlinked, .clock].contains(where: { $0.rawValue == name })

@@ -176,7 +176,7 @@ enum Consequences {
 
     static func forgetting(_ fact: Fact) -> [String] {
         fact.list("far").map { "\($0.deviceName), gone since \($0.date("gone")), is no longer shown" }
-            + ["a device between that states it again makes a new row; nothing else changes"]
+            + ["if a gateway states it again, status shows it again; nothing else changes"]
     }
 
     static func removal(_ fact: Fact) -> [String] {
@@ -271,8 +271,8 @@ extension Fact {
     /// The configurations for secondaries that a change of this device's trust does not end; nil if there are none.
     var keptDesired: String? {
         guard isPositive("desired") else { return nil }
-        return "\(count("desired", "configuration")) for secondaries delivered as before, also by the former key: "
-            + "'tandem configuration withdraw' ends that"
+        return "\(count("desired", "configuration")) desired of secondaries, by whichever key: "
+            + "delivery goes on until 'tandem configuration withdraw'"
     }
 
     /// The revocations that end with a trusted key; nil if none has followed it.

@@ -14,8 +14,8 @@ extension Subcommand {
         summary: "say whether a running daemon is healthy: exit code 0, or 1 with one line for each reason",
         options: [.device, .json],
         notes: """
-            Exit code 3 means that no daemon answers, or that the one there cannot answer or does not answer this user. A
-            link is reported as lost once it has been down for 5 s more than it has been up since the change began: short
+            Exit code 3 means that no daemon answers, that it cannot answer, or that it refuses this user. A link is
+            reported as lost once it has been down for 5 s more than it has been up since the change began: short
             interruptions and short recoveries are not reported.
             """,
         examples: ["health", "health --device secondary --json"]
@@ -37,7 +37,7 @@ extension Subcommand {
         ],
         notes: """
             A daemon that has pairings is ready once the first of them has had a link since it was started. Exit code 3
-            means that no daemon answers, or that the one there cannot answer or does not answer this user.
+            means that no daemon answers, that it cannot answer, or that it refuses this user.
             """,
         examples: ["ready", "ready --no-link", "ready --timeout 30s"]
     ) { arguments, console in

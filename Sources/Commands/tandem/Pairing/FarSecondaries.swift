@@ -8,11 +8,11 @@ import TandemWire
 
 extension Subcommand {
     static let farSecondariesRemove = Subcommand(
-        path: ["far-secondaries", "remove"], summary: "remove a far secondary that is gone from the status",
+        path: ["far-secondaries", "remove"], summary: "remove the row of a far secondary that is gone",
         operands: [.required("DEVICE")], options: [.device, .yes, .json],
         notes: """
-            DEVICE is its identifier, as 'tandem status' shows it with 'gone since'. Look first why it is gone: a device
-            between can hide one that is still there. Lists what is removed and asks for confirmation.
+            DEVICE is its identifier, as 'tandem status' shows it with 'gone since'. First find out why it is gone: a
+            gateway can hide a device that is still there. Lists what is removed and asks for confirmation.
             """,
         examples: ["far-secondaries remove 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in

@@ -119,8 +119,9 @@ struct SettingsState: Sendable {
         return row
     }
 
-    /// Stands for an edit of a list in a change that is made on top of it (CTL-40). Its key is that of the marks: under
-    /// one that stayed, the tag of a guess would say that a primary has guessed a secret of the list.
+    /// Stands for an edit of a list in a change that is made on top of it (CTL-40). Keyed like the app's secret marks,
+    /// which are renewed with each change of a list with secrets. Under a fixed key a primary could test a guess of a
+    /// secret: its edit would have the same tag.
     private static func tag(
         of value: PropertyListValue, _ name: String, _ code: SecretMarks.Code
     ) -> [UInt8] {
