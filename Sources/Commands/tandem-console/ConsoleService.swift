@@ -1,6 +1,5 @@
 // Composition of the console: the web server, the state machine that answers, and requests to the daemon.
 
-import PairedSession
 import TandemBase
 import TandemConsole
 import TandemControl
@@ -71,9 +70,6 @@ final class ConsoleService {
 
 /// The way to the daemon: requests in turn, each over a connection of its own and under a deadline.
 final class DaemonPort {
-    /// The name and version of this program.
-    static var software: String { "tandem-console \(PairedSession.version)\(Linux.buildSuffix)" }
-
     private let path: String
     private let loop: EventLoop
     private lazy var line = QuestionLine { [unowned self] question, completion in ask(question, completion) }
@@ -88,7 +84,7 @@ final class DaemonPort {
     func ask(_ question: ConsoleQuestion, _ completion: @escaping (ConsoleReply) -> Void) -> ControlExchange {
         ControlExchange(
             question.command, question.body, time: question.time, path: path,
-            software: Self.software, loop: loop, completion: completion)
+            software: "tandem-console \(Version.text)", loop: loop, completion: completion)
     }
 
     /// Asks all when their turn comes; calls back with their answers in their order.

@@ -2,6 +2,7 @@
 // any command does, and ends at a signal.
 
 import Glibc
+import PairedSession
 import Synchronization
 import TandemControl
 import TandemReactor
@@ -38,7 +39,7 @@ import TandemTransport
 
     private static func run(_ arguments: [String]) throws {
         if arguments.contains("--help") { return put(ConsoleOptions.help + "\n") }
-        if arguments.contains("--version") { return put("\(DaemonPort.software)\n") }
+        if arguments.contains("--version") { return put("tandem-console \(Version.text)\n") }
         let options = try ConsoleOptions(arguments)
         if !SocketAddress.isServed(path: options.daemon) {
             let path = options.daemon
@@ -66,4 +67,8 @@ import TandemTransport
         console.stop()
         if hasFailed.load(ordering: .acquiring) { exit(1) }
     }
+}
+
+enum Version {
+    static let text = PairedSession.version + BuildCommit.suffix
 }

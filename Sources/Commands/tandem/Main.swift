@@ -91,5 +91,5 @@ import TandemReactor
 }
 
 enum Version {
-    static let text = PairedSession.version + Linux.buildSuffix
+    static let text = PairedSession.version + BuildCommit.suffix
 }

@@ -312,13 +312,6 @@ extension Linux {
         try SystemCall.check(tandem_process_forbid_dump(), "prctl")
     }
 
-    /// `+` and the first digits of the commit that this program was built from; empty in a build that is no release, or
-    /// whose sources were no commit.
-    package static var buildSuffix: String {
-        let number = tandem_build_commit()
-        return number == 0 ? "" : "+\(String(number, radix: 16).dropFirst())"
-    }
-
     /// Returns free heap to the system, whole pages of it; takes some hundred microseconds.
     package static func giveBackHeap() { tandem_heap_trim() }
 

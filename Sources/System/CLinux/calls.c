@@ -1,4 +1,4 @@
-// Linux calls that need a GNU or Linux header of their own, and the number of the build.
+// Linux calls that need a GNU or Linux header of their own.
 #include "result.h"
 
 #include <linux/keyctl.h>
@@ -50,9 +50,3 @@ const char *tandem_error_text(int number) {
 int tandem_process_forbid_dump(void) { return tandem_result(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)); }
 
 void tandem_heap_trim(void) { malloc_trim(0); }
-
-// No object is there: the linker of a release gives the number as its address (Scripts/lib/setup.sh), so that no source
-// changes with a commit.
-extern const char tandem_commit[] __attribute__((weak));
-
-uint32_t tandem_build_commit(void) { return (uint32_t)(uintptr_t)tandem_commit; }

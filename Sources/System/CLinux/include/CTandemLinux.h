@@ -3,7 +3,7 @@
 // the names of threads and errors (GNU extensions, which the module is built without); fork and exec, after which no
 // Swift code may run. Each function returns its result or minus the error number. Interrupted calls are repeated, every
 // descriptor is born close-on-exec, and EBADF or EFAULT end the process, because only a bug of ours makes them. No
-// state.
+// state. The build's commit (build.c) is here too, because it needs C.
 #pragma once
 
 #include <pthread.h>
@@ -52,9 +52,6 @@ int tandem_keyring_read(const char *description, void *room, size_t size);
 int tandem_process_forbid_dump(void);
 void tandem_heap_trim(void);
 
-// The first seven digits of the commit that a release was built from, behind a 1; 0 in any other build.
-uint32_t tandem_build_commit(void);
-
 // ---- other programs (children.c)
 
 struct tandem_program {
@@ -73,3 +70,8 @@ int tandem_program_start(const struct tandem_program *program, int *process);
 int tandem_program_reap(int descriptor, int *status);
 // Ends a program at once and waits for that.
 void tandem_program_kill(int descriptor);
+
+// ---- the build (build.c)
+
+// The first seven digits of the commit that a release was built from, behind a 1; 0 in any other build.
+uint32_t tandem_build_commit(void);
