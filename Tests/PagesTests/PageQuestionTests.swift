@@ -365,6 +365,6 @@ import Testing
         }
         var bundle = SettingsBundle(tree)
         _ = bundle.defaults(of: SettingsSchema([]))
-        #expect(bundle.problems == [.noProperty(key: "name", SettingsPageEntry(page: "Root", index: 1))])
+        #expect(bundle.problems == [.noProperty(key: "name", SettingsPageLocation(page: "Root", index: 1))])
     }
 }

@@ -58,7 +58,7 @@ extension PageFileOrder {
             ["PreferenceSpecifiers": [.dictionary(entries)]]
         }
         let faults = tree.problems.compactMap { problem -> PropertyListValue? in
-            guard case .specifier(_, _?, let fault) = problem else { return nil }
+            guard case .specifier(let place, let fault) = problem, place.index != nil else { return nil }
             return Self.notation(fault)
         }
         #expect(vector.pairs["faults"] == .array(faults))

@@ -111,9 +111,9 @@ import Testing
         _ = other.defaults(of: schema)
         #expect(
             other.problems == [
-                .differentDefaults(key: "on", SettingsPageEntry(page: "Root", index: 1)),
-                .differentDefaults(key: "none", SettingsPageEntry(page: "Root", index: 3)),
-                .noProperty(key: "none", SettingsPageEntry(page: "Root", index: 2)),
+                .differentDefaults(key: "on", SettingsPageLocation(page: "Root", index: 1)),
+                .differentDefaults(key: "none", SettingsPageLocation(page: "Root", index: 3)),
+                .noProperty(key: "none", SettingsPageLocation(page: "Root", index: 2)),
             ])
     }
 

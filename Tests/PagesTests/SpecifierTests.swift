@@ -63,7 +63,7 @@ import Testing
             ["Type": "PSChildPaneSpecifier", "IASKSegueIdentifier": "toMap"], ["Key": "b"],
             ["Type": "IASKMailComposeSpecifier", "IASKMailComposeBodyIsHTML": true])
         let told = tree.problems.map { problem -> String in
-            if case .specifier("Root", let index?, let fault) = problem { return "\(index) \(fault)" }
+            if case .specifier(let place, let fault) = problem, let index = place.index { return "\(index) \(fault)" }
             return "\(problem)"
         }
         #expect(
@@ -143,8 +143,8 @@ import Testing
         #expect(refined[1].editor == .edit)
         #expect(
             bundle.problems == [
-                .differentRule(key: "name", SettingsPageEntry(page: "Root", index: 1)),
-                .differentRule(key: "off", SettingsPageEntry(page: "Root", index: 3)),
+                .differentRule(key: "name", SettingsPageLocation(page: "Root", index: 1)),
+                .differentRule(key: "off", SettingsPageLocation(page: "Root", index: 3)),
             ])
         #expect(refined[2].editor == .choice && refined[2].choices.map(\.label) == ["A", "B"])
     }
@@ -168,7 +168,7 @@ import Testing
             var bundle = SettingsBundle(
                 PageTree { _ throws(SettingsBundleProblem) in ["PreferenceSpecifiers": .array(rows)] })
             #expect(bundle.refine([declaration]).first?.bounds == .double(0...10))
-            let entry = index.map { SettingsPageEntry(page: "Root", index: $0) }
+            let entry = index.map { SettingsPageLocation(page: "Root", index: $0) }
             #expect(bundle.problems == [entry].compactMap(\.self).map { .differentRule(key: "volume", $0) })
         }
     }

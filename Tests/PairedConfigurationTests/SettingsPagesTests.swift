@@ -83,7 +83,7 @@ private final class CodePreferences: Configuration, @unchecked Sendable {
         write("Root.plist", specifier("nameSetting", "<string>replace me</string>"))
         let (app, events) = make()
         #expect(app.nameSetting == "replaced")
-        let entry = SettingsPageEntry(page: "Root", index: 0)
+        let entry = SettingsPageLocation(page: "Root", index: 0)
         #expect(events == [.preferences(.pages(.replacedDefault(key: "nameSetting", entry)))])
         place.write(Array("<plist".utf8), to: "Root.plist")
         let (other, faults) = make()

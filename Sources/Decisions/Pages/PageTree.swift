@@ -186,10 +186,12 @@ extension PageTree {
         }
         let specifiers = rows.prefix(room).map { Specifier($0) }
         for (index, specifier) in specifiers.enumerated() {
-            for fault in specifier.faults { faults.add(.specifier(page: name, index: index, fault)) }
+            let place = SettingsPageLocation(page: name, index: index)
+            for fault in specifier.faults { faults.add(.specifier(place, fault)) }
         }
         if content["ApplicationGroupContainerIdentifier"] != nil {
-            faults.add(.specifier(page: name, index: nil, .unsupported("ApplicationGroupContainerIdentifier")))
+            let fault = SpecifierFault.unsupported("ApplicationGroupContainerIdentifier")
+            faults.add(.specifier(SettingsPageLocation(page: name, index: nil), fault))
         }
         return Page(
             name: name, title: content["Title"]?.stringValue, stringsTable: content["StringsTable"]?.stringValue,
@@ -476,11 +478,11 @@ extension PageTree {
     package var named: [(key: String, specifier: Specifier)] { placed.map { (key: $0.key, specifier: $0.specifier) } }
 
     /// As ``named``, each with its place.
-    var placed: [(key: String, specifier: Specifier, entry: SettingsPageEntry)] {
+    var placed: [(key: String, specifier: Specifier, entry: SettingsPageLocation)] {
         panes.flatMap { page in
             page.specifiers.enumerated().compactMap { index, specifier in
                 specifier.key.map {
-                    (key: $0, specifier: specifier, entry: SettingsPageEntry(page: page.name, index: index))
+                    (key: $0, specifier: specifier, entry: SettingsPageLocation(page: page.name, index: index))
                 }
             }
         }

@@ -13,8 +13,8 @@ package struct SettingsBundle: Sendable {
     /// The first default of each key that has one.
     package let defaults: PropertyListDictionary
     /// The first entry of each key, and the first with a default.
-    private let places: [[UInt8]: SettingsPageEntry]
-    private let defaultPlaces: [[UInt8]: SettingsPageEntry]
+    private let places: [[UInt8]: SettingsPageLocation]
+    private let defaultPlaces: [[UInt8]: SettingsPageLocation]
     private var faults: PageFaults
 
     package var problems: [SettingsBundleProblem] { faults.problems }
@@ -26,8 +26,8 @@ package struct SettingsBundle: Sendable {
         faults = PageFaults()
         for problem in found + tree.problems { faults.add(problem) }
         // Two keys may be equal as texts only.
-        var known: [[UInt8]: SettingsPageEntry] = [:]
-        var ofDefaults: [[UInt8]: SettingsPageEntry] = [:]
+        var known: [[UInt8]: SettingsPageLocation] = [:]
+        var ofDefaults: [[UInt8]: SettingsPageLocation] = [:]
         for (key, specifier, entry) in tree.placed {
             let bytes = Array(key.utf8)
             if known[bytes] == nil {
@@ -45,7 +45,7 @@ package struct SettingsBundle: Sendable {
     /// The declarations with the pages' rules, where code declares none: a preference is edited as its page shows it. A
     /// property that any page shows as a secret is one, however it is declared.
     package mutating func refine(_ declarations: [SettingDeclaration]) -> [SettingDeclaration] {
-        var shown: [[UInt8]: [(specifier: Specifier, entry: SettingsPageEntry)]] = [:]
+        var shown: [[UInt8]: [(specifier: Specifier, entry: SettingsPageLocation)]] = [:]
         for (key, specifier, entry) in tree.placed { shown[Array(key.utf8), default: []].append((specifier, entry)) }
         // A list with this flag hides its items (PAG-23).
         let secure = tree.opened.flatMap(\.specifiers).filter { $0.isSecure && $0.kind != .listGroup }

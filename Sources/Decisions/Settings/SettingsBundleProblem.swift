@@ -17,8 +17,8 @@ public enum SettingsBundleProblem: Error, Sendable, Equatable {
     case tooManySpecifiers(page: String, limit: Int)
     /// A child page that leads back to one on the way to it.
     case cycle(page: String, leadsTo: String)
-    /// A fault of one entry, counted from 0; nil for one of the whole page.
-    case specifier(page: String, index: Int?, SpecifierFault)
+    /// A fault of one entry, or of a whole page.
+    case specifier(SettingsPageLocation, SpecifierFault)
     /// A table of translations that cannot be read, for this reason.
     case unreadableStrings(String, reason: String)
     /// The languages after these are not read.
@@ -28,31 +28,31 @@ public enum SettingsBundleProblem: Error, Sendable, Equatable {
     /// The pages do not fit into the schema, and this part of them is left out.
     case notCarried(String)
     /// A key with another default than at its first entry, which counts.
-    case differentDefaults(key: String, SettingsPageEntry)
+    case differentDefaults(key: String, SettingsPageLocation)
     /// A key that no property has.
-    case noProperty(key: String, SettingsPageEntry)
+    case noProperty(key: String, SettingsPageLocation)
     /// A default that its property does not take; the declared one counts.
-    case invalidDefault(SettingError, SettingsPageEntry)
+    case invalidDefault(SettingError, SettingsPageLocation)
     /// `reset()` has put another default in the place of the page's.
-    case replacedDefault(key: String, SettingsPageEntry)
+    case replacedDefault(key: String, SettingsPageLocation)
     /// An entry whose type or bounds are not its property's; the property's count.
-    case differentRule(key: String, SettingsPageEntry)
+    case differentRule(key: String, SettingsPageLocation)
 }
 
-/// The place of an entry in the settings pages.
-public struct SettingsPageEntry: Sendable, Equatable {
+/// The place of an entry in the settings pages, or of a whole page.
+public struct SettingsPageLocation: Sendable, Equatable {
     /// The name of the page.
     public let page: String
-    /// The entry of the page, counted from 0.
-    public let index: Int
+    /// The entry of the page, counted from 0; nil for the whole page.
+    public let index: Int?
 
-    /// An entry of a page, counted from 0.
-    public init(page: String, index: Int) { (self.page, self.index) = (page, index) }
+    /// An entry of a page, counted from 0; nil for the whole page.
+    public init(page: String, index: Int?) { (self.page, self.index) = (page, index) }
 }
 
-extension SettingsPageEntry: CustomStringConvertible {
+extension SettingsPageLocation: CustomStringConvertible {
     /// The place in words, counted from 1.
-    public var description: String { "the settings page '\(page)', entry \(index + 1)" }
+    public var description: String { "the settings page '\(page)'" + (index.map { ", entry \($0 + 1)" } ?? "") }
 }
 
 /// A fault of an entry of a settings page.
@@ -84,8 +84,7 @@ extension SettingsBundleProblem: CustomStringConvertible {
         case .tooManySpecifiers(let page, let limit):
             "the settings page '\(page)' has entries beyond the \(limit) of an app"
         case .cycle(let page, let target): "the settings page '\(page)' leads back to '\(target)'"
-        case .specifier(let page, let index?, let fault): "\(SettingsPageEntry(page: page, index: index)): \(fault)"
-        case .specifier(let page, nil, let fault): "the settings page '\(page)': \(fault)"
+        case .specifier(let place, let fault): "\(place): \(fault)"
         case .unreadableStrings(let file, let reason): "the translations '\(file)' cannot be read: \(reason)"
         case .tooManyLanguages(let limit): "the settings pages have more than \(limit) languages"
         case .unreadableImage(let name, let reason): "the image '\(name)' of the settings pages is left out: \(reason)"
