@@ -1,0 +1,128 @@
+"""Makes a command's manual page, or its completion for bash, from the help that the command prints itself.
+
+    manual.py man|bash COMMAND
+
+COMMAND is run with --help, and each of its subcommands, too.
+"""
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Help:
+    """A help page: `options` holds usages with their explanations, `notes` and `examples` the lines at its end."""
+
+    summary: str
+    usage: list[str]
+    options: list[tuple[str, str]] = field(default_factory=list)
+    commands: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    examples: list[str] = field(default_factory=list)
+
+
+def printed(*words: str) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def read(text: str) -> Help:
+    blocks = text.strip().split("\n\n")
+    page = Help(blocks[0], [line.removeprefix("usage: ").strip() for line in blocks[1].splitlines()])
+    for block in blocks[2:]:
+        head, *rest = block.splitlines()
+        if head == "options:":
+            page.options = rows(rest)
+        elif head in ("example:", "examples:"):
+            page.examples = [line.strip() for line in rest]
+        elif head.startswith("  "):
+            page.commands = rows([head] + rest)
+        else:
+            page.notes += [head] + rest
+    return page
+
+
+def rows(lines: list[str]) -> list[tuple[str, str]]:
+    """Two columns; a line without the first one goes on with the second of the line before."""
+    found: list[tuple[str, str]] = []
+    for line in lines:
+        if line.startswith("      "):
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        else:
+            name, text = re.split(r"  +", line.strip(), maxsplit=1)
+            found.append((name, text))
+    return found
+
+
+def escaped(text: str) -> str:
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def manual(name: str, version: str, page: Help, subpages: dict[str, Help]) -> list[str]:
+    title, _, does = page.summary.rstrip(".").partition(": ")
+    out = [f'.TH {name.upper()} 1 "" "{version}"', ".SH NAME", f"{escaped(title)} \\- {escaped(does)}", ".SH SYNOPSIS"]
+    out += [f".B {escaped(' '.join(page.usage))}", *options(page, ".SH OPTIONS"), ".SH DESCRIPTION"]
+    for note in page.notes:
+        out += [escaped(note), ".br"]
+    if subpages:
+        out.append(".SH COMMANDS")
+    for command, subpage in subpages.items():
+        out += [f".SS {escaped(command)}", escaped(f"{subpage.summary[0].upper()}{subpage.summary[1:]}.")]
+        out += [".PP", f".B {escaped(' '.join(subpage.usage))}", *options(subpage, ".PP")]
+        if subpage.notes:
+            out += [".PP", escaped(" ".join(subpage.notes))]
+        out += examples(subpage)
+    return out + (examples(page) if page.examples else [])
+
+
+def options(page: Help, head: str) -> list[str]:
+    lines = [head] if page.options else []
+    for usage, text in page.options:
+        lines += [".TP", f".B {escaped(usage)}", escaped(text)]
+    return lines
+
+
+def examples(page: Help) -> list[str]:
+    return [".PP", ".EX", *[escaped(line) for line in page.examples], ".EE"] if page.examples else []
+
+
+def completion(name: str, page: Help, subpages: dict[str, Help]) -> list[str]:
+    """A command's words so far choose the next ones; after an option with a choice they are that choice."""
+    arms: dict[str, list[str]] = {"": [], **{command: [] for command in subpages}}
+    choices: dict[str, list[str]] = {}
+    for command, of in [("", page), *subpages.items()]:
+        for usage, _ in of.options:
+            for option, value in re.findall(r"(--\S+) ?([^\s-]\S*)?", usage):
+                arms[command] += [option.replace("[no-]", "")] + [option.replace("[no-]", "no-")] * ("[" in option)
+                # Words in small letters are a choice; FILE and the like stand for any.
+                choices.setdefault(option, []).extend(re.findall(r"\b[a-z]+\b", value) if "|" in value else [])
+    for command in subpages:
+        first, _, second = command.partition(" ")
+        arms[""].append(first)
+        if second:
+            arms.setdefault(first, []).append(second)
+    out = [f"# Completion of {name} for bash.", f"_{name.replace('-', '_')}() {{", "    local words=''"]
+    out += ['    case "${COMP_WORDS[*]:1:COMP_CWORD-1} " in']
+    for command in sorted(arms, reverse=True):
+        words = " ".join(dict.fromkeys(arms[command]))
+        out.append(f"    '{command} '{'*' if command else ''}) words='{words}' ;;")
+    out += ["    esac", '    case "${COMP_WORDS[COMP_CWORD-1]}" in']
+    out += [f"    {option}) words='{' '.join(dict.fromkeys(choice))}' ;;" for option, choice in choices.items() if choice]
+    out += ["    esac", '    mapfile -t COMPREPLY < <(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")', "}"]
+    return out + [f"complete -o bashdefault -o default -F _{name.replace('-', '_')} {name}"]
+
+
+def main() -> None:
+    form, path = sys.argv[1:]
+    name = Path(path).name
+    page = read(printed(path, "--help"))
+    subpages = {command: read(printed(path, *command.split(), "--help")) for command, _ in page.commands}
+    if form == "man":
+        print("\n".join(manual(name, printed(path, "--version").strip(), page, subpages)))
+    else:
+        print("\n".join(completion(name, page, subpages)))
+
+
+main()
