@@ -1,7 +1,6 @@
 // Host of a device's configuration service: what the service asks of the daemon, or of the simulator, around it.
 
 import TandemBase
-import TandemPropertyList
 import TandemSignedConfiguration
 import TandemWire
 
@@ -41,12 +40,4 @@ protocol ConfigurationHost: AnyObject {
     func offer(
         _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,
         then completion: @escaping (OfferOutcome) -> Void)
-}
-
-extension OfferOutcome {
-    /// The app's answer to an offer; nil if there is none, or none that reads.
-    var offerReply: OfferReply? {
-        guard case .reply(let body) = self else { return nil }
-        return (try? PropertyListReader.readDictionary(body)).flatMap { OfferReply($0) }
-    }
 }

@@ -27,14 +27,12 @@ final class ConfigurationReceiver {
     private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
     /// The apps with receiving connections.
     private var connectedApps: Set<KeySubject> = []
-    /// The offers of each slot that have not ended: a newer one may begin before the one that it replaces has ended.
-    private var offers: [ConfigurationSlotKey: Int] = [:]
     /// Whether the primaries read reports about trials, as their last hellos said.
     private var readsTrials: [UniqueIdentifier: Bool] = [:]
     /// The last verdict of each slot since the start.
     private(set) var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     private var signers = SignerLooks()
-    private(set) var loadFaults = LoadFaults()
+    private let offers: AppOffers
     private let reports: ReportSubmissions
     /// Chains whose last steps are on their way to their apps' directories.
     private var growing: Set<KeySubject> = []
@@ -48,6 +46,11 @@ final class ConfigurationReceiver {
         self.files = files
         committed = CommittedState(state, in: store)
         observers = VerdictObservers(on: context.scheduler)
+        offers = AppOffers(context, observers)
+        offers.outlets = AppOffers.Outlets(
+            slot: { [weak self] key in self?.state.slots[key] },
+            perform: { [weak self] key, event in await self?.perform(key, event) },
+            judged: { [weak self] transition, key in self?.logVerdict(transition, of: key) })
     }
 
     /// The state in force.
@@ -263,16 +266,11 @@ final class ConfigurationReceiver {
         guard let key = context.shownKey(of: subject.application, as: subject.role),
             state.slots[key]?.isApplicationConnected == true, state.slots[key]?.active != nil
         else { return }
-        reload(key)
+        offers.reload(key)
     }
 
-    /// An app that does not load what is applied says so (CFG-42).
-    private func reload(_ key: ConfigurationSlotKey) {
-        offer(ConfigurationOffer.reloadMessage, to: key) { [weak self] outcome in
-            guard let self, let slot = state.slots[key], let line = loadFaults.take(outcome, of: slot) else { return }
-            context.log(line, causedBy: key.application)
-        }
-    }
+    /// The fault of what is applied in a slot, as its app has named it (CFG-42); nil if it has named none.
+    func loadFault(of slot: ConfigurationSlot) -> OfferReply? { offers.loadFault(of: slot) }
 
     private func log(_ outcome: Result<[RowChange], VerificationFailure>, _ subject: KeySubject) {
         let app = LogField.text("app", "\(subject.application)")
@@ -325,9 +323,10 @@ final class ConfigurationReceiver {
         guard let slot = state.slots[key] else { return }
         // As of now: events of later connections come behind this one. Offers as of its turn: one before it may offer.
         let isConnected = connectedApps.contains(key.subject) && context.isShown(key)
-        guard slot.isApplicationConnected != isConnected || slot.phase == .offered && offers[key] == nil else { return }
+        guard slot.isApplicationConnected != isConnected || slot.phase == .offered && !offers.isOpen(key)
+        else { return }
         enqueue(key) { [self] slot, _ in
-            slot.caughtUp(isConnected: isConnected, isBeingOffered: offers[key] != nil)
+            slot.caughtUp(isConnected: isConnected, isBeingOffered: offers.isOpen(key))
         }
     }
 
@@ -404,7 +403,7 @@ final class ConfigurationReceiver {
         disconnected(app, as: role, .switched)
         guard isConnected, let key = context.shownKey(of: app, as: role) else { return }
         // First: the app judges what waits beside what is applied for its target, and not for the one before.
-        reload(key)
+        offers.reload(key)
         enqueue(key) { slot, _ in slot.applicationConnected() }
     }
 
@@ -427,7 +426,7 @@ final class ConfigurationReceiver {
         files.connected(app, as: role, in: state)
         guard let key = context.shownKey(of: app, as: role) else { return }
         // A library that names its schema may be that of another build, and says what it does not load.
-        if registration.schema != nil, state[key].active != nil || state[key].waived != nil { reload(key) }
+        if registration.schema != nil, state[key].active != nil || state[key].waived != nil { offers.reload(key) }
         enqueue(key) { slot, _ in slot.applicationConnected() }
     }
 
@@ -439,7 +438,7 @@ final class ConfigurationReceiver {
         }
         for key in state.slots.keys where key.application == app && key.role == role {
             enqueue(key) { [self] slot, _ in
-                slot.applicationDisconnected(ending, isBeingOffered: offers[key] != nil)
+                slot.applicationDisconnected(ending, isBeingOffered: offers.isOpen(key))
             }
         }
     }
@@ -481,88 +480,15 @@ final class ConfigurationReceiver {
         if case .new = learning { context.log(event) } else { context.log(event, causedBy: key.application) }
     }
 
-    // MARK: offers
-
     private func carryOut(_ step: SlotStep) {
         let key = step.key
         observers.notify(of: step)
         for effect in step.transition.effects {
             switch effect {
-            case .offer(let offer):
-                let digest = SHA256.digest(offer.envelope)
-                offers[key, default: 0] += 1
-                self.offer(offer.message, to: key) { [weak self] in self?.ended($0, key, digest) }
-            case .reload: reload(key)
+            case .offer(let offer): offers.send(offer, to: key)
+            case .reload: offers.reload(key)
             }
         }
-    }
-
-    /// Sends a message to the app of a slot, over its receiving connection.
-    private func offer(
-        _ message: PropertyListDictionary, to key: ConfigurationSlotKey,
-        completion: @escaping (OfferOutcome) -> Void
-    ) {
-        // Zero stands for a configuration that came through no pairing.
-        let pairing = state.slots[key]?.staged?.deliveries.newest?.pairing ?? .zero
-        guard let body = try? PropertyListWriter.write(message) else { return completion(.notConnected) }
-        device.offer(body, to: key.subject, pairing: pairing, then: completion)
-    }
-
-    /// An offer has ended. A callback, because the slot must take this event before those of the app's next
-    /// connection.
-    private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8]) {
-        let reply = outcome.offerReply
-        let isAnswered = reply?.digest == digest
-        context.scheduler.start { [self] in
-            switch await answered(reply, key) {
-            case .inForce: break
-            case .none: await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
-            // The disk's fault, which must not burn a version.
-            case .notStored: await overdue(key, digest, because: "its verdict could not be stored", .notStored)
-            }
-            if !isAnswered { offerEnded(key) }
-        }
-        // An end of the app's connection in front of the verdict's commit must not make it unanswered.
-        if isAnswered { offerEnded(key) }
-    }
-
-    private func offerEnded(_ key: ConfigurationSlotKey) {
-        if offers[key] == 1 { offers[key] = nil } else { offers[key]? -= 1 }
-    }
-
-    /// The result of an offer: a verdict, or none.
-    private enum OfferEnd {
-        case inForce
-        case notStored
-        /// No answer, or one about other bytes.
-        case none
-    }
-
-    private func answered(_ reply: OfferReply?, _ key: ConfigurationSlotKey) async -> OfferEnd {
-        guard let reply else { return .none }
-        let now = context.reading.wall
-        guard let transition = await perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
-            return .notStored
-        }
-        guard transition.verdict != nil else { return .none }
-        logVerdict(transition, of: key)
-        // Also a verdict with which the bytes still wait, and so have no end yet.
-        observers.notify(transition, of: reply.digest)
-        return .inForce
-    }
-
-    private func overdue(
-        _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, _ lapse: ConfigurationSlot.Lapse
-    ) async {
-        // Of an offer that a newer one has replaced nothing is expected any more.
-        guard state.slots[key]?.staged?.record.digest == digest else { return }
-        context.log(
-            LogEvent(
-                .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
-                .text("reason", reason)))
-        let transition = await perform(key) { slot, _ in slot.answerOverdue(lapse) }
-        if transition?.verdict == .failed { logVerdict(transition, of: key) }
-        if let transition, transition.verdict != nil { observers.notify(transition, of: digest) }
     }
 
     // MARK: reports

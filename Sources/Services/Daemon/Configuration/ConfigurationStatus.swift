@@ -129,7 +129,7 @@ struct ConfigurationStatus {
             body["attempts"] = PropertyListValue(trial.attempts)
         }
         body["lastVerdict"] = receiver.lastVerdicts[slot.key].map { .string($0.name) }
-        if let fault = receiver.loadFaults.fault(of: slot) {
+        if let fault = receiver.loadFault(of: slot) {
             body["lastVerdict"] = .string(fault.verdict.name)
             body["text"] = .string("the app does not load it")
         }

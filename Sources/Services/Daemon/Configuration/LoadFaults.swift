@@ -17,11 +17,11 @@ struct LoadFaults {
     }
 
     /// Takes the answer of a slot's app to a reload; returns the line of the log if it names a new fault.
-    mutating func take(_ outcome: OfferOutcome, of slot: ConfigurationSlot) -> LogEvent? {
-        guard case .reply = outcome else { return nil }
+    /// - Parameter reply: nil for an answer that names no bytes.
+    mutating func take(_ reply: OfferReply?, of slot: ConfigurationSlot) -> LogEvent? {
         let before = fault(of: slot)
         faults[slot.key] = nil
-        guard let reply = outcome.offerReply, case .rejected = reply.verdict else { return nil }
+        guard let reply, case .rejected = reply.verdict else { return nil }
         faults[slot.key] = reply
         let present = fault(of: slot)
         guard present != nil, present != before else { return nil }

@@ -1,0 +1,142 @@
+// Offers to the apps of this device (CFG-40 to CFG-43): sends them, counts those that have not ended, and reads the
+// replies and the load faults. A reply is an event of its slot. The slot decides what follows from it, and the receiver
+// makes that durable.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemReactor
+import TandemSignedConfiguration
+import TandemWire
+
+/// Sends offers and reloads to this device's apps; confined to its loop.
+final class AppOffers {
+    /// The slots, which are the receiver's.
+    struct Outlets {
+        /// A slot as it is in force.
+        var slot: (ConfigurationSlotKey) -> ConfigurationSlot? = { _ in nil }
+        /// Runs an event of a slot; nil if its answer could not be stored.
+        var perform: (ConfigurationSlotKey, @escaping ConfigurationReceiver.Event) async -> ApplyTransition? = {
+            _, _ in nil
+        }
+        /// An event has led to a verdict, for the log and the status.
+        var judged: (ApplyTransition?, ConfigurationSlotKey) -> Void = { _, _ in }
+    }
+
+    /// The result of an offer: a verdict, or none.
+    private enum OfferEnd {
+        case inForce
+        case notStored
+        /// No answer, or one about other bytes.
+        case none
+    }
+
+    private let context: ConfigurationContext
+    private let observers: VerdictObservers
+    var outlets = Outlets()
+    /// The offers of each slot that have not ended: a newer one may begin before the one that it replaces has ended.
+    private var open: [ConfigurationSlotKey: Int] = [:]
+    private var faults = LoadFaults()
+
+    init(_ context: ConfigurationContext, _ observers: VerdictObservers) {
+        self.context = context
+        self.observers = observers
+    }
+
+    // MARK: state
+
+    /// Whether an offer of the slot has not ended.
+    func isOpen(_ key: ConfigurationSlotKey) -> Bool { open[key] != nil }
+
+    /// The fault of what is applied in a slot, as its app has named it; nil if it has named none.
+    func loadFault(of slot: ConfigurationSlot) -> OfferReply? { faults.fault(of: slot) }
+
+    // MARK: messages
+
+    /// Offers a configuration to the app of its slot.
+    func send(_ offer: ConfigurationOffer, to key: ConfigurationSlotKey) {
+        let digest = SHA256.digest(offer.envelope)
+        open[key, default: 0] += 1
+        send(offer.message, to: key) { [weak self] outcome in self?.ended(outcome, key, digest) }
+    }
+
+    /// Has the app of a slot read its files again. One that does not load what is applied says so (CFG-42).
+    func reload(_ key: ConfigurationSlotKey) {
+        send(ConfigurationOffer.reloadMessage, to: key) { [weak self] outcome in
+            guard let self, case .reply = outcome, let slot = outlets.slot(key),
+                let line = faults.take(outcome.offerReply, of: slot)
+            else { return }
+            context.log(line, causedBy: key.application)
+        }
+    }
+
+    /// Sends a message to the app of a slot, over its receiving connection.
+    private func send(
+        _ message: PropertyListDictionary, to key: ConfigurationSlotKey,
+        completion: @escaping (OfferOutcome) -> Void
+    ) {
+        // Zero stands for a configuration that came through no pairing.
+        let pairing = outlets.slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
+        guard let body = try? PropertyListWriter.write(message) else { return completion(.notConnected) }
+        context.device.offer(body, to: key.subject, pairing: pairing, then: completion)
+    }
+
+    // MARK: ends
+
+    /// An offer has ended. A callback, because the slot must take this event before those of the app's next
+    /// connection.
+    private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8]) {
+        let reply = outcome.offerReply
+        let isAnswered = reply?.digest == digest
+        context.scheduler.start { [self] in
+            switch await answered(reply, key) {
+            case .inForce: break
+            case .none: await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
+            // The disk's fault, which must not burn a version.
+            case .notStored: await overdue(key, digest, because: "its verdict could not be stored", .notStored)
+            }
+            if !isAnswered { offerEnded(key) }
+        }
+        // An end of the app's connection in front of the verdict's commit must not make it unanswered.
+        if isAnswered { offerEnded(key) }
+    }
+
+    private func offerEnded(_ key: ConfigurationSlotKey) {
+        if open[key] == 1 { open[key] = nil } else { open[key]? -= 1 }
+    }
+
+    private func answered(_ reply: OfferReply?, _ key: ConfigurationSlotKey) async -> OfferEnd {
+        guard let reply else { return .none }
+        let now = context.reading.wall
+        guard let transition = await outlets.perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
+            return .notStored
+        }
+        guard transition.verdict != nil else { return .none }
+        outlets.judged(transition, key)
+        // Also a verdict with which the bytes still wait, and so have no end yet.
+        observers.notify(transition, of: reply.digest)
+        return .inForce
+    }
+
+    private func overdue(
+        _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, _ lapse: ConfigurationSlot.Lapse
+    ) async {
+        // Of an offer that a newer one has replaced nothing is expected any more.
+        guard outlets.slot(key)?.staged?.record.digest == digest else { return }
+        context.log(
+            LogEvent(
+                .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
+                .text("reason", reason)))
+        let transition = await outlets.perform(key) { slot, _ in slot.answerOverdue(lapse) }
+        if transition?.verdict == .failed { outlets.judged(transition, key) }
+        if let transition, transition.verdict != nil { observers.notify(transition, of: digest) }
+    }
+}
+
+extension OfferOutcome {
+    /// The app's answer to an offer; nil if there is none, or none that reads.
+    fileprivate var offerReply: OfferReply? {
+        guard case .reply(let body) = self else { return nil }
+        return (try? PropertyListReader.readDictionary(body)).flatMap { OfferReply($0) }
+    }
+}
