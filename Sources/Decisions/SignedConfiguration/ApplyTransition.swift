@@ -35,17 +35,6 @@ package enum ConfigurationFile: String, Sendable, CaseIterable {
 }
 
 extension ConfigurationSlot {
-    /// The phase of the staged configuration.
-    package enum Phase: Sendable, Equatable {
-        case idle
-        /// Staged; it is offered as soon as the app is there.
-        case waitingForApplication
-        /// Staged; it is verified again when the clock has moved.
-        case waitingForClock
-        /// Offered; an answer about these bytes is expected.
-        case offered
-    }
-
     /// The files that the app's directory has while this is the app's slot.
     package func content(of file: ConfigurationFile) -> PropertyListDictionary? {
         switch file {
@@ -54,36 +43,6 @@ extension ConfigurationSlot {
         case .staged: staged?.dictionary
         case .trial: trial?.dictionary
         }
-    }
-
-    /// The payload of bytes that pass every step but 18, and are not active: what an app's schema has to judge.
-    package func candidate(_ envelope: [UInt8], in context: VerificationContext) -> ConfigurationPayload? {
-        let applicable = try? ApplicableConfiguration(verifying: envelope, in: completed(context))
-        return applicable.flatMap { $0.isAlreadyActive ? nil : $0.payload }
-    }
-
-    /// Whether a revocation withdraws what is active (CFG-89).
-    func isWithdrawn(_ configuration: ActiveConfiguration, in context: VerificationContext) -> Bool {
-        var loading = completed(context)
-        loading.profile = .load
-        loading.allowsInvalidSignatures = false
-        do {
-            _ = try ApplicableConfiguration(verifying: configuration.record.envelope, in: loading)
-            return false
-        } catch {
-            return error.rejection == .signerRevoked
-        }
-    }
-
-    /// The context for this slot.
-    func completed(_ context: VerificationContext) -> VerificationContext {
-        var context = context
-        context.application = key.application
-        context.role = key.role
-        context.target = key.target
-        context.device = device
-        context.mark = mark
-        return context
     }
 
     /// How an app's connection ended.

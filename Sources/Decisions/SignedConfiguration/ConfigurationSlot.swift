@@ -8,6 +8,17 @@ package import TandemBase
 
 /// The state of one (app, role, target) in a daemon; confined to its loop.
 package struct ConfigurationSlot: Sendable, Equatable {
+    /// The phase of the staged configuration.
+    package enum Phase: Sendable, Equatable {
+        case idle
+        /// Staged; it is offered as soon as the app is there.
+        case waitingForApplication
+        /// Staged; it is verified again when the clock has moved.
+        case waitingForClock
+        /// Offered; an answer about these bytes is expected.
+        case offered
+    }
+
     package let key: ConfigurationSlotKey
     /// This device's vendor identifier.
     package let device: UniqueIdentifier
@@ -181,24 +192,6 @@ package struct ConfigurationSlot: Sendable, Equatable {
 }
 
 extension ConfigurationSlot {
-    /// CFG-32, and the last sentence of CFG-22.
-    private func checkWaiting(_ verified: VerifiedConfiguration) throws(VerificationFailure) {
-        guard let staged else { return }
-        let payload = verified.payload
-        if let waived = verified.waived, !staged.isWaived {
-            throw VerificationFailure(waived, "one with good signatures is waiting", payload: payload)
-        }
-        // A carrier can put another envelope around what waits (CFG-32).
-        if staged.record.statement == verified.statement || verified.waived == nil && staged.isWaived { return }
-        if payload.version < staged.record.version {
-            throw VerificationFailure(.rollback, "version \(staged.record.version) is waiting", payload: payload)
-        }
-        if payload.version == staged.record.version {
-            throw VerificationFailure(
-                .equivocation, "version \(payload.version) is waiting with other bytes", payload: payload)
-        }
-    }
-
     private mutating func stage(
         _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, in context: VerificationContext,
         _ transition: inout ApplyTransition
@@ -293,13 +286,6 @@ extension ConfigurationSlot {
         report(.superseded, of: staged.record, staged.isWaived, by: surplus, &transition)
     }
 
-    private func record(of envelope: [UInt8]) throws(VerificationFailure) -> ConfigurationRecord {
-        do {
-            return try ConfigurationRecord(key: key, device: device, envelope: envelope)
-        } catch {
-            throw VerificationFailure(.malformed, error.description)
-        }
-    }
 }
 
 extension ConfigurationSlot {

@@ -522,3 +522,13 @@ final class ConfigurationReceiver {
         files.reconcile(app, as: role, with: state)
     }
 }
+
+extension Result where Success == [RowChange], Failure == VerificationFailure {
+    /// The verdict on a key set or a revocation, with its text.
+    fileprivate var verdict: (verdict: Verdict, text: String?) {
+        switch self {
+        case .success: (.applied, nil)
+        case .failure(let failure): (.rejected(failure.rejection), failure.detail)
+        }
+    }
+}

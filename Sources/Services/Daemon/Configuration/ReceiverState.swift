@@ -274,16 +274,6 @@ struct ReceiverState {
     }
 }
 
-extension Result where Success == [RowChange], Failure == VerificationFailure {
-    /// The verdict on a key set or a revocation, with its text.
-    var verdict: (verdict: Verdict, text: String?) {
-        switch self {
-        case .success: (.applied, nil)
-        case .failure(let failure): (.rejected(failure.rejection), failure.detail)
-        }
-    }
-}
-
 extension OwedReport {
     var row: RowChange {
         ReceiverState.row(
