@@ -52,9 +52,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     package var isApplicationConnected: Bool { app.isConnected }
 
+    /// The configuration that the app has now.
+    package var shown: ActiveConfiguration? { waived ?? active }
+
     /// Whether the library's account counts: a configuration waits for the app or is on trial, or a lifetime runs.
     package var needsAttempts: Bool {
-        staged != nil || trial != nil || (waived ?? active)?.record.payload.lifetime != nil
+        staged != nil || trial != nil || shown?.record.payload.lifetime != nil
     }
 
     /// The library's account of its starts (CFG-65), before the event that it decides.

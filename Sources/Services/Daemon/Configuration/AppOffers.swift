@@ -49,7 +49,7 @@ final class AppOffers {
     func isOpen(_ key: ConfigurationSlotKey) -> Bool { open[key] != nil }
 
     /// The fault of what is applied in a slot, as its app has named it; nil if it has named none.
-    func loadFault(of slot: ConfigurationSlot) -> OfferReply? { faults.fault(of: slot) }
+    func loadFault(of slot: ConfigurationSlot) -> LoadFault? { faults.fault(of: slot) }
 
     // MARK: messages
 

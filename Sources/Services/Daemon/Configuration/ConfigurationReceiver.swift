@@ -270,7 +270,7 @@ final class ConfigurationReceiver {
     }
 
     /// The fault of what is applied in a slot, as its app has named it (CFG-42); nil if it has named none.
-    func loadFault(of slot: ConfigurationSlot) -> OfferReply? { offers.loadFault(of: slot) }
+    func loadFault(of slot: ConfigurationSlot) -> LoadFault? { offers.loadFault(of: slot) }
 
     private func log(_ outcome: Result<[RowChange], VerificationFailure>, _ subject: KeySubject) {
         let app = LogField.text("app", "\(subject.application)")

@@ -509,7 +509,7 @@ final class ConfigurationService {
     /// The values that are signed for an app of this device and applied.
     func signedValues(of app: ApplicationIdentifier) -> SignedValues {
         let slot = context.shownKey(of: app, as: context.side(of: app)).flatMap { receiver.state.slots[$0] }
-        let values = (slot?.waived ?? slot?.active)?.record.payload.values ?? [:]
+        let values = slot?.shown?.record.payload.values ?? [:]
         return SignedValues(values: values, isWaived: slot?.waived != nil)
     }
 

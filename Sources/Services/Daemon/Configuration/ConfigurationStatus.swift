@@ -119,7 +119,7 @@ struct ConfigurationStatus {
     private func describe(_ slot: ConfigurationSlot) -> PropertyListDictionary {
         var body = slot.key.fields
         body["state"] = .string(slot.stateName)
-        let shown = slot.waived ?? slot.active
+        let shown = slot.shown
         body["version"] = (shown?.record.version ?? slot.staged?.record.version).map { PropertyListValue($0) }
         body["digest"] = (shown?.record.digest ?? slot.staged?.record.digest).map { .data($0) }
         body["applied"] = shown.map { .integer($0.applied.milliseconds) }
@@ -130,7 +130,7 @@ struct ConfigurationStatus {
         }
         body["lastVerdict"] = receiver.lastVerdicts[slot.key].map { .string($0.name) }
         if let fault = receiver.loadFault(of: slot) {
-            body["lastVerdict"] = .string(fault.verdict.name)
+            body["lastVerdict"] = .string(fault.rejection.rawValue)
             body["text"] = .string("the app does not load it")
         }
         if let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }

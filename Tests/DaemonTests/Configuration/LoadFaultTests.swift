@@ -1,0 +1,51 @@
+// Applied configurations that an app does not load, because another version of it was installed (CFG-42).
+
+import TandemBase
+import TandemCrypto
+import TandemDelivery
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemStore
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@testable import TandemDaemon
+
+@Suite struct LoadFaultTests {
+    private let secondary: LoneSecondary
+
+    init() throws {
+        secondary = try LoneSecondary()
+        secondary.host.takesOffers = true
+    }
+
+    /// The answer of an app that does not load these bytes.
+    private static func refusal(of envelope: [UInt8]) -> OfferReply {
+        OfferReply(VerificationFailure(.schema, "volume: 80 is over the maximum 50"), of: envelope)
+    }
+
+    @Test("CFG-42: the answer to a reload counts for what is applied when it comes, and for no other bytes")
+    func otherBytes() throws {
+        let (former, next) = (try secondary.envelope(1), try secondary.envelope(2))
+        func slot(_ envelope: [UInt8]) throws -> ConfigurationSlot {
+            let target = try PairedIdentifier(text: "custom:hw-1")
+            let key = ConfigurationSlotKey(application: secondary.queue.app, role: .secondary, target: target)
+            let record = try ConfigurationRecord(key: key, device: .zero, envelope: envelope)
+            return ConfigurationSlot(
+                key: key, device: .zero,
+                active: ActiveConfiguration(record, applied: secondary.scheduler.wallNow, isWaived: false))
+        }
+        let (before, after) = (try slot(former), try slot(next))
+        var faults = LoadFaults()
+        #expect(faults.take(Self.refusal(of: next), of: before) == nil)
+        #expect(faults.fault(of: after) == nil)
+        #expect(faults.take(Self.refusal(of: next), of: after) != nil)
+        #expect(faults.take(Self.refusal(of: next), of: after) == nil, "the log has it once")
+        #expect(faults.fault(of: after)?.rejection == .schema)
+        #expect(faults.take(nil, of: after) == nil)
+        #expect(faults.fault(of: after) == nil, "an app that loads it has no fault")
+    }
+}
