@@ -27,6 +27,23 @@ import Testing
         OfferReply(VerificationFailure(.schema, "volume: 80 is over the maximum 50"), of: envelope)
     }
 
+    /// A registration of a version of the app that says what it does not load.
+    private static let naming = TandemSession.Registration(schema: SHA256.digest([1]))
+
+    @Test("CFG-42: a fault that an app has named ends when the app registers again, also without a schema")
+    func anotherRegistration() throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        try secondary.apply(envelope)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        try secondary.answer(1, Self.refusal(of: envelope).message)
+        #expect(secondary.status?["lastVerdict"] == "schema")
+        secondary.disconnect()
+        secondary.connect()
+        #expect(secondary.status?["lastVerdict"] == "applied" && secondary.host.offers.count == 2)
+    }
+
     @Test("CFG-42: the answer to a reload counts for what is applied when it comes, and for no other bytes")
     func otherBytes() throws {
         let (former, next) = (try secondary.envelope(1), try secondary.envelope(2))

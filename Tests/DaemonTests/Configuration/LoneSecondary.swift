@@ -97,6 +97,12 @@ final class LoneSecondary {
         scheduler.run()
     }
 
+    /// Its connection is gone.
+    func disconnect(inOrder: Bool = false) {
+        service.disconnected(queue.app, as: .secondary, inOrder: inOrder)
+        scheduler.run()
+    }
+
     /// It answers a message of the daemon.
     /// - Parameter number: of the message, from 0.
     func answer(_ number: Int, _ reply: PropertyListDictionary) throws {

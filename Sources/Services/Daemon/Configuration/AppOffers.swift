@@ -51,6 +51,9 @@ final class AppOffers {
     /// The fault of what is applied in a slot, as its app has named it; nil if it has named none.
     func loadFault(of slot: ConfigurationSlot) -> LoadFault? { faults.fault(of: slot) }
 
+    /// The app's receiving connection has registered.
+    func registered(_ subject: KeySubject) { faults.forget(subject) }
+
     // MARK: messages
 
     /// Offers a configuration to the app of its slot.

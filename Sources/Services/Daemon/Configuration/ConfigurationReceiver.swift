@@ -418,10 +418,11 @@ final class ConfigurationReceiver {
             waivingApplications.remove(app)
         }
         schemas[app] = registration.schema
-        connectedApps.insert(KeySubject(application: app, role: role))
+        let subject = KeySubject(application: app, role: role)
+        connectedApps.insert(subject)
+        offers.registered(subject)
         if let pem = registration.anchor {
-            let key = KeySubject(application: app, role: role)
-            context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
+            context.scheduler.start { [self] in _ = await learn(pem, for: subject, from: .application) }
         }
         files.connected(app, as: role, in: state)
         guard let key = context.shownKey(of: app, as: role) else { return }

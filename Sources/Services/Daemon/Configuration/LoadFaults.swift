@@ -13,6 +13,9 @@ struct LoadFaults {
         faults[slot.key].flatMap { $0.digest == slot.shown?.record.digest ? $0 : nil }
     }
 
+    /// The app has registered: it may be another version, which loads what the one before did not.
+    mutating func forget(_ subject: KeySubject) { faults = faults.filter { $0.key.subject != subject } }
+
     /// Takes the answer of a slot's app to a reload; returns the line of the log if it names a new fault.
     /// - Parameter reply: nil for an answer that names no bytes.
     mutating func take(_ reply: OfferReply?, of slot: ConfigurationSlot) -> LogEvent? {
