@@ -269,6 +269,45 @@ import Testing
         #expect(slot.mark?.isBurnt == true && slot.active?.record.version == 6)
     }
 
+    /// The fault of an app of another version that does not load these bytes.
+    private static func fault(of envelope: [UInt8]) -> LoadFault? {
+        LoadFault(OfferReply(VerificationFailure(.schema, "volume: 80 is over the maximum 50"), of: envelope))
+    }
+
+    @Test(
+        "CFG-42, CFG-61: an app that does not load the configuration on trial any longer ends the trial as failed",
+        arguments: ["the answer", "a tick", "bye"])
+    func notLoadedDuringTheTrial(_ event: String) throws {
+        var slot = try Self.tryingSlot()
+        let (bytes, good) = (try #require(slot.active?.record.envelope), try #require(slot.trial?.previous))
+        slot.note(Self.fault(of: bytes))
+        let ended =
+            switch event {
+            case "the answer": slot.reloaded()
+            case "a tick": slot.timePassed(running: .zero, now: Fixture.now)
+            default: slot.applicationDisconnected(.inOrder)
+            }
+        #expect(slot.active == good && slot.trial == nil && slot.mark?.version == 7 && slot.mark?.isBurnt == true)
+        #expect(ended.verdict == .rejected(.schema))
+        let facts = try #require(Self.report(ended))
+        #expect(facts.verdict == .rejected(.schema) && facts.good?.version == 6)
+        #expect(facts.delivery == Fixture.delivery && facts.isOnTrial == nil)
+        let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        #expect(again.verdict == .rejected(.rollback))
+    }
+
+    @Test("CFG-42, CFG-61: a load fault of other bytes, or of none any longer, lets the trial pass")
+    func faultOfOthers() throws {
+        for before in [try Fixture.envelope(version: 6), []] {
+            var slot = try Self.tryingSlot()
+            slot.note(Self.fault(of: before))
+            if before.isEmpty { slot.note(nil) }
+            #expect(slot.reloaded() == ApplyTransition())
+            #expect(Self.report(Fixture.live(&slot))?.isOnTrial == false)
+            #expect(slot.trial == nil && slot.active?.record.version == 7)
+        }
+    }
+
     // MARK: one trial after another
 
     @Test("CFG-61: a newer one takes the trial over and keeps the last good one, not the one that is unproven")

@@ -1,5 +1,6 @@
-// Presence of the app that a configuration is for: whether it is connected and takes offers, how long it has lived with
-// the configuration on trial (CFG-61), and the library's account of its starts (CFG-65).
+// Presence of the app that a configuration is for: whether it is connected, takes offers and loads what is applied
+// (CFG-42), how long it has lived with the configuration on trial (CFG-61), and the library's account of its starts
+// (CFG-65).
 
 /// The app of a slot, as far as the slot knows it.
 struct ApplicationPresence: Sendable, Equatable {
@@ -8,12 +9,16 @@ struct ApplicationPresence: Sendable, Equatable {
     private var refusesOffers = false
     /// The time that the app has lived with the configuration on trial, counted from the first tick on.
     private var lived: Duration?
+    /// The fault of what is applied, as the app has named it since it registered (CFG-42).
+    private(set) var loadFault: LoadFault?
     /// The library's account, as it was read last.
     private(set) var library = LoadAttempts()
 
     var takesOffers: Bool { isConnected && !refusesOffers }
 
     mutating func note(_ attempts: LoadAttempts) { library = attempts }
+
+    mutating func note(_ fault: LoadFault?) { loadFault = fault }
 
     mutating func registered() {
         isConnected = true

@@ -63,6 +63,9 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// The library's account of its starts (CFG-65), before the event that it decides.
     package mutating func note(_ attempts: LoadAttempts) { app.note(attempts) }
 
+    /// The fault of what is applied that the app named last (CFG-42), before the event that it decides.
+    package mutating func note(_ fault: LoadFault?) { app.note(fault) }
+
     /// Bytes have arrived. Application, role, target, device and mark of the context are replaced by the slot's own.
     package mutating func received(
         _ envelope: [UInt8], by delivery: ConfigurationDelivery?, in context: VerificationContext
@@ -112,8 +115,15 @@ package struct ConfigurationSlot: Sendable, Equatable {
         if ending == .inOrder || app.library.isHealthy(trial.digest) {
             passTrial(&transition)
         } else if ending == .lost, max(trial.attempts, app.library.starts(of: trial.digest)) >= Self.attempts {
-            rollBack(&transition)
+            rollBack(.failed, Self.stopped, &transition)
         }
+        return transition
+    }
+
+    /// The app has answered a reload: the configuration on trial ends if the app does not load it (CFG-61).
+    package mutating func reloaded() -> ApplyTransition {
+        var transition = ApplyTransition()
+        _ = endRefusedTrial(&transition)
         return transition
     }
 
@@ -323,9 +333,7 @@ extension ConfigurationSlot {
         if active != nil { transition.add(.active(nil)) }
         if waived != nil { transition.add(.waived(nil)) }
         if trial != nil { transition.add(.trial(nil)) }
-        active = nil
-        waived = nil
-        trial = nil
+        (active, waived, trial) = (nil, nil, nil)
         if staged != nil { dropStaged(&transition) }
         mark?.close()
         if let mark { transition.add(.mark(mark)) }
@@ -344,7 +352,10 @@ extension ConfigurationSlot {
     /// (CFG-34), a trial passes (CFG-61), and an app that did not answer is asked again (CFG-43).
     package mutating func timePassed(running: Duration, now: WallTime) -> ApplyTransition {
         var transition = ApplyTransition()
-        live(running, &transition)
+        if let trial, !endRefusedTrial(&transition) {
+            app.live(running)
+            if app.hasLived(with: trial.digest) { passTrial(&transition) }
+        }
         if let counted = counted(active, running: running, now: now) {
             if counted.isOver(at: now) { endTrial(of: counted, &transition) }
             active = counted.isOver(at: now) ? nil : counted
@@ -456,6 +467,9 @@ extension ConfigurationSlot {
 
 extension ConfigurationSlot {
     private static var attempts: UInt64 { ConfigurationLimits.attempts }
+    private static var stopped: String {
+        "the app stopped within \(ConfigurationLimits.trial.components.seconds) s of loading it, \(attempts) times in a row"
+    }
 
     /// The configuration on trial.
     private var tried: ActiveConfiguration? {
@@ -496,16 +510,9 @@ extension ConfigurationSlot {
         guard var trial else { return }
         if app.library.isHealthy(trial.digest) { return passTrial(&transition) }
         trial.count(starts: app.library.starts(of: trial.digest))
-        guard trial.attempts <= Self.attempts else { return rollBack(&transition) }
+        guard trial.attempts <= Self.attempts else { return rollBack(.failed, Self.stopped, &transition) }
         self.trial = trial
         transition.add(.trial(trial))
-    }
-
-    /// The app lives with the configuration on trial.
-    private mutating func live(_ running: Duration, _ transition: inout ApplyTransition) {
-        guard let trial else { return }
-        app.live(running)
-        if app.hasLived(with: trial.digest) { passTrial(&transition) }
     }
 
     /// The configuration on trial ends by itself.
@@ -514,7 +521,7 @@ extension ConfigurationSlot {
     }
 
     private mutating func passTrial(_ transition: inout ApplyTransition) {
-        guard let trial else { return }
+        guard let trial, !endRefusedTrial(&transition) else { return }
         if let tried {
             report(.applied, of: tried.record, tried.isWaived, by: trial.deliveries, isOnTrial: false, &transition)
         }
@@ -522,8 +529,15 @@ extension ConfigurationSlot {
         transition.add(.trial(nil))
     }
 
+    /// Ends the trial of a configuration that the app does not load any longer, and returns whether it is one.
+    private mutating func endRefusedTrial(_ transition: inout ApplyTransition) -> Bool {
+        guard let fault = app.loadFault, fault.digest == trial?.digest else { return false }
+        rollBack(.rejected(fault.rejection), "the app that is installed now does not load it", &transition)
+        return true
+    }
+
     /// The last good configuration is active again, and the version on trial never returns.
-    private mutating func rollBack(_ transition: inout ApplyTransition) {
+    private mutating func rollBack(_ verdict: Verdict, _ text: String, _ transition: inout ApplyTransition) {
         guard let trial, let tried else { return }
         self.trial = nil
         if tried.isWaived {
@@ -535,10 +549,8 @@ extension ConfigurationSlot {
             burn(tried.record, &transition)
         }
         transition.add(.trial(nil))
-        let text =
-            "the app stopped within \(ConfigurationLimits.trial.components.seconds) s of loading it, \(Self.attempts) times in a row"
-        report(.failed, of: tried.record, tried.isWaived, by: trial.deliveries, text: text, &transition)
-        finishFailure(text, &transition)
+        report(verdict, of: tried.record, tried.isWaived, by: trial.deliveries, text: text, &transition)
+        finishFailure(verdict, text, &transition)
     }
 
     /// The staged configuration is given up.
@@ -548,7 +560,7 @@ extension ConfigurationSlot {
         if !staged.isWaived { burn(staged.record, &transition) }
         let text = reason ?? "the app gave no verdict on it, \(Self.attempts) times in a row"
         report(.failed, of: staged.record, staged.isWaived, by: staged.deliveries, text: text, &transition)
-        finishFailure(text, &transition)
+        finishFailure(.failed, text, &transition)
     }
 
     private mutating func burn(_ record: ConfigurationRecord, _ transition: inout ApplyTransition) {
@@ -557,9 +569,9 @@ extension ConfigurationSlot {
         transition.add(.mark(burnt))
     }
 
-    private func finishFailure(_ text: String, _ transition: inout ApplyTransition) {
+    private func finishFailure(_ verdict: Verdict, _ text: String, _ transition: inout ApplyTransition) {
         if isApplicationConnected { transition.add(.reload) }
-        transition.conclude(.failed, text)
+        transition.conclude(verdict, text)
     }
 }
 

@@ -44,6 +44,25 @@ import Testing
         #expect(secondary.status?["lastVerdict"] == "applied" && secondary.host.offers.count == 2)
     }
 
+    @Test(
+        "CFG-42, CFG-61: what another version of the app does not load is not applied after its trial, but refused",
+        arguments: [false, true])
+    func duringTheTrial(_ isDiskFull: Bool) throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        secondary.receive(envelope)
+        try secondary.answer(0)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        secondary.store.isFull = isDiskFull
+        try secondary.answer(1, Self.refusal(of: envelope).message)
+        secondary.store.isFull = false
+        secondary.scheduler.advance(by: .seconds(60))
+        let row = try #require(secondary.status)
+        #expect(row["lastVerdict"] == "schema" && row["state"] == "none" && row["version"] == nil)
+        #expect(secondary.waiting.count == 1, "the primary reads no trials: it gets the last verdict only")
+    }
+
     @Test("CFG-42: the answer to a reload counts for what is applied when it comes, and for no other bytes")
     func otherBytes() throws {
         let (former, next) = (try secondary.envelope(1), try secondary.envelope(2))

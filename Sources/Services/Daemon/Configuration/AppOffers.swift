@@ -66,10 +66,17 @@ final class AppOffers {
     /// Has the app of a slot read its files again. One that does not load what is applied says so (CFG-42).
     func reload(_ key: ConfigurationSlotKey) {
         send(ConfigurationOffer.reloadMessage, to: key) { [weak self] outcome in
-            guard let self, case .reply = outcome, let slot = outlets.slot(key),
-                let line = faults.take(outcome.offerReply, of: slot)
-            else { return }
-            context.log(line, causedBy: key.application)
+            guard let self, case .reply = outcome, let slot = outlets.slot(key) else { return }
+            let line = faults.take(outcome.offerReply, of: slot)
+            if let line { context.log(line, causedBy: key.application) }
+            if faults.fault(of: slot) != nil { reloaded(key) }
+        }
+    }
+
+    /// The app of a slot does not load what is applied. If that is on trial, the trial ends (CFG-61).
+    private func reloaded(_ key: ConfigurationSlotKey) {
+        context.scheduler.start { [self] in
+            outlets.judged(await outlets.perform(key) { slot, _ in slot.reloaded() }, key)
         }
     }
 
@@ -110,6 +117,8 @@ final class AppOffers {
 
     private func answered(_ reply: OfferReply?, _ key: ConfigurationSlotKey) async -> OfferEnd {
         guard let reply else { return .none }
+        // It may have been another app that did not load these bytes.
+        if reply.verdict == .applied { faults.forget(key.subject) }
         let now = context.reading.wall
         guard let transition = await outlets.perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
             return .notStored

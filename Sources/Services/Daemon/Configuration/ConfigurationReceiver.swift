@@ -96,6 +96,7 @@ final class ConfigurationReceiver {
     private func step(_ event: Event, of key: ConfigurationSlotKey, in next: inout ReceiverState) -> SlotStep {
         var slot = next[key]
         if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
+        slot.note(offers.loadFault(of: slot))
         let waiting = slot.staged?.record.digest
         let transition = event(&slot, verification(of: key, in: next))
         next.keep(slot)
