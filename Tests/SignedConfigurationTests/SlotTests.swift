@@ -319,10 +319,11 @@ import Testing
         }
         context.allowsInvalidSignatures = false
         var allowing = restart()
-        #expect(allowing.started(in: context, allowsInvalid: true) == ApplyTransition())
+        #expect(allowing.started(in: context, allowsInvalid: true) == ApplyTransition() && allowing.needsPermission)
         var strict = restart()
         let ended = strict.started(in: context, allowsInvalid: false)
         #expect(strict.waived == nil && strict.trial == nil && strict.active == good && strict.mark == mark)
+        #expect(!strict.needsPermission)
         #expect(ended.changes.contains(.waived(nil)) && ended.changes.contains(.trial(nil)) == isOnTrial)
         #expect(ended.verdict == .rejected(.threshold) && ended.detail.contains("version 50"))
         #expect(ended.effects == [.reload], "an app that has registered meanwhile reads its files again")

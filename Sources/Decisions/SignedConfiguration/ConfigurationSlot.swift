@@ -163,9 +163,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// - Parameter allowsInvalid: the daemon's half of CFG-22. No app has registered yet, whose half the context needs.
     package mutating func started(in context: VerificationContext, allowsInvalid: Bool) -> ApplyTransition {
         if phase == .waitingForApplication, context.now < context.clockFloor { phase = .waitingForClock }
-        var transition = ApplyTransition()
-        if !allowsInvalid { endInvalid(in: context, &transition) }
-        return transition
+        return allowsInvalid ? ApplyTransition() : permissionEnded(in: context)
     }
 
     /// The wall clock has been set: what waits for it is judged again.
@@ -394,8 +392,12 @@ extension ConfigurationSlot {
         }
     }
 
+    /// Whether something waits or is applied by the permission of CFG-22.
+    package var needsPermission: Bool { waived != nil || staged?.allowsInvalid == true }
+
     /// Ends the waiting and the applied configuration with an invalid signature: neither outlives the permission.
-    private mutating func endInvalid(in context: VerificationContext, _ transition: inout ApplyTransition) {
+    package mutating func permissionEnded(in context: VerificationContext) -> ApplyTransition {
+        var transition = ApplyTransition()
         if var staged, staged.allowsInvalid {
             if staged.isWaived {
                 dropStaged(&transition)
@@ -407,7 +409,7 @@ extension ConfigurationSlot {
                 transition.add(.staged(staged))
             }
         }
-        guard let ended = waived else { return }
+        guard let ended = waived else { return transition }
         let onTrial = tried?.isWaived == true ? trial : nil
         waived = nil
         transition.add(.waived(nil))
@@ -418,6 +420,7 @@ extension ConfigurationSlot {
         // An app that has registered meanwhile has read the file that goes.
         transition.add(.reload)
         conclude(ended.record, by: onTrial?.deliveries ?? ConfigurationDeliveries(), in: context, &transition)
+        return transition
     }
 
     private mutating func deactivateMark(_ transition: inout ApplyTransition) {

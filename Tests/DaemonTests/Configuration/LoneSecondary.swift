@@ -125,6 +125,9 @@ final class LoneSecondary {
         scheduler.advance(by: .seconds(60))
     }
 
+    /// The path of a file in its own directory.
+    func file(_ name: String) -> String { directory.path("apps/\(queue.app)/\(name)") }
+
     // MARK: the operator
 
     /// The app's row of `status`.

@@ -1,6 +1,7 @@
-// The configuration of a secondary alone: reports for which their queue has no room, and verdicts for which the disk
-// has none.
+// The configuration of a secondary alone: reports for which their queue has no room, and verdicts and ends for which
+// the disk has none.
 
+import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDelivery
@@ -67,5 +68,26 @@ import Testing
         try secondary.answer(2)
         scheduler.advance(by: .seconds(1))
         #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
+    }
+
+    @Test(
+        "CFG-22, CFG-36: a permission whose end the disk refuses at the start ends at a later tick, its file as well",
+        arguments: [true, false])
+    func lateEndOfAPermission(_ isDiskFull: Bool) throws {
+        let former = try LoneSecondary(allowsInvalidSignatures: true)
+        former.host.takesOffers = true
+        former.connect(TandemSession.Registration(allowsInvalidSignatures: true))
+        try former.apply(try former.envelope(1, signedWith: ConfigurationPrivateKey.generate()))
+        #expect(former.service.signedValues(of: former.queue.app).isWaived)
+        let path = former.file("waived.plist")
+        former.store.isFull = isDiskFull
+        // A directory in its place cannot be removed as a file.
+        if !isDiskFull { try #require(rename(path, path + ".aside") == 0 && mkdir(path, 0o700) == 0) }
+        let strict = try LoneSecondary(after: former)
+        #expect(strict.service.signedValues(of: strict.queue.app).isWaived == isDiskFull)
+        former.store.isFull = false
+        if !isDiskFull { try #require(rmdir(path) == 0 && rename(path + ".aside", path) == 0) }
+        strict.scheduler.advance(by: .seconds(11))
+        #expect(!strict.service.signedValues(of: strict.queue.app).isWaived && access(path, F_OK) != 0)
     }
 }

@@ -87,7 +87,8 @@ final class ConfigurationReceiver {
         } catch {
             context.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
             // A file may have been written ahead of the commit that failed: it goes back to the state in force.
-            reconcileFiles(of: key.application, as: key.role)
+            files.mayDiffer(key.subject)
+            repairFiles()
             return nil
         }
     }
@@ -308,6 +309,7 @@ final class ConfigurationReceiver {
     func timePassed(running: Duration, now: WallTime) {
         for key in state.slots.keys {
             catchUp(key)
+            endPermission(of: key)
             // Two events: a lifetime that runs must not keep from another trial what waits for the clock.
             enqueue(key) { slot, _ in slot.timePassed(running: running, now: now) }
             context.scheduler.start { [self] in
@@ -317,6 +319,13 @@ final class ConfigurationReceiver {
         noteReadsTrials()
         reportHeldFailures()
         tryFullQueues()
+        repairFiles()
+    }
+
+    /// The end of a permission that could not be stored is stored now (CFG-22).
+    private func endPermission(of key: ConfigurationSlotKey) {
+        guard !context.options.allowsInvalidSignatures, state.slots[key]?.needsPermission == true else { return }
+        enqueue(key, room: .reserve) { slot, context in slot.permissionEnded(in: context) }
     }
 
     /// Events of apps and ends of offers come once: what could not be stored of one is made up for (CFG-43).
@@ -345,7 +354,8 @@ final class ConfigurationReceiver {
         }
     }
 
-    /// The daemon has started. A permission that has ended (CFG-22) takes rows, so that a full disk takes that.
+    /// The daemon has started. Ending a permission (CFG-22) only makes room, so its commits may use the reserve of a
+    /// full disk.
     func started() {
         let isAllowed = context.options.allowsInvalidSignatures
         for key in state.slots.keys { enqueue(key, room: .reserve) { $0.started(in: $1, allowsInvalid: isAllowed) } }
@@ -518,6 +528,13 @@ final class ConfigurationReceiver {
     }
 
     // MARK: files
+
+    /// Makes files that could not be written or removed those of the state in force. It takes its turn with the
+    /// commits, because some files are ahead of theirs.
+    private func repairFiles() {
+        guard files.differ else { return }
+        committed.perform({ [self] _ in ([], { [self] in files.repair(with: state) }) }, failure: { _ in })
+    }
 
     /// Makes the files of an app those of the present target.
     func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {

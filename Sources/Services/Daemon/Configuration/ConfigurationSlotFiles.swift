@@ -23,6 +23,9 @@ final class ConfigurationSlotFiles {
     /// Subjects whose chain is not in their app's directory as it is in the store. Nothing is staged before it is: the
     /// library would refuse it.
     private var unwrittenChains: Set<KeySubject> = []
+    /// Subjects whose files may not be those of the state in force, and whether the log says that one could not be
+    /// written or removed.
+    private var differing: [KeySubject: Bool] = [:]
     /// Apps that have files to be written once their user is known.
     private var ownerlessApplications: Set<ApplicationIdentifier> = []
 
@@ -81,6 +84,7 @@ final class ConfigurationSlotFiles {
             }
             return true
         } catch {
+            differing[key.subject] = true
             context.log(
                 LogEvent(
                     .error, "configuration file not written", .text("app", "\(key.application)"),
@@ -91,9 +95,11 @@ final class ConfigurationSlotFiles {
 
     /// Makes the files of an app those of the present target; of an app of the other side there are none.
     func reconcile(_ app: ApplicationIdentifier, as role: DeviceRole, with state: ReceiverState) {
+        let subject = KeySubject(application: app, role: role)
+        let isLogged = differing.removeValue(forKey: subject) ?? false
         guard context.side(of: app) == role else { return }
         // Before what may rest on it.
-        writeChain(of: KeySubject(application: app, role: role), in: state)
+        writeChain(of: subject, in: state, isLogged: isLogged)
         let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
         do throws(FileError) {
             guard let (directory, owner) = try ownedDirectory(of: app) else { return }
@@ -103,11 +109,24 @@ final class ConfigurationSlotFiles {
                 if bytes != content?.ownBytes { try make((file, content), directory, owner) }
             }
         } catch {
+            differing[subject] = true
+            if isLogged { return }
             context.log(
                 LogEvent(
                     .error, "configuration files not brought up to date", .text("app", "\(app)"),
                     .text("error", error.description)))
         }
+    }
+
+    /// Whether some files may not be those of the state in force.
+    var differ: Bool { !differing.isEmpty }
+
+    /// The files of an app may be ahead of a commit that failed.
+    func mayDiffer(_ subject: KeySubject) { differing[subject] = differing[subject] ?? false }
+
+    /// Makes the files that may differ those of the state in force; those that still cannot be stay for the next call.
+    func repair(with state: ReceiverState) {
+        for subject in differing.keys { reconcile(subject.application, as: subject.role, with: state) }
     }
 
     /// The app has registered, and its user is known: writes what has waited for that.
@@ -133,8 +152,9 @@ final class ConfigurationSlotFiles {
 
     /// Writes the chain of key sets that the library follows from its own anchor (CFG-93), or removes it if there is
     /// none; the files of the other side's app are not here. Returns whether it is as the state says.
+    /// - Parameter isLogged: the log has the failure of an earlier try.
     @discardableResult
-    func writeChain(of subject: KeySubject, in state: ReceiverState) -> Bool {
+    func writeChain(of subject: KeySubject, in state: ReceiverState, isLogged: Bool = false) -> Bool {
         guard context.isHere(subject) else { return true }
         unwrittenChains.insert(subject)
         do throws(FileError) {
@@ -144,6 +164,7 @@ final class ConfigurationSlotFiles {
             }
             return true
         } catch {
+            if isLogged { return false }
             context.log(
                 LogEvent(
                     .error, "key sets not written", .text("app", "\(subject.application)"),
