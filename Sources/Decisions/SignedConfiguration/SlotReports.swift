@@ -67,6 +67,11 @@ extension ConfigurationSlot {
         conclude(failure, of: waived.envelope, by: deliveries, in: context, &transition)
     }
 
+    /// The deliveries whose last verdict is outstanding: those of what waits and of what is on trial.
+    package var awaiting: [ConfigurationDelivery] {
+        (staged?.deliveries.all ?? []) + (trial?.deliveries.all ?? [])
+    }
+
     /// The active configuration, for reports.
     package var good: GoodConfiguration? {
         active.map { GoodConfiguration(version: $0.record.version, digest: $0.record.digest) }

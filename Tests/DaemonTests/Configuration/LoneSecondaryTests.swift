@@ -70,6 +70,19 @@ import Testing
         #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
     }
 
+    @Test("CFG-52: the last verdict on what has waited for its app is not held back behind other failures")
+    func lastVerdictAfterAFailure() throws {
+        secondary.receive(try secondary.envelope(1))
+        secondary.receive([0])
+        #expect(secondary.waiting.count == 2, "it waits, and the first failure of a minute")
+        secondary.host.takesOffers = true
+        secondary.connect()
+        try secondary.answer(0, verdict: "threshold")
+        #expect(secondary.waiting.count == 3)
+        secondary.receive([1])
+        #expect(secondary.waiting.count == 3, "the next failure is held back")
+    }
+
     @Test(
         "CFG-22, CFG-36: a permission whose end the disk refuses at the start ends at a later tick, its file as well",
         arguments: [true, false])

@@ -73,7 +73,7 @@ final class ConfigurationReceiver {
                     next = before
                     return ([], { nil })
                 }
-                let changes = next.take(transition, of: key, signer: context.options.signer, now: context.reading)
+                let changes = next.take(step, signer: context.options.signer, now: context.reading)
                 return (
                     changes,
                     { [self] in
@@ -98,10 +98,10 @@ final class ConfigurationReceiver {
         var slot = next[key]
         if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
         slot.note(offers.loadFault(of: slot))
-        let waiting = slot.staged?.record.digest
+        let before = slot
         let transition = event(&slot, verification(of: key, in: next))
         next.keep(slot)
-        return SlotStep(transition, of: slot, waiting: waiting)
+        return SlotStep(transition, from: before, to: slot)
     }
 
     /// Runs an event of a slot after those before it, for a caller that does not wait.
@@ -206,8 +206,7 @@ final class ConfigurationReceiver {
                 let hasGrown = !changes.isEmpty
                 let judged = hasGrown ? judgeAgain(subject, in: &next) : []
                 for step in judged {
-                    changes += next.take(
-                        step.transition, of: step.key, signer: context.options.signer, now: context.reading)
+                    changes += next.take(step, signer: context.options.signer, now: context.reading)
                 }
                 if let source {
                     let (verdict, text) = next.anchors[subject] == nil ? (.waitingForKey, nil) : outcome.verdict
@@ -391,7 +390,7 @@ final class ConfigurationReceiver {
             for slotKey in next.slots.keys
             where slotKey.application == key.application && slotKey.role == key.role {
                 let step = step({ slot, _ in slot.closed() }, of: slotKey, in: &next)
-                changes += next.take(step.transition, of: slotKey, signer: context.options.signer, now: context.reading)
+                changes += next.take(step, signer: context.options.signer, now: context.reading)
                 closed.append(step)
             }
             return (

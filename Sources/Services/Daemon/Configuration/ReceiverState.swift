@@ -112,10 +112,9 @@ struct ReceiverState {
     }
 
     /// Takes a slot's answer over; returns the rows to commit.
-    mutating func take(
-        _ transition: ApplyTransition, of key: ConfigurationSlotKey, signer: ReportPrivateKey, now: ClockReading
-    ) -> [RowChange] {
-        transition.changes.flatMap { change -> [RowChange] in
+    mutating func take(_ step: SlotStep, signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
+        let key = step.key
+        return step.transition.changes.flatMap { change -> [RowChange] in
             switch change {
             case .mark(let mark): [Self.row(.mark, key.bytes, mark.dictionary)]
             case .staged(let staged): [Self.row(.staged, key.bytes, staged?.row)]
@@ -124,7 +123,8 @@ struct ReceiverState {
             case .active(let active): [Self.row(.active, key.bytes, active?.dictionary)]
             case .waived(let waived): [Self.row(.waived, key.bytes, waived?.dictionary)]
             case .clockFloor(let floor): raiseClockFloor(of: key.subject, to: floor)
-            case .report(let facts): owe(facts, signer: signer, now: now)
+            case .report(let facts):
+                owe(facts, isAwaited: step.awaiting.contains(facts.delivery), signer: signer, now: now)
             }
         }
     }
@@ -143,12 +143,15 @@ struct ReceiverState {
     /// Reports of one pairing that wait for room in its queue; far above what an honest primary leaves waiting.
     private static var mostOwed: Int { 256 }
 
-    /// - Parameter isStatement: whether the report is about a key set or a revocation: a failure of one must not take
-    ///   the place of a configuration's.
+    /// - Parameters:
+    ///   - isStatement: whether the report is about a key set or a revocation: a failure of one must not take the place
+    ///     of a configuration's.
+    ///   - isAwaited: whether the delivery has waited for its last verdict: its sender never delivers again by itself.
     mutating func owe(
-        _ facts: ReportFacts, isStatement: Bool = false, signer: ReportPrivateKey, now: ClockReading
+        _ facts: ReportFacts, isStatement: Bool = false, isAwaited: Bool = false, signer: ReportPrivateKey,
+        now: ClockReading
     ) -> [RowChange] {
-        guard facts.verdict.isEarly else { return sign(facts, signer: signer, now: now) }
+        guard facts.verdict.isEarly, !isAwaited else { return sign(facts, signer: signer, now: now) }
         let key = GateKey(
             pairing: facts.delivery.pairing, application: facts.key.application, isStatement: isStatement)
         let due = gates[key, default: EarlyFailureGate()].failed(facts, at: now.monotonic)

@@ -37,11 +37,12 @@ struct SlotStep {
     let transition: ApplyTransition
     /// The end of the bytes that had waited for the app; nil if they still wait, or none did.
     let ended: (digest: [UInt8], verdict: ApplyTransition)?
+    /// The deliveries whose last verdict was outstanding before the event.
+    let awaiting: Set<ConfigurationDelivery>
 
-    /// - Parameter waiting: the digest of the bytes that waited before the event.
-    init(_ transition: ApplyTransition, of slot: ConfigurationSlot, waiting: [UInt8]?) {
-        (key, self.transition) = (slot.key, transition)
-        ended = waiting.flatMap { digest in
+    init(_ transition: ApplyTransition, from before: ConfigurationSlot, to slot: ConfigurationSlot) {
+        (key, self.transition, awaiting) = (slot.key, transition, Set(before.awaiting))
+        ended = (before.staged?.record.digest).flatMap { digest in
             guard slot.staged?.record.digest != digest else { return nil }
             // The verdict of the event is about the bytes that have taken the place, if there are any.
             let isReplaced = transition.changes.contains { change in
