@@ -1,4 +1,5 @@
-// The versions of a primary's desired state: no two secondaries get two contents under one number.
+// The versions of a primary's desired state: no two secondaries get two contents under one number, and none gets one
+// twice without a reason.
 
 import TandemBase
 import TandemSignedConfiguration
@@ -19,6 +20,37 @@ import Testing
             #expect(try fleet.report(index, try #require(items[index]), .rejected(.schema)) == nil)
         }
         #expect(try fleet.accept(try fleet.envelope(7)).count == 3)
+    }
+
+    @Test("CFG-72, CFG-73, LIM-137: on the same link only a rejection that may end is tried again, and nothing else")
+    func reconsidered() throws {
+        for rejection in [Rejection.wrongTarget, .future, .keySetGap, .keySetExpired] {
+            var fleet = try Fleet()
+            let item = try fleet.delivered(try fleet.envelope(1))
+            #expect(fleet.reconsider(0) == nil, "it was handled, and its report may be under way")
+            #expect(try fleet.report(0, item, .rejected(rejection)) == nil)
+            var newer = fleet
+            #expect(fleet.reconsider(0)?.entry.version == 1 && fleet.reconsider(0) == nil)
+            let next = try newer.delivered(try newer.envelope(2))
+            #expect(newer.reconsider(0) == nil, "the newer one is at the secondary")
+            #expect(try newer.report(0, next, .applied) == nil && newer.reconsider(0) == nil)
+        }
+        for rejection in [Rejection.schema, .oldKeySet, .threshold] {
+            var fleet = try Fleet()
+            let item = try fleet.delivered(try fleet.envelope(1))
+            #expect(try fleet.report(0, item, .rejected(rejection)) == nil)
+            #expect(fleet.reconsider(0) == nil, "\(rejection)")
+        }
+    }
+
+    @Test("CFG-72, CFG-73: a new epoch of the pairing is entered by its link, and not by the repetition of LIM-137")
+    func reconsideredInANewEpoch() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .rejected(.wrongTarget)) == nil)
+        fleet.members[0].epoch += 1
+        #expect(fleet.reconsider(0) == nil && fleet.desired.mustEnterEpoch(of: fleet.addressee(0)))
+        #expect(fleet.link(0) != nil)
     }
 
     @Test("CFG-71: a secondary that is unpaired may take nothing, and one whose delivery was repeated has judged both")

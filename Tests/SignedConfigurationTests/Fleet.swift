@@ -107,6 +107,12 @@ struct Fleet {
         return deliveries(of: transition)[index]
     }
 
+    /// LIM-137 is over on the link of a member.
+    mutating func reconsider(_ index: Int) -> ConfigurationItem? {
+        let transition = desired.reconsidered(addressee(index), at: now, identifier: { .random() })
+        return deliveries(of: transition)[index]
+    }
+
     /// The member's app is announced.
     mutating func announce(_ index: Int, underWay: Bool = false) -> ConfigurationItem? {
         let transition = desired.changed(

@@ -303,29 +303,38 @@ package struct DesiredConfigurations: Sendable {
     ) -> DesiredTransition {
         var transition = enterEpoch(of: addressee)
         for key in slots.keys {
-            forgetRetried(key, at: addressee.pairing, bringsKeys(key.subject), now, &transition)
+            _ = forgetRetried(key, at: addressee.pairing, bringsKeys(key.subject), now, &transition)
             deliverAgain(key, to: addressee, isUnderWay, at: now, identifier, &transition)
         }
         return transition
     }
 
+    /// LIM-137 is over: on the same link a secondary gets what it has rejected and may take now (CFG-73). Whatever it
+    /// has handled may be answered by a report on this link, and is delivered again at the next one only.
+    package mutating func reconsidered(
+        _ addressee: ConfigurationAddressee, at now: WallTime, identifier: () -> UniqueIdentifier
+    ) -> DesiredTransition {
+        var transition = DesiredTransition()
+        // The epoch begins with a link or an announcement, which bring all of it.
+        guard !mustEnterEpoch(of: addressee) else { return transition }
+        for key in slots.keys where forgetRetried(key, at: addressee.pairing, false, now, &transition) {
+            deliver(key, to: addressee, because: .reachable, at: now, identifier, &transition)
+        }
+        return transition
+    }
+
+    /// - Returns: whether a rejection counts no longer.
     private mutating func forgetRetried(
         _ key: ConfigurationSlotKey, at pairing: UniqueIdentifier, _ bringsKeys: Bool, _ now: WallTime,
         _ transition: inout DesiredTransition
-    ) {
+    ) -> Bool {
         let valid = Set(desired(of: key).filter { ($0.payload.expires ?? .max) > now.seconds }.map(\.digest))
         let isRetried: (SecondaryState.Refusal) -> Bool = { refusal in
-            switch Rejection(rawValue: refusal.verdict) {
-            // The secondary's clock was ahead of this device's.
-            case .expired?: valid.contains(refusal.digest)
-            // A configuration of one set never passes under a later one: only a secondary that is behind may take it.
-            // This device has verified it: a secondary that misses the threshold lacks keys.
-            case .oldKeySet?, .threshold?: bringsKeys
-            case let rejection: rejection?.maySolveItself ?? false
-            }
+            refusal.mayHaveEnded(isValid: valid.contains(refusal.digest), bringsKeys: bringsKeys)
         }
-        guard state(of: key, at: pairing)?.refusals.contains(where: isRetried) == true else { return }
+        guard state(of: key, at: pairing)?.refusals.contains(where: isRetried) == true else { return false }
         change(key, at: pairing, &transition) { state, _ in state.refusals.removeAll(where: isRetried) }
+        return true
     }
 
     /// Deliveries that are neither answered nor in their queue no longer keep the envelope from being delivered.

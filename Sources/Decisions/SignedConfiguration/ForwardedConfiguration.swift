@@ -106,6 +106,21 @@ package struct SecondaryState: Sendable, Equatable {
     struct Refusal: Sendable, Equatable {
         let digest: [UInt8]
         let verdict: String
+
+        /// Whether the secondary may take the envelope by now (CFG-73).
+        /// - Parameters:
+        ///   - isValid: by this device's clock the envelope has not expired.
+        ///   - bringsKeys: whether this primary has the chain of key sets, which it brings first.
+        func mayHaveEnded(isValid: Bool, bringsKeys: Bool) -> Bool {
+            switch Rejection(rawValue: verdict) {
+            // The secondary's clock was ahead of this device's.
+            case .expired?: isValid
+            // A configuration of one set never passes under a later one: only a secondary that is behind may take it.
+            // This device has verified it: a secondary that misses the threshold lacks keys.
+            case .oldKeySet?, .threshold?: bringsKeys
+            case let rejection: rejection?.maySolveItself ?? false
+            }
+        }
     }
 
     /// Why a delivery is looked at.

@@ -104,6 +104,8 @@ final class ConfigurationForwarder {
     private var repetitions: Set<QueueKey> = []
     /// The secondaries that get again on the same link what they have rejected (LIM-137).
     private var reconsiderations: Set<UniqueIdentifier> = []
+    /// Runs an action once it is decided which secondaries lack keys.
+    var whenKeysAreDecided: (_ action: @escaping () -> Void) -> Void = { $0() }
     /// Whether a secondary lacks keys that a configuration would overtake (CFG-92).
     var isBehind: (KeySubject, ConfigurationPeer) -> Bool = { _, _ in false }
     /// Called when a secondary refuses a desired configuration for its keys.
@@ -393,10 +395,15 @@ final class ConfigurationForwarder {
     private func reconsider(_ pairing: UniqueIdentifier) {
         guard reconsiderations.insert(pairing).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.reconsideration) { [weak self] in
-            guard let self, reconsiderations.remove(pairing) != nil, let peer = context.peer(pairing), isLinked(peer)
-            else { return }
-            bringWhatIsLacking(to: [peer]) { _ in false }
+            guard let self, reconsiderations.remove(pairing) != nil else { return }
+            whenKeysAreDecided { [weak self] in self?.reconsidered(pairing) }
         }
+    }
+
+    private func reconsidered(_ pairing: UniqueIdentifier) {
+        guard let peer = context.peer(pairing), isLinked(peer) else { return }
+        let now = context.reading.wall
+        change(at: [peer]) { next, addressee in next.reconsidered(addressee, at: now) { .random() } }
     }
 
     private func log(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {

@@ -61,6 +61,7 @@ final class ConfigurationService {
         }
         keys = KeyChanges(context, receiver, forwarder, chains)
         carrier = ConfigurationCarrier(context, state: try ConfigurationCarrier.State(rows: rows), store: store)
+        forwarder.whenKeysAreDecided = { [weak chains] action in chains?.whenDecided(action) }
         forwarder.isBehind = { [weak chains] in chains?.isBehind($0, at: $1) ?? false }
         chains.whenCaughtUp = { [weak forwarder] in forwarder?.caughtUp($0, at: $1) }
         forwarder.whenKeysRefused = { [weak keys] in keys?.refused($0, by: $1) }
