@@ -71,7 +71,7 @@ extension KnownAnchor {
         body["version"] = version.map { PropertyListValue($0) }
         body["revoked"] = revoked.map { .integer(Int64($0)) }
         if let revoked = anchor.trusted?.revoked, !revoked.isEmpty {
-            let shown = revoked.sorted().prefix(ConfigurationLimits.revokedShown)
+            let shown = revoked.smallest(ConfigurationLimits.revokedShown)
             body["revokedKeys"] = .array(shown.map { .data($0.bytes) })
         }
         return body
@@ -79,6 +79,19 @@ extension KnownAnchor {
 
     /// Whether trust in the text alone is what is in force: it is this anchor, and nothing has followed it.
     func isOnly(_ text: String) -> Bool { anchor == ConfigurationAnchor(pem: text) }
+}
+
+extension Set<KeyIdentifier> {
+    /// The smallest ones, in ascending order. One pass: sorting all keys of a long chain would hold up the loop.
+    fileprivate func smallest(_ count: Int) -> [KeyIdentifier] {
+        var smallest: [KeyIdentifier] = []
+        for key in self {
+            if smallest.count == count, let last = smallest.last, last < key { continue }
+            smallest.insert(key, at: smallest.firstIndex { key < $0 } ?? smallest.count)
+            if smallest.count > count { smallest.removeLast() }
+        }
+        return smallest
+    }
 }
 
 extension KnownAnchor? {
