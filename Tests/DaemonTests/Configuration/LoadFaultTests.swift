@@ -63,6 +63,18 @@ import Testing
         #expect(secondary.waiting.count == 1, "the primary reads no trials: it gets the last verdict only")
     }
 
+    @Test("CFG-42: a reload names no pairing, whatever waits for the app")
+    func pairingOfAReload() throws {
+        secondary.connect()
+        secondary.receive(try secondary.envelope(1))
+        try secondary.answer(0)
+        secondary.receive(try secondary.envelope(2))
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        let pairing = secondary.queue.pairing
+        #expect(secondary.host.offeredPairings == [pairing, pairing, .zero, pairing])
+    }
+
     @Test("CFG-42: the answer to a reload counts for what is applied when it comes, and for no other bytes")
     func otherBytes() throws {
         let (former, next) = (try secondary.envelope(1), try secondary.envelope(2))

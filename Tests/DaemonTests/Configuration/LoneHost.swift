@@ -18,6 +18,8 @@ final class LoneHost: ConfigurationHost {
     /// Whether the app takes offers, which the test answers.
     var takesOffers = false
     private(set) var offers: [(body: [UInt8], completion: (OfferOutcome) -> Void)] = []
+    /// The pairings that the offers name.
+    private(set) var offeredPairings: [UniqueIdentifier] = []
 
     /// - Parameter isCarrier: its own apps are a secondary's, and have no target.
     init(_ target: PairedIdentifier, peers: [ConfigurationPeer], isCarrier: Bool = false) {
@@ -54,6 +56,8 @@ final class LoneHost: ConfigurationHost {
         _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,
         then completion: @escaping (OfferOutcome) -> Void
     ) {
-        if takesOffers { offers.append((body, completion)) } else { completion(.notConnected) }
+        guard takesOffers else { return completion(.notConnected) }
+        offers.append((body, completion))
+        offeredPairings.append(pairing)
     }
 }

@@ -60,12 +60,14 @@ final class AppOffers {
     func send(_ offer: ConfigurationOffer, to key: ConfigurationSlotKey) {
         let digest = SHA256.digest(offer.envelope)
         open[key, default: 0] += 1
-        send(offer.message, to: key) { [weak self] outcome in self?.ended(outcome, key, digest) }
+        // Zero stands for a configuration that came through no pairing.
+        let pairing = outlets.slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
+        send(offer.message, to: key, through: pairing) { [weak self] outcome in self?.ended(outcome, key, digest) }
     }
 
     /// Has the app of a slot read its files again. One that does not load what is applied says so (CFG-42).
     func reload(_ key: ConfigurationSlotKey) {
-        send(ConfigurationOffer.reloadMessage, to: key) { [weak self] outcome in
+        send(ConfigurationOffer.reloadMessage, to: key, through: .zero) { [weak self] outcome in
             guard let self, case .reply = outcome, let slot = outlets.slot(key) else { return }
             let line = faults.take(outcome.offerReply, of: slot)
             if let line { context.log(line, causedBy: key.application) }
@@ -82,11 +84,9 @@ final class AppOffers {
 
     /// Sends a message to the app of a slot, over its receiving connection.
     private func send(
-        _ message: PropertyListDictionary, to key: ConfigurationSlotKey,
+        _ message: PropertyListDictionary, to key: ConfigurationSlotKey, through pairing: UniqueIdentifier,
         completion: @escaping (OfferOutcome) -> Void
     ) {
-        // Zero stands for a configuration that came through no pairing.
-        let pairing = outlets.slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
         guard let body = try? PropertyListWriter.write(message) else { return completion(.notConnected) }
         context.device.offer(body, to: key.subject, pairing: pairing, then: completion)
     }
