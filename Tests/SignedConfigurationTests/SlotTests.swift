@@ -502,7 +502,7 @@ import Testing
     func anotherPrimaryIsActive(_ mistake: String?) throws {
         var slot = try Fixture.slot()
         var context = try mistake.map { try Self.context($0, isCurrent: false) } ?? Fixture.context(.staging)
-        context.isHidden = true
+        context.isOfInactivePrimary = true
         let waiting = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         #expect(waiting.verdict == .waitingForApplication)
         let text = try #require(Self.reports(waiting).first?.text)

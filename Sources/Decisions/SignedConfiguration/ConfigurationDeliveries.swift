@@ -61,13 +61,15 @@ package struct ConfigurationDeliveries: Sendable, Equatable {
     func joined(to earlier: Self) -> (deliveries: Self, surplus: Self) {
         var both = earlier.entries.filter { entry in !entries.contains { $0.replaces(entry) } } + entries
         var surplus: [Entry] = []
-        while both.count > ConfigurationLimits.deliveries { surplus.append(both.remove(at: Self.first(toLeave: both))) }
+        while both.count > ConfigurationLimits.deliveries {
+            surplus.append(both.remove(at: Self.indexToDrop(in: both)))
+        }
         return (Self(entries: both), Self(entries: surplus))
     }
 
-    /// The oldest one of a pairing that has most of them: a carrier makes any number of envelopes, which must not push
-    /// out the deliveries of others.
-    private static func first(toLeave entries: [Entry]) -> Int {
+    /// The oldest delivery of the pairing with the most: a carrier can make any number of envelopes, and must not push
+    /// out others' deliveries.
+    private static func indexToDrop(in entries: [Entry]) -> Int {
         let counts = Dictionary(entries.map { ($0.delivery.pairing, 1) }, uniquingKeysWith: +)
         let most = counts.values.max()
         return entries.firstIndex { counts[$0.delivery.pairing] == most } ?? 0
@@ -106,7 +108,7 @@ extension ConfigurationDeliveries {
     var fields: PropertyListDictionary { entries.last?.delivery.fields ?? [:] }
 
     /// The fields that a row has beside ``fields``: the envelope of the newest one, and the deliveries before it.
-    var ofRow: PropertyListDictionary {
+    var rowFields: PropertyListDictionary {
         var fields: PropertyListDictionary = [:]
         fields["brought"] = entries.last?.digest.map { .data($0) }
         fields["earlier"] = entries.count > 1 ? .array(entries.dropLast().map { .dictionary($0.fields) }) : nil

@@ -61,6 +61,8 @@ package enum ConfigurationLimits {
     package static let reconsideration = Duration.seconds(3_600)
     /// Secondaries of one statement of a carrier (LIM-94): with the longest names and targets they fit an envelope.
     package static let carriedSecondaries = 128
+    /// Secondaries whose changes share one commit.
+    package static let secondariesInCommit = 128
     /// Carriers between a primary and a far secondary (LIM-94): longer chains are rings, or somebody's mistake.
     package static let chainLength = 4
     /// Statements in one statement, itself included (LIM-94): each costs the verification of a signature.

@@ -114,7 +114,7 @@ package struct StagedConfiguration: Sendable, Equatable {
 extension StagedConfiguration {
     /// The row's fields: the file's, and the daemon's alone, which are the attempts and the earlier deliveries.
     package var row: PropertyListDictionary {
-        var fields = dictionary.merging(deliveries.ofRow)
+        var fields = dictionary.merging(deliveries.rowFields)
         if attempts > 0 { fields["attempts"] = PropertyListValue(attempts) }
         return fields
     }

@@ -40,7 +40,7 @@ package struct ConfigurationTrial: Sendable, Equatable {
 
 extension ConfigurationTrial {
     /// The row's fields: the file's, and of the deliveries what is the daemon's alone.
-    package var row: PropertyListDictionary { dictionary.merging(deliveries.ofRow) }
+    package var row: PropertyListDictionary { dictionary.merging(deliveries.rowFields) }
 
     /// The file's fields (CFG-64).
     package var dictionary: PropertyListDictionary {

@@ -172,8 +172,8 @@ package struct DesiredConfigurations: Sendable {
         transition.changes.append(.history(key, history))
     }
 
-    /// The digests of what a secondary has rejected for good, and none stages or may take. One that is not spent does
-    /// not count.
+    /// Digests that a secondary has rejected for good and that none stages or may still take. Their versions are not
+    /// spent and can be signed again (CFG-71).
     private func rejected(
         of key: ConfigurationSlotKey, _ hasLeft: (ForwardedConfiguration) -> Bool
     ) -> Set<[UInt8]> {

@@ -23,13 +23,13 @@ package struct VerificationContext: Sendable {
     package var allowsInvalidSignatures: Bool
     /// The finding of step 18 on the bytes that are verified; nil if the app's schema takes them, or is not known.
     package var schemaRefusal: SchemaRefusal?
-    /// The app has the configuration of another primary, which is the active one.
-    package var isHidden: Bool
+    /// The configuration is from a primary that is not the active one, so the app does not see it now.
+    package var isOfInactivePrimary: Bool
 
     package init(
         profile: VerificationProfile, application: ApplicationIdentifier, role: DeviceRole,
         anchor: ConfigurationAnchor, target: PairedIdentifier?, device: UniqueIdentifier?, now: WallTime,
-        clockFloor: WallTime = .earliestPlausible, isHidden: Bool = false, mark: VersionMark? = nil,
+        clockFloor: WallTime = .earliestPlausible, isOfInactivePrimary: Bool = false, mark: VersionMark? = nil,
         allowsInvalidSignatures: Bool = false
     ) {
         self.profile = profile
@@ -40,17 +40,17 @@ package struct VerificationContext: Sendable {
         self.device = device
         self.now = now
         self.clockFloor = max(clockFloor, .earliestPlausible)
-        self.isHidden = isHidden
+        self.isOfInactivePrimary = isOfInactivePrimary
         self.mark = mark
         self.allowsInvalidSignatures = allowsInvalidSignatures
     }
 
     var subject: KeySubject { KeySubject(application: application, role: role) }
 
-    /// Why a configuration waits for longer than until the app's next start; nil if it does not.
+    /// Why the app does not get the configuration now although it is staged; nil if it is only not connected.
     var waitingReason: String? {
-        let hidden = isHidden ? "another primary is the active one on this device; see 'tandem switch'" : nil
-        let reasons = [hidden, schemaRefusal?.warning].compactMap(\.self)
+        let hint = "another primary is the active one on this device; see 'tandem switch'"
+        let reasons = [isOfInactivePrimary ? hint : nil, schemaRefusal?.warning].compactMap(\.self)
         return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
     }
 }

@@ -187,8 +187,8 @@ import Testing
     @Test("CFG-102: of thousands of secondaries 128 share a commit, so that none holds up the loop for all")
     func partsOfThousands() {
         let peers = Array(repeating: primary.secondary, count: 300)
-        #expect(peers.inParts.map(\.count) == [128, 128, 44])
-        #expect(Array(peers.prefix(128)).inParts.count == 1 && [ConfigurationPeer]().inParts.isEmpty)
+        #expect(peers.commitBatches.map(\.count) == [128, 128, 44])
+        #expect(Array(peers.prefix(128)).commitBatches.count == 1 && [ConfigurationPeer]().commitBatches.isEmpty)
     }
 
     @Test("CFG-102: an earlier epoch of the far pairing alone is no new one")

@@ -41,10 +41,11 @@ extension ConfigurationPeer {
 }
 
 extension [ConfigurationPeer] {
-    /// In parts of which each has one commit. Thousands of secondaries may be behind one link: with a commit for each,
-    /// what is known of all would be copied as often, and with one for all, what follows would hold up the loop.
-    var inParts: [[ConfigurationPeer]] {
-        stride(from: 0, to: count, by: 128).map { Array(self[$0..<Swift.min($0 + 128, count)]) }
+    /// Batches that share one commit. Thousands of secondaries may be behind one link: a commit for each would copy the
+    /// whole state as often, and one for all would hold up the loop.
+    var commitBatches: [[ConfigurationPeer]] {
+        let size = ConfigurationLimits.secondariesInCommit
+        return stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
     }
 }
 

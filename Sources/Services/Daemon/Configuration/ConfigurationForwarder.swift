@@ -440,7 +440,7 @@ final class ConfigurationForwarder {
         at peers: [ConfigurationPeer],
         _ event: @escaping (inout DesiredConfigurations, ConfigurationAddressee) -> DesiredTransition
     ) {
-        for part in peers.inParts {
+        for part in peers.commitBatches {
             let addressees = part.map(addressee)
             change(for: part.map(\.pairing)) { next in
                 var transition = DesiredTransition()

@@ -116,7 +116,8 @@ final class ConfigurationReceiver {
         VerificationContext(
             profile: .staging, application: key.application, role: key.role,
             anchor: state.anchors.anchor(of: key.subject), target: key.target, device: state.device,
-            now: context.reading.wall, clockFloor: state.clockFloor(of: key.subject), isHidden: context.isHidden(key),
+            now: context.reading.wall, clockFloor: state.clockFloor(of: key.subject),
+            isOfInactivePrimary: context.isHidden(key),
             allowsInvalidSignatures: context.options.allowsInvalidSignatures
                 && waivingApplications.contains(key.application) && context.isHere(key.subject))
     }

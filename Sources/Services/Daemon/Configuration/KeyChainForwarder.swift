@@ -53,7 +53,7 @@ final class KeyChainForwarder {
     func advance(_ subject: KeySubject, to peers: [ConfigurationPeer], because occasion: KeyChainDeliveries.Occasion) {
         // An anchor in the place of a longer chain leaves nothing to wait for.
         guard !steps(subject).isEmpty else { return moved(subject, at: peers) }
-        for part in peers.inParts {
+        for part in peers.commitBatches {
             change(for: part.map(\.pairing)) { [self] next in advance(&next, subject, to: part, because: occasion) }
         }
     }

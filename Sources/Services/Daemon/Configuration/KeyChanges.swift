@@ -29,8 +29,8 @@ final class KeyChanges {
 
     private var options: ConfigurationService.Options { context.options }
 
-    /// Whether this device brings a chain to secondaries: as their primary, and also where its own app is a
-    /// secondary's. That of a primary's app is for this device alone (CFG-112).
+    /// Whether this device brings the chain to secondaries: it is their primary, or a carrier whose own app is a
+    /// secondary's. The chain of a primary's app stays on this device (CFG-112).
     private func isForSecondaries(_ subject: KeySubject) -> Bool {
         subject.role == .secondary && (context.side(of: subject.application) == .primary || context.hasReceivers)
     }
@@ -93,7 +93,7 @@ final class KeyChanges {
     }
 
     /// Follows a key set or a revocation on this device, and brings it to its secondaries (CFG-92).
-    /// - Parameter subject: as the statement claims; that of the app's secondaries, where it says nothing that reads.
+    /// - Parameter subject: as the statement claims; without a readable claim that of the app as a secondary.
     func follow(
         _ envelope: [UInt8], of subject: KeySubject, _ app: ApplicationIdentifier, _ wait: Duration
     ) async -> ApplyOutcome {
