@@ -180,6 +180,16 @@ import Testing
         #expect(count(bad, [key.identifier]) == 1, "nobody looks at its bytes")
     }
 
+    @Test("CFG-84: bytes of the type of a key set are for the judge of key sets, also if they name no app")
+    func statementWithoutASubject() throws {
+        let bytes = try SignedEnvelope.bytes(
+            try PropertyListWriter.write(["ver": 1]), type: SignedPayloadType.keySet.rawValue, signatures: [])
+        let claimed = try #require(ClaimedStatement(bytes))
+        #expect(claimed.type == .keySet && claimed.subject == nil && claimed.keySetVersion == nil)
+        let configuration = try Fixture.envelope()
+        #expect(ClaimedStatement(configuration) == nil)
+    }
+
     @Test("CFG-84: signatures that a carrier adds are not stored, and none is a duplicate")
     func surplusSignaturesAreNotStored() throws {
         let bytes = try set(2, signer: 1)

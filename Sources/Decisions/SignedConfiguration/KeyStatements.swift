@@ -371,35 +371,32 @@ extension RevocationDocument {
     }
 }
 
-/// The subject that bytes claim: enough to find the keys that judge them, and not trusted.
+/// The statement about keys that bytes claim to be: enough to find the keys that judge them, and not trusted.
 package struct ClaimedStatement: Sendable, Equatable {
     package let type: SignedPayloadType
-    package let subject: KeySubject
-    /// The version of the key set that it is, or that it was signed under.
+    /// Nil if the payload does not say about whose keys it is: the judge then refuses it (CFG-84).
+    package let subject: KeySubject?
+    /// The version of the key set that it is, or that it was signed under; nil also without a subject.
     package let keySetVersion: UInt64?
 
-    /// Whether bytes say that they are a key set or a revocation. Their type alone chooses the judge: one whose payload
-    /// does not read is refused as such (CFG-84).
-    package static func isClaimed(by bytes: [UInt8]) -> Bool {
-        switch (try? UnverifiedEnvelope(bytes))?.claimedType {
-        case .keySet?, .revocation?: true
-        case .configuration?, .report?, .carrier?, nil: false
-        }
-    }
-
-    /// nil for bytes that are no statement about keys, or do not say about whose.
+    /// Nil for bytes of another type: the type alone chooses the judge.
     package init?(_ bytes: [UInt8]) {
-        guard let envelope = try? UnverifiedEnvelope(bytes), let type = envelope.claimedType,
-            let fields = envelope.claimedFields, let application = fields["app"]?.applicationValue,
-            let role = fields["role"]?.roleValue
-        else { return nil }
+        guard let envelope = try? UnverifiedEnvelope(bytes), let type = envelope.claimedType else { return nil }
+        let version: String
         switch type {
-        case .keySet: keySetVersion = fields["ver"]?.positiveValue
-        case .revocation: keySetVersion = fields["keyset"]?.positiveValue
+        case .keySet: version = "ver"
+        case .revocation: version = "keyset"
         case .configuration, .report, .carrier: return nil
         }
         self.type = type
+        guard let fields = envelope.claimedFields, let application = fields["app"]?.applicationValue,
+            let role = fields["role"]?.roleValue
+        else {
+            (subject, keySetVersion) = (nil, nil)
+            return
+        }
         subject = KeySubject(application: application, role: role)
+        keySetVersion = fields[version]?.positiveValue
     }
 }
 

@@ -412,7 +412,7 @@ private enum StatementDescription {
     }
 
     private static func lines(ofStatement bytes: [UInt8], after chain: [String]) throws -> [String] {
-        guard let claimed = ClaimedStatement(bytes) else {
+        guard let claimed = ClaimedStatement(bytes), claimed.subject != nil else {
             throw VerificationFailure(.payloadMalformed, "it names no app and role")
         }
         if claimed.type == .keySet, claimed.keySetVersion == 1, chain.isEmpty {

@@ -183,7 +183,7 @@ final class ConfigurationReceiver {
         guard let target = device.target(of: app, through: item.queue.pairing) else { return true }
         let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
         let delivery = ConfigurationDelivery(pairing: item.queue.pairing, nonce: item.id)
-        if ClaimedStatement.isClaimed(by: item.payload) {
+        if ClaimedStatement(item.payload) != nil {
             return await follow(item.payload, of: key.subject, by: (delivery, key)) != nil
         }
         return await received(item.payload, by: delivery, of: key) != nil

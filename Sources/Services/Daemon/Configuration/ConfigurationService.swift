@@ -338,11 +338,11 @@ final class ConfigurationService {
     func apply(
         _ envelope: [UInt8], app: ApplicationIdentifier, wait: Duration, stage: RolloutStage? = nil
     ) async -> ApplyOutcome {
-        if ClaimedStatement.isClaimed(by: envelope) {
+        if let statement = ClaimedStatement(envelope) {
             guard stage == nil else {
                 return .failed(ControlFailure(.badRequest, "a change of keys is for all secondaries at once"))
             }
-            let subject = ClaimedStatement(envelope)?.subject ?? KeySubject(application: app, role: .secondary)
+            let subject = statement.subject ?? KeySubject(application: app, role: .secondary)
             return await keys.follow(envelope, of: subject, app, wait)
         }
         let payload: ConfigurationPayload
@@ -392,8 +392,8 @@ final class ConfigurationService {
     func follow(
         _ envelope: [UInt8], app: ApplicationIdentifier, after ordinal: UInt64?, wait: Duration
     ) async -> ApplyOutcome {
-        if let statement = ClaimedStatement(envelope), statement.subject.application == app {
-            return await keys.results(of: statement, envelope, after: ordinal, wait)
+        if let subject = ClaimedStatement(envelope)?.subject, subject.application == app {
+            return await keys.results(of: subject, envelope, after: ordinal, wait)
         }
         guard let desired = try? DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow),
             desired.key.application == app

@@ -133,10 +133,9 @@ final class KeyChanges {
 
     /// The results of a statement that was applied before, once anything has changed after an ordinal (CTL-26).
     func results(
-        of statement: ClaimedStatement, _ envelope: [UInt8], after ordinal: UInt64?, _ wait: Duration
+        of subject: KeySubject, _ envelope: [UInt8], after ordinal: UInt64?, _ wait: Duration
     ) async -> ApplyOutcome {
         if let ordinal { await chains.changes.change(after: ordinal, atMost: wait) }
-        let subject = statement.subject
         let results = question(subject, envelope).map { chains.results(of: $0) } ?? []
         return .results([own(subject, envelope)] + results, ordinal: chains.changes.ordinal)
     }
