@@ -164,26 +164,34 @@ import Testing
         #expect(try history.take(try set(3, signer: 1)) == .rotated(version: 3))
     }
 
-    @Test("CFG-84: a signature that one role of a statement has found good is not verified again for another")
-    func oneLookAtASignature() throws {
-        let signed = try UnverifiedEnvelope(try set(2))
+    @Test("CFG-84: all roles of a statement have one result for each signature, and no key stands for its other ones")
+    func oneResultForEachSignature() throws {
+        let envelope = try UnverifiedEnvelope(try set(2))
         let key = root.publicKey
-        let bad = try UnverifiedEnvelope(
-            try SignedEnvelope.bytes(
-                signed.payload, type: signed.payloadType,
-                signatures: [EnvelopeSignature(keyIdentifier: key.identifier.bytes, bytes: [1])]))
-        let role = KeyRole(keyIdentifiers: [key.identifier], threshold: 1)
-        let count = { (envelope: UnverifiedEnvelope, good: Set<KeyIdentifier>) in
-            SignatureCount(envelope, role: role, keys: [key.identifier: key], revoked: [], good: good).signers.count
+        let good = try #require(envelope.signatures.first { $0.keyIdentifier == key.identifier.bytes })
+        var signatures = VerifiedSignatures(over: envelope.statement)
+        for _ in 0..<2 {
+            let results = [
+                signatures.isGood(good.bytes, by: key), signatures.isGood([1], by: key),
+                signatures.isGood(good.bytes, by: revoker.publicKey),
+            ]
+            #expect(results == [true, false, false])
         }
-        #expect(count(signed, []) == 1 && count(bad, []) == 0)
-        #expect(count(bad, [key.identifier]) == 1, "nobody looks at its bytes")
+        let role = KeyRole(keyIdentifiers: [key.identifier], threshold: 1)
+        let forged = try UnverifiedEnvelope(
+            try SignedEnvelope.bytes(
+                envelope.payload, type: envelope.payloadType,
+                signatures: [EnvelopeSignature(keyIdentifier: key.identifier.bytes, bytes: [1])]))
+        let keys = [key.identifier: key]
+        let counted = SignatureCount(envelope, &signatures, role: role, keys: keys, revoked: [])
+        let refused = SignatureCount(forged, &signatures, role: role, keys: keys, revoked: [])
+        #expect(counted.signers.count == 1 && refused.signers.isEmpty)
     }
 
     @Test("CFG-84: bytes of the type of a key set are for the judge of key sets, also if they name no app")
     func statementWithoutASubject() throws {
-        let bytes = try SignedEnvelope.bytes(
-            try PropertyListWriter.write(["ver": 1]), type: SignedPayloadType.keySet.rawValue, signatures: [])
+        let payload = try PropertyListWriter.write(["ver": 1] as PropertyListDictionary)
+        let bytes = try SignedEnvelope.bytes(payload, type: SignedPayloadType.keySet.rawValue, signatures: [])
         let claimed = try #require(ClaimedStatement(bytes))
         #expect(claimed.type == .keySet && claimed.subject == nil && claimed.keySetVersion == nil)
         let configuration = try Fixture.envelope()

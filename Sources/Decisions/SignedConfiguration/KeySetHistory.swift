@@ -71,7 +71,9 @@ package struct KeySetHistory: Sendable, Equatable {
         let document = try KeySetDocument(payload: envelope.payload)
         let set = try document.trusted()
         if let role = set.keySet {
-            try SignatureCount(envelope, role: role, keys: set.keys, revoked: []).check(isComplete: isComplete)
+            var signatures = VerifiedSignatures(over: envelope.statement)
+            try SignatureCount(envelope, &signatures, role: role, keys: set.keys, revoked: [])
+                .check(isComplete: isComplete)
         }
         self.init(set, envelope: envelope, subject: document.subject)
     }
@@ -212,22 +214,23 @@ extension KeySetHistory {
 
     /// Steps 5 to 8: the subject and the role that may say so, and enough of its keys did.
     private func check(
-        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, signedBy role: KeyRole?,
+        _ envelope: UnverifiedEnvelope, _ signatures: inout VerifiedSignatures, signedBy role: KeyRole?,
         except revoked: Set<KeyIdentifier>, _ isComplete: Bool
-    ) throws(VerificationFailure) -> (subject: KeySubject, signers: Set<KeyIdentifier>) {
+    ) throws(VerificationFailure) -> KeySubject {
         guard let role, let subject else {
             throw VerificationFailure(.noKey, "the trusted key is a bare one: it cannot rotate and cannot revoke")
         }
-        let count = SignatureCount(envelope, over: statement, role: role, keys: current.keys, revoked: revoked)
-        try count.check(isComplete: isComplete)
-        return (subject, count.signers)
+        try SignatureCount(envelope, &signatures, role: role, keys: current.keys, revoked: revoked)
+            .check(isComplete: isComplete)
+        return subject
     }
 
     private mutating func rotate(
         _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, _ isComplete: Bool
     ) throws(VerificationFailure) -> Change {
+        var signatures = VerifiedSignatures(over: statement)
         // No revocation acts on the role keyset, and no set lists a key that a set has revoked.
-        let (subject, former) = try check(envelope, statement, signedBy: current.keySet, except: [], isComplete)
+        let subject = try check(envelope, &signatures, signedBy: current.keySet, except: [], isComplete)
         let document = try KeySetDocument(payload: envelope.payload)
         try subject.check(document.subject)
         try checkVersion(document.version)
@@ -236,14 +239,11 @@ extension KeySetHistory {
             throw KeySetDocument.illegal("an earlier key set revoked the key \(key), which cannot come back")
         }
         guard let role = next.keySet else { preconditionFailure("a judged document has all roles") }
-        let count = SignatureCount(
-            envelope, over: statement, role: role, keys: next.keys, revoked: [], good: former)
+        let count = SignatureCount(envelope, &signatures, role: role, keys: next.keys, revoked: [])
         do { try count.check(isComplete: isComplete) } catch {
             throw VerificationFailure(error.rejection, "under its own keys: \(error.detail)")
         }
-        try record(
-            envelope, statement, by: [current.keySet, role].compactMap { $0 }, next.keys,
-            good: former.union(count.signers))
+        try record(envelope, statement, &signatures, by: [current.keySet, role].compactMap { $0 }, next.keys)
         if current.configuration.keyIdentifiers.isDisjoint(with: next.configuration.keyIdentifiers) {
             markEpoch = next.version
         }
@@ -271,8 +271,8 @@ extension KeySetHistory {
     private mutating func revoke(
         _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, _ isComplete: Bool
     ) throws(VerificationFailure) -> Change {
-        let (subject, signers) = try check(
-            envelope, statement, signedBy: current.revocation, except: revoked, isComplete)
+        var signatures = VerifiedSignatures(over: statement)
+        let subject = try check(envelope, &signatures, signedBy: current.revocation, except: revoked, isComplete)
         let document = try RevocationDocument(payload: envelope.payload)
         try subject.check(document.subject)
         guard document.keySetVersion == current.version else {
@@ -289,7 +289,7 @@ extension KeySetHistory {
         let named = stated.filter { key in sets.contains { $0.keys[key] != nil } }
         let isNews = !named.isSubset(of: revoked) || (document.withdraws && !named.isSubset(of: withdrawn))
         guard isNews else { return .known }
-        try record(envelope, statement, by: [current.revocation].compactMap { $0 }, good: signers)
+        try record(envelope, statement, &signatures, by: [current.revocation].compactMap { $0 })
         let fresh = named.subtracting(revoked)
         revoked.formUnion(named)
         if document.withdraws { withdrawn.formUnion(named) }
@@ -297,10 +297,9 @@ extension KeySetHistory {
     }
 
     /// Appends a step, within the limits of its kind (CFG-83).
-    /// - Parameter good: the keys that are known to have signed it.
     private mutating func record(
-        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, by roles: [KeyRole],
-        _ added: [KeyIdentifier: PublicKey] = [:], good: Set<KeyIdentifier>
+        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, _ signatures: inout VerifiedSignatures,
+        by roles: [KeyRole], _ added: [KeyIdentifier: PublicKey] = [:]
     ) throws(VerificationFailure) {
         let isRotation = envelope.claimedType == .keySet
         let count = revocations + (isRotation ? 0 : 1)
@@ -318,8 +317,7 @@ extension KeySetHistory {
         (revocations, rotationBytes, revocationBytes) = (count, rotated, revoked)
         let keys = current.keys.merging(added) { key, _ in key }
         chainSteps.append(
-            ChainStep(
-                envelope.withoutSurplus(roles, keys, over: statement, good: good), statement: statement.digest))
+            ChainStep(envelope.withoutSurplus(roles, keys, &signatures), statement: statement.digest))
         digests.insert(statement.digest)
     }
 }
@@ -327,18 +325,14 @@ extension KeySetHistory {
 extension UnverifiedEnvelope {
     /// The bytes with no other signatures than good ones by keys of these roles, one by each: the exact bytes if there
     /// are no others. A carrier can add any number (CFG-84), which nobody should store.
-    /// - Parameter known: keys with a good signature: the only one that names such a key is that one.
     fileprivate func withoutSurplus(
-        _ roles: [KeyRole], _ keys: [KeyIdentifier: PublicKey], over statement: SignedMessage,
-        good known: Set<KeyIdentifier>
+        _ roles: [KeyRole], _ keys: [KeyIdentifier: PublicKey], _ verified: inout VerifiedSignatures
     ) -> [UInt8] {
-        let numbers = Dictionary(signatures.map { ($0.keyIdentifier, 1) }, uniquingKeysWith: +)
         let names = roles.reduce(into: Set<KeyIdentifier>()) { $0.formUnion($1.keyIdentifiers) }
         var seen: Set<KeyIdentifier> = []
         let good = signatures.filter { signature in
             guard let name = KeyIdentifier(bytes: signature.keyIdentifier), names.contains(name), !seen.contains(name),
-                known.contains(name) && numbers[signature.keyIdentifier] == 1
-                    || keys[name]?.isValid(signature.bytes, for: statement) == true
+                let key = keys[name], verified.isGood(signature.bytes, by: key)
             else { return false }
             seen.insert(name)
             return true

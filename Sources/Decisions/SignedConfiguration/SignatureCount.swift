@@ -14,15 +14,14 @@ struct SignatureCount {
     private(set) var failure: VerificationFailure?
 
     /// - Parameters:
-    ///   - statement: the envelope's, if the caller needs it, too.
+    ///   - signatures: those of the envelope's statement, as far as they have been verified.
     ///   - keys: the trusted keys, those of the role among them.
     ///   - revoked: keys that do not count; they do if `countsRevoked`, and the result says so.
     ///   - refusesDuplicates: whether a second signature that names a key is a failure, good or not.
-    ///   - good: keys of which another role's count has found a good signature; it is not verified again.
     init(
-        _ envelope: UnverifiedEnvelope, over statement: SignedMessage? = nil, role: KeyRole,
+        _ envelope: UnverifiedEnvelope, _ signatures: inout VerifiedSignatures, role: KeyRole,
         keys: [KeyIdentifier: PublicKey], revoked: Set<KeyIdentifier>, countsRevoked: Bool = false,
-        refusesDuplicates: Bool = false, good: Set<KeyIdentifier> = []
+        refusesDuplicates: Bool = false
     ) {
         let candidates = envelope.signatures.compactMap { signature -> (key: PublicKey, signature: [UInt8])? in
             guard let identifier = KeyIdentifier(bytes: signature.keyIdentifier),
@@ -35,9 +34,7 @@ struct SignatureCount {
             failure = VerificationFailure(.duplicateKeyIdentifier, "one key is named by two signatures")
             return
         }
-        let statement = statement ?? envelope.statement
-        for (key, signature) in candidates
-        where good.contains(key.identifier) || key.isValid(signature, for: statement) {
+        for (key, signature) in candidates where signatures.isGood(signature, by: key) {
             signers.insert(key.identifier)
         }
         needsRevoked = signers.count >= role.threshold && signers.subtracting(revoked).count < role.threshold

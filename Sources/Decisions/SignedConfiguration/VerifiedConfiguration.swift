@@ -26,8 +26,9 @@ package struct VerifiedConfiguration: Sendable {
         let (history, keys) = try Self.keys(for: envelope, in: context)
         let isLoad = context.profile.countsRevoked
         let signed = envelope.statement
+        var signatures = VerifiedSignatures(over: signed)
         let count = SignatureCount(
-            envelope, over: signed, role: keys.configuration, keys: keys.keys, revoked: history.revoked,
+            envelope, &signatures, role: keys.configuration, keys: keys.keys, revoked: history.revoked,
             countsRevoked: isLoad, refusesDuplicates: !isLoad)
         if let failure = count.failure, !context.allowsInvalidSignatures { throw failure }
         guard envelope.payloadType == SignedPayloadType.configuration.rawValue else {
