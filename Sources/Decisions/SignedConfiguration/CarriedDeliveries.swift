@@ -80,12 +80,18 @@ package struct CarriedDeliveries: Sendable {
         let application: ApplicationIdentifier
     }
 
+    /// A statement to a primary with the secondaries in it.
+    private struct Announced: Sendable {
+        let announcement: Announcement
+        /// Nil with statements below, and for one that was restored: the next comparison looks at the contents.
+        let bare: [CarrierStatement.Secondary]?
+    }
+
     private var ways: [UniqueIdentifier: Way] = [:]
     /// The nonces of each route, the newest last.
     private var routes: [Route: [UniqueIdentifier]] = [:]
-    private var announcements: [UniqueIdentifier: [ApplicationIdentifier: Announcement]] = [:]
-    /// The secondaries in the last statements that have none below, as far as this run has made or compared them.
-    private var named: [UniqueIdentifier: [ApplicationIdentifier: [CarrierStatement.Secondary]]] = [:]
+    /// The last statements to each primary.
+    private var announcements: [UniqueIdentifier: [ApplicationIdentifier: Announced]] = [:]
     private var trusts: [UniqueIdentifier: StatedTrust] = [:]
     /// Until when statements of secondaries are left out (LIM-96).
     private var leftOut: [LeftOut: MonotonicTime] = [:]
@@ -173,7 +179,7 @@ package struct CarriedDeliveries: Sendable {
 
     /// The apps that a primary has been told of.
     package func announced(to upstream: UniqueIdentifier) -> [ApplicationIdentifier: Announcement] {
-        announcements[upstream] ?? [:]
+        announcements[upstream]?.mapValues(\.announcement) ?? [:]
     }
 
     /// Whether the last statement to a primary in this epoch names these secondaries, and has no statement below. A
@@ -182,7 +188,8 @@ package struct CarriedDeliveries: Sendable {
         _ secondaries: [CarrierStatement.Secondary], about app: ApplicationIdentifier, to upstream: UniqueIdentifier,
         in epoch: UInt64
     ) -> Bool {
-        announcements[upstream]?[app]?.epoch == epoch && named[upstream]?[app] == secondaries
+        guard let last = announcements[upstream]?[app] else { return false }
+        return last.announcement.epoch == epoch && last.bare == secondaries
     }
 
     /// The statements of secondaries that one of this device to a primary has room for. One that leads back to one of
@@ -220,15 +227,18 @@ package struct CarriedDeliveries: Sendable {
         _ secondaries: [CarrierStatement.Secondary], below: [[UInt8]], about app: ApplicationIdentifier,
         to upstream: UniqueIdentifier, in epoch: UInt64, of device: UniqueIdentifier, item: UniqueIdentifier
     ) -> (statement: CarrierStatement, changes: [CarriedChange])? {
-        let last = announcements[upstream]?[app]
+        let last = announcements[upstream]?[app]?.announcement
         guard last != nil || !secondaries.isEmpty else { return nil }
         let statement = CarrierStatement(
             of: device, through: upstream, about: app, counter: counter + 1, secondaries: secondaries, below: below)
-        named[upstream, default: [:]][app] = below.isEmpty ? secondaries : nil
-        guard last?.contents != statement.contents || last?.epoch != epoch else { return nil }
+        let bare = below.isEmpty ? secondaries : nil
+        if let last, last.contents == statement.contents, last.epoch == epoch {
+            announcements[upstream]?[app] = Announced(announcement: last, bare: bare)
+            return nil
+        }
         counter += 1
         let announcement = Announcement(item: item, epoch: epoch, contents: statement.contents)
-        announcements[upstream, default: [:]][app] = announcement
+        announcements[upstream, default: [:]][app] = Announced(announcement: announcement, bare: bare)
         return (statement, [.counter(counter), .announced(upstream, app, announcement)])
     }
 
@@ -236,12 +246,11 @@ package struct CarriedDeliveries: Sendable {
     package mutating func forgetAnnouncement(
         to upstream: UniqueIdentifier, where isLost: (Announcement, ApplicationIdentifier) -> Bool
     ) -> [CarriedChange] {
-        let lost = (announcements[upstream] ?? [:]).filter { isLost($0.value, $0.key) && !$0.value.contents.isEmpty }
+        let lost = announced(to: upstream).filter { isLost($0.value, $0.key) && !$0.value.contents.isEmpty }
         return lost.map { app, lost in
             // Its app stays known: a primary that has an earlier statement must hear that nothing is left.
             let empty = Announcement(item: lost.item, epoch: lost.epoch, contents: [])
-            announcements[upstream]?[app] = empty
-            named[upstream]?[app] = nil
+            announcements[upstream]?[app] = Announced(announcement: empty, bare: nil)
             return .announced(upstream, app, empty)
         }
     }
@@ -256,7 +265,6 @@ package struct CarriedDeliveries: Sendable {
         routes = routes.filter { !$0.value.isEmpty }
         // A ring may have ended.
         leftOut = [:]
-        named[pairing] = nil
         let hadAnnouncements = announcements.removeValue(forKey: pairing) != nil
         let hadTrust = trusts.removeValue(forKey: pairing) != nil
         return ended.map { .forgotten($0.nonce) } + (hadAnnouncements || hadTrust ? [.unpaired(pairing)] : [])
@@ -274,7 +282,7 @@ package struct CarriedDeliveries: Sendable {
 
     package mutating func restore(
         _ announcement: Announcement, about app: ApplicationIdentifier, to upstream: UniqueIdentifier
-    ) { announcements[upstream, default: [:]][app] = announcement }
+    ) { announcements[upstream, default: [:]][app] = Announced(announcement: announcement, bare: nil) }
 
     package mutating func restore(counter: UInt64) { self.counter = counter }
 
