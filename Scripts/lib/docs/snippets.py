@@ -16,7 +16,7 @@ from pathlib import Path
 OPENING = re.compile(r"^\s*// snippet\.(\S+)$")
 USE = re.compile(r"^<!-- snippet: (\S+) -->$", re.M)
 # What only Scripts/tutorial reads.
-STEP = re.compile(r"^<!-- (?:file: .*|run.*|background|expect|stop) -->\n", re.M)
+STEP = re.compile(r"^<!-- (?:(?:file|stop|until|shows): .*|run.*|background|expect|stop) -->\n", re.M)
 LISTING = re.compile(r"^```swift", re.M)
 
 

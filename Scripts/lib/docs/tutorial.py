@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 STEP = re.compile(r"^<!-- (file: (?P<file>\S+)|run(?P<fails>: fails)?|(?P<word>background|expect|stop)|"
                   r"(?P<hidden>stop|until|shows): (?P<argument>[^\n]+)) -->\n"
                   r"(?:```(?:swift)?\n(?P<text>.*?)^```$)?", re.M | re.S)
-# What a reader starts in a terminal of its own, among other commands.
+# Commands that get a terminal of their own among others.
 ENDLESS = re.compile(r"tandem (primary|secondary|receive|trace --follow)\b|tandem-console\b|SampleApp\b|until ")
 PATIENCE = 600  # seconds: the first `swift run` builds the libraries
 
@@ -87,6 +87,8 @@ class Reader:
             self.port = free.getsockname()[1]
 
     def do(self, step):
+        if step["text"] is None and not step["hidden"] and step["word"] != "stop":
+            sys.exit(f"no listing follows {step[0].strip()}")
         text = (step["text"] or "").replace("/tmp/", f"{self.workspace}/").replace(":4747", f":{self.port}")
         if step["file"]:
             file = self.package / step["file"]
@@ -134,6 +136,7 @@ class Reader:
         if not text.strip():
             return
         print("$ " + text.strip(), flush=True)
+        # README's one variable that later listings use.
         kept = f"trap 'declare -p hub > {self.variables} 2>/dev/null || true' EXIT"
         script = f"set -e; . '{self.variables}'; {kept}\n{text}"
         done = subprocess.run(["bash", "-c", script], cwd=self.package, env=self.environment, text=True,
