@@ -73,7 +73,7 @@ import Testing
             ])
         #expect(Consequences.removal(body(["revoked": 1])).contains { $0.contains("the revocation of 1 key is") })
         let primary = Consequences.untrusting(Fact(["configurations": 0, "desired": 2]))
-        #expect(primary.count == 1 && primary[0].hasPrefix("  2 configurations desired of secondaries"))
+        #expect(primary.count == 1 && primary[0].hasPrefix("  2 configurations still delivered to secondaries"))
         #expect(primary[0].contains("tandem configuration withdraw"))
     }
 

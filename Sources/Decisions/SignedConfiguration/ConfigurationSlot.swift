@@ -296,7 +296,6 @@ extension ConfigurationSlot {
         transition.add(.staged(staged))
         report(.superseded, of: staged.record, staged.isWaived, by: surplus, &transition)
     }
-
 }
 
 extension ConfigurationSlot {

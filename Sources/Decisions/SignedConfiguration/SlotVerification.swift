@@ -1,5 +1,5 @@
-// Verification of bytes for one slot: the context with the slot's own facts, and the rules that compare bytes with what
-// waits or is active there. It changes nothing.
+// Read-only rules of a configuration slot: the verification context with the slot's facts, and comparisons of bytes
+// with what waits or is active. Apart from ConfigurationSlot.swift because none of them changes the slot.
 
 import TandemBase
 
@@ -34,7 +34,7 @@ extension ConfigurationSlot {
         return context
     }
 
-    /// CFG-32, and the last sentence of CFG-22.
+    /// Refuses bytes that must not take the place of what waits (CFG-32; good signatures go first, CFG-22).
     func checkWaiting(_ verified: VerifiedConfiguration) throws(VerificationFailure) {
         guard let staged else { return }
         let payload = verified.payload

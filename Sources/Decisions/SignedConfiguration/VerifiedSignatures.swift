@@ -1,16 +1,16 @@
-// Signatures of one statement, each verified once (CFG-84): the roles of two key sets, and the step that is stored, ask
-// about the same ones.
+// Cache of signature checks of one statement (CFG-84). Two key sets' roles and the stored step ask about the same
+// signatures, and each is verified once.
 
 import TandemCrypto
 
 /// The results of verifying signatures of one statement.
 struct VerifiedSignatures {
-    /// A signature and the key that it is to be of.
+    /// A signature and the key that must have made it.
     private struct Claim: Hashable {
         let key: KeyIdentifier
         let bytes: [UInt8]
 
-        /// The key alone: most keys sign once, and an array would hash each of its bytes by itself.
+        /// By the key alone: an array is hashed byte by byte, and an envelope has at most 64 signatures.
         func hash(into hasher: inout Hasher) { hasher.combine(key) }
     }
 

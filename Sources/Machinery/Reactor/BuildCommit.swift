@@ -4,9 +4,10 @@
 internal import CTandemLinux
 
 package enum BuildCommit {
-    /// `+` and the first digits of the commit; empty in a build that is no release, or whose sources were no commit.
+    /// `+` and the commit's first digits; empty in a build without one.
     package static var suffix: String {
         let number = tandem_build_commit()
+        // Without the leading 1, which keeps leading zeros.
         return number == 0 ? "" : "+\(String(number, radix: 16).dropFirst())"
     }
 }

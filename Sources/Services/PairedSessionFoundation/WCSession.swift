@@ -107,7 +107,7 @@ public final class WCSession: NSObject, Sendable {
     }
 
     /// The device has an active pairing. This and the properties below are known from the first activation on; during a
-    /// switch they describe the former device until the session is activated again.
+    /// switch they describe the former device, ``watchDirectoryURL`` only until the session is deactivated.
     public var isPaired: Bool { device != nil }
 
     /// On a primary: the app is installed on the active secondary.

@@ -271,8 +271,8 @@ extension Fact {
     /// The configurations for secondaries that a change of this device's trust does not end; nil if there are none.
     var keptDesired: String? {
         guard isPositive("desired") else { return nil }
-        return "\(count("desired", "configuration")) desired of secondaries, by whichever key: "
-            + "delivery goes on until 'tandem configuration withdraw'"
+        return "\(count("desired", "configuration")) still delivered to secondaries, whichever key signed: "
+            + "'tandem configuration withdraw' ends that"
     }
 
     /// The revocations that end with a trusted key; nil if none has followed it.

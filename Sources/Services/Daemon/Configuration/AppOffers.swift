@@ -11,16 +11,14 @@ import TandemWire
 
 /// Sends offers and reloads to this device's apps; confined to its loop.
 final class AppOffers {
-    /// The slots, which are the receiver's.
+    /// The receiver's slots, and the events that change them.
     struct Outlets {
         /// A slot as it is in force.
-        var slot: (ConfigurationSlotKey) -> ConfigurationSlot? = { _ in nil }
+        let slot: (ConfigurationSlotKey) -> ConfigurationSlot?
         /// Runs an event of a slot; nil if its answer could not be stored.
-        var perform: (ConfigurationSlotKey, @escaping ConfigurationReceiver.Event) async -> ApplyTransition? = {
-            _, _ in nil
-        }
+        let perform: (ConfigurationSlotKey, @escaping ConfigurationReceiver.Event) async -> ApplyTransition?
         /// An event has led to a verdict, for the log and the status.
-        var judged: (ApplyTransition?, ConfigurationSlotKey) -> Void = { _, _ in }
+        let judged: (ApplyTransition?, ConfigurationSlotKey) -> Void
     }
 
     /// The result of an offer: a verdict, or none.
@@ -33,7 +31,7 @@ final class AppOffers {
 
     private let context: ConfigurationContext
     private let observers: VerdictObservers
-    var outlets = Outlets()
+    var outlets: Outlets?
     /// The offers of each slot that have not ended: a newer one may begin before the one that it replaces has ended.
     private var open: [ConfigurationSlotKey: Int] = [:]
     private var faults = LoadFaults()
@@ -61,14 +59,14 @@ final class AppOffers {
         let digest = SHA256.digest(offer.envelope)
         open[key, default: 0] += 1
         // Zero stands for a configuration that came through no pairing.
-        let pairing = outlets.slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
+        let pairing = outlets?.slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
         send(offer.message, to: key, through: pairing) { [weak self] outcome in self?.ended(outcome, key, digest) }
     }
 
     /// Has the app of a slot read its files again. One that does not load what is applied says so (CFG-42).
     func reload(_ key: ConfigurationSlotKey) {
         send(ConfigurationOffer.reloadMessage, to: key, through: .zero) { [weak self] outcome in
-            guard let self, case .reply = outcome, let slot = outlets.slot(key) else { return }
+            guard let self, case .reply = outcome, let slot = outlets?.slot(key) else { return }
             let line = faults.take(outcome.offerReply, of: slot)
             if let line { context.log(line, causedBy: key.application) }
             if faults.fault(of: slot) != nil { reloaded(key) }
@@ -78,7 +76,8 @@ final class AppOffers {
     /// The app of a slot does not load what is applied. If that is on trial, the trial ends (CFG-61).
     private func reloaded(_ key: ConfigurationSlotKey) {
         context.scheduler.start { [self] in
-            outlets.judged(await outlets.perform(key) { slot, _ in slot.reloaded() }, key)
+            let transition = await outlets?.perform(key) { slot, _ in slot.reloaded() }
+            outlets?.judged(transition, key)
         }
     }
 
@@ -117,14 +116,14 @@ final class AppOffers {
 
     private func answered(_ reply: OfferReply?, _ key: ConfigurationSlotKey) async -> OfferEnd {
         guard let reply else { return .none }
-        // It may have been another app that did not load these bytes.
+        // The app that answers may be another version than the one that did not load these bytes.
         if reply.verdict == .applied { faults.forget(key.subject) }
         let now = context.reading.wall
-        guard let transition = await outlets.perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
+        guard let transition = await outlets?.perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
             return .notStored
         }
         guard transition.verdict != nil else { return .none }
-        outlets.judged(transition, key)
+        outlets?.judged(transition, key)
         // Also a verdict with which the bytes still wait, and so have no end yet.
         observers.notify(transition, of: reply.digest)
         return .inForce
@@ -134,13 +133,13 @@ final class AppOffers {
         _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, _ lapse: ConfigurationSlot.Lapse
     ) async {
         // Of an offer that a newer one has replaced nothing is expected any more.
-        guard outlets.slot(key)?.staged?.record.digest == digest else { return }
+        guard outlets?.slot(key)?.staged?.record.digest == digest else { return }
         context.log(
             LogEvent(
                 .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
                 .text("reason", reason)))
-        let transition = await outlets.perform(key) { slot, _ in slot.answerOverdue(lapse) }
-        if transition?.verdict == .failed { outlets.judged(transition, key) }
+        let transition = await outlets?.perform(key) { slot, _ in slot.answerOverdue(lapse) }
+        if transition?.verdict == .failed { outlets?.judged(transition, key) }
         if let transition, transition.verdict != nil { observers.notify(transition, of: digest) }
     }
 }

@@ -4,7 +4,7 @@
 import TandemBase
 import TandemSignedConfiguration
 
-/// The faults that apps have named when they read their files; forgotten at a restart.
+/// The faults that apps have named when they read their files. Not stored.
 struct LoadFaults {
     private var faults: [ConfigurationSlotKey: LoadFault] = [:]
 
@@ -13,7 +13,7 @@ struct LoadFaults {
         faults[slot.key].flatMap { $0.digest == slot.shown?.record.digest ? $0 : nil }
     }
 
-    /// The app has registered: it may be another version, which loads what the one before did not.
+    /// Forgets the faults of an app: another version of it may load what the one before did not.
     mutating func forget(_ subject: KeySubject) { faults = faults.filter { $0.key.subject != subject } }
 
     /// Takes the answer of a slot's app to a reload; returns the line of the log if it names a new fault.
