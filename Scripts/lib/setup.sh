@@ -24,12 +24,12 @@ need_swift() {
     exit 1
 }
 
-# What programs and package are made of.
+# Sources of the programs and the package.
 shipped=(Package.swift Sources Scripts/lib Protocol README.md)
 
 # Sets `built_commit` to the first seven digits of the commit that these are, and `built_time` to its time (UTC,
 # YYYYmmddHHMMSS). Without such a commit both are empty, and `no_commit` says why.
-state_commit() {
+find_commit() {
     local found
     built_commit="" built_time="" no_commit=""
     if ! found=$(git -C "$root" rev-parse --show-toplevel 2>&1); then
@@ -47,8 +47,8 @@ state_commit() {
         built_commit=${found:0:7} built_time=${found#* }
     fi
 }
-# Once, so that all programs of a run state the same commit.
-state_commit
+# Before any build, so that all programs of a run state the same commit.
+find_commit
 
 # released PRODUCT: builds a product as it is shipped and prints its path. Its folder is its own, so that it can be built
 # beside the tests. The C++ library of Swift's runtime is linked in: the loader's work on the shared one is a tenth of a
@@ -90,5 +90,5 @@ need_packages() {
     apt-get update -q
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
     # Git may have been one of them.
-    state_commit
+    find_commit
 }

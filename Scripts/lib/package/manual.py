@@ -63,9 +63,10 @@ def escaped(text: str) -> str:
 def manual(name: str, version: str, page: Help, subpages: dict[str, Help]) -> list[str]:
     title, _, does = page.summary.rstrip(".").partition(": ")
     out = [f'.TH {name.upper()} 1 "" "{version}"', ".SH NAME", f"{escaped(title)} \\- {escaped(does)}", ".SH SYNOPSIS"]
-    out += [f".B {escaped(' '.join(page.usage))}", *options(page, ".SH OPTIONS"), ".SH DESCRIPTION"]
+    out += [f".B {escaped(' '.join(page.usage))}", ".SH DESCRIPTION"]
     for note in page.notes:
         out += [escaped(note), ".br"]
+    out += options(page, ".SH OPTIONS")
     if subpages:
         out.append(".SH COMMANDS")
     for command, subpage in subpages.items():
@@ -74,7 +75,7 @@ def manual(name: str, version: str, page: Help, subpages: dict[str, Help]) -> li
         if subpage.notes:
             out += [".PP", escaped(" ".join(subpage.notes))]
         out += examples(subpage)
-    return out + (examples(page) if page.examples else [])
+    return out + ([".SH EXAMPLES", *examples(page)] if page.examples else [])
 
 
 def options(page: Help, head: str) -> list[str]:
@@ -89,7 +90,8 @@ def examples(page: Help) -> list[str]:
 
 
 def completion(name: str, page: Help, subpages: dict[str, Help]) -> list[str]:
-    """A command's words so far choose the next ones; after an option with a choice they are that choice."""
+    """The words before the cursor select a command, whose options and subcommands are offered; after an option with
+    fixed values, these."""
     arms: dict[str, list[str]] = {"": [], **{command: [] for command in subpages}}
     choices: dict[str, list[str]] = {}
     for command, of in [("", page), *subpages.items()]:
@@ -105,11 +107,13 @@ def completion(name: str, page: Help, subpages: dict[str, Help]) -> list[str]:
             arms.setdefault(first, []).append(second)
     out = [f"# Completion of {name} for bash.", f"_{name.replace('-', '_')}() {{", "    local words=''"]
     out += ['    case "${COMP_WORDS[*]:1:COMP_CWORD-1} " in']
+    # Longer commands first: 'trust ' also begins 'trust add '.
     for command in sorted(arms, reverse=True):
         words = " ".join(dict.fromkeys(arms[command]))
         out.append(f"    '{command} '{'*' if command else ''}) words='{words}' ;;")
     out += ["    esac", '    case "${COMP_WORDS[COMP_CWORD-1]}" in']
-    out += [f"    {option}) words='{' '.join(dict.fromkeys(choice))}' ;;" for option, choice in choices.items() if choice]
+    out += [f"    {option}) words='{' '.join(dict.fromkeys(choice))}' ;;"
+            for option, choice in choices.items() if choice]
     out += ["    esac", '    mapfile -t COMPREPLY < <(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")', "}"]
     return out + [f"complete -o bashdefault -o default -F _{name.replace('-', '_')} {name}"]
 
