@@ -175,10 +175,12 @@ class Daemon:
     def linked(self):
         return sum(pairing["level"] == "linked" for pairing in self.status()["pairings"])
 
-    def memory(self, name="VmRSS"):
-        """In KiB, from the kernel."""
-        text = pathlib.Path(f"/proc/{self.program.pid}/status").read_text()
-        return int(re.search(rf"{name}:\s+(\d+)", text)[1])
+    def memory(self, name="VmRSS", file="status"):
+        """In KiB, from the kernel; LookupError if it has no such figure, as of a process that has just ended."""
+        text = pathlib.Path(f"/proc/{self.program.pid}/{file}").read_text()
+        if not (found := re.search(rf"^{name}:\s+(\d+)", text, re.M)):
+            raise LookupError(f"no {name} of {self.name}")
+        return int(found[1])
 
     def peak(self):
         return self.memory("VmHWM")

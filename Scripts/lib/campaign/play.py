@@ -24,7 +24,7 @@ def play(case, tandem, seed, workspace, short):
         return "ok", case.run(world)
     except CaseFailure as error:
         return "FAIL", str(error)
-    except (Refused, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (Refused, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         at = next((frame for frame in reversed(traceback.extract_tb(error.__traceback__))
                    if frame.filename.endswith(f"{case.run.__module__}.py")), where)

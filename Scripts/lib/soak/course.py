@@ -1,17 +1,19 @@
 """Course of the soak: what happens to the daemons and their apps while these work, one event at a time."""
 import contextlib
 import json
+import os
 import random
 import signal
 import time
 
 import figures
 from apps import App, facts_of
+from case import Case
 from daemons import CaseFailure, require, until
 from frames import encode
-from host import APP as CONFIGURED, Configuration, Signer
-from samples import Sample
-from traffic import APP, Calm, Receiver, Sender, disorder, missing
+from host import APP as CONFIGURED, Configuration
+from samples import LampSigner, Sample
+from traffic import APP, Disturbances, Receiver, Sender, disorder, missing
 from views import applied_disagreement, settle
 
 KILL_EVERY = 500  # rounds
@@ -19,13 +21,7 @@ CUT_EVERY, STOPPED = 120, 20  # seconds; LIM-9 notices a silence within 15
 RESTART_EVERY, APPLY_EVERY, ASK_EVERY, SAMPLE_EVERY = 180, 180, 60, 10  # seconds
 LONG = 600  # seconds; a shorter run has everything more often
 SETTLING = 60  # seconds until all has arrived, and health has forgotten the last disturbance (LIM-34)
-
-
-class Lamp(Signer):
-    """Configurations for SampleApp; the colour has the version, so that a mixture would show."""
-
-    def values(self, version, mood):
-        return {"volume": version % 100, "logging": str(version % 2 == 1).lower(), "colour": f"#{version:06x}"}
+SHOWN = 10  # problems
 
 
 class Repeated:
@@ -48,12 +44,12 @@ class Course:
         self.hub, self.kiosk, self.line = world.pair(line=True)
         self.hub.options = ("--listen", f"127.0.0.1:{self.hub.ports[0]}")
         self.daemons = (self.hub, self.kiosk)
-        self.calm, self.problems = Calm(), []
+        self.disturbances, self.problems = Disturbances(), []
         self.cuts = self.kills = self.version = self.asked = 0
         self.share = min(1, seconds / LONG)  # of the usual pause between two events
         self.kill_every = max(100, KILL_EVERY * self.share)
         self.restarts, self.reasons = dict.fromkeys(self.daemons, 0), set()
-        self.signer, self.wanted = Lamp(world, self.hub), None
+        self.signer, self.wanted = LampSigner(world, self.hub), None
         self.lamp = Sample(world, self.kiosk, self.signer.key.with_suffix(".pub")).until_registered()
         self.receivers = [Receiver(world, daemon) for daemon in self.daemons]
         self.senders = [self.sender(daemon) for daemon in self.daemons]
@@ -62,7 +58,7 @@ class Course:
     def sender(self, daemon):
         app = App(daemon, APP)
         try:
-            return Sender(daemon, app.until_reachable(), self.calm, random.Random(daemon.name))
+            return Sender(daemon, app.until_reachable(), self.disturbances, random.Random(daemon.name))
         finally:
             app.close()
 
@@ -109,7 +105,7 @@ class Course:
     def kill(self):
         receiver = self.receivers[self.kills % 2]
         self.kills += 1
-        with self.calm:
+        with self.disturbances:
             receiver.kill()
             time.sleep(self.world.random.uniform(0, 2))
             receiver.start()
@@ -118,7 +114,7 @@ class Course:
         """In turn: the line resets what is open, and one of the two daemons or the line stands still."""
         way = self.cuts % 4
         self.cuts += 1
-        with self.calm:
+        with self.disturbances:
             if way == 0:
                 self.line.tell("cut")
             elif way == 2:
@@ -137,7 +133,7 @@ class Course:
     def restart(self):
         daemon = self.daemons[sum(self.restarts.values()) % 2]
         self.restarts[daemon] += 1
-        with self.calm:
+        with self.disturbances:
             daemon.stop()
             code = daemon.program.process.returncode
             require(code == 0, f"{daemon.name} was asked to stop and ended with {code}")
@@ -184,7 +180,7 @@ class Course:
         with contextlib.suppress(CaseFailure):
             until(is_all_there, SETTLING, "")
         self.problems += lacking
-        time.sleep(Calm.SETTLING)
+        time.sleep(Disturbances.SETTLING)
         return self.read()
 
     def read(self):
@@ -253,3 +249,18 @@ class Course:
                 f"{count['unreachable']} not sent; "
                 f"{self.kills} apps killed, {self.cuts} cuts, {sum(self.restarts.values())} restarts, "
                 f"{self.version} configurations, health asked {self.asked} times{reasons}")
+
+
+def run(world):
+    """Plays for SOAK_MINUTES, prints the table and returns the run in one line."""
+    minutes = int(os.environ["SOAK_MINUTES"])
+    course = Course(world, minutes * 60)
+    rows = course.play()
+    problems = [row.problem for row in rows if row.problem] + course.finish()
+    print(f"\n{figures.table(rows)}\n")
+    more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+    require(not problems, f"{'; '.join(problems[:SHOWN])}{more}; {course.told()}")
+    return course.told()
+
+
+CASES = [Case("K1", "two daemons at work for a long time", run)]

@@ -1,7 +1,5 @@
 """Figures of a daemon's process and its state directory, and the line through them."""
 import os
-import pathlib
-import re
 import statistics
 import threading
 import time
@@ -35,13 +33,12 @@ FIGURES = (RESIDENT, DIRTY, DESCRIPTORS, THREADS, STATE)
 
 def read(daemon):
     """The figures that can be read now, by the figure's name."""
-    at = pathlib.Path(f"/proc/{daemon.program.pid}")
     found = {STATE.name: size(daemon.state)}
     readers = {
-        RESIDENT: lambda: kibibytes(at / "status", "VmRSS"),
-        THREADS: lambda: kibibytes(at / "status", "Threads"),
-        DIRTY: lambda: kibibytes(at / "smaps_rollup", "Private_Dirty"),
-        DESCRIPTORS: lambda: len(os.listdir(at / "fd")),
+        RESIDENT: daemon.memory,
+        THREADS: lambda: len(os.listdir(f"/proc/{daemon.program.pid}/task")),
+        DIRTY: lambda: daemon.memory("Private_Dirty", "smaps_rollup"),
+        DESCRIPTORS: daemon.descriptors,
     }
     for figure, reader in readers.items():
         try:
@@ -49,13 +46,6 @@ def read(daemon):
         except (OSError, LookupError):
             pass  # the process is being replaced, or its files are root's
     return found
-
-
-def kibibytes(path, name):
-    found = re.search(rf"^{name}:\s+(\d+)", path.read_text(), re.M)
-    if not found:
-        raise LookupError(name)
-    return int(found[1])
 
 
 def size(directory):

@@ -25,7 +25,7 @@ from frames import ProtocolError, decode, encode  # noqa: E402
 PAUSE = 0.1  # seconds between two attempts at a connection
 
 
-class Receiver:
+class ReceivingApp:
     def __init__(self, path, app, journal):
         self.daemon, self.app = types.SimpleNamespace(socket=path), app
         self.journal = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -82,4 +82,4 @@ def end_with_input():
 
 if __name__ == "__main__":
     threading.Thread(target=end_with_input, daemon=True).start()
-    Receiver(*sys.argv[1:]).run()
+    ReceivingApp(*sys.argv[1:]).run()

@@ -19,8 +19,8 @@ LOST = (OSError, Refused, ProtocolError, CaseFailure)
 CHANNELS = ("userInfo", "context", "file")
 
 
-class Calm:
-    """Disturbances: a failure counts if none was going on, and the last one had been over for a while."""
+class Disturbances:
+    """Disturbances that the soak makes: `with` one while it lasts. A failure counts only in a quiet time."""
 
     SETTLING = 10  # seconds
 
@@ -34,7 +34,7 @@ class Calm:
         self.ended = time.monotonic()
         self.running -= 1
 
-    def lasts_since(self, began):
+    def quiet_since(self, began):
         return not self.running and began - self.ended > self.SETTLING
 
 
@@ -42,9 +42,9 @@ class Sender(threading.Thread):
     """The sending half of one side's app. An item that was not answered is submitted again under its identifier, so
     that the numbers of each channel are those of accepted items, without a hole."""
 
-    def __init__(self, daemon, pairing, calm, random):
+    def __init__(self, daemon, pairing, disturbances, random):
         super().__init__(daemon=True)
-        self.daemon_of, self.pairing, self.calm, self.random = daemon, pairing, calm, random
+        self.daemon_of, self.pairing, self.disturbances, self.random = daemon, pairing, disturbances, random
         self.connection, self.failure = None, None
         self.sent = dict.fromkeys(CHANNELS, 0)
         self.due, self.ends = set(), {}  # identifiers of items whose end is due; their ends
@@ -114,7 +114,7 @@ class Sender(threading.Thread):
                 connection.accepted(connection.submit(channel, body, self.pairing, identifier))
             return True
         except LOST as error:
-            if self.calm.lasts_since(began):
+            if self.disturbances.quiet_since(began):
                 self.problems.append(f"{channel} {number} of {self.daemon_of.name}: {error}")
             return False
 
@@ -141,7 +141,7 @@ class Sender(threading.Thread):
 
     def fail(self, began, text):
         self.failures += 1
-        if self.calm.lasts_since(began):
+        if self.disturbances.quiet_since(began):
             self.problems.append(f"message {self.rounds} of {self.daemon_of.name}: {text}")
 
     def listen(self):
