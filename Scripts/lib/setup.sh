@@ -25,7 +25,7 @@ need_swift() {
 }
 
 # Sources of the programs and the package.
-shipped=(Package.swift Sources Scripts/lib Protocol README.md)
+shipped=(Package.swift Sources Scripts/lib Scripts/package Protocol README.md)
 
 # Sets `built_commit` to the first seven digits of the commit that these are, and `built_time` to its time (UTC,
 # YYYYmmddHHMMSS). Without such a commit both are empty, and `no_commit` says why.

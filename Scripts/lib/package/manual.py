@@ -56,7 +56,7 @@ def rows(lines: list[str]) -> list[tuple[str, str]]:
 
 
 def escaped(text: str) -> str:
-    text = text.replace("\\", "\\e").replace("-", "\\-")
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
@@ -93,27 +93,29 @@ def completion(name: str, page: Help, subpages: dict[str, Help]) -> list[str]:
     """The words before the cursor select a command, whose options and subcommands are offered; after an option with
     fixed values, these."""
     arms: dict[str, list[str]] = {"": [], **{command: [] for command in subpages}}
-    choices: dict[str, list[str]] = {}
+    values: list[str] = []
     for command, of in [("", page), *subpages.items()]:
         for usage, _ in of.options:
             for option, value in re.findall(r"(--\S+) ?([^\s-]\S*)?", usage):
                 arms[command] += [option.replace("[no-]", "")] + [option.replace("[no-]", "no-")] * ("[" in option)
-                # Words in small letters are a choice; FILE and the like stand for any.
-                choices.setdefault(option, []).extend(re.findall(r"\b[a-z]+\b", value) if "|" in value else [])
+                if not value:
+                    continue
+                # Words in small letters are fixed values; FILE and the like stand for any, for which bash offers files,
+                # and a word before a colon only begins one.
+                words = " ".join(re.findall(r"\b[a-z]+\b", value)) if "|" in value and ":" not in value else ""
+                begins = f"'{command} '" if command else ""
+                values.append(f"    {begins}*'{option} ') words='{words}' ;;")
     for command in subpages:
         first, _, second = command.partition(" ")
         arms[""].append(first)
         if second:
             arms.setdefault(first, []).append(second)
     out = [f"# Completion of {name} for bash.", f"_{name.replace('-', '_')}() {{", "    local words=''"]
-    out += ['    case "${COMP_WORDS[*]:1:COMP_CWORD-1} " in']
+    out += ['    case "${COMP_WORDS[*]:1:COMP_CWORD-1} " in', *values]
     # Longer commands first: 'trust ' also begins 'trust add '.
     for command in sorted(arms, reverse=True):
         words = " ".join(dict.fromkeys(arms[command]))
         out.append(f"    '{command} '{'*' if command else ''}) words='{words}' ;;")
-    out += ["    esac", '    case "${COMP_WORDS[COMP_CWORD-1]}" in']
-    out += [f"    {option}) words='{' '.join(dict.fromkeys(choice))}' ;;"
-            for option, choice in choices.items() if choice]
     out += ["    esac", '    mapfile -t COMPREPLY < <(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")', "}"]
     return out + [f"complete -o bashdefault -o default -F _{name.replace('-', '_')} {name}"]
 
