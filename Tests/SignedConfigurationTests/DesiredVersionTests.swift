@@ -67,4 +67,36 @@ import Testing
         _ = fleet.desired.unpaired(fleet.members[1].pairing)
         #expect(try fleet.accept(try fleet.envelope(7)).count == 2)
     }
+
+    @Test("CFG-61, CFG-73, CFG-76: a rejection that ends a trial is no drift, burns the version and keeps its name")
+    func rejectedOnTrial() throws {
+        let cases: [(Rejection, Bool)] = [(.schema, true), (.schema, false), (.threshold, false), (.future, true)]
+        for (rejection, isRepeated) in cases {
+            var fleet = try Fleet()
+            let former = try fleet.delivered(try fleet.envelope(1))
+            #expect(try fleet.report(0, former, .applied, onTrial: false) == nil)
+            let item = try fleet.delivered(try fleet.envelope(2))
+            let second = try isRepeated ? fleet.linked(0) : nil
+            #expect(try fleet.report(0, item, .applied, onTrial: true) == nil)
+            #expect(try fleet.report(0, item, .rejected(rejection), good: former) == nil)
+            #expect(fleet.standing(0)?.isDrift == false && fleet.standing(0)?.reported == 1)
+            if let second { #expect(try fleet.report(0, second, .rejected(.rollback), good: former) == nil) }
+            #expect(fleet.standing(0)?.isDrift == false && fleet.standing(0)?.verdict == rejection.rawValue)
+            #expect(fleet.link(0) == nil && fleet.reconsider(0) == nil, "its version is burnt")
+            let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
+            let row = try #require(state.dictionary)
+            #expect(try SecondaryState(row).dictionary == row, "its row keeps that")
+        }
+    }
+
+    @Test("CFG-34, CFG-76: a rollback after the trial, as of a lifetime that is over, is drift")
+    func driftAfterTrial() throws {
+        var fleet = try Fleet()
+        let envelope = try fleet.envelope(1, lifetime: 60)
+        let item = try fleet.delivered(envelope)
+        #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
+        let again = try fleet.delivered(envelope)
+        #expect(try fleet.report(0, again, .rejected(.rollback)) == nil)
+        #expect(fleet.standing(0)?.isDrift == true && fleet.standing(0)?.verdict == "rollback")
+    }
 }

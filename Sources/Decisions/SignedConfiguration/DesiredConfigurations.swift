@@ -423,14 +423,15 @@ package struct DesiredConfigurations: Sendable {
         var answered = entry
         (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.words, now)
         answered.isFinished = !report.isProvisional
-        // A second delivery that was under way when the version failed is a rollback (CFG-63). The operator has not
+        // A second delivery that was under way when the version was burnt is a rollback (CFG-63). The operator has not
         // applied it again, and goes on to see the reason.
-        let state = state(of: entry.key, at: pairing)
-        let hasFailed = state?.refusals.contains { $0.digest == entry.digest && $0.verdict == Verdict.failed.name }
-        if facts.verdict == .rejected(.rollback), hasFailed == true {
-            (answered.verdict, answered.text) = (Verdict.failed.name, state?.last?.text)
-        }
-        take(facts, answered, &transition)
+        let burnt =
+            facts.verdict == .rejected(.rollback)
+            ? state(of: entry.key, at: pairing)?.burnt(entry.digest) : nil
+        if let burnt { (answered.verdict, answered.text) = burnt }
+        // A delivery that was reported as applied is open only during the trial.
+        let endsTrial = entry.verdict == Verdict.applied.name && facts.verdict.isRefusal
+        take(facts, answered, burns: endsTrial || burnt != nil || facts.verdict == .failed, &transition)
         if facts.verdict == .applied { spend(entry, &transition) }
         advanceRollouts(of: entry.key, &transition)
         deliver(entry.key, to: addressee, because: .reported(entry.digest), at: now, identifier, &transition)
@@ -438,7 +439,7 @@ package struct DesiredConfigurations: Sendable {
     }
 
     private mutating func take(
-        _ facts: ReportFacts, _ entry: ForwardedConfiguration, _ transition: inout DesiredTransition
+        _ facts: ReportFacts, _ entry: ForwardedConfiguration, burns: Bool, _ transition: inout DesiredTransition
     ) {
         let slot = slots[entry.key]
         change(entry.key, at: entry.pairing, &transition) { state, transition in
@@ -450,9 +451,9 @@ package struct DesiredConfigurations: Sendable {
             case let verdict:
                 // An earlier daemon names what has given way as active: its trial has not passed.
                 state.good = verdict == .superseded && facts.good?.digest == entry.digest ? nil : facts.good
-                if verdict == .failed, state.applied == entry.digest { state.applied = nil }
+                if burns, state.applied == entry.digest { state.applied = nil }
                 guard verdict.isRefusal else { return }
-                state.refusals.append(.init(digest: entry.digest, verdict: entry.verdict ?? verdict.name))
+                state.refuse(entry.digest, entry.verdict ?? verdict.name, burns: burns)
             }
         }
     }
@@ -497,7 +498,7 @@ package struct DesiredConfigurations: Sendable {
         (entry.ending, entry.text, entry.isFinished) = (ending, text, true)
         change(entry.key, at: pairing, &transition) { state, transition in
             state.update(entry, &transition)
-            if ending == .failed { state.refusals.append(.init(digest: entry.digest, verdict: ending.rawValue)) }
+            if ending == .failed { state.refuse(entry.digest, ending.rawValue, burns: true) }
         }
         advanceRollouts(of: entry.key, &transition)
         return transition

@@ -106,13 +106,26 @@ package struct SecondaryState: Sendable, Equatable {
     struct Refusal: Sendable, Equatable {
         let digest: [UInt8]
         let verdict: String
+        /// Whether the secondary never takes these bytes again, because it has failed with them or its trial of them
+        /// ended (CFG-63). A later `rollback` says no more than that.
+        let isBurnt: Bool
+
+        /// - Parameter isBurnt: nil in a row of an earlier release, which says it by the verdict alone.
+        init(digest: [UInt8], verdict: String, isBurnt: Bool?) {
+            (self.digest, self.verdict) = (digest, verdict)
+            self.isBurnt = isBurnt ?? (verdict == Verdict.failed.name)
+        }
+
+        /// Whether its verdict says by itself that the version is burnt.
+        var isFailure: Bool { verdict == Verdict.failed.name }
 
         /// Whether the secondary may take the envelope by now (CFG-73).
         /// - Parameters:
         ///   - isValid: by this device's clock the envelope has not expired.
         ///   - bringsKeys: whether this primary has the chain of key sets, which it brings first.
         func mayHaveEnded(isValid: Bool, bringsKeys: Bool) -> Bool {
-            switch Rejection(rawValue: verdict) {
+            if isBurnt { return false }
+            return switch Rejection(rawValue: verdict) {
             // The secondary's clock was ahead of this device's.
             case .expired?: isValid
             // A configuration of one set never passes under a later one: only a secondary that is behind may take it.
@@ -160,6 +173,16 @@ package struct SecondaryState: Sendable, Equatable {
     }
 
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
+
+    /// The verdict and text with which the version of an envelope was burnt; nil if it was not.
+    func burnt(_ digest: [UInt8]) -> (verdict: String?, text: String?)? {
+        guard let refusal = refusals.first(where: { $0.digest == digest && $0.isBurnt }) else { return nil }
+        return (refusal.verdict, last?.digest == digest ? last?.text : nil)
+    }
+
+    mutating func refuse(_ digest: [UInt8], _ verdict: String, burns: Bool) {
+        refusals.append(Refusal(digest: digest, verdict: verdict, isBurnt: burns))
+    }
 
     mutating func forgetRefusal(of digest: [UInt8]) { refusals.removeAll { $0.digest == digest } }
 
@@ -283,7 +306,14 @@ package struct SecondaryState: Sendable, Equatable {
                     row["keyset"] = line.keySet.map { PropertyListValue($0) }
                     return .dictionary(row)
                 }),
-            "refusals": .array(refusals.map { ["digest": .data($0.digest), "verdict": .string($0.verdict)] }),
+            "refusals": .array(
+                refusals.map { refusal in
+                    var row: PropertyListDictionary = [
+                        "digest": .data(refusal.digest), "verdict": .string(refusal.verdict),
+                    ]
+                    if refusal.isBurnt != refusal.isFailure { row["burnt"] = .boolean(refusal.isBurnt) }
+                    return .dictionary(row)
+                }),
         ]
         fields["goodVersion"] = good.map { PropertyListValue($0.version) }
         fields["goodDigest"] = good.map { .data($0.digest) }
@@ -322,6 +352,6 @@ package struct SecondaryState: Sendable, Equatable {
         guard let fields = value.dictionaryValue, let digest = fields["digest"]?.digestValue,
             let verdict = fields["verdict"]?.stringValue
         else { return nil }
-        return Refusal(digest: digest, verdict: verdict)
+        return Refusal(digest: digest, verdict: verdict, isBurnt: fields["burnt"]?.booleanValue)
     }
 }
