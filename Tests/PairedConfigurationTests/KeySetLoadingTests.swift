@@ -1,6 +1,7 @@
 // Key sets in a host app: the library follows the chain in its directory from its own compiled anchor, whatever the
 // daemon says, and loads what is active under the keys that it was signed with.
 
+import Glibc
 import PairedConfiguration
 import TandemCrypto
 import TandemFiles
@@ -109,6 +110,30 @@ import Testing
             let load = fixture.load(RotatingConfiguration(), in: directory.path)
             #expect(load.applied == nil)
             #expect(load.failures.map(\.rejection.name) == ["signer-revoked"])
+        }
+    }
+
+    @Test("CFG-42, CFG-93: a reload rejects nothing while its keys cannot be read, and does if they do not follow")
+    func unreadKeysRejectNothing() throws {
+        try Fixture.withDirectory { directory in
+            let (first, second) = (try Self.set(1, Self.old), try Self.set(2, Self.new))
+            try writeActive(try envelope(7, 60, by: Self.new, under: 2), in: directory)
+            try write([first, second], in: directory)
+            let app = RotatingConfiguration()
+            #expect(fixture.load(app, in: directory.path).applied?.version == 7)
+            try directory.replace(KeySetChainFile.name, with: [1, 2, 3])
+            #expect(fixture.verdict(app, ["tandem.reload": true]) == "applied")
+            #expect(app.reload().failures.map(\.file).contains("keysets.plist"))
+            let path = "\(directory.path)/\(KeySetChainFile.name)"
+            try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+            #expect(fixture.verdict(app, ["tandem.reload": true]) == "applied")
+            try #require(rmdir(path) == 0)
+            try write([first], in: directory)
+            #expect(fixture.verdict(app, ["tandem.reload": true]) == "threshold")
+            try write([first, try Self.set(2, Self.new, by: .generate(.ed25519))], in: directory)
+            #expect(fixture.verdict(app, ["tandem.reload": true]) == "threshold")
+            try write([first, second], in: directory)
+            #expect(app.reload().applied?.version == 7)
         }
     }
 

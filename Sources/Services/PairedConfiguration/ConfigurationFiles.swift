@@ -20,6 +20,8 @@ struct ConfigurationFiles {
     /// The verdict on what the daemon has as applied, if it does not load.
     private(set) var refusal: OfferReply?
     private var directory: OwnedDirectory?
+    /// Whether the directory could be opened; otherwise its path is the name of the only failure.
+    var isOpen: Bool { directory != nil }
 
     init(_ home: SignedHome) {
         guard let path = home.directory else { return }
@@ -97,29 +99,37 @@ struct ConfigurationFiles {
     }
 }
 
+/// An anchor with the key sets that followed it, as far as they could be read.
+struct FollowedAnchor {
+    let anchor: ConfigurationAnchor
+    /// Why the chain, or the rest of it, does not count.
+    var failure: VerificationFailure?
+    /// Whether there may be key sets that could not be read: a configuration under one of them is not wrong then.
+    var isUnread = false
+}
+
 extension ConfigurationAnchor {
     /// The anchor with the key sets and revocations that followed it (CFG-93). The file is a claim: each step is
     /// verified from the compiled anchor on, and the first that does not follow ends it. Without the file the anchor
     /// stands alone.
-    func followed(in home: SignedHome) -> (anchor: ConfigurationAnchor, failure: VerificationFailure?) {
-        // A directory that cannot be opened is reported once, and has no other file, either.
-        guard var history = trusted, let path = home.directory,
-            let directory = try? OwnedDirectory(existing: path)
-        else { return (self, nil) }
+    func followed(in home: SignedHome) -> FollowedAnchor {
+        guard var history = trusted, let path = home.directory else { return FollowedAnchor(anchor: self) }
         let file: KeySetChainFile
         do {
+            let directory = try OwnedDirectory(existing: path)
             guard let bytes = try directory.read(KeySetChainFile.name, limit: KeySetChainFile.limit) else {
-                return (self, nil)
+                return FollowedAnchor(anchor: self)
             }
             file = try KeySetChainFile(try PropertyListReader.readDictionary(bytes))
         } catch {
-            return (self, VerificationFailure(.malformed, "\(error)"))
+            return FollowedAnchor(anchor: self, failure: VerificationFailure(.malformed, "\(error)"), isUnread: true)
         }
         guard file.subject == KeySubject(application: home.application, role: home.role) else {
-            return (self, VerificationFailure(.wrongApplication, "it is for '\(file.subject.application)'"))
+            let failure = VerificationFailure(.wrongApplication, "it is for '\(file.subject.application)'")
+            return FollowedAnchor(anchor: self, failure: failure)
         }
         let failure = history.follow(file.chain)
-        return (.trusted(history), failure)
+        return FollowedAnchor(anchor: .trusted(history), failure: failure)
     }
 }
 

@@ -96,11 +96,15 @@ final class SignedSettings: Sendable {
         let (home, applied, process) = state.withLock { ($0.home, $0.applied, $0.process) }
         guard let home else { return ConfigurationLoad(applied: nil, failures: []) }
         var files = ConfigurationFiles(home)
-        let (anchor, failure) = rules.anchor(of: home.role).followed(in: home)
-        if let failure { files.fail(KeySetChainFile.name, failure.detail, name: failure.rejection.rawValue) }
-        var loading = ConfigurationLoading(files: files, judge: judge(home, rules, anchor), process: process)
+        let keys = rules.anchor(of: home.role).followed(in: home)
+        if files.isOpen, let failure = keys.failure {
+            files.fail(KeySetChainFile.name, failure.detail, name: failure.rejection.rawValue)
+        }
+        var loading = ConfigurationLoading(files: files, judge: judge(home, rules, keys.anchor), process: process)
         let best = loading.best(known: home.directory == nil ? applied : nil)
-        state.withLock { ($0.process, $0.refusal) = (loading.process, loading.files.refusal) }
+        // Without its keys a good configuration fails, and the daemon would end its trial for good.
+        let refusal = keys.isUnread ? nil : loading.files.refusal
+        state.withLock { ($0.process, $0.refusal) = (loading.process, refusal) }
         apply(best)
         prove(best.map { loading.files.isUnproven($0.configuration.digest) } ?? false, home)
         return ConfigurationLoad(applied: best?.description, failures: loading.files.failures)

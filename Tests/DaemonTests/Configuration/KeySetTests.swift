@@ -377,6 +377,26 @@ import Testing
         #expect(try written() == chain)
     }
 
+    @Test("CFG-93: no configuration is written before the chain that it rests on, and both once that can be written")
+    func noConfigurationWithoutItsChain() throws {
+        try trust(at: nodes.primary)
+        let app = try startApp()
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
+        #expect(verdicts(try set(2, nodes.signer, successor)) == ["applied", "applied"])
+        nodes.run(until: { (try? written().count) == 2 })
+        app.disconnect()
+        nodes.stop(.secondary)
+        let folder = nodes.directory.path("secondary-state/apps/\(nodes.app)")
+        let (chain, active) = ("\(folder)/\(KeySetChainFile.name)", "\(folder)/configuration.plist")
+        // A directory in the file's place: the chain cannot be written.
+        try #require(unlink(chain) == 0 && unlink(active) == 0 && mkdir(chain, 0o700) == 0)
+        try nodes.start(.secondary)
+        #expect(nodes.hasNoted("key sets not written") && access(active, F_OK) != 0)
+        try #require(rmdir(chain) == 0)
+        nodes.run(until: { access(active, F_OK) == 0 })
+        #expect(try written().count == 2)
+    }
+
     @Test("CFG-93, LIM-112: the steps of a burst go to the app's directory together")
     func aBurstIsWrittenOnce() throws {
         try trust(at: nodes.primary)

@@ -98,9 +98,12 @@ final class ConfigurationSlotFiles {
         let subject = KeySubject(application: app, role: role)
         let isLogged = differing.removeValue(forKey: subject) ?? false
         guard context.side(of: app) == role else { return }
-        // Before what may rest on it.
-        writeChain(of: subject, in: state, isLogged: isLogged)
         let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
+        // Before what may rest on it: the library would refuse a configuration without its keys.
+        if !writeChain(of: subject, in: state, isLogged: isLogged) {
+            differing[subject] = true
+            if ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil }) { return }
+        }
         do throws(FileError) {
             guard let (directory, owner) = try ownedDirectory(of: app) else { return }
             for file in ConfigurationFile.allCases {
