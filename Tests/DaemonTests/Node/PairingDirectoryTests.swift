@@ -122,6 +122,28 @@ import Testing
         #expect(!alone.directories.needsPreparation(of: alone.app, in: alone.pairings))
     }
 
+    @Test
+    func `SES-32: what is known stays known while another registration of the app fails, and goes with its pairing`()
+        throws
+    {
+        let alone = try Alone()
+        let (app, directories, pairings) = (alone.app, alone.directories, alone.pairings)
+        defer { directories.close() }
+        alone.directory.write([], to: "apps/\(app)")
+        var path: String?
+        alone.prepare {
+            alone.scheduler.run()
+            directories.waitForDisk()
+            // The worker has failed, and its result has not come yet.
+            #expect(unlink(alone.directory.path("apps/\(app)")) == 0)
+            path = directories.path(of: app, in: pairings[0])
+        }
+        #expect(path != nil && directories.path(of: app, in: pairings[0]) == path)
+        #expect(directories.path(of: app, in: pairings[1]) == nil && directories.needsPreparation(of: app, in: []))
+        for pairing in pairings { directories.remove(pairing) }
+        #expect(!directories.needsPreparation(of: app, in: []))
+    }
+
     @Test func `SES-32: what an earlier run could not delete goes at the next start`() throws {
         try nodes.pair()
         let path = try #require(try told().first ?? nil)

@@ -76,6 +76,12 @@ final class PairingDirectories {
         failed[app, default: []].formUnion(pairings)
     }
 
+    /// The directories are there, or have gone with their pairings.
+    private func forgetFailures(of app: ApplicationIdentifier, at pairings: Set<UniqueIdentifier>) {
+        failed[app]?.subtract(pairings)
+        if failed[app]?.isEmpty == true { failed[app] = nil }
+    }
+
     /// Whether a registration needs many directories that are not known, or some that could not be made before.
     func needsPreparation(of app: ApplicationIdentifier, in pairings: [UniqueIdentifier]) -> Bool {
         guard installed.state[app] != nil else { return false }
@@ -94,9 +100,13 @@ final class PairingDirectories {
         if preparing == 0 { self.removed = Removed() }
         guard !removed.apps.contains(app) else { return }
         let present = missing.filter { !removed.pairings.contains($0) }
-        for pairing in present { paths[Key(app: app, pairing: pairing)] = made.paths[pairing] }
-        guard let failure = made.failure else { return }
-        cannotMake(present.filter { made.paths[$0] == nil }, of: app, failure)
+        // Another registration of the app, or a `state`, may have made what this one could not.
+        for pairing in present {
+            if let path = made.paths[pairing] { paths[Key(app: app, pairing: pairing)] = path }
+        }
+        let unknown = unknown(of: app, among: present)
+        forgetFailures(of: app, at: Set(present).subtracting(unknown))
+        if let failure = made.failure, !unknown.isEmpty { cannotMake(unknown, of: app, failure) }
     }
 
     private static func make(
@@ -142,7 +152,7 @@ final class PairingDirectories {
     func remove(_ pairing: UniqueIdentifier) {
         if preparing > 0 { removed.pairings.insert(pairing) }
         paths = paths.filter { $0.key.pairing != pairing }
-        failed = failed.mapValues { $0.subtracting([pairing]) }
+        for app in failed.keys { forgetFailures(of: app, at: [pairing]) }
         let name = pairing.description
         for (app, owner) in installed.state.records.mapValues(\.user) {
             remove(of: app, owner) { (folder) throws(FileError) in
