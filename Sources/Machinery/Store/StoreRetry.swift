@@ -5,7 +5,7 @@ package import TandemReactor
 /// One later attempt; confined to its scheduler's thread.
 package final class StoreRetry {
     /// The time until the attempt (LIM-56).
-    private static let pause = Duration.seconds(10)
+    package static let pause = Duration.seconds(10)
 
     private let scheduler: any Scheduler
     /// Whether an attempt is coming: those that are made until then would fail as well.

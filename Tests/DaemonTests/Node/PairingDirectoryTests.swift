@@ -122,6 +122,23 @@ import Testing
         #expect(!alone.directories.needsPreparation(of: alone.app, in: alone.pairings))
     }
 
+    @Test func `SES-32, LIM-56: what could not be made is tried again after a pause, once while it fails`() throws {
+        let alone = try Alone()
+        defer { alone.directories.close() }
+        let count = { alone.pairings.compactMap { alone.directories.path(of: alone.app, in: $0) }.count }
+        let folder = alone.directory.path("apps/\(alone.app)")
+        alone.directory.write([], to: "apps/\(alone.app)")
+        alone.prepare()
+        alone.scheduler.advance(by: StoreRetry.pause)
+        #expect(alone.directories.path(of: alone.app, in: alone.pairings[0]) == nil && unlink(folder) == 0)
+        #expect(count() == 0 && !exists(folder), "one try in each period")
+        alone.scheduler.advance(by: StoreRetry.pause)
+        #expect(count() == PairingDirectories.madeAtOnce, "the loop makes no more at once")
+        alone.scheduler.advance(by: StoreRetry.pause)
+        #expect(count() == alone.pairings.count && alone.lines.all.count == 1)
+        #expect(!alone.directories.needsPreparation(of: alone.app, in: alone.pairings))
+    }
+
     @Test
     func `SES-32: what is known stays known while another registration of the app fails, and goes with its pairing`()
         throws

@@ -29,15 +29,40 @@ final class PairingDirectories {
         var pairings: Set<UniqueIdentifier> = []
     }
 
+    /// Directories of one app that could not be made: each `state` would try all of them.
+    private struct Failure {
+        var pairings: Set<UniqueIdentifier> = []
+        /// When some are tried again.
+        private var retry: MonotonicTime
+        /// The tries that are left until then, as long as each succeeds.
+        private var tries = 0
+
+        init(at now: MonotonicTime) { retry = now + StoreRetry.pause }
+
+        /// Whether a directory may be tried now.
+        mutating func admits(_ pairing: UniqueIdentifier, at now: MonotonicTime) -> Bool {
+            guard pairings.contains(pairing) else { return true }
+            if now >= retry { (retry, tries) = (now + StoreRetry.pause, PairingDirectories.madeAtOnce) }
+            guard tries > 0 else { return false }
+            tries -= 1
+            return true
+        }
+
+        mutating func fail(_ failed: some Sequence<UniqueIdentifier>, at now: MonotonicTime) {
+            pairings.formUnion(failed)
+            (retry, tries) = (now + StoreRetry.pause, 0)
+        }
+    }
+
     /// Holds one directory for each app.
     private let applications: OwnedDirectory
     private let installed: CommittedState<InstalledApplications>
+    private let scheduler: any Scheduler
     private let log: LogHandler
     /// Of its own: files of items do not wait for what apps have left behind.
     private let worker: FileWorker
     private var paths: [Key: String] = [:]
-    /// Directories that could not be made since their app registered: each `state` would try, and log, all of them.
-    private var failed: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
+    private var failed: [ApplicationIdentifier: Failure] = [:]
     /// The number of registrations that wait for the worker, and what was removed meanwhile.
     private var preparing = 0
     private var removed = Removed()
@@ -48,19 +73,23 @@ final class PairingDirectories {
     ) {
         self.applications = applications
         self.installed = installed
+        self.scheduler = scheduler
         self.log = log
         worker = FileWorker(for: scheduler)
     }
 
     /// The path, made if it is missing: of a few, or of a new pairing. Nil if it cannot be made; the next registration
-    /// tries again.
+    /// tries again, and so does the first call after a pause.
     func path(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> String? {
         let key = Key(app: app, pairing: pairing)
         if let path = paths[key] { return path }
-        guard let owner = installed.state[app]?.user, failed[app]?.contains(pairing) != true else { return nil }
+        guard let owner = installed.state[app]?.user, failed[app]?.admits(pairing, at: scheduler.now) != false else {
+            return nil
+        }
         do throws(FileError) {
             let path = try Self.make(pairing, in: try Self.makeFolder(of: app, owner, in: applications), owner)
             paths[key] = path
+            forgetFailures(of: app, at: [pairing])
             return path
         } catch {
             cannotMake([pairing], of: app, error)
@@ -68,18 +97,18 @@ final class PairingDirectories {
         }
     }
 
-    /// Logs the first of the app's errors since it registered.
+    /// Logs the first of the app's errors since it registered, or since it had all directories.
     private func cannotMake(_ pairings: [UniqueIdentifier], of app: ApplicationIdentifier, _ error: FileError) {
         if failed[app] == nil {
             log(LogEvent(.error, "no directory for a pairing", .text("app", "\(app)"), .text("error", "\(error)")))
         }
-        failed[app, default: []].formUnion(pairings)
+        failed[app, default: Failure(at: scheduler.now)].fail(pairings, at: scheduler.now)
     }
 
     /// The directories are there, or have gone with their pairings.
     private func forgetFailures(of app: ApplicationIdentifier, at pairings: Set<UniqueIdentifier>) {
-        failed[app]?.subtract(pairings)
-        if failed[app]?.isEmpty == true { failed[app] = nil }
+        failed[app]?.pairings.subtract(pairings)
+        if failed[app]?.pairings.isEmpty == true { failed[app] = nil }
     }
 
     /// Whether a registration needs many directories that are not known, or some that could not be made before.
