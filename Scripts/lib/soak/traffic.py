@@ -14,6 +14,7 @@ APP = "org.example.soak"
 ROUND = 0.1  # seconds
 CONTEXT_EVERY, FILE_EVERY = 10, 50  # rounds
 SMALL, FILE = 200, 20_000  # bytes
+AT_ONCE = 512  # items of one question (LIM-40)
 AWAY = 120  # seconds after which a daemon that takes no connection counts as lost
 LOST = (OSError, Refused, ProtocolError, CaseFailure)
 CHANNELS = ("userInfo", "context", "file")
@@ -47,7 +48,8 @@ class Sender(threading.Thread):
         self.daemon_of, self.pairing, self.disturbances, self.random = daemon, pairing, disturbances, random
         self.connection, self.failure = None, None
         self.sent = dict.fromkeys(CHANNELS, 0)
-        self.due, self.ends = set(), {}  # identifiers of items whose end is due; their ends
+        self.due, self.ends = {}, {}  # channels of the items whose end is due, by identifier; their ends
+        self.elsewhere = set()  # items whose end another connection of the app has acknowledged
         self.rounds = self.replies = self.failures = self.unreachable = self.repeated = 0
         self.problems = []
         self.pauses = self.rests = self.finishes = False
@@ -77,12 +79,24 @@ class Sender(threading.Thread):
         deadline = time.monotonic() + AWAY
         while self.connection is None:
             try:
-                self.connection = App(self.daemon_of, APP)
+                connection = App(self.daemon_of, APP)
+                self.subscribe(connection)
+                self.connection = connection
             except LOST as error:
                 if time.monotonic() > deadline:
                     raise CaseFailure(f"{self.daemon_of.name} takes no app: {error}") from error
                 time.sleep(0.2)
         return self.connection
+
+    def subscribe(self, connection):
+        """A process names on each new connection what it waits for (SES-56)."""
+        known = self.ends.keys() | self.elsewhere
+        for channel in ("userInfo", "file"):
+            waiting = [bytes.fromhex(one) for one, of in self.due.items() if of == channel and one not in known]
+            for start in range(0, len(waiting), AT_ONCE):
+                body = {"items": waiting[start:start + AT_ONCE]}
+                answer = connection.query("subscribe", body=body, pairing=self.pairing, channel=channel)
+                self.elsewhere |= {unknown.hex() for unknown in facts_of(answer).get("unknown", [])}
 
     def leave(self):
         if self.connection:
@@ -94,7 +108,7 @@ class Sender(threading.Thread):
         self.sent[channel] += 1
         identifier, number, data = new_identifier(), self.sent[channel], self.random.randbytes(SMALL)
         if channel != "context":
-            self.due.add(identifier.hex())
+            self.due[identifier.hex()] = channel
         if channel == "file":
             data = self.random.randbytes(FILE)
         while not self.is_accepted(channel, identifier, number, data):
@@ -193,7 +207,7 @@ def missing(sender, receiver, own):
     ends = own.ends() | sender.ends
     lacking = [f"{channel} {last[channel]} of {count}" for channel, count in sender.sent.items()
                if last[channel] != count]
-    open_ends = len(sender.due - ends.keys())
+    open_ends = len(sender.due.keys() - ends.keys())
     return lacking + ([f"{open_ends} ends"] if open_ends else [])
 
 
