@@ -87,6 +87,13 @@ struct WCSessionPromiseTests: WCSessionSuite {
         fixture.daemon.stored?.budget = BudgetAnswer(remaining: 7, limit: 50, resets: .seconds(60))
     }
 
+    /// The pairing becomes the active one.
+    private func choose(_ pairing: UniqueIdentifier) {
+        fixture.daemon.situation.active = pairing
+        fixture.daemon.tellSituation()
+        settle()
+    }
+
     @Test(
         "SES-62: contexts, transfers of before, the budget and the pairing are there inside activationDidCompleteWith")
     func knownAtActivation() throws {
@@ -153,9 +160,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(session.remainingComplicationUserInfoTransfers == 3)
         let stored = fixture.daemon.stored
         fixture.daemon.stored = nil
-        fixture.daemon.situation.active = next
-        fixture.daemon.tellSituation()
-        settle()
+        choose(next)
         let message = Envelope(.message, app: fixture.daemon.app, pairing: next, id: .random())
         fixture.daemon.send(try message.with(body: ["n": 1]))
         settle()
@@ -164,9 +169,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(calls.contains("message 1"))
         #expect(session.remainingComplicationUserInfoTransfers == 0, "the number of before is another device's")
         fixture.daemon.stored = stored
-        fixture.daemon.situation.active = pairing
-        fixture.daemon.tellSituation()
-        settle()
+        choose(pairing)
         #expect(session.remainingComplicationUserInfoTransfers == 3)
     }
 
@@ -178,9 +181,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         settle()
         #expect(session.isReachable)
         fixture.daemon.stored = nil
-        fixture.daemon.situation.active = next
-        fixture.daemon.tellSituation()
-        settle()
+        choose(next)
         #expect(session.activationState == .activated && session.isPaired && !session.isReachable)
         session.transferUserInfo(["n": 1])
         settle()
@@ -195,9 +196,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         settle()
         try deliver(5, on: .context, through: next)
         #expect(verdicts == ["later"] && !calls.contains("context 5") && !session.hasContentPending)
-        fixture.daemon.situation.active = next
-        fixture.daemon.tellSituation()
-        settle()
+        choose(next)
         try deliver(5, on: .context, through: next)
         #expect(calls.last == "context 5" && verdicts == ["later", "handled"])
     }
@@ -211,9 +210,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         settle()
         try deliver(5, on: .context, through: next)
         #expect(!calls.contains("context 5") && verdicts.isEmpty)
-        fixture.daemon.situation.active = next
-        fixture.daemon.tellSituation()
-        settle()
+        choose(next)
         #expect(calls.last == "context 5" && verdicts == ["handled"] && !session.hasContentPending)
     }
 
@@ -232,9 +229,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         settle()
         try deliver(5, on: .context, through: next)
         #expect(verdicts.isEmpty && attempts.all == [1] && session.hasContentPending)
-        fixture.daemon.situation.active = next
-        fixture.daemon.tellSituation()
-        settle()
+        choose(next)
         #expect(calls.last == "context 5" && verdicts == ["handled"] && attempts.all == [1])
     }
 
@@ -252,9 +247,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         advance(by: .seconds(1))
         try deliver(5, on: .context, through: next, id: id, attempt: 2)
         #expect(verdicts.last == "later" && !calls.contains("context 5") && !session.hasContentPending)
-        fixture.daemon.situation.active = next
-        fixture.daemon.tellSituation()
-        settle()
+        choose(next)
         try deliver(5, on: .context, through: next, id: id, attempt: 2)
         #expect(calls.filter { $0 == "context 5" }.count == 1 && verdicts.last == "handled")
     }
@@ -392,9 +385,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         fixture.daemon.send(
             Envelope(.accepted, app: submit.app, pairing: pairing, id: submit.id, channel: .urgent))
         settle()
-        fixture.daemon.situation.active = next
-        fixture.daemon.tellSituation()
-        settle()
+        choose(next)
         let questions = fixture.daemon.received.dropFirst(known).filter { $0.command == "budget" }
         #expect(questions.map(\.pairing) == [pairing, next])
         for (question, remaining) in zip(questions.reversed(), [3, 9]) {
