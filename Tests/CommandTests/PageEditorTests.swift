@@ -143,12 +143,12 @@ import Testing
         var session = try Session()
         let louder = PageRefusal(key: "volume", text: "Too loud.", replacement: 5)
         let refused = session.editor.refused("Too loud.", [louder], of: ["volume": 9])
-        #expect(refused == .refuse("Too loud.", offers: ["  The app offers Volume: 5 (0 to 10)"]))
+        #expect(refused == .refuse("Too loud.", offers: ["The app offers Volume: 5 (0 to 10)"]))
         #expect(session.editor.refused("No.", [PageRefusal(key: "name", text: "No.")], of: [:]) == .refuse("No."))
         for line in ["4", "1", "add", "1 2"] { #expect(session.type(line) == .show) }
         let odd = PageRefusal(key: "tags", text: "Odd only.", replacement: [["n": 3]])
         let offered = session.editor.refused("Odd only.", [odd], of: ["tags": [["n": 2]]])
-        #expect(offered == .refuse("Odd only.", offers: ["  The app offers Number: 3 (0 to 3)"]))
+        #expect(offered == .refuse("Odd only.", offers: ["The app offers Number: 3 (0 to 3)"]))
         #expect(session.type("done") == Self.tags([["n": 3]]))
     }
 

@@ -184,7 +184,7 @@ struct PageEditor {
             }
         case .list: corrections = []
         }
-        return .refuse(text, offers: corrections.map { "  The app offers \(cell($0.name)): \(cell($0.text))" })
+        return .refuse(text, offers: corrections.map { "The app offers \(cell($0.name)): \(cell($0.text))" })
     }
 
     private static var unknown: Step { .refuse("Type help for what can be typed.") }
