@@ -10,6 +10,7 @@ from steps import Renderer, Wrong
 HEADER = re.compile(r"^ +title +value +state$")
 ITEM = re.compile(r"^  (\d+)  (.*)$")
 WORDS = {"-": "", "true": "on", "false": "off"}
+BOUNDS = re.compile(r" \([-0-9.]+ to [-0-9.]+\)$")
 
 
 class Terminal(Renderer):
@@ -72,7 +73,8 @@ class Terminal(Renderer):
             elif columns and line.startswith("    "):
                 first, second, third = columns
                 title, value, notes = (text.strip() for text in (line[first:second], line[second:third], line[third:]))
-                value = WORDS.get(value, value)
+                # A slider's value has its bounds behind it, which other renderers show as a slider.
+                value = BOUNDS.sub("", WORDS.get(value, value))
                 rows.append({"number": line[:first].strip(), "title": title, "value": value, "notes": notes,
                              "target": value})
             else:
