@@ -23,6 +23,11 @@ ENDLESS = re.compile(r"tandem (primary|secondary|receive|trace --follow)\b|tande
 PATIENCE = 600  # seconds: the first `swift run` builds the libraries
 
 
+def heed_interrupts():
+    """A script that runs in the background ignores Ctrl-C, and so would its terminals."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A command that goes on, and what it prints."""
 
@@ -35,7 +40,7 @@ class Terminal:
         with open(log, "wb") as output:
             self.process = subprocess.Popen(
                 ["bash", "-c", command], cwd=where, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, start_new_session=True)
+                stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=heed_interrupts)
 
     def expect(self, lines):
         end = time.monotonic() + PATIENCE
