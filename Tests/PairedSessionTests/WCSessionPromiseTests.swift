@@ -87,6 +87,20 @@ struct WCSessionPromiseTests: WCSessionSuite {
         fixture.daemon.stored?.budget = BudgetAnswer(remaining: 7, limit: 50, resets: .seconds(60))
     }
 
+    /// The session of a secondary is activated, and a context comes from a primary that is not the active one.
+    /// - Returns: the pairing with that primary.
+    private func contextOfAnotherPrimary(
+        id: UniqueIdentifier = .random(), knowsLater: Bool = true
+    ) throws -> UniqueIdentifier {
+        fixture.daemon.role = .secondary
+        if !knowsLater { fixture.daemon.capabilities.removeAll { $0 == .later } }
+        let next = fixture.daemon.pair()
+        session.activate()
+        settle()
+        try deliver(5, on: .context, through: next, id: id)
+        return next
+    }
+
     /// The pairing becomes the active one.
     private func choose(_ pairing: UniqueIdentifier) {
         fixture.daemon.situation.active = pairing
@@ -190,11 +204,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-88: the context of a primary that is not chosen is put off, and handled when it comes again")
     func contextIsPutOff() throws {
-        fixture.daemon.role = .secondary
-        let next = fixture.daemon.pair()
-        session.activate()
-        settle()
-        try deliver(5, on: .context, through: next)
+        let next = try contextOfAnotherPrimary()
         #expect(verdicts == ["later"] && !calls.contains("context 5") && !session.hasContentPending)
         choose(next)
         try deliver(5, on: .context, through: next)
@@ -203,12 +213,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-31: the context of a primary that is not chosen comes to the delegate when it is")
     func contextOfAnother() throws {
-        fixture.daemon.role = .secondary
-        fixture.daemon.capabilities.removeAll { $0 == .later }
-        let next = fixture.daemon.pair()
-        session.activate()
-        settle()
-        try deliver(5, on: .context, through: next)
+        let next = try contextOfAnotherPrimary(knowsLater: false)
         #expect(!calls.contains("context 5") && verdicts.isEmpty)
         choose(next)
         #expect(calls.last == "context 5" && verdicts == ["handled"] && !session.hasContentPending)
@@ -216,8 +221,6 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-51, SES-88: a context that another handler has got, too, is not put off, and comes to each once")
     func contextOfTwoHandlers() throws {
-        fixture.daemon.role = .secondary
-        let next = fixture.daemon.pair()
         let attempts = Collector<Int>()
         fixture.core.run { core in
             core.handleItems([.context]) { item, token in
@@ -225,9 +228,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
                 token.returned()
             }
         }
-        session.activate()
-        settle()
-        try deliver(5, on: .context, through: next)
+        let next = try contextOfAnotherPrimary()
         #expect(verdicts.isEmpty && attempts.all == [1] && session.hasContentPending)
         choose(next)
         #expect(calls.last == "context 5" && verdicts == ["handled"] && attempts.all == [1])
@@ -235,12 +236,8 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-88: a context that waits beside an earlier daemon is put off once the daemon is upgraded")
     func contextOverUpgrade() throws {
-        fixture.daemon.role = .secondary
-        fixture.daemon.capabilities.removeAll { $0 == .later }
-        let (next, id) = (fixture.daemon.pair(), UniqueIdentifier.random())
-        session.activate()
-        settle()
-        try deliver(5, on: .context, through: next, id: id)
+        let id = UniqueIdentifier.random()
+        let next = try contextOfAnotherPrimary(id: id, knowsLater: false)
         #expect(verdicts.isEmpty && session.hasContentPending)
         fixture.daemon.capabilities = Capability.allCases
         fixture.daemon.cut()
@@ -254,12 +251,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-31: a context whose pairing ends while it waits is pending no longer")
     func contextOfEndedPairing() throws {
-        fixture.daemon.role = .secondary
-        fixture.daemon.capabilities.removeAll { $0 == .later }
-        let next = fixture.daemon.pair()
-        session.activate()
-        settle()
-        try deliver(5, on: .context, through: next)
+        _ = try contextOfAnotherPrimary(knowsLater: false)
         #expect(session.hasContentPending)
         fixture.daemon.situation.pairings.removeLast()
         fixture.daemon.tellSituation()

@@ -269,21 +269,19 @@ public final class WCSession: NSObject, Sendable {
     /// Takes what the delegate would read now as known to it; true if that is a change.
     func learnReachability() -> Bool {
         let current = isReachable
-        return state.withLock { state in
-            guard let known = state.knownReachability, known != current else { return false }
-            state.knownReachability = current
-            return true
-        }
+        return state.withLock { Self.learn(current, &$0.knownReachability) }
     }
 
     /// The same for the watch state.
     func learnWatchState() -> Bool {
         let current = watchState
-        return state.withLock { state in
-            guard let known = state.knownWatchState, known != current else { return false }
-            state.knownWatchState = current
-            return true
-        }
+        return state.withLock { Self.learn(current, &$0.knownWatchState) }
+    }
+
+    private static func learn<Fact: Equatable>(_ current: Fact, _ known: inout Fact?) -> Bool {
+        guard let before = known, before != current else { return false }
+        known = current
+        return true
     }
 }
 
