@@ -267,4 +267,18 @@ struct FoundationValueTests {
             }
         }
     }
+
+    @Test("LIM-12, SES-37: below a key that is too long no value is looked at, so that a reply's failure fits a frame")
+    func longKeyOfReply() throws {
+        let key = String(repeating: "k", count: Limits.frame + 1)
+        let place = try ValueSession { ["a": [key: URL(fileURLWithPath: "/")]] }
+        let daemon = place.fixture.daemon
+        let envelope = Envelope(
+            .message, app: daemon.app, pairing: daemon.situation.active, id: .random(), reply: true)
+        daemon.send(try envelope.with(body: ["n": 1]))
+        place.settle()
+        let refusal = try SessionError(failure: try #require(daemon.received.last { $0.kind == .failure }))
+        #expect(refusal.code == .messageReplyFailed && refusal.keyPath == "a")
+        #expect(refusal.reason.contains("a key of \(Limits.frame + 1) bytes"), "\(refusal)")
+    }
 }

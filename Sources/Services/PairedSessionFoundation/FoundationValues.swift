@@ -65,6 +65,9 @@ private struct FoundationTree {
         // Built at once: each assignment to a dictionary copies it.
         var values: [(String, PropertyListValue)] = []
         for (key, value) in pairs.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+            // The writer refuses it too. Here, because the path of a fault below such a key might fit no frame.
+            let length = key.utf8.count
+            if length > PropertyListLimits.maximumKeyLength { throw fault(.invalidKeyLength(length), path) }
             let value = try self.value(value, path: path.isEmpty ? key : "\(path).\(key)", depth: depth + 1)
             if let last = values.last, last.0.utf8.elementsEqual(key.utf8) { values.removeLast() }
             values.append((key, value))
@@ -114,7 +117,7 @@ private struct FoundationTree {
     }
 
     private func fault(_ reason: PropertyListError.Reason, _ path: String) -> FoundationValueError {
-        FoundationValueError(keyPath: path, fault: reason.inContent)
+        FoundationValueError(keyPath: path.isEmpty ? nil : path, fault: reason.inContent)
     }
 }
 
