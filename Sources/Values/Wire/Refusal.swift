@@ -19,6 +19,17 @@ package struct Refusal: Error, TypedFrame, Equatable, CustomStringConvertible {
     /// The refusal that answers a fault of the peer's bytes.
     package init(_ error: WireError) { self.init(error.refusalName, error.description) }
 
+    /// The refusal of a frame that reads, with the words of SES-21: its kind, and the first key that is wrong.
+    /// - Parameter fault: nil if no key of the frame is to blame.
+    package init(_ name: RefusalName, in kind: FrameKind, _ fault: WireError?) {
+        self.init(name, "in \(kind.rawValue)" + (fault.map { ": \($0)" } ?? ""))
+    }
+
+    /// The refusal of a frame with another `app` or `pairing` than its connection's (FRM-13).
+    package init(notOwn key: EnvelopeKey, in kind: FrameKind) {
+        self.init(.notYours, in: kind, .invalidValue(key: key.rawValue, expected: "the one of this connection"))
+    }
+
     /// The known name; nil for a newer peer's.
     package var name: RefusalName? { RefusalName(rawValue: word) }
 

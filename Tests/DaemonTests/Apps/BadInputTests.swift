@@ -123,9 +123,34 @@ import Testing
         }
     }
 
-    @Test func `FRM-13: a message under another app's name is not-yours`() throws {
+    @Test(arguments: [FrameKind.message, .messageData, .reply, .failure], [false, true])
+    func `FRM-13, SES-21: a message under another app's name is not-yours, with the kind and the key`(
+        kind: FrameKind, isPlain: Bool
+    ) throws {
         let stranger = try simulation.app(.primary, "app.other")
-        try stranger.deliver(simulation.message())
+        var envelope = try simulation.message()
+        envelope.kind = kind
+        if kind == .failure { envelope.code = 7001 }
+        // A frame with an extension is read in full; any other by its head.
+        if !isPlain { envelope.extensions = ["x-note": 1] }
+        stranger.stream.send(try Self.trimmed(envelope).bytes)
+        simulation.scheduler.run()
         #expect(stranger.refusal == "not-yours" && stranger.isClosed)
+        #expect(try refusalText(of: stranger).hasPrefix("in \(kind.rawValue): key 'app' "))
+    }
+
+    @Test func `FRM-10, SES-21: the refusal of an app's failure of an item names the key that is wrong in it`() throws {
+        let stranger = try simulation.app(.primary)
+        var failure = try simulation.message()
+        (failure.kind, failure.code, failure.channel) = (.failure, 7014, .userInfo)
+        stranger.stream.send(try Self.trimmed(failure).bytes)
+        simulation.scheduler.run()
+        #expect(stranger.refusal == "envelope")
+        let text = try refusalText(of: stranger)
+        #expect(text.hasPrefix("in failure: ") && text.contains("'channel'"), "\(text)")
+    }
+
+    private func refusalText(of client: Client) throws -> String {
+        try Refusal(try #require(client.received(.refusal).first)).text
     }
 }

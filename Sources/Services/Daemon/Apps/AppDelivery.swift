@@ -48,7 +48,7 @@ package final class AppDelivery {
     /// - Returns: the refusal that the connection has earned; nil if all is well.
     func receive(_ envelope: Envelope, from connection: HostAppConnection) -> Refusal? {
         guard let app = connection.port?.app, envelope.isAbout(app) else {
-            return Refusal(.notYours, "a frame of another application")
+            return Refusal(notOwn: .app, in: envelope.kind)
         }
         do throws(WireError) {
             switch envelope.kind {
@@ -64,7 +64,7 @@ package final class AppDelivery {
             }
             return nil
         } catch {
-            return Refusal(.envelope, "in \(envelope.kind.rawValue): \(error)")
+            return Refusal(.envelope, in: envelope.kind, error)
         }
     }
 

@@ -201,11 +201,11 @@ final class HostAppConnection {
     }
 
     private func pass(_ frame: Frame, _ envelope: Envelope, _ port: RelayPort) {
-        if let name = port.receive(frame, envelope) { refuse(name, "in \(envelope.kind.rawValue)") }
+        if let name = port.receive(frame, envelope) { refuse(port.refusal(name, in: envelope.kind, envelope)) }
     }
 
     private func pass(_ frame: Frame, _ head: EnvelopeHead, _ port: RelayPort) {
-        if let name = port.receive(frame, head) { refuse(name, "in \(head.kind.rawValue)") }
+        if let name = port.receive(frame, head) { refuse(port.refusal(name, in: head.kind)) }
     }
 
     /// Whether the relay takes a frame of a registered connection without a look at the rest of the envelope.

@@ -192,6 +192,30 @@ package final class RelayPort: NumberedConnection {
         }
     }
 
+    /// The refusal by a name that this port has returned. Its text has the kind of the frame and the first key that is
+    /// wrong (SES-21). The envelope is read once more for it: the connection ends here, and frames that are taken pay
+    /// nothing for the texts of refusals.
+    /// - Parameter envelope: nil for a frame whose head was taken: of its keys only the origin can be wrong.
+    package func refusal(_ name: RefusalName, in kind: FrameKind, _ envelope: Envelope? = nil) -> Refusal {
+        switch name {
+        case .notYours: Refusal(notOwn: isLink ? .pairing : .app, in: kind)
+        default: Refusal(name, in: kind, envelope.flatMap { Self.fault(of: $0) })
+        }
+    }
+
+    /// The fault for which the relay does not take a frame; nil if no key is to blame.
+    private static func fault(of envelope: Envelope) -> WireError? {
+        do throws(WireError) {
+            if envelope.kind == .application {
+                _ = try ApplicationAnnouncement(body: try ApplicationFrame(envelope).body)
+            } else {
+                let _: ApplicationIdentifier = try envelope.required(.app)
+                _ = try RoutingHeader(envelope, frameCount: 0)
+            }
+            return nil
+        } catch { return error }
+    }
+
     /// Takes a frame that names the connection's own app (FRM-13).
     private func take(_ frame: Frame, _ header: RoutingHeader, of application: LocalApplication) -> RefusalName? {
         // Only another broadcast may join those that wait.

@@ -145,7 +145,7 @@ final class DeviceRouter {
                 return nil
             }
             defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
-            return delivery.receive(envelope) ? nil : (.envelope, Self.fault(of: envelope))
+            return delivery.receive(envelope) ? nil : Self.refusal(.envelope, of: envelope)
         case .ping, .pong:
             delivery.take(marker: PingFrame(envelope), over: pairing)
             return nil
@@ -155,21 +155,24 @@ final class DeviceRouter {
             }
             return nil
         case .failure where envelope.has(.channel):
-            guard let failure = try? FailureFrame(envelope) else { return (.malformed, Self.fault(of: envelope)) }
+            guard let failure = try? FailureFrame(envelope) else { return Self.refusal(.malformed, of: envelope) }
             delivery.take(failure)
             return nil
         default:
             guard let frame, let port = peers[pairing]?.port else {
                 return (.unexpected, "\(envelope.kind.rawValue) has no place here")
             }
-            return port.receive(frame, envelope).map { ($0, Self.fault(of: envelope)) }
+            return port.receive(frame, envelope).map { name in
+                (name, port.refusal(name, in: envelope.kind, envelope).text)
+            }
         }
     }
 
-    /// The text of a refusal: the kind of the frame, and the key that is wrong in it (SES-21). The frame is read once
-    /// more for it: the connection ends here, and frames that are taken pay nothing for their refusals' texts.
-    private static func fault(of envelope: Envelope) -> String {
-        let place = "in \(envelope.kind.rawValue)"
+    /// The refusal of a frame of the durable channels, with its kind and the key that is wrong in it (SES-21). The
+    /// frame is read once more for it: the connection ends here, and frames that are taken pay nothing for their
+    /// refusals' texts. For the relay's frames ``RelayPort/refusal(_:in:_:)`` does the same.
+    private static func refusal(_ name: RefusalName, of envelope: Envelope) -> Breach {
+        var fault: WireError?
         do throws(WireError) {
             switch envelope.kind {
             case .item: _ = try ItemFrame(envelope)
@@ -179,11 +182,10 @@ final class DeviceRouter {
             case .chunk: _ = try ChunkFrame(envelope)
             case .fetch: _ = try FetchFrame(envelope)
             case .failure: _ = try FailureFrame(envelope)
-            case .application: _ = try ApplicationAnnouncement(body: try ApplicationFrame(envelope).body)
             default: break
             }
-            return place
-        } catch { return "\(place): \(error)" }
+        } catch { fault = error }
+        return (name, Refusal(name, in: envelope.kind, fault).text)
     }
 
     // MARK: durable delivery
