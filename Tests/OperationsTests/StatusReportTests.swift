@@ -91,12 +91,14 @@ import Testing
         }
     }
 
-    @Test("CTL-24: the list of what is desired says at how many secondaries the lifetime is over")
+    @Test("CTL-24: the list of what is desired says at how many secondaries the lifetime is over, and how many drifted")
     func lifetimesInTheList() {
         for (lapsed, text) in [(0, "2 of 3"), (1, "2 of 3, lifetime over at 1")] {
-            let row: PropertyListDictionary = ["applied": 2, "secondaries": 3, "lapsed": .integer(Int64(lapsed))]
+            let row: PropertyListDictionary = [
+                "applied": 2, "secondaries": 3, "lapsed": .integer(Int64(lapsed)), "drifted": 1,
+            ]
             let table = DesiredReport.list(Fact(["desired": [.dictionary(row)]]))
-            #expect(table.rows.first?[3] == text)
+            #expect(table.rows.first?[3] == text && table.rows.first?[4] == "1")
         }
     }
 

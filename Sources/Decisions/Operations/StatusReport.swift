@@ -225,7 +225,8 @@ package enum DesiredReport {
             let lapsed = (row.body["lapsed"]?.integerValue ?? 0) > 0 ? ", lifetime over at \(row.text("lapsed"))" : ""
             table.add(
                 row.text("app"), row.text("role"), row.text("version"),
-                "\(row.text("applied")) of \(row.text("secondaries"))\(lapsed)", row.text("drift"), row.text("rollout"),
+                "\(row.text("applied")) of \(row.text("secondaries"))\(lapsed)", row.text("drifted"),
+                row.text("rollout"),
                 row.date("accepted"), signers(of: row), row.digest("digest"), row.text("target"))
         }
         return table

@@ -19,6 +19,7 @@ import Testing
         #expect(primary.appliedCount == 1)
         primary.scheduler.advance(by: .seconds(101))
         let row = try #require(primary.listed.first)
-        #expect(row["applied"] == 0 && row["lapsed"] == 1 && row["secondaries"] == 1 && row["drift"] == 0)
+        #expect(row["applied"] == 0 && row["lapsed"] == 1 && row["secondaries"] == 1 && row["drifted"] == 0)
+        #expect(row["drift"] == nil, "that is the word of one secondary's row, a boolean (CTL-23)")
     }
 }

@@ -128,7 +128,7 @@ struct DesiredStatus {
         let (all, lapsed) = (standings.count { $0.staleSince == nil }, standings.count { $0.isOver(at: now) })
         body["applied"] = .integer(Int64(all - lapsed))
         body["lapsed"] = .integer(Int64(lapsed))
-        body["drift"] = .integer(Int64(standings.count(where: \.isDrift)))
+        body["drifted"] = .integer(Int64(standings.count(where: \.isDrift)))
         return body
     }
 
