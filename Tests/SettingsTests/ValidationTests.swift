@@ -34,6 +34,39 @@ import Testing
         #expect(text([]) == "property: 0 is none of the choices")
     }
 
+    @Test("CTL-67: what a property allows is told in one line, and by the schema's keys")
+    func rulesAreNamed() {
+        func declaration(
+            _ type: SettingType, _ editor: SettingEditor, bounds: SettingBounds? = nil, pattern: String? = nil,
+            choices: [SettingChoice] = [], isSecret: Bool = false, allowsNothing: Bool = false
+        ) -> SettingDeclaration {
+            SettingDeclaration(
+                type: type, editor: editor, summary: "", bounds: bounds, pattern: pattern, choices: choices,
+                isSecret: isSecret, allowsNothing: allowsNothing, initialValue: .nothing)
+        }
+        let few = [SettingChoice(label: "One", value: .integer(1)), SettingChoice(label: "2", value: .integer(2))]
+        let row: PropertyListValue = [["label": "One", "value": 1], ["label": "2", "value": 2]]
+        let cases: [(SettingDeclaration, text: String, PropertyListDictionary)] = [
+            (declaration(.boolean, .toggle), "", [:]),
+            (
+                declaration(.integer, .slider, bounds: .integer(0...100)), "0 to 100",
+                ["minimum": 0, "maximum": 100]
+            ),
+            (
+                declaration(.double, .edit, bounds: .double(-0.5...0.5), allowsNothing: true), "-0.5 to 0.5; or nil",
+                ["minimum": .real(-0.5), "maximum": .real(0.5), "nothing": true]
+            ),
+            (declaration(.string, .edit, pattern: "^#"), "matches '^#'", ["pattern": "^#"]),
+            (declaration(.integer, .choice, choices: few), "one of 'One' (1), '2'", ["choices": row]),
+            (declaration(.integer, .editableChoice, choices: few), "any, such as 'One' (1), '2'", ["choices": row]),
+            (declaration(.integer, .choice, choices: few, isSecret: true), "one of 'One', '2'", [:]),
+        ]
+        for (declaration, text, rules) in cases {
+            #expect(declaration.allowed == text)
+            #expect(declaration.rules == rules, "\(text)")
+        }
+    }
+
     @Test func sliderBoundsAreInclusive() {
         let volume = SettingDeclaration(
             type: .integer, editor: .slider, summary: "Alarm volume", bounds: .integer(50...100), icon: .volume,

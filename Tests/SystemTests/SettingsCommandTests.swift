@@ -48,6 +48,10 @@ import Testing
         #expect(try await settings("list").status == 1)
         let app = try await startApp()
         try #require(try await comesTrue { try await settings("list").status == 0 })
+        let listed = try await settings("list")
+        #expect(listed.output.contains("0 to 100") && listed.output.contains("matches '^#"), "\(listed)")
+        let facts = try await settings("list", "--json").output
+        #expect(facts.contains(#""rules":{"maximum":100,"minimum":0}"#), "\(facts)")
         let watch = try Program(
             "tandem",
             ["settings", "watch", "--app", TwoDevices.app, "--device", devices.workspace["kiosk.sock"]],

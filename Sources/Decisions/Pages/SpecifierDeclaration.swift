@@ -164,17 +164,6 @@ extension SettingBounds {
         }
     }
 
-    /// The bounds for people.
-    var text: String {
-        let ends: (lower: SettingValue, upper: SettingValue) =
-            switch self {
-            case .integer(let range): (.integer(range.lowerBound), .integer(range.upperBound))
-            case .float(let range): (.float(range.lowerBound), .float(range.upperBound))
-            case .double(let range): (.double(range.lowerBound), .double(range.upperBound))
-            }
-        return "\(ends.lower.text) to \(ends.upper.text)"
-    }
-
     /// The bounds in another type of numbers; nil for a type that has none, or cannot have these.
     func converted(to type: SettingType) -> SettingBounds? {
         let (lower, upper) = ends

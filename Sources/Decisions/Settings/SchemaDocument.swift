@@ -181,16 +181,30 @@ extension SettingDeclaration {
         row["title"] = title.map { .string($0) }
         if !summary.isEmpty { row["description"] = .string(summary) }
         row["page"] = page.map { .string($0) }
-        (row["minimum"], row["maximum"]) = bounds?.ends ?? (nil, nil)
-        row["pattern"] = pattern.map { .string($0) }
         if !choices.isEmpty { row["choices"] = .array(choices.map { .dictionary($0.schemaRow) }) }
         if !isSecret { row["default"] = initialValue.propertyListValue }
         row["icon"] = icon.map { .string($0.rawValue) }
-        for (key, isSet) in [("nothing", allowsNothing), ("restart", needsRestart), ("secret", isSecret)] where isSet {
-            row[key] = true
-        }
+        for (key, isSet) in [("restart", needsRestart), ("secret", isSecret)] where isSet { row[key] = true }
         if access != .user { row["access"] = .string(access.rawValue) }
         (row["on"], row["off"]) = (toggleValues?.on, toggleValues?.off)
+        return row.merging(limits)
+    }
+
+    /// The rules beside type and choices, by the keys of a document.
+    private var limits: PropertyListDictionary {
+        var row: PropertyListDictionary = [:]
+        row["minimum"] = bounds?.values.least.propertyListValue
+        row["maximum"] = bounds?.values.most.propertyListValue
+        row["pattern"] = pattern.map { .string($0) }
+        if allowsNothing { row["nothing"] = true }
+        return row
+    }
+
+    /// The rules that say which values of the type are allowed, by the keys of a document, for programs. A secret has
+    /// no choices there: one of them is its value.
+    package var rules: PropertyListDictionary {
+        var row = limits
+        if !choices.isEmpty, !isSecret { row["choices"] = .array(choices.map { .dictionary($0.schemaRow) }) }
         return row
     }
 }
@@ -204,14 +218,6 @@ extension SettingChoice {
 }
 
 extension SettingBounds {
-    fileprivate var ends: (PropertyListValue?, PropertyListValue?) {
-        switch self {
-        case .integer(let range): (PropertyListValue(range.lowerBound), PropertyListValue(range.upperBound))
-        case .float(let range): (.real(Double(range.lowerBound)), .real(Double(range.upperBound)))
-        case .double(let range): (.real(range.lowerBound), .real(range.upperBound))
-        }
-    }
-
     /// The bounds between two values of one type; nil if no value lies between them, or the type has no order.
     fileprivate init?(_ least: SettingValue, _ most: SettingValue) {
         switch (least, most) {

@@ -28,6 +28,18 @@ public enum SettingBounds: Sendable, Equatable {
     case float(ClosedRange<Float>)
     /// Of a Double.
     case double(ClosedRange<Double>)
+
+    /// The smallest and the largest value.
+    var values: (least: SettingValue, most: SettingValue) {
+        switch self {
+        case .integer(let range): (.integer(range.lowerBound), .integer(range.upperBound))
+        case .float(let range): (.float(range.lowerBound), .float(range.upperBound))
+        case .double(let range): (.double(range.lowerBound), .double(range.upperBound))
+        }
+    }
+
+    /// The bounds for people.
+    package var text: String { "\(values.least.text) to \(values.most.text)" }
 }
 
 /// A declared property.
@@ -200,11 +212,24 @@ extension SettingDeclaration {
         return nil
     }
 
+    /// Whether the choices are the only values. Of an enumeration elsewhere than in its app they are all that is known.
+    private var isClosed: Bool {
+        editor == .choice || (editor == .preference && !choices.isEmpty && isReadable == nil)
+    }
+
     private func brokenChoice(by value: SettingValue) -> SettingError.Rule? {
-        // Of an enumeration elsewhere than in its app the choices are all that is known.
-        let isClosed = editor == .choice || (editor == .preference && !choices.isEmpty && isReadable == nil)
         guard isClosed, !choices.contains(where: { $0.value == value }) else { return nil }
         return .choice(labels)
+    }
+
+    /// The values that the rules allow beside the type, on one line for people; empty if it is any value of the type.
+    package var allowed: String {
+        var rules: [String] = []
+        if let bounds { rules.append(bounds.text) }
+        if !choices.isEmpty { rules.append(isClosed ? "one of \(labels)" : "any, such as \(labels)") }
+        if let pattern { rules.append("matches \(OutsideText.quoted(pattern))") }
+        if allowsNothing { rules.append("or nil") }
+        return rules.joined(separator: "; ")
     }
 
     /// The labels of the choices, as many as fit in a line, each with its value where that is another text: commands

@@ -16,16 +16,19 @@ extension Subcommand {
         notes: """
             'layer' is where the value comes from, as far as the daemon knows: 'signed' configuration, a 'user's
             edit, or the app's 'default'. 'by' is the primary that made the edit; without one it was made on the device.
+            'allowed' is what the app's schema takes, beside the type: bounds, choices, a pattern, and nil.
             'settings pages' also shows what a running app's own code, files and environment set.
             """,
         examples: ["settings list --app org.example.lamp", "settings list --app org.example.lamp --json"]
     ) { arguments, console in
         let answer = try SettingsAnswer(arguments)
-        if arguments.has("json") { return console.print(json: answer.json) }
-        if answer.rows.isEmpty, arguments.has("secondary") {
+        let isEmpty = answer.rows.isEmpty
+        if isEmpty, arguments.has("secondary"), !arguments.has("json") {
             return console.print("no settings that the app opens to its primary (access 'counterpart')")
         }
-        for line in answer.table.listing { console.print(line) }
+        let schema = isEmpty ? SettingsSchema([]) : try arguments.schema().schema
+        if arguments.has("json") { return console.print(json: answer.json(with: schema)) }
+        for line in answer.table(with: schema).listing { console.print(line) }
     }
 
     static let settingsGet = Subcommand(
@@ -293,15 +296,43 @@ private struct SettingsAnswer {
         .dictionary(["settings": .array(rows.map { .dictionary($0.body) })])
     }
 
-    var table: Table {
-        var table = Table("settings", ["key", "value", "layer", "by", "type", "access", "restart"])
+    /// The same, each row with the rules of its property where it has any.
+    func json(with schema: SettingsSchema) -> PropertyListValue {
+        let rows = rows.map { row -> PropertyListValue in
+            var body = row.body
+            if let rules = declaration(of: row, in: schema)?.rules, !rules.isEmpty {
+                body["rules"] = .dictionary(rules)
+            }
+            return .dictionary(body)
+        }
+        return .dictionary(["settings": .array(rows)])
+    }
+
+    var table: Table { filled(Self.columns) { _ in [] } }
+
+    /// The same with the values that each property may have. The last column: it may be long.
+    func table(with schema: SettingsSchema) -> Table {
+        filled(Self.columns + ["allowed"]) { [Printable.text(declaration(of: $0, in: schema)?.allowed ?? "")] }
+    }
+
+    private static let columns = ["key", "value", "layer", "by", "type", "access", "restart"]
+
+    private func filled(_ columns: [String], _ more: (Fact) -> [String]) -> Table {
+        var table = Table("settings", columns)
         for row in rows {
-            table.add(
+            let cells = [
                 row.text("key"), Self.value(of: row),
                 row.body["unknown"] == true ? "not in the schema" : Self.layer(of: row), row.text("by"),
-                row.text("type"), row.text("access"), row.text("restart"))
+                row.text("type"), row.text("access"), row.text("restart"),
+            ]
+            table.add(cells + more(row))
         }
         return table
+    }
+
+    /// The declaration of a row's property; nil for an edit whose key the schema no longer has.
+    private func declaration(of row: Fact, in schema: SettingsSchema) -> SettingDeclaration? {
+        row.body["key"]?.stringValue.flatMap { schema[$0] }
     }
 
     static func layer(of row: Fact) -> String {
