@@ -63,7 +63,9 @@ private final class Responder: ControlResponder {
         let client = try device.greet()
         _ = try ask(client, "status")
         let rows = (0..<30_000).map { PropertyListValue.dictionary(["app": "org.example", "waiting": .integer($0)]) }
-        responder.completions[0](.done(["name": "hub", "queues": .array(rows), "links": [1, 2]]))
+        // The command itself has not made 7 of one list and 3 of another.
+        let own: PropertyListValue = ["queues": 7, "links": 3]
+        responder.completions[0](.done(["name": "hub", "queues": .array(rows), "links": [1, 2], "leftOut": own]))
         device.scheduler.run()
         let result = try #require(client.received(.result).first)
         let body = try result.dictionaryBody()
@@ -71,7 +73,7 @@ private final class Responder: ControlResponder {
         #expect(result.code == 0 && body["name"]?.stringValue == "hub" && body["links"]?.arrayValue?.count == 2)
         #expect(!shown.isEmpty && shown == Array(rows.prefix(shown.count)))
         let missing = Int64(rows.count - shown.count)
-        #expect(body["leftOut"]?.dictionaryValue == ["queues": .integer(missing)])
+        #expect(body["leftOut"]?.dictionaryValue == ["queues": .integer(missing + 7), "links": 3])
     }
 
     @Test func `CTL-2: a request carries its user, and whether that is the daemon's or root`() throws {

@@ -142,4 +142,23 @@ import Testing
         let bodies = receiver.memory.read(RowRange(space: DeliveryTable.inboundItem.space)).map(\.value.last)
         #expect(bodies == [51, 52, 53])
     }
+
+    @Test("CTL-16, CTL-63: of dead letters as many are made as an answer takes, by queue, and the others are counted")
+    func firstOnes() throws {
+        sender.link()
+        receiver.verdict = { _ in .failed }
+        for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
+        for number in 3...4 { sender.submit(payloadItem(number), to: .urgent) }
+        for _ in 0..<10 { pair.advance(60) }
+        let all = receiver.delivery.deadLetters()
+        try #require(all.count == 4)
+        for limit in 0...5 {
+            let (letters, more) = receiver.delivery.deadLetters(of: nil, atMost: limit)
+            #expect(letters == Array(all.prefix(limit)) && more == 4 - letters.count, "\(limit)")
+        }
+        let known = receiver.delivery.deadLetters(of: all[0].queue.app, atMost: 1)
+        #expect(known.letters == [all[0]] && known.more == 3)
+        let stranger = receiver.delivery.deadLetters(of: try ApplicationIdentifier("app.other"), atMost: 1)
+        #expect(stranger.letters.isEmpty && stranger.more == 0)
+    }
 }

@@ -54,12 +54,16 @@ package struct ControlAnswer: Sendable, Equatable {
         Self(code: 1, name: failure.name, body: failure.body)
     }
 
-    /// The answer as a frame. Lists that are too long for one lack their last rows, and `leftOut` says how many
-    /// (CTL-63); nil if it does not fit even without rows.
+    /// The key with the number of rows that each list lacks.
+    static let leftOut = "leftOut"
+
+    /// The answer as a frame. Lists that are too long for one lack their last rows, and `leftOut` says how many,
+    /// together with those that the command has not made (CTL-63); nil if it does not fit even without rows.
     func frame(to id: UniqueIdentifier, _ command: String) -> Frame? {
-        var (body, leftOut) = (body, PropertyListDictionary())
+        var body = self.body
+        var leftOut = body[Self.leftOut]?.dictionaryValue ?? [:]
         while true {
-            if !leftOut.isEmpty { body["leftOut"] = .dictionary(leftOut) }
+            if !leftOut.isEmpty { body[Self.leftOut] = .dictionary(leftOut) }
             if let frame = try? ResultFrame(to: id, command, code: code, name: name, body: body).frame() {
                 return frame
             }

@@ -322,13 +322,12 @@ package final class Arrivals {
             .sorted { $0.0.app < $1.0.app }
     }
 
-    var deadLetters: [DeadLetter] {
-        ledgers.flatMap { key, ledger in
-            ledger.machine.deadLetters.map { record in
-                DeadLetter(
-                    queue: key, direction: .inbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
-                    attempts: record.attempts, size: record.size, refusal: nil)
-            }
+    /// The dead letters of one ledger in order.
+    func deadLetters(in key: QueueKey) -> [DeadLetter] {
+        (ledgers[key]?.machine.deadLetters ?? []).map { record in
+            DeadLetter(
+                queue: key, direction: .inbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
+                attempts: record.attempts, size: record.size, refusal: nil)
         }
     }
 }

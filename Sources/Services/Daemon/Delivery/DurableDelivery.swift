@@ -381,11 +381,35 @@ package final class DurableDelivery {
     package var deadLetterCount: Int { outbound.table.deadLetterCount + arrivals.table.deadLetterCount }
 
     /// All dead letters, by queue.
-    package func deadLetters() -> [DeadLetter] {
-        (outbound.deadLetters + arrivals.deadLetters).sorted {
-            ($0.queue.pairing, $0.queue.app, $0.queue.channel.rawValue, $0.direction.rawValue, $0.ordinal)
-                < ($1.queue.pairing, $1.queue.app, $1.queue.channel.rawValue, $1.direction.rawValue, $1.ordinal)
+    package func deadLetters() -> [DeadLetter] { deadLetters(of: nil, atMost: .max).letters }
+
+    /// The first dead letters, by queue, and the number of the others, which are not even looked at.
+    /// - Parameter app: nil: of all apps.
+    package func deadLetters(
+        of app: ApplicationIdentifier?, atMost limit: Int
+    ) -> (letters: [DeadLetter], more: Int) {
+        typealias Place = (key: QueueKey, direction: DeliveryDirection, count: Int)
+        var places: [Place] = outbound.table.deadLetterCounts.map { place -> Place in
+            (key: place.key, direction: .outbound, count: place.count)
         }
+        for place in arrivals.table.deadLetterCounts {
+            places.append((key: place.key, direction: .inbound, count: place.count))
+        }
+        if let app { places.removeAll { $0.key.app != app } }
+        places.sort {
+            ($0.key.pairing, $0.key.app, $0.key.channel.rawValue, $0.direction.rawValue)
+                < ($1.key.pairing, $1.key.app, $1.key.channel.rawValue, $1.direction.rawValue)
+        }
+        var letters: [DeadLetter] = []
+        for place in places where letters.count < limit {
+            let all =
+                switch place.direction {
+                case .outbound: outbound.deadLetters(in: place.key)
+                case .inbound: arrivals.deadLetters(in: place.key)
+                }
+            letters += all.prefix(limit - letters.count)
+        }
+        return (letters, places.reduce(0) { $0 + $1.count } - letters.count)
     }
 
     /// Tries a dead letter once more, or drops it; `completion` learns, after the commit, whether it was still there.

@@ -356,13 +356,12 @@ final class OutboundQueues {
 
     // MARK: dead letters
 
-    var deadLetters: [DeadLetter] {
-        queues.flatMap { key, queue in
-            queue.machine.deadLetters.map { record in
-                DeadLetter(
-                    queue: key, direction: .outbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
-                    attempts: record.attempts, size: record.size, refusal: record.refusal)
-            }
+    /// The dead letters of one queue in order.
+    func deadLetters(in key: QueueKey) -> [DeadLetter] {
+        (queues[key]?.machine.deadLetters ?? []).map { record in
+            DeadLetter(
+                queue: key, direction: .outbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
+                attempts: record.attempts, size: record.size, refusal: record.refusal)
         }
     }
 }

@@ -178,6 +178,11 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     // MARK: dead letters
 
+    /// The queues that have dead letters, with their numbers.
+    var deadLetterCounts: [(key: QueueKey, count: Int)] {
+        queues.map { (key: $0, count: $1.machine.deadLetterCount) }.filter { $0.count > 0 }
+    }
+
     var deadLetterCount: Int { queues.values.reduce(0) { $0 + $1.machine.deadLetterCount } }
 
     /// Acts on a dead letter; `completion` learns, after the commit, whether it was still there.

@@ -40,13 +40,19 @@ struct DrainCommand: ControlCommand {
 
 /// `dead-letters`: the items that failed too often and are kept until an operator decides.
 struct DeadLettersCommand: ControlCommand {
+    /// An answer has no room for more: each letter is a value and has at least six, each with its key, and the values
+    /// of a frame are limited (LIM-12). The daemon must not stop for letters that nobody is shown.
+    private static let limit = PropertyListLimits.standard.values / 13
+
     private let app: ApplicationIdentifier?
 
     init(_ request: ControlRequest) throws(WireError) { app = try request.fields.optionalApplication("app") }
 
     func run(on node: Node) -> PropertyListDictionary {
-        let letters = node.delivery.deadLetters().filter { app == nil || $0.queue.app == app }
-        return ["letters": .array(letters.map { .dictionary($0.body) })]
+        let (letters, more) = node.delivery.deadLetters(of: app, atMost: Self.limit)
+        var body: PropertyListDictionary = ["letters": .array(letters.map { .dictionary($0.body) })]
+        if more > 0 { body[ControlAnswer.leftOut] = ["letters": .integer(Int64(more))] }
+        return body
     }
 }
 
