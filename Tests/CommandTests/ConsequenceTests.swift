@@ -142,4 +142,18 @@ import Testing
     func lists(path: [String]) throws {
         #expect(try Subcommand.find(path).0.options.contains { $0.name == "json" })
     }
+
+    @Test(
+        "CTL-29, CTL-64: what is agreed to is the pairing and the target that were shown, whoever has the name by then")
+    func agreedPairing() {
+        let pairing = PropertyListValue.data([UInt8](repeating: 7, count: 16))
+        let answer = Fact(["pairing": pairing, "name": "kitchen", "target": "custom:two", "done": false])
+        #expect(answer.agreement(to: ["who": "kitchen"]) == ["pairing": pairing, "yes": true])
+        #expect(
+            answer.agreement(to: ["who": "kitchen", "app": "org.example.lamp"], confirming: "target")
+                == ["pairing": pairing, "app": "org.example.lamp", "target": "custom:two", "yes": true])
+        #expect(answer.agreement(to: ["app": "org.example.lamp"]) == ["app": "org.example.lamp", "yes": true])
+        let older = Fact(["name": "kitchen", "done": false])
+        #expect(older.agreement(to: ["who": "kitchen"]) == ["who": "kitchen", "yes": true])
+    }
 }

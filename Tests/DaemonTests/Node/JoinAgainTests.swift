@@ -122,10 +122,11 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         app.disconnect()
         try submitItems(2)
-        var request: PropertyListDictionary = ["pairing": try nodes.pairing(of: nodes.secondary)]
+        let pairing = try nodes.pairing(of: nodes.secondary)
+        var request: PropertyListDictionary = ["pairing": pairing]
         var dropped: PropertyListDictionary = [
-            "done": false, "name": "the primary", "role": "secondary", "items": 2, "files": 0, "configurations": 1,
-            "edits": 0, "unchosen": [],
+            "done": false, "pairing": pairing, "name": "the primary", "role": "secondary", "items": 2, "files": 0,
+            "configurations": 1, "edits": 0, "unchosen": [],
         ]
         let asked = nodes.ask(nodes.secondary, "unpair", request)
         #expect(asked.code == 0 && asked.body == dropped, "\(asked)")

@@ -153,7 +153,9 @@ import Testing
             })
         }
         let caller = try nodes.connect(to: .primary)
+        let shown = nodes.ask(nodes.primary, "unpair", ["who": "the secondary"]).body
         let ended = nodes.ask(nodes.primary, "unpair", ["who": "the secondary", "yes": true])
+        #expect(shown["pairing"]?.dataValue?.count == 16 && shown["pairing"] == ended.body["pairing"], "CTL-29")
         let left = try pairings(of: nodes.primary).compactMap {
             $0["pairing"]?.dataValue.flatMap(UniqueIdentifier.init)
         }

@@ -25,10 +25,7 @@ extension Arguments {
         }
         for line in consequences(first) { console.warn(line) }
         try agree(console)
-        var body = body
-        if let shown { body[shown] = first.body[shown] }
-        body["yes"] = true
-        return Fact(try ask(command, body, of: role))
+        return Fact(try ask(command, first.agreement(to: body, confirming: shown), of: role))
     }
 
     private func agree(_ console: Console) throws(CommandFailure) {
@@ -42,6 +39,22 @@ extension Arguments {
 }
 
 extension Fact {
+    /// The request for the change that this answer has told of. It names a pairing by its identifier: another device
+    /// may have the name by now.
+    /// - Parameters:
+    ///   - question: the request that was answered.
+    ///   - shown: as in ``Arguments/askTwice(_:_:of:_:confirming:consequences:)``.
+    func agreement(to question: PropertyListDictionary, confirming shown: String? = nil) -> PropertyListDictionary {
+        var request = question
+        if question["who"] != nil, let pairing = body["pairing"] {
+            request["who"] = nil
+            request["pairing"] = pairing
+        }
+        if let shown { request[shown] = body[shown] }
+        request["yes"] = true
+        return request
+    }
+
     /// `1 item`, `2 items`.
     func count(_ key: String, _ noun: String) -> String {
         let number = body[key]?.integerValue ?? 0

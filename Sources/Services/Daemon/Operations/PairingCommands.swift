@@ -258,7 +258,8 @@ struct UnpairCommand: ControlCommand {
             unchosen = node.pairings.unchosen(as: record.role)
         }
         var answer: PropertyListDictionary = [
-            "done": .boolean(isAgreed), "name": .string(record.name), "role": .string(record.role.rawValue),
+            "done": .boolean(isAgreed), "pairing": .data(record.pairing.bytes), "name": .string(record.name),
+            "role": .string(record.role.rawValue),
             "items": .integer(Int64(contents.items)), "files": .integer(Int64(contents.files)),
             "configurations": .integer(Int64(contents.configurations)), "edits": .integer(Int64(edits)),
             "unchosen": .array(node.pairings.labels(of: unchosen).map { .string($0) }),
