@@ -281,4 +281,16 @@ struct FoundationValueTests {
         #expect(refusal.code == .messageReplyFailed && refusal.keyPath == "a")
         #expect(refusal.reason.contains("a key of \(Limits.frame + 1) bytes"), "\(refusal)")
     }
+
+    @Test("SES-13, SES-15: a reserved key is 7008, whatever else of the dictionary cannot be sent")
+    func reservedKeyFirst() throws {
+        let place = try ValueSession()
+        let long = String(repeating: "k", count: 257)
+        let messages: [[String: Any]] = [["tandem.a": 1, "u": Set([1])], ["tandem.a": 1, long: 1]]
+        for message in messages {
+            let error = place.error(message)
+            #expect(error?.code == .invalidParameter && error?.isNamed(.reservedKey) == true, "\(message)")
+        }
+        #expect(place.error(["a": ["tandem.a": Set([1])]])?.code == .payloadUnsupportedTypes)
+    }
 }

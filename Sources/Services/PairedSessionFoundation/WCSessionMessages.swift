@@ -133,7 +133,7 @@ extension PropertyListDictionary {
 extension OutgoingContent {
     init(foundation message: [String: Any]) {
         do throws(FoundationValueError) { self.init(try PropertyListDictionary(foundation: message)) } catch {
-            self.init(error.content(.message))
+            self.init(error.content(.message), keys: Array(message.keys))
         }
     }
 }

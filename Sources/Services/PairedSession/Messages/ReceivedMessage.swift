@@ -193,5 +193,10 @@ extension SessionError {
 
 extension PropertyListDictionary {
     /// A top-level key is reserved (SES-15).
-    var hasReservedKey: Bool { keys.contains { $0.utf8.starts(with: "tandem.".utf8) } }
+    var hasReservedKey: Bool { keys.contains(where: \.isReservedKey) }
+}
+
+extension String {
+    /// The key is reserved at the top level of a message (SES-15).
+    var isReservedKey: Bool { utf8.starts(with: "tandem.".utf8) }
 }

@@ -102,10 +102,12 @@ package struct OutgoingContent: Sendable {
     }
 
     /// Content that cannot be sent.
-    package init(_ unsupported: UnsupportedContent) {
+    /// - Parameter keys: those of its dictionary, of which none may be reserved.
+    package init(_ unsupported: UnsupportedContent, keys: [String] = []) {
         kind = .message
         body = []
         topic = nil
+        badArgument = keys.contains(where: \.isReservedKey) ? .reservedKey : nil
         self.unsupported = unsupported
     }
 
