@@ -82,12 +82,12 @@ package struct FileLimits: Sendable, Equatable {
     package var window = 262_144
     /// The same for all files of a pairing together (LIM-29): what a message may find ahead of it.
     package var linkWindow = 524_288
-    /// The body that describes a file, metadata included (LIM-30): what userInfo may be.
-    package var manifest = 65_536
-    /// The bytes of a file's name (LIM-30): what Linux allows.
-    package var name = 255
-    /// The largest file (LIM-30): 1 TiB.
-    package var size: Int64 = 1 << 40
+    /// The body that describes a file, metadata included.
+    package var manifest = Limits.fileDescription
+    /// The bytes of a file's name.
+    package var name = Limits.fileName
+    /// The largest file.
+    package var size = Limits.file
     /// Space that a file leaves free (LIM-31): the store must be able to write how it ended.
     package var reserve: Int64 = 64 << 20
     /// Files that apps of one device hand over at once (LIM-31): bounded memory.

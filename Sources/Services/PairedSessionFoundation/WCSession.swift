@@ -157,6 +157,9 @@ public final class WCSession: NSObject, Sendable {
     /// The session underneath, for what WatchConnectivity has no name for; nil before the first `activate()`.
     public var pairedSession: PairedSession? { state.withLock { $0.session } }
 
+    /// The largest contents that a session takes; WatchConnectivity has no name for them.
+    public static var limits: SessionLimits { PairedSession.limits }
+
     /// Begins; ends in `session(_:activationDidCompleteWith:error:)`. To be called again after `sessionDidDeactivate`.
     public func activate() {
         do {

@@ -33,7 +33,7 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
         case .context: Properties(bodyLimit: Limits.contextBody, isLatestWins: true)
         case .userInfo: Properties(bodyLimit: Limits.userInfoBody)
         case .urgent: Properties(bodyLimit: Limits.userInfoBody, overflow: .userInfo)
-        case .file: Properties(bodyLimit: Limits.userInfoBody, hasFile: true)
+        case .file: Properties(bodyLimit: Limits.fileDescription, hasFile: true)
         case .settings: Properties(bodyLimit: Limits.contextBody, isLatestWins: true)
         }
     }

@@ -14,6 +14,12 @@ package enum Limits {
     package static let userInfoBody = 65_536
     /// Body of a context (LIM-2): WCSession's.
     package static let contextBody = 262_144
+    /// The body that describes a file: its name, size and metadata (LIM-2). Metadata is no data.
+    package static let fileDescription = 65_536
+    /// The bytes of a file's name (LIM-30): what Linux allows.
+    package static let fileName = 255
+    /// The bytes of the largest file (LIM-30): 1 TiB.
+    package static let file: Int64 = 1 << 40
 
     /// Time for a frame's header once its first byte is there (LIM-3): a slow header is an attack or a dead peer.
     package static let headerTime = Duration.seconds(10)

@@ -74,6 +74,12 @@ enum Durable {
     }
     // snippet.end
 
+    // snippet.limits
+    static func fits(_ state: PropertyListDictionary) throws -> Bool {
+        try PropertyListWriter.write(state).count <= PairedSession.limits.context
+    }
+    // snippet.end
+
     // snippet.look
     static func look(_ session: PairedSession) async throws(SessionError) {
         session.observeTransfers { update in print(update.kind, update.id, update.state) }
