@@ -133,7 +133,7 @@ let serviceRooms: [Target] = [
     room(
         "Services", "PairedSessionFoundation", target: "PairedSessionFoundation",
         imports: [
-            "PairedSession", "PairedConfiguration", "TandemBase", "TandemPropertyList", "TandemReactor",
+            "PairedSession", "PairedConfiguration", "TandemBase", "TandemFiles", "TandemPropertyList", "TandemReactor",
             "TandemSession", "TandemWire",
         ]),
 ]

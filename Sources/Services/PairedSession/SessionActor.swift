@@ -24,7 +24,7 @@ package actor SessionActor {
     let broadcasts: BroadcastTable
     let messages: MessageInbox
     private let queries: QueryTable
-    private let transfers: TransferBook
+    let transfers: TransferBook
     private let files: FileSubmissions
     let items: ItemInbox
     private var contexts = ContextTable()
@@ -466,7 +466,7 @@ package actor SessionActor {
         _ transfer: FileTransfer, metadata: PropertyListDictionary?, options: TransferOptions,
         to pairing: UniqueIdentifier?
     ) {
-        begin(transfer.id, transfer.answered) { () throws(SessionError) in
+        begin(transfer.id, files.handOver(transfer)) { () throws(SessionError) in
             // The size is not known yet, and admission does not judge it.
             let target = try admission.item(Submission(of: transfer, size: 0, metadata, options, to: pairing)).pairing
             files.inspect(transfer) { [weak self] source in
@@ -477,14 +477,13 @@ package actor SessionActor {
     }
 
     private func submit(_ transfer: FileTransfer, _ source: FileSource, _ submission: Submission) {
-        begin(transfer.id, transfer.answered) { () throws(SessionError) in
+        let answered = files.answer(of: transfer.id)
+        begin(transfer.id, answered) { () throws(SessionError) in
             let target = try admission.item(submission)
             // Before the daemon can answer.
             files.offer(transfer, source, to: target.pairing)
-            transfers.transfer(submission, of: transfer, to: target, session: WeakSession(self)) { [weak files] in
-                files?.ended(transfer.id)
-                transfer.answered($0)
-            }
+            transfers.transfer(
+                submission, of: transfer, to: target, session: WeakSession(self), accepted: answered)
         }
     }
 

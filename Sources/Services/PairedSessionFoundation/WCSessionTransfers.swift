@@ -4,6 +4,7 @@ public import Foundation
 import PairedSession
 import Synchronization
 import TandemBase
+import TandemFiles
 import TandemPropertyList
 import TandemWire
 
@@ -104,6 +105,46 @@ extension WCSession {
         error.isNamed(.cancelled) ? TransferOutcome.cancelled.error : error
     }
 
+    // MARK: before the process exits
+
+    /// Waits, as its async form does, on the calling thread. Also in a delegate's method, where the callbacks that are
+    /// due come after it returns.
+    @available(*, noasync, message: "write 'await'")
+    public func drained(timeout: TimeInterval) -> Bool {
+        let ended = Semaphore()
+        let isDrained = Mutex(false)
+        drained(within: timeout) { result in
+            isDrained.withLock { $0 = result }
+            ended.signal()
+        }
+        ended.wait()
+        return isDrained.withLock { $0 }
+    }
+
+    /// Waits until nothing that this process handed over before the call is left in it: this device's daemon has
+    /// accepted each user info, context and file, or the item has failed (SES-89). A process that exits before that can
+    /// lose what it has just handed over.
+    ///
+    /// The daemon has on disk what it has accepted, and delivers it without this process. It need not have reached the
+    /// other device: `session(_:didFinish:error:)` reports that, in the next process if this one is gone. Messages are
+    /// not waited for. The callback of a transfer that failed is queued when the wait ends.
+    /// - Parameter timeout: in seconds, at most 600 (LIM-8); without a daemon the wait goes on for so long.
+    /// - Returns: false if the time is over, or the session was ended.
+    public func drained(timeout: TimeInterval) async -> Bool {
+        await withCheckedContinuation { continuation in
+            drained(within: timeout) { continuation.resume(returning: $0) }
+        }
+    }
+
+    private func drained(within timeout: TimeInterval, _ completion: @escaping @Sendable (Bool) -> Void) {
+        // Without a session everything has failed.
+        guard let session = pairedSession else { return completion(true) }
+        let longest = Double(Limits.deadlineMilliseconds) / 1_000
+        // Zero also for what is no number.
+        let time = Duration.seconds(timeout > 0 ? min(timeout, longest) : 0)
+        session.core.run { core in core.drained(within: time) { completion($0.isSuccess) } }
+    }
+
     // MARK: what comes of them
 
     /// A step of an item, of a former process's too.
@@ -199,6 +240,10 @@ extension WCSession {
     static func report(_ text: String) {
         FileHandle.standardError.write(Data("PairedSession: \(text)\n".utf8))
     }
+}
+
+extension Result {
+    fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
 }
 
 /// The rest of the day's urgent user infos, as the daemon said last. The daemon is asked again when the day is over, so

@@ -59,7 +59,9 @@ final class FileSubmissions {
     private let transfers: TransferBook
     private let scheduler: any Scheduler
     private var worker: FileWorker?
-    private var inspecting: [UniqueIdentifier: FileTransfer] = [:]
+    /// The files that the daemon has neither accepted nor refused.
+    private var handovers: [UniqueIdentifier: Completion<Transfer>] = [:]
+    private var inspecting: Set<UniqueIdentifier> = []
     private var feeds: [UniqueIdentifier: Feed] = [:]
 
     init(
@@ -73,18 +75,36 @@ final class FileSubmissions {
         self.scheduler = scheduler
     }
 
+    /// Begins the handover of a file.
+    /// - Returns: what ends it; to be called once.
+    func handOver(_ transfer: FileTransfer) -> Completion<Transfer> {
+        handovers[transfer.id] = transfers.handingOver(transfer.answered)
+        return answer(of: transfer.id)
+    }
+
+    /// Ends the handover of a file.
+    func answer(of id: UniqueIdentifier) -> Completion<Transfer> {
+        { [weak self] in self?.answered(id, $0) }
+    }
+
+    /// The daemon has accepted the file, or never will.
+    private func answered(_ id: UniqueIdentifier, _ result: Result<Transfer, SessionError>) {
+        ended(id)
+        handovers.removeValue(forKey: id)?(result)
+    }
+
     /// Records the file's status.
     /// - Parameter found: called unless the file was taken back or cannot be read.
     func inspect(_ transfer: FileTransfer, found: @escaping (FileSource) -> Void) {
         let worker = worker ?? FileWorker(for: scheduler)
         self.worker = worker
         let (path, followsLinks) = (transfer.path, transfer.followsLinks)
-        inspecting[transfer.id] = transfer
+        inspecting.insert(transfer.id)
         worker.attempt({ () throws(FileError) in try FileSource(path: path, followsLinks: followsLinks) }) {
             [weak self] result in
-            guard let self, inspecting.removeValue(forKey: transfer.id) != nil else { return }
+            guard let self, inspecting.remove(transfer.id) != nil else { return }
             switch result {
-            case .failure(let error): transfer.refused(SessionError(error, messageID: transfer.id))
+            case .failure(let error): answered(transfer.id, .failure(SessionError(error, messageID: transfer.id)))
             case .success(let source):
                 transfer.found(size: source.size)
                 found(source)
@@ -97,7 +117,7 @@ final class FileSubmissions {
         feeds[transfer.id] = Feed(transfer, source, pairing: pairing)
     }
 
-    /// The daemon has accepted the file, or never will.
+    /// The daemon needs no more of the file.
     func ended(_ id: UniqueIdentifier) { feeds[id] = nil }
 
     /// The daemon has written so much of a file; 0 also means that it begins.
@@ -172,8 +192,8 @@ final class FileSubmissions {
     /// The app takes back a file of which no daemon has heard.
     /// - Returns: false if it is none.
     func stopInspecting(_ id: UniqueIdentifier) -> Bool {
-        guard let transfer = inspecting.removeValue(forKey: id) else { return false }
-        transfer.refused(.cancelled(id))
+        guard inspecting.remove(id) != nil else { return false }
+        answered(id, .failure(.cancelled(id)))
         return true
     }
 
@@ -184,8 +204,9 @@ final class FileSubmissions {
     /// The session ends. The worker ends with its last job, and nobody waits for it: a disk may hang, and the loop is
     /// that of all sessions of the process.
     func end() {
-        for (id, transfer) in inspecting { transfer.refused(SessionError(.ended, messageID: id)) }
-        (inspecting, feeds) = ([:], [:])
+        inspecting = []
+        for id in Array(handovers.keys) { answered(id, .failure(SessionError(.ended, messageID: id))) }
+        feeds = [:]
         worker = nil
     }
 }

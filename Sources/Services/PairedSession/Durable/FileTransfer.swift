@@ -195,7 +195,7 @@ public final class FileTransfer: Sendable {
         }
     }
 
-    func refused(_ error: SessionError) {
+    private func refused(_ error: SessionError) {
         leave(.refused(error), hasEnded: true)
         onRefusal(error)
     }

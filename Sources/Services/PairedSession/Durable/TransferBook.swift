@@ -43,6 +43,7 @@ final class TransferBook {
     private let queries: QueryTable
     private let scheduler: any Scheduler
     private var items = TransferTable<Submitted>(capacity: Limits.queuedItems)
+    private var handovers = Handovers<Completion<Void>>()
     private var followed: [UniqueIdentifier: Followed] = [:]
     private lazy var withdrawals = Withdrawals(daemon: daemon, queries: queries, scheduler: scheduler) {
         // Weakly: the caller of one withdrawal may have dropped the session before the next one ends.
@@ -75,9 +76,9 @@ final class TransferBook {
     /// - Parameter accepted: called once, when the item is durable here or never will be.
     func submit(_ submission: Submission, to entry: PairingState, accepted: @escaping Completion<Acceptance>) {
         let frame = submission.frame(app, to: entry.pairing)
-        let token = Submitted(accepted: accepted, frame: frame, peer: entry.peer)
+        let token = Submitted(accepted: handingOver(accepted), frame: frame, peer: entry.peer)
         guard items.submit(submission.id, to: entry.pairing, on: submission.channel, token: token) else {
-            return accepted(.failure(.tooManySubmissions(submission.id)))
+            return token.accepted(.failure(.tooManySubmissions(submission.id)))
         }
         send(frame)
     }
@@ -110,6 +111,28 @@ final class TransferBook {
     private func send(_ submit: SubmitFrame) {
         guard let frame = try? submit.frame() else { return }
         daemon.enqueue(Outgoing(id: submit.item.id, frame: frame))
+    }
+
+    /// Counts a handover until its completion, which is called once.
+    func handingOver<Value>(_ completion: @escaping Completion<Value>) -> Completion<Value> {
+        let number = handovers.begin()
+        return { [weak self] result in
+            completion(result)
+            for caller in self?.handovers.ended(number) ?? [] { caller(.success(())) }
+        }
+    }
+
+    /// Waits until the handovers that are open now have ended (SES-89).
+    /// - Parameter completion: called once.
+    /// - Returns: false if none is open: it was called at once.
+    func waitForHandovers(_ caller: UInt64, _ completion: @escaping Completion<Void>) -> Bool {
+        if handovers.wait(caller, token: completion) { return true }
+        completion(.success(()))
+        return false
+    }
+
+    func stopWaitingForHandovers(_ caller: UInt64, _ error: SessionError) {
+        handovers.stopWaiting(caller)?(.failure(error))
     }
 
     /// The pairing of an item that this process has submitted.
@@ -357,6 +380,7 @@ final class TransferBook {
 
     /// The session ends: what was not accepted never will be. Accepted items continue without this session.
     func failAll(_ error: SessionError) {
+        for caller in handovers.stopWaiting() { caller(.failure(error)) }
         withdrawals.fail(to: nil, error)
         failUnaccepted(error)
         for (id, follower) in followed {

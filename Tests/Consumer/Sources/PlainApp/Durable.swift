@@ -74,6 +74,15 @@ enum Durable {
     }
     // snippet.end
 
+    // snippet.exit
+    static func sendAndExit(_ session: PairedSession, _ paths: [String]) async throws(SessionError) {
+        let files = paths.map { session.beginFileTransfer($0) }
+        try await session.drained(timeout: .seconds(60))  // accepted or failed, each of them
+        for file in files where file.transfer == nil { print("not sent: \(file.path)") }
+        await session.end()
+    }
+    // snippet.end
+
     // snippet.limits
     static func fits(_ state: PropertyListDictionary) throws -> Bool {
         try PropertyListWriter.write(state).count <= PairedSession.limits.context

@@ -151,6 +151,14 @@ func received(
 }
 // snippet.end
 
+// snippet.command
+/// A command that hands something over and exits.
+func report(_ reading: Double) -> Never {
+    WCSession.default.transferUserInfo(["reading": reading])
+    exit(WCSession.default.drained(timeout: 10) ? 0 : 1)
+}
+// snippet.end
+
 // As an app's tests make and compare errors.
 extension Connectivity {
     func advice(for error: any Error) -> String {

@@ -1,0 +1,60 @@
+// Handovers of an app to its daemon (SES-89): the items that the daemon has neither accepted nor refused, and the
+// callers that wait until it has. A caller waits for what was begun before its call: an app that goes on submitting
+// does not prolong the wait.
+
+/// The open handovers of one session, and the waits for them, each with its caller's token.
+package struct Handovers<Token> {
+    private struct Wait {
+        let caller: UInt64
+        /// The newest handover at the call.
+        let last: UInt64
+        /// The number of handovers up to ``last`` that have not ended.
+        var open: Int
+        let token: Token
+    }
+
+    private var open: Set<UInt64> = []
+    private var last: UInt64 = 0
+    /// In the order of the calls.
+    private var waits: [Wait] = []
+
+    package init() {}
+
+    /// An item begins its way to the daemon.
+    /// - Returns: its number, for ``ended(_:)``.
+    package mutating func begin() -> UInt64 {
+        last += 1
+        open.insert(last)
+        return last
+    }
+
+    /// The daemon has accepted the item, or never will. A repeated call changes nothing.
+    /// - Returns: the tokens of the waits that end with it, in the order of their calls.
+    package mutating func ended(_ number: UInt64) -> [Token] {
+        guard open.remove(number) != nil else { return [] }
+        for index in waits.indices where waits[index].last >= number { waits[index].open -= 1 }
+        let over = waits.filter { $0.open == 0 }
+        if !over.isEmpty { waits.removeAll { $0.open == 0 } }
+        return over.map(\.token)
+    }
+
+    /// Begins a wait for all open handovers; false if there are none.
+    /// - Parameter caller: a number by which the wait can be ended early.
+    package mutating func wait(_ caller: UInt64, token: Token) -> Bool {
+        guard !open.isEmpty else { return false }
+        waits.append(Wait(caller: caller, last: last, open: open.count, token: token))
+        return true
+    }
+
+    /// Ends a wait early; nil if it is over already.
+    package mutating func stopWaiting(_ caller: UInt64) -> Token? {
+        guard let index = waits.firstIndex(where: { $0.caller == caller }) else { return nil }
+        return waits.remove(at: index).token
+    }
+
+    /// Ends all waits early.
+    package mutating func stopWaiting() -> [Token] {
+        defer { waits = [] }
+        return waits.map(\.token)
+    }
+}

@@ -1,0 +1,232 @@
+// The wait of a process that is about to exit, until its daemon has what the process handed over (SES-89), beside a
+// scripted daemon on a manual clock.
+
+import Foundation
+import PairedSession
+import PairedSessionFoundation
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+struct DrainedTests {
+    private typealias Ends = Collector<Result<Void, SessionError>>
+
+    private let app: SendingApp
+    private let directory = TemporaryDirectory()
+
+    init() throws { app = try SendingApp() }
+
+    /// Begins a wait; its end is collected.
+    private func drain(within timeout: Duration? = nil) -> Ends {
+        let ends = Ends()
+        app.core.run { core in core.drained(within: timeout) { ends.add($0) } }
+        app.scheduler.run()
+        return ends
+    }
+
+    private func accept(_ id: UniqueIdentifier, on channel: Channel) {
+        app.daemon.send(
+            Envelope(.accepted, app: app.daemon.app, pairing: app.pairing, id: id, channel: channel))
+        app.scheduler.run()
+    }
+
+    private func settle() {
+        app.scheduler.run()
+        app.core.run { $0.waitForFiles() }
+        app.scheduler.run()
+    }
+
+    /// How the waits ended: nil without an error.
+    private func errors(_ ends: Ends) -> [SessionError?] { ends.all.map(\.error) }
+
+    @Test("SES-89: without anything on its way to the daemon a process is drained at once")
+    func nothing() throws {
+        #expect(errors(drain()) == [nil])
+        let (id, _) = app.submit()
+        accept(id, on: .userInfo)
+        #expect(errors(drain()) == [nil], "accepted, and not stored")
+    }
+
+    @Test("SES-89: a process is drained when the daemon has accepted or refused each item and context")
+    func items() throws {
+        let (item, _) = app.submit()
+        let (context, _) = app.update(["n": 1])
+        let (refused, results) = app.submit()
+        let ends = drain()
+        accept(item, on: .userInfo)
+        accept(context, on: .context)
+        #expect(ends.all.isEmpty)
+        let full = SessionError(.genericError, name: "queue-full", reason: "full")
+        app.daemon.send(
+            try full.failure(app: app.daemon.app, pairing: app.pairing, id: refused, channel: .userInfo))
+        app.scheduler.run()
+        #expect(errors(ends) == [nil] && results.all.first?.error?.name == "queue-full")
+    }
+
+    @Test("SES-89: what is submitted after the call does not prolong the wait")
+    func later() throws {
+        let (first, _) = app.submit()
+        let ends = drain()
+        let (second, _) = app.submit()
+        let all = drain()
+        accept(first, on: .userInfo)
+        #expect(errors(ends) == [nil] && all.all.isEmpty)
+        accept(second, on: .userInfo)
+        #expect(errors(all) == [nil])
+    }
+
+    @Test("SES-89: a file counts from its call on: while it is read, and until the daemon has accepted it")
+    func files() throws {
+        directory.write([1, 2, 3], to: "photo.jpg")
+        let file = app.session.beginFileTransfer(directory.path("photo.jpg"))
+        let ends = drain()
+        settle()
+        #expect(ends.all.isEmpty && app.daemon.received.last?.kind == .submit)
+        accept(file.id, on: .file)
+        #expect(errors(ends) == [nil] && file.transfer != nil)
+    }
+
+    @Test("SES-89: a file that cannot be read, or is taken back before its daemon has heard of it, has failed")
+    func filesThatFail() throws {
+        let missing = app.session.beginFileTransfer(directory.path("none"))
+        let ends = drain()
+        settle()
+        #expect(errors(ends) == [nil] && missing.refusal?.code == .fileAccessDenied)
+        directory.write([1, 2, 3], to: "photo.jpg")
+        let takenBack = app.session.beginFileTransfer(directory.path("photo.jpg"))
+        app.core.run { [id = takenBack.id] core in core.takeBack(id, on: .file) }
+        #expect(errors(drain()) == [nil] && takenBack.refusal?.name == "cancelled")
+    }
+
+    @Test("SES-89: the wait outlasts a lost daemon, and ends with the next one's acceptance")
+    func lostDaemon() throws {
+        let (id, _) = app.submit()
+        let ends = drain()
+        app.cut(waiting: .seconds(1))
+        app.scheduler.run()
+        #expect(ends.all.isEmpty)
+        accept(id, on: .userInfo)
+        #expect(errors(ends) == [nil])
+    }
+
+    @Test("SES-89, SES-49: a daemon that refuses the app for good ends the wait: its items have failed")
+    func refusedForGood() throws {
+        let (_, results) = app.submit()
+        let ends = drain()
+        app.daemon.refusal = Refusal(.appRemoved)
+        app.cut(waiting: .seconds(1))
+        app.scheduler.run()
+        #expect(errors(ends) == [nil] && results.all.first?.error?.name == "app-removed")
+    }
+
+    @Test("SES-89: the end of the caller's time ends the wait with 7012, and nothing else")
+    func timeout() throws {
+        let (id, results) = app.submit()
+        let ends = drain(within: .seconds(2))
+        app.scheduler.advance(by: .milliseconds(1_999))
+        #expect(ends.all.isEmpty)
+        app.scheduler.advance(by: .milliseconds(1))
+        #expect(errors(ends).map { $0?.code } == [.messageReplyTimedOut] && results.all.isEmpty)
+        accept(id, on: .userInfo)
+        #expect(ends.all.count == 1 && results.all.first?.error == nil && results.all.count == 1)
+    }
+
+    @Test("SES-89: the end of the session ends the wait with 7004, as any call after it")
+    func ended() throws {
+        _ = app.submit()
+        let ends = drain()
+        app.session.end {}
+        app.scheduler.run()
+        #expect(errors(ends).map { $0?.name } == ["ended"])
+        #expect(errors(drain()).map { $0?.name } == ["ended"])
+    }
+
+    @Test("SES-89, SES-9: the wait ends with its task, and with the daemon's acceptance for another one")
+    func tasks() async throws {
+        let (id, _) = app.submit()
+        let (session, ends) = (app.session, Collector<String?>())
+        func start() -> Task<Void, Never> {
+            Task {
+                do throws(SessionError) {
+                    try await session.drained()
+                    ends.add(nil)
+                } catch {
+                    ends.add(error.name)
+                }
+            }
+        }
+        let cancelled = start()
+        cancelled.cancel()
+        for _ in 0..<100_000 where ends.all.isEmpty {
+            app.scheduler.run()
+            await Task.yield()
+        }
+        #expect(ends.all == ["cancelled"])
+        ends.removeAll()
+        _ = start()
+        accept(id, on: .userInfo)
+        for _ in 0..<100_000 where ends.all.isEmpty {
+            app.scheduler.run()
+            await Task.yield()
+        }
+        #expect(ends.all == [nil])
+    }
+
+    @Test("LIM-8: a wait with a timeout out of range is refused", arguments: [-1_000, 0, 600_001])
+    func badTimeout(milliseconds: Int) async {
+        let error = await #expect(throws: SessionError.self) {
+            try await app.session.drained(timeout: .milliseconds(milliseconds))
+        }
+        #expect(error?.code == .invalidParameter && error?.name == "timeout")
+    }
+
+    // MARK: by Apple's names
+
+    /// Turns the session's thread until a call of `drained` on another one has returned.
+    private func turn(until results: Collector<Bool>) {
+        for _ in 0..<10_000 where results.all.isEmpty {
+            app.scheduler.run()
+            Thread.sleep(forTimeInterval: 0.001)
+        }
+    }
+
+    @Test("SES-89: a WCSession's drained keeps its thread until the daemon has accepted, in a delegate's method too")
+    func blocking() throws {
+        let (session, results) = (WCSession(over: app.session), Collector<Bool>())
+        let (id, _) = app.submit()
+        session.callbacks.async { results.add(session.drained(timeout: 600)) }
+        for _ in 0..<100 { app.scheduler.run() }
+        #expect(results.all.isEmpty)
+        accept(id, on: .userInfo)
+        turn(until: results)
+        #expect(results.all == [true])
+    }
+
+    @Test("SES-89: a WCSession's drained is false when the time is over, also one that is none")
+    func timeIsOver() throws {
+        let session = WCSession(over: app.session)
+        _ = app.submit()
+        for timeout in [0, -1, TimeInterval.nan] {
+            let results = Collector<Bool>()
+            session.callbacks.async { results.add(session.drained(timeout: timeout)) }
+            turn(until: results)
+            #expect(results.all == [false])
+        }
+    }
+
+    @Test("SES-89: a WCSession's drained can be awaited, and is false for a session that has ended")
+    func awaited() async throws {
+        let (session, results) = (WCSession(over: app.session), Collector<Bool>())
+        app.session.end {}
+        Task { results.add(await session.drained(timeout: .infinity)) }
+        for _ in 0..<100_000 where results.all.isEmpty {
+            app.scheduler.run()
+            await Task.yield()
+        }
+        #expect(results.all == [false])
+    }
+}
