@@ -52,11 +52,36 @@ struct BroadcastLedgerTests {
         var ledger = BroadcastLedger(capacity: 100)
         let first = record(in: &ledger, endOffset: 100)
         let second = record(in: &ledger, endOffset: 200)
-        #expect(ledger.closed(ConnectionNumber(10), departed: 199, of: 199).isEmpty, "all left: nothing is looked at")
-        #expect(ledger.closed(ConnectionNumber(10), departed: 199, of: 200).map(\.id) == [second])
+        #expect(ledger.closed(ConnectionNumber(10), departed: 199, last: 199).isEmpty, "all left: nothing is looked at")
+        #expect(ledger.closed(ConnectionNumber(10), departed: 199, last: 200).map(\.id) == [second])
         #expect(ledger.closed(ConnectionNumber(11), departed: 0).map(\.id) == [first, second])
         #expect(ledger.closed(ConnectionNumber(12), departed: nil).isEmpty)
         #expect(ledger.closed(sender, departed: nil).isEmpty && ledger.count == 0)
+    }
+
+    @Test("SES-11, LIM-21: a lost connection costs looks at what it may owe, not at all that is remembered")
+    func looks() {
+        var ledger = BroadcastLedger(capacity: 10_000)
+        var last: [UniqueIdentifier] = []
+        for number in 1...1000 as ClosedRange<UInt64> {
+            last = (last + [record(in: &ledger, endOffset: 100 * number)]).suffix(2)
+        }
+        #expect(ledger.closed(ConnectionNumber(10), departed: 99_800).map(\.id) == last)
+        #expect(ledger.looks == 3)
+        // Its queue had other frames only.
+        #expect(ledger.closed(ConnectionNumber(11), departed: 100_000, last: 100_000).isEmpty)
+        #expect(ledger.looks == 3)
+    }
+
+    @Test("SES-11: a frame that waited may leave behind shorter ones that began later, and is found behind them")
+    func behindShorter() {
+        var ledger = BroadcastLedger(capacity: 100)
+        let counts = [500, 10, 10]
+        let messages = counts.map { BroadcastLedger.Message(id: .random(), deadline: now + .seconds(30), count: $0) }
+        for message in messages {
+            ledger.record([message], app: app, origin: sender, deliveries: deliveries(from: 100))
+        }
+        #expect(ledger.closed(ConnectionNumber(10), departed: 200).map(\.id) == [messages[0].id])
     }
 
     @Test(

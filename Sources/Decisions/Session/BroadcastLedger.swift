@@ -84,6 +84,10 @@ package struct BroadcastLedger: ~Copyable, Sendable {
     /// How many each sender has: most connections that leave have sent none.
     private var senders: [ConnectionNumber: Int] = [:]
     private let capacity: Int
+    /// The most bytes that left together so far: no delivery ends further behind its start.
+    private var longest: UInt64 = 0
+    /// Broadcasts looked at for connections that were gone; for tests.
+    package private(set) var looks = 0
 
     /// - Parameter capacity: deliveries to remember (LIM-21); a single broadcast may be larger.
     package init(capacity: Int) { self.capacity = capacity }
@@ -108,6 +112,7 @@ package struct BroadcastLedger: ~Copyable, Sendable {
             weight += broadcast.weight
             senders[origin, default: 0] += 1
         }
+        longest = max(longest, UInt64(end))
         forgetOldest()
     }
 
@@ -125,25 +130,29 @@ package struct BroadcastLedger: ~Copyable, Sendable {
     /// returned, oldest first.
     /// - Parameters:
     ///   - departed: how many of the bytes written to it may have left; nil if that is unknown.
-    ///   - written: all bytes that were written to it. Where all may have left, as on most links that end, no delivery
-    ///     is looked at: the ledger can have tens of thousands.
+    ///   - last: the end of the last delivery to it. If that may have left, as on most links that end, no delivery is
+    ///     looked at: the ledger can have tens of thousands.
     package mutating func closed(
-        _ connection: ConnectionNumber, departed: UInt64?, of written: UInt64 = .max
+        _ connection: ConnectionNumber, departed: UInt64?, last: UInt64 = .max
     ) -> [Failure] {
         if senders[connection] != nil { forget { $0.origin == connection } }
-        guard let departed, departed < written else { return [] }
+        guard let departed, departed < last else { return [] }
         var failures: [Failure] = []
-        for id in order {
+        // The newest first: of a connection's deliveries no earlier one starts later.
+        search: for id in order.reversed() {
             guard let broadcast = broadcasts[id] else { continue }
-            for index in 0..<broadcast.count where broadcast.delivery(index).destination == connection {
+            looks += 1
+            for index in (0..<broadcast.count).reversed() where broadcast.delivery(index).destination == connection {
+                let delivery = broadcast.delivery(index)
+                if let start = delivery.startOffset, start + longest <= departed { break search }
                 guard !broadcast.failed.contains(index), let end = broadcast.endOffset(index), end > departed else {
                     continue
                 }
-                let pairing = broadcast.delivery(index).pairing
+                let pairing = delivery.pairing
                 failures.append(Failure(id: id, app: broadcast.app, pairing: pairing, origin: broadcast.origin))
             }
         }
-        return failures
+        return failures.reversed()
     }
 
     /// Drops the broadcasts whose deadline has passed.

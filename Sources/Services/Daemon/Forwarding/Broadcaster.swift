@@ -112,6 +112,7 @@ final class Broadcaster {
         let endpoint = port.endpoint
         let start = port.isLink ? endpoint.acceptedBytes : nil
         endpoint.write(frames)
+        if let start { port.noteBroadcast(endingAt: start + UInt64(frames.byteCount)) }
         if !port.isLink, endpoint.isCongested { port.backpressure.hold(origin, scheduler) }
         return BroadcastLedger.Delivery(
             pairing: route.pairing.known.pairing, destination: port.number, startOffset: start)
@@ -127,8 +128,10 @@ final class Broadcaster {
         guard port.hasRoom(for: frame.byteCount, from: origin) else { return nil }
         port.wait(frame, id, .broadcast, from: origin)
         // It leaves behind this at the earliest.
+        let start = port.endpoint.acceptedBytes
+        port.noteBroadcast(endingAt: start + UInt64(frame.byteCount))
         return BroadcastLedger.Delivery(
-            pairing: route.pairing.known.pairing, destination: port.number, startOffset: port.endpoint.acceptedBytes)
+            pairing: route.pairing.known.pairing, destination: port.number, startOffset: start)
     }
 
     /// Judges each frame by itself for a receiver that cannot take all; of those that it cannot take, the sender gets a
@@ -198,7 +201,7 @@ final class Broadcaster {
     /// The connection is gone: of the broadcasts to it those fail that certainly did not leave (SES-11).
     func failBroadcasts(to port: RelayPort) {
         let departed = port.isLink ? port.endpoint.departedBytes : nil
-        for lost in ledger.closed(port.number, departed: departed, of: port.endpoint.acceptedBytes) {
+        for lost in ledger.closed(port.number, departed: departed, last: port.broadcastEnd) {
             ports[lost.origin]?.fail(
                 Message(app: lost.app, pairing: lost.pairing, id: lost.id), .notReachable(.noLink))
         }

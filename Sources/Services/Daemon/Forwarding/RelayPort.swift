@@ -79,6 +79,8 @@ package final class RelayPort: NumberedConnection {
         let side: RoleContext
         /// The frames that wait; nil while there are none.
         var turns: LinkTurns?
+        /// The end of the last broadcast among the bytes that the link accepts.
+        var broadcastEnd: UInt64 = 0
 
         init(_ end: PairingEnd, _ side: RoleContext) {
             self.end = end
@@ -248,6 +250,15 @@ package final class RelayPort: NumberedConnection {
     }
 
     func broadcastsWait(_ wait: Bool) { hasWaitingBroadcasts = wait }
+
+    /// A broadcast to this link ends there among the bytes that it accepts.
+    func noteBroadcast(endingAt end: UInt64) {
+        let link = itsLink
+        link.broadcastEnd = max(link.broadcastEnd, end)
+    }
+
+    /// The end of the last broadcast to this link; 0 without one, and for an app's connection.
+    var broadcastEnd: UInt64 { link?.broadcastEnd ?? 0 }
 
     // MARK: turns at a link
 
