@@ -57,6 +57,11 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         records.table.unfinished(after: ordinal, limit: limit)
     }
 
+    /// Unfinished items and their bytes by source, without this item and those that it supersedes (CFG-103).
+    package mutating func shares(
+        without item: OutboundItem, sourceOf: (UniqueIdentifier) -> UniqueIdentifier?
+    ) -> [UniqueIdentifier?: KeptAmount] { records.shares(without: item, sourceOf: sourceOf) }
+
     /// The first ended items that their submitters have not acknowledged, in the order of their ends.
     package func unacknowledged(limit: Int = .max) -> [OutboundRecord] { records.unacknowledged(limit: limit) }
     package var hasUnacknowledged: Bool { records.unacknowledged > 0 }

@@ -296,6 +296,8 @@ struct OutboundRecords: Sendable {
     /// Sent items whose withdrawal the peer has not answered.
     private(set) var withdrawing = 0
     private var acknowledged = AcknowledgedEnds()
+    /// Nil until somebody asks for shares.
+    private var sourceShares: SourceShares?
 
     init(_ stored: [OutboundRecord]) {
         let living = stored.filter { !$0.isAcknowledgedEnd }
@@ -357,6 +359,9 @@ struct OutboundRecords: Sendable {
 
     private mutating func index(_ ordinal: UInt64, from before: Entry, to after: Entry) {
         if before.isWithdrawing != after.isWithdrawing { withdrawing += after.isWithdrawing ? 1 : -1 }
+        if before.isUnfinished != after.isUnfinished {
+            if after.isUnfinished { sourceShares?.add(ordinal) } else { sourceShares?.remove(ordinal) }
+        }
         let isOpened = after.isUnfinished && !before.isUnfinished
         if isOpened, after.isWaiting { waiting.insert(ordinal) }
         guard before.isUnacknowledged != after.isUnacknowledged else { return }
@@ -431,6 +436,19 @@ struct OutboundRecords: Sendable {
             return (table.count, table.bytes)
         }
         return (table.count - 1, table.bytes - replaced.size)
+    }
+
+    /// Unfinished items and their bytes by source, without this item and those that it supersedes.
+    mutating func shares(
+        without item: OutboundItem, sourceOf: (UniqueIdentifier) -> UniqueIdentifier?
+    ) -> [UniqueIdentifier?: KeptAmount] {
+        let table = table
+        var shares = sourceShares ?? SourceShares(table.unfinished().map(\.ordinal))
+        // Taken out, so that it is not copied.
+        sourceShares = nil
+        shares.lookUp({ table[$0] }, sourceOf: sourceOf)
+        sourceShares = shares
+        return shares.shares(without: ordinalByID[item.id], supersededBy: item.supersedeKey)
     }
 
     /// The current item of a kind, which is the current one no longer.

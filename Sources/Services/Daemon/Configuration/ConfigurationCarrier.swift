@@ -146,12 +146,11 @@ final class ConfigurationCarrier {
         let limits = submissions.limits(of: queue)
         var items = SharedResource<UniqueIdentifier?>(total: limits.items)
         var bytes = SharedResource<UniqueIdentifier?>(total: limits.bytes)
-        for record in submissions.outstanding(in: queue) where record.id != item.id {
-            if let slot = item.supersedeKey, record.supersedeKey == slot { continue }
-            // nil is this device itself.
-            let owner = state.carried.way(of: record.id)?.upstream
-            items.record(1, of: owner)
-            bytes.record(record.size, of: owner)
+        // nil is this device itself.
+        let shares = submissions.shares(of: queue, without: item) { state.carried.way(of: $0)?.upstream }
+        for (owner, share) in shares {
+            items.record(share.records, of: owner)
+            bytes.record(share.bytes, of: owner)
         }
         let upstream = source.pairing
         if items.charge(1, to: upstream), bytes.charge(item.payload.count, to: upstream) { return true }

@@ -149,6 +149,9 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         }
     }
 
+    /// Asks the machine, which may remember for the next question what is in no row.
+    func ask<Answer>(_ question: (inout Machine) -> Answer) -> Answer { question(&machine) }
+
     /// Calls back when everything that the machine knows is durable, or with the failure.
     func whenDurable(_ done: @escaping Completion) { perform({ _ in Transition() }, then: done) }
 
