@@ -399,6 +399,18 @@ import Testing
         #expect(details.count == 1)
     }
 
+    @Test("CFG-81: a key that was judged with the set before is not read again")
+    func knownKeysAreNotReadAgain() throws {
+        var next = try document(2)
+        // No key: a reader of these bytes refuses the set.
+        let bytes: [UInt8] = [0x30]
+        next.keys[root.publicKey.identifier.hexadecimal] = bytes
+        #expect(throws: VerificationFailure(.keySetIllegal, "")) { try next.trusted() }
+        let identifier = try #require(KeyIdentifier(bytes: SHA256.digest(bytes)))
+        let set = try next.trusted(knowing: [identifier: root.publicKey])
+        #expect(set.keys[root.publicKey.identifier] == root.publicKey)
+    }
+
     // MARK: configurations under changing keys
 
     @Test("CFG-89: a rotation that overtakes a revocation withdraws what it would have withdrawn")

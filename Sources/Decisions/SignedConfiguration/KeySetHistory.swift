@@ -234,7 +234,7 @@ extension KeySetHistory {
         let document = try KeySetDocument(payload: envelope.payload)
         try subject.check(document.subject)
         try checkVersion(document.version)
-        let next = try document.trusted()
+        let next = try document.trusted(knowing: current.keys)
         if let key = next.keys.keys.first(where: { banned.contains($0) }) {
             throw KeySetDocument.illegal("an earlier key set revoked the key \(key), which cannot come back")
         }

@@ -232,9 +232,13 @@ extension KeySetDocument {
 
 extension KeySetDocument {
     /// The set, if it can be used (CFG-81).
+    /// - Parameter known: keys that were judged before. They are not read again: that costs more than all the rest,
+    ///   and most sets of a chain have most keys of the one before.
     /// - Throws: `keyset-illegal`, or `weak-key` or `unknown-alg` for one of its keys.
-    package func trusted() throws(VerificationFailure) -> TrustedKeySet {
-        let keys = try judgedKeys()
+    package func trusted(
+        knowing known: [KeyIdentifier: PublicKey] = [:]
+    ) throws(VerificationFailure) -> TrustedKeySet {
+        let keys = try judgedKeys(knowing: known)
         let roles = try judgedRoles(keys)
         let revoked = Set(self.revoked.compactMap { KeyIdentifier(bytes: $0) })
         let withdrawn = Set(self.withdrawn.compactMap { KeyIdentifier(bytes: $0) })
@@ -248,17 +252,25 @@ extension KeySetDocument {
     }
 
     /// In the order of their names, so that of two faults every verifier names the same one.
-    private func judgedKeys() throws(VerificationFailure) -> [KeyIdentifier: PublicKey] {
+    private func judgedKeys(
+        knowing known: [KeyIdentifier: PublicKey]
+    ) throws(VerificationFailure) -> [KeyIdentifier: PublicKey] {
         var judged: [KeyIdentifier: PublicKey] = [:]
         for (name, bytes) in keys.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-            let key: PublicKey
-            do { key = try PublicKey(subjectPublicKeyInfo: bytes) } catch { throw Self.refused(error) }
+            let key = try Self.key(bytes, knowing: known)
             guard name == key.identifier.hexadecimal else {
                 throw Self.illegal("\(OutsideText.quoted(name)) is not the SHA-256 of its key, \(key.identifier)")
             }
             judged[key.identifier] = key
         }
         return judged
+    }
+
+    private static func key(
+        _ bytes: [UInt8], knowing known: [KeyIdentifier: PublicKey]
+    ) throws(VerificationFailure) -> PublicKey {
+        if let identifier = KeyIdentifier(bytes: SHA256.digest(bytes)), let key = known[identifier] { return key }
+        do { return try PublicKey(subjectPublicKeyInfo: bytes) } catch { throw refused(error) }
     }
 
     private static func refused(_ error: KeyError) -> VerificationFailure {
