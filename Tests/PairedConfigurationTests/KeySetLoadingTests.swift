@@ -137,6 +137,33 @@ import Testing
         }
     }
 
+    @Test(
+        "CFG-93, CFG-113: an offer is not judged while the key sets cannot be read, and is once they can",
+        arguments: [false, true])
+    func unreadKeysJudgeNoOffer(_ isDamaged: Bool) throws {
+        try Fixture.withDirectory { directory in
+            let app = RotatingConfiguration()
+            fixture.load(app, in: directory.path)
+            let next = try fixture.message(try envelope(1, 61, by: Self.new, under: 2))
+            let path = "\(directory.path)/\(KeySetChainFile.name)"
+            if isDamaged {
+                try directory.replace(KeySetChainFile.name, with: [1, 2, 3])
+            } else {
+                // A directory in its place cannot be read as a file.
+                try #require(mkdir(path, 0o700) == 0)
+            }
+            let reply = try #require(app.sessionDidReceiveMessage(next))
+            #expect(reply["tandem.verdict"] == "not-judged" && OfferDeferral(reply) != nil)
+            #expect(app.applied == nil && app.volume == 75)
+            let known = try fixture.message(try envelope(1, 60, by: Self.old, under: 1))
+            #expect(fixture.verdict(app, known) == "applied", "the anchor stands alone")
+            try #require((isDamaged ? unlink(path) : rmdir(path)) == 0)
+            #expect(fixture.verdict(app, next) == "threshold")
+            try write([try Self.set(1, Self.old), try Self.set(2, Self.new)], in: directory)
+            #expect(fixture.verdict(app, next) == "applied" && app.volume == 61)
+        }
+    }
+
     @Test("CFG-93: a chain of other keys, with a gap, damaged or of another app changes nothing that is trusted")
     func aFalseChainChangesNothing() throws {
         let stranger = PrivateKey.generate(.ed25519)

@@ -247,6 +247,37 @@ import Testing
         transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
     }
 
+    @Test("CFG-113: an offer that the app cannot judge is made again, counts no attempt, and is reported once")
+    func anOfferThatTheAppCannotJudge() throws {
+        var slot = try Fixture.usedSlot()
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        for round in 0..<5 {
+            let overdue = slot.answerOverdue(.notJudged("EIO"))
+            #expect(overdue.verdict == .waitingForApplication && slot.staged?.attempts == 0)
+            let reports = Self.reports(overdue)
+            #expect(reports.map(\.text) == (round == 0 ? ["EIO"] : []))
+            #expect(reports.allSatisfy { $0.verdict == .waitingForApplication })
+            let offered = slot.timePassed(running: .seconds(10), now: Fixture.now)
+            #expect(offered.effects.count == 1 && slot.phase == .offered)
+        }
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        _ = slot.received(bytes, by: other, in: context)
+        let overdue = Self.reports(slot.answerOverdue(.notJudged("EIO")))
+        #expect(overdue.map(\.delivery) == [Fixture.delivery, other], "another sender does not know it yet")
+        _ = slot.timePassed(running: .seconds(10), now: Fixture.now)
+        #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
+    }
+
+    @Test("CFG-113: the answer that an offer cannot be judged reads back, and is no verdict")
+    func theAnswerThatAnOfferCannotBeJudged() throws {
+        let deferral = OfferDeferral(of: [1], because: "EIO")
+        #expect(OfferDeferral(deferral.message) == deferral && deferral.digest == SHA256.digest([1]))
+        #expect(OfferReply(deferral.message) == nil && Verdict(name: "not-judged") == nil)
+        #expect(OfferDeferral(["tandem.verdict": "not-judged"]) == nil)
+        #expect(OfferDeferral(["tandem.verdict": "applied", "tandem.digest": .data(deferral.digest)]) == nil)
+    }
+
     @Test("CFG-32: a newer version takes the place of one that waits")
     func aNewerVersionTakesThePlaceOfOneThatWaits() throws {
         var slot = try Fixture.slot()

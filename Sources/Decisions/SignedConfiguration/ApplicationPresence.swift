@@ -7,6 +7,8 @@ struct ApplicationPresence: Sendable, Equatable {
     private(set) var isConnected = false
     /// The app is connected and has answered that it takes no offers: the next one waits for its next registration.
     private var refusesOffers = false
+    /// The deliveries whose senders know that the app could not judge the configuration.
+    private var unjudged: ConfigurationDeliveries?
     /// The time that the app has lived with the configuration on trial, counted from the first tick on.
     private var lived: Duration?
     /// The fault of what is applied, as the app has named it since it registered (CFG-42).
@@ -29,6 +31,13 @@ struct ApplicationPresence: Sendable, Equatable {
     mutating func left() { isConnected = false }
 
     mutating func refusedOffer() { refusesOffers = true }
+
+    /// The app could not judge the configuration that these deliveries brought; returns whether that is new to their
+    /// senders. It is offered at each tick, and a report for each would fill the queue.
+    mutating func couldNotJudge(_ deliveries: ConfigurationDeliveries) -> Bool {
+        defer { unjudged = deliveries }
+        return unjudged != deliveries
+    }
 
     /// Another configuration is on trial.
     mutating func trialBegan() { lived = nil }

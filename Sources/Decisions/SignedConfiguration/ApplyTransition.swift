@@ -56,13 +56,18 @@ extension ConfigurationSlot {
     }
 
     /// Why an offer has ended without a verdict in force.
-    package enum Lapse: Sendable {
+    package enum Lapse: Sendable, Equatable {
         /// The app gave no answer in time, or one about other bytes: the attempt counts (CFG-62).
         case unanswered
         /// The app has not seen it, or takes none.
         case notTaken
         /// The app has answered, and its verdict could not be stored.
         case notStored
+        /// The app has answered that it cannot judge now, and why (CFG-113).
+        case notJudged(String)
+
+        /// The app's words for the senders, who learn of it once.
+        package var reason: String? { if case .notJudged(let reason) = self { reason } else { nil } }
     }
 }
 

@@ -131,6 +131,35 @@ package struct OfferReply: Sendable, Equatable {
     }
 }
 
+/// The app's answer that it cannot judge an offer now, because its key sets cannot be read (CFG-113). No verdict: the
+/// daemon makes the offer again.
+package struct OfferDeferral: Sendable, Equatable {
+    private static let name = "not-judged"
+
+    /// SHA-256 of the bytes that were offered.
+    package let digest: [UInt8]
+    /// The fault, for people.
+    package let text: String
+
+    package init(of envelope: [UInt8], because text: String) {
+        digest = SHA256.digest(envelope)
+        self.text = text
+    }
+
+    /// The body of the reply.
+    package var message: PropertyListDictionary {
+        ["tandem.verdict": .string(Self.name), "tandem.digest": .data(digest), "tandem.text": .string(text)]
+    }
+
+    /// Reads a reply; nil for any other.
+    package init?(_ message: PropertyListDictionary) {
+        guard message["tandem.verdict"]?.stringValue == Self.name, let digest = message["tandem.digest"]?.digestValue
+        else { return nil }
+        self.digest = digest
+        text = message["tandem.text"]?.stringValue ?? "the app cannot read its key sets"
+    }
+}
+
 /// The fault of an applied configuration that its app does not load, as the reply to a reload names it (CFG-42).
 package struct LoadFault: Sendable, Equatable {
     package let digest: [UInt8]

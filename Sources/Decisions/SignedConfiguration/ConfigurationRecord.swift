@@ -168,6 +168,14 @@ package struct ActiveConfiguration: Sendable, Equatable {
         elapsed = max(overflow ? .max : sum, known, Self.difference(from: applied, to: now))
     }
 
+    /// With the lifetime counted up to now; nil without one.
+    func counted(running: Duration, now: WallTime, with library: LoadAttempts) -> Self? {
+        guard record.payload.lifetime != nil else { return nil }
+        var counted = self
+        counted.advance(running: running, now: now, known: library.elapsed(of: record.digest))
+        return counted
+    }
+
     /// Whether the lifetime is used up at `now`; never for a configuration without one.
     package func isOver(at now: WallTime) -> Bool {
         record.payload.isOver(after: max(elapsed, Self.difference(from: applied, to: now)))

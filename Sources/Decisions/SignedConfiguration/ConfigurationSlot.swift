@@ -144,8 +144,11 @@ package struct ConfigurationSlot: Sendable, Equatable {
             self.staged = staged
             transition.add(.counted(staged))
         }
-        report(.waitingForApplication, of: staged.record, staged.isWaived, by: staged.deliveries, &transition)
-        transition.conclude(.waitingForApplication)
+        if lapse.reason == nil || app.couldNotJudge(staged.deliveries) {
+            let (senders, text) = (staged.deliveries, lapse.reason)
+            report(.waitingForApplication, of: staged.record, staged.isWaived, by: senders, text: text, &transition)
+        }
+        transition.conclude(.waitingForApplication, lapse.reason ?? "")
         return transition
     }
 
@@ -353,13 +356,13 @@ extension ConfigurationSlot {
             app.live(running)
             if app.hasLived(with: trial.digest) { passTrial(&transition) }
         }
-        if let counted = counted(active, running: running, now: now) {
+        if let counted = active?.counted(running: running, now: now, with: app.library) {
             if counted.isOver(at: now) { endTrial(of: counted, &transition) }
             active = counted.isOver(at: now) ? nil : counted
             transition.add(.active(active))
             if active == nil { deactivateMark(&transition) }
         }
-        if let counted = counted(waived, running: running, now: now) {
+        if let counted = waived?.counted(running: running, now: now, with: app.library) {
             if counted.isOver(at: now) { endTrial(of: counted, &transition) }
             waived = counted.isOver(at: now) ? nil : counted
             transition.add(.waived(waived))
@@ -367,12 +370,6 @@ extension ConfigurationSlot {
         }
         if phase == .waitingForApplication, app.takesOffers { offer(&transition) }
         return transition
-    }
-
-    private func counted(_ present: ActiveConfiguration?, running: Duration, now: WallTime) -> ActiveConfiguration? {
-        guard var counted = present, counted.record.payload.lifetime != nil else { return nil }
-        counted.advance(running: running, now: now, known: app.library.elapsed(of: counted.record.digest))
-        return counted
     }
 
     private mutating func endWithdrawn(in context: VerificationContext, _ transition: inout ApplyTransition) {

@@ -499,20 +499,26 @@ extension Configuration {
             reload()
             return signed.refusal?.message ?? ["tandem.verdict": "applied"]
         }
+        defer { store.notices.deliver() }
         let envelope = message["tandem.configuration"]?.dataValue ?? []
-        let reply: OfferReply
         do {
-            let applied = try signed.receive(try ConfigurationOffer(message), rules)
-            reply =
-                applied.map { OfferReply(applied: $0, of: envelope, restart: restartNames(in: $0)) }
-                ?? OfferReply(failed: envelope)
+            switch try signed.receive(try ConfigurationOffer(message), rules) {
+            case .applied(let configuration):
+                let restart = restartNames(in: configuration)
+                return OfferReply(applied: configuration, of: envelope, restart: restart).message
+            case .failed: return OfferReply(failed: envelope).message
+            case .notJudged(let failure):
+                let file = ConfigurationFileFailure(
+                    KeySetChainFile.name, failure.detail, name: failure.rejection.rawValue)
+                store.notices.add(.event(.notApplied(file)))
+                let reason = "the app cannot read its key sets (\(KeySetChainFile.name)): \(failure.detail)"
+                return OfferDeferral(of: envelope, because: reason).message
+            }
         } catch {
             let rejection = ConfigurationRejection(name: error.rejection.rawValue, detail: error.detail)
             store.notices.add(.event(.rejected(rejection)))
-            reply = OfferReply(error, of: envelope)
+            return OfferReply(error, of: envelope).message
         }
-        store.notices.deliver()
-        return reply.message
     }
 
     private func restartNames(in configuration: VerifiedConfiguration) -> [String] {

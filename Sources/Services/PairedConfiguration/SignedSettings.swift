@@ -110,10 +110,18 @@ final class SignedSettings: Sendable {
         return ConfigurationLoad(applied: best?.description, failures: loading.files.failures)
     }
 
+    /// The result of an offer that was not rejected.
+    enum Reception {
+        case applied(VerifiedConfiguration)
+        /// The app has not lived with it (CFG-66).
+        case failed
+        /// It does not pass without the key sets that could not be read, and may pass with them (CFG-93).
+        case notJudged(VerificationFailure)
+    }
+
     /// Judges a configuration that was handed over, and applies it; a failure leaves everything as it was.
-    /// - Returns: nil if the app has not lived with it (CFG-66).
-    func receive(_ offer: ConfigurationOffer, _ rules: Rules) throws(VerificationFailure) -> VerifiedConfiguration? {
-        try verification.withLock { _ throws(VerificationFailure) -> VerifiedConfiguration? in
+    func receive(_ offer: ConfigurationOffer, _ rules: Rules) throws(VerificationFailure) -> Reception {
+        try verification.withLock { _ throws(VerificationFailure) -> Reception in
             let (home, active, process) = state.withLock { ($0.home, $0.applied, $0.process) }
             guard let home else {
                 throw VerificationFailure(.wrongApplication, "the app has not called load(application:role:directory:)")
@@ -121,15 +129,22 @@ final class SignedSettings: Sendable {
             let claim = ConfigurationJudge.Claim(
                 envelope: offer.envelope, target: offer.target, device: offer.device,
                 allowsInvalid: offer.allowsInvalid)
-            let anchor = rules.anchor(of: home.role).followed(in: home).anchor
-            guard var record = try judge(home, rules, anchor).judgeNew(claim, mark: offer.mark, active: active) else {
+            let keys = rules.anchor(of: home.role).followed(in: home)
+            let judged: AppliedRecord?
+            do throws(VerificationFailure) {
+                judged = try judge(home, rules, keys.anchor).judgeNew(claim, mark: offer.mark, active: active)
+            } catch {
+                if keys.isUnread { return .notJudged(keys.failure ?? error) }
+                throw error
+            }
+            guard var record = judged else {
                 guard let active else {
                     preconditionFailure("a configuration is active already only if one is applied")
                 }
-                return active.configuration
+                return .applied(active.configuration)
             }
             let digest = record.configuration.digest
-            if process.refused.contains(digest) { return nil }
+            if process.refused.contains(digest) { return .failed }
             record.count(noted: ConfigurationFiles(home).attempts.elapsed(of: digest), at: home.time)
             if process.reverted.contains(digest) || record.isOver {
                 throw VerificationFailure(.rollback, "its lifetime is over", payload: record.configuration.payload)
@@ -138,7 +153,7 @@ final class SignedSettings: Sendable {
             state.withLock { _ = $0.process.counted.insert(digest) }
             apply(record)
             prove(false, home)
-            return record.configuration
+            return .applied(record.configuration)
         }
     }
 

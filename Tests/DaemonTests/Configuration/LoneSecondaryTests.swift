@@ -70,6 +70,26 @@ import Testing
         #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
     }
 
+    @Test("CFG-113: an app that cannot read its key sets gets them again, is asked until it can, and burns no version")
+    func unreadKeySets() throws {
+        secondary.host.takesOffers = true
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        secondary.receive(envelope)
+        // No file that an app could read; this daemon has no chain, and removes it.
+        let path = secondary.file(KeySetChainFile.name)
+        try #require(symlink("/dev/null", path) == 0)
+        for number in 0..<5 {
+            try #require(secondary.host.offers.count == number + 1)
+            try secondary.answer(number, OfferDeferral(of: envelope, because: "EIO").message)
+            #expect(secondary.waiting.count == 1, "one report, and no verdict")
+            secondary.scheduler.advance(by: .seconds(11))
+        }
+        #expect(access(path, F_OK) != 0)
+        try secondary.answer(5)
+        #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
+    }
+
     @Test("CFG-52: the last verdict on what has waited for its app is not held back behind other failures")
     func lastVerdictAfterAFailure() throws {
         secondary.receive(try secondary.envelope(1))

@@ -19,6 +19,8 @@ final class AppOffers {
         let perform: (ConfigurationSlotKey, @escaping ConfigurationReceiver.Event) async -> ApplyTransition?
         /// An event has led to a verdict, for the log and the status.
         let judged: (ApplyTransition?, ConfigurationSlotKey) -> Void
+        /// The app of a slot cannot read its key sets: they are written again.
+        let unread: (ConfigurationSlotKey) -> Void
     }
 
     /// The result of an offer: a verdict, or none.
@@ -95,11 +97,14 @@ final class AppOffers {
     /// An offer has ended. A callback, because the slot must take this event before those of the app's next
     /// connection.
     private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8]) {
-        let reply = outcome.offerReply
-        let isAnswered = reply?.digest == digest
+        let reply = outcome.offerReply, deferral = outcome.deferral(of: digest)
+        let isAnswered = reply?.digest == digest || deferral != nil
         context.scheduler.start { [self] in
             switch await answered(reply, key) {
             case .inForce: break
+            case .none where deferral != nil:
+                await overdue(key, digest, because: "it cannot judge now", .notJudged(deferral?.text ?? ""))
+                outlets?.unread(key)
             case .none: await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
             // The disk's fault, which must not burn a version.
             case .notStored: await overdue(key, digest, because: "its verdict could not be stored", .notStored)
@@ -137,7 +142,7 @@ final class AppOffers {
         context.log(
             LogEvent(
                 .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
-                .text("reason", reason)))
+                .text("reason", reason), .outside("detail", lapse.reason ?? "")), causedBy: key.application)
         let transition = await outlets?.perform(key) { slot, _ in slot.answerOverdue(lapse) }
         if transition?.verdict == .failed { outlets?.judged(transition, key) }
         if let transition, transition.verdict != nil { observers.notify(transition, of: digest) }
@@ -149,5 +154,13 @@ extension OfferOutcome {
     fileprivate var offerReply: OfferReply? {
         guard case .reply(let body) = self else { return nil }
         return (try? PropertyListReader.readDictionary(body)).flatMap { OfferReply($0) }
+    }
+
+    /// The app's answer that it cannot judge these bytes now; nil for any other.
+    fileprivate func deferral(of digest: [UInt8]) -> OfferDeferral? {
+        guard case .reply(let body) = self, let fields = try? PropertyListReader.readDictionary(body),
+            let deferral = OfferDeferral(fields), deferral.digest == digest
+        else { return nil }
+        return deferral
     }
 }

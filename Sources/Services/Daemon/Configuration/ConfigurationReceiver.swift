@@ -50,7 +50,11 @@ final class ConfigurationReceiver {
         offers.outlets = AppOffers.Outlets(
             slot: { [weak self] key in self?.state.slots[key] },
             perform: { [weak self] key, event in await self?.perform(key, event) },
-            judged: { [weak self] transition, key in self?.logVerdict(transition, of: key) })
+            judged: { [weak self] transition, key in self?.logVerdict(transition, of: key) },
+            unread: { [weak self] key in
+                self?.files.mayDiffer(key.subject)
+                self?.repairFiles()
+            })
     }
 
     /// The state in force.

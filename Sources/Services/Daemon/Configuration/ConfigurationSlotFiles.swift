@@ -185,7 +185,8 @@ final class ConfigurationSlotFiles {
             return
         }
         let content = KeySetChainFile(subject: subject, chain: chain).dictionary
-        let isSame = try directory.read(name, limit: KeySetChainFile.limit) == content.ownBytes
+        // One that cannot be read is written again: its app cannot read it, either.
+        let isSame = (try? directory.read(name, limit: KeySetChainFile.limit)) == content.ownBytes
         if !isSame { try write(content, name, directory, owner) }
     }
 
