@@ -185,28 +185,42 @@ import Testing
             ])
     }
 
-    @Test("CFG-52: early failures are reported at most once a minute, with their count")
+    @Test("CFG-52: early failures are reported at most once a minute, the last with the count of those left out")
     func earlyFailuresAreReportedAtMostOnceAMinuteWithTheirCount() throws {
         var gate = EarlyFailureGate()
         let start = MonotonicTime(nanoseconds: 1_000_000_000)
         let facts = try Self.earlyFailure()
-        #expect(gate.failed(facts, at: start) == facts)
-        for second in 1...59 { #expect(gate.failed(facts, at: start + .seconds(second)) == nil) }
-        #expect(gate.failed(facts, at: start + .seconds(60))?.text == "60 in a row; the last: threshold")
-        #expect(gate.failed(facts, at: start + .seconds(61)) == nil)
+        #expect(gate.failed(facts, at: start) == [facts])
+        for second in 1...59 { #expect(gate.failed(facts, at: start + .seconds(second)).isEmpty) }
+        let due = gate.failed(facts, at: start + .seconds(60))
+        #expect(due.count == ConfigurationLimits.openDeliveries && due.dropLast().allSatisfy { $0 == facts })
+        #expect(due.last?.text == "60 in a row; the last: threshold")
+        #expect(gate.failed(facts, at: start + .seconds(61)).isEmpty)
     }
 
-    @Test("CFG-52: the last failure of a burst is reported when its minute is over")
-    func theLastFailureOfABurstIsReportedWhenItsMinuteIsOver() throws {
+    @Test("CFG-52, LIM-85: each failure that a primary waits for is reported when the minute is over, the oldest first")
+    func eachFailureOfABurst() throws {
         var gate = EarlyFailureGate()
         let start = MonotonicTime(nanoseconds: 1_000_000_000)
-        #expect(gate.failed(try Self.earlyFailure(), at: start) != nil)
+        let failures = try (0...ConfigurationLimits.openDeliveries).map { _ in try Self.earlyFailure() }
+        for failure in failures { _ = gate.failed(failure, at: start) }
+        #expect(gate.due(at: start + .seconds(60)) == Array(failures.dropFirst()), "none was left out")
         #expect(!gate.isHolding)
+    }
+
+    @Test("CFG-52: of statements about keys the last failure of a burst is reported when its minute is over")
+    func theLastFailureOfABurstIsReportedWhenItsMinuteIsOver() throws {
+        var gate = EarlyFailureGate(room: 1)
+        let start = MonotonicTime(nanoseconds: 1_000_000_000)
+        #expect(gate.failed(try Self.earlyFailure(), at: start).count == 1)
+        #expect(!gate.isHolding)
+        #expect(gate.failed(try Self.earlyFailure(), at: start + .seconds(4)).isEmpty)
         let last = try Self.earlyFailure()
-        #expect(gate.failed(last, at: start + .seconds(5)) == nil)
-        #expect(gate.due(at: start + .seconds(59)) == nil)
-        #expect(gate.due(at: start + .seconds(60)) == last)
-        #expect(gate.due(at: start + .seconds(300)) == nil)
+        #expect(gate.failed(last, at: start + .seconds(5)).isEmpty)
+        #expect(gate.due(at: start + .seconds(59)).isEmpty)
+        let due = gate.due(at: start + .seconds(60))
+        #expect(due.map(\.delivery) == [last.delivery] && due[0].text == "2 in a row; the last: threshold")
+        #expect(gate.due(at: start + .seconds(300)).isEmpty)
     }
 
     private static func earlyFailure() throws -> ReportFacts {

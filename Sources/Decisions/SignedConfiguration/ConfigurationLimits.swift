@@ -39,7 +39,8 @@ package enum ConfigurationLimits {
     package static let desiredBytes = 64 << 20
     /// Lines of a history (LIM-85).
     package static let history = 16
-    /// Deliveries of one secondary and slot that wait for a verdict (LIM-85): the oldest is forgotten first.
+    /// Deliveries of one secondary and slot that wait for a verdict, and early failures of one pairing and app that
+    /// wait for their reports (LIM-85): the oldest is forgotten first.
     package static let openDeliveries = 8
     /// Time that an app must live with a configuration before it counts as good (LIM-87): a value that kills an app
     /// does so when the app starts with it or first uses it; a staged rollout waits this long at each step.

@@ -1,37 +1,44 @@
 // Rate limit for reports of early failures (CFG-52). Anyone can make bytes without end that fail before a signature is
-// checked. The gate counts such failures and reports at most once a minute, so that a flood of them does not become a
-// flood of signed reports. It reports the last failure of a burst when the minute is over, so that its sender gets an
-// answer.
+// checked. The gate reports such failures at most once a minute, so that a flood of them does not become a flood of
+// signed reports. When the minute is over it reports those of the burst that the sender still waits for.
 
 package import TandemBase
 
 /// Decides which early failures are reported, for one (pairing, app) (CFG-52).
 package struct EarlyFailureGate: Sendable {
-    /// The shortest time between two reports.
+    /// The shortest time between two bursts of reports.
     package static let interval = Duration.seconds(60)
 
+    /// The failures that each get a report when the minute is over.
+    private let room: Int
     private var lastReport: MonotonicTime?
     private var unreported = 0
-    private var last: ReportFacts?
+    /// Those that wait for their reports, the newest last.
+    private var held: [ReportFacts] = []
 
-    package init() {}
+    /// - Parameter room: a primary waits for no more verdicts than this (LIM-85).
+    package init(room: Int = ConfigurationLimits.openDeliveries) { self.room = room }
 
     /// A failure waits for its report.
-    package var isHolding: Bool { last != nil }
+    package var isHolding: Bool { !held.isEmpty }
 
-    /// An early failure has happened: what to report now, or nil to keep quiet for the moment.
-    package mutating func failed(_ facts: ReportFacts, at now: MonotonicTime) -> ReportFacts? {
+    /// An early failure has happened: what to report now, which may be nothing for the moment.
+    package mutating func failed(_ facts: ReportFacts, at now: MonotonicTime) -> [ReportFacts] {
         unreported += 1
-        last = facts
+        held.append(facts)
+        held.removeFirst(max(0, held.count - room))
         return due(at: now)
     }
 
-    /// The report that is due now: a failure is unreported, and the interval since the last report is over.
-    package mutating func due(at now: MonotonicTime) -> ReportFacts? {
-        guard let facts = last else { return nil }
-        if let lastReport, now.since(lastReport) < Self.interval { return nil }
-        defer { (unreported, last, lastReport) = (0, nil, now) }
-        return unreported == 1 ? facts : facts.standingFor(unreported)
+    /// The reports that are due now: failures are unreported, and the interval since the last report is over. The last
+    /// one stands for those that are never reported.
+    package mutating func due(at now: MonotonicTime) -> [ReportFacts] {
+        guard let last = held.last else { return [] }
+        if let lastReport, now.since(lastReport) < Self.interval { return [] }
+        var due = held
+        if unreported > held.count { due[due.count - 1] = last.standingFor(unreported) }
+        (unreported, held, lastReport) = (0, [], now)
+        return due
     }
 }
 

@@ -154,14 +154,17 @@ struct ReceiverState {
         guard facts.verdict.isEarly, !isAwaited else { return sign(facts, signer: signer, now: now) }
         let key = GateKey(
             pairing: facts.delivery.pairing, application: facts.key.application, isStatement: isStatement)
-        let due = gates[key, default: EarlyFailureGate()].failed(facts, at: now.monotonic)
-        return due.map { sign($0, signer: signer, now: now) } ?? []
+        // Of a chain the first refusal decides: its primary takes back what is behind it (CFG-95).
+        let gate = isStatement ? EarlyFailureGate(room: 1) : EarlyFailureGate()
+        let due = gates[key, default: gate].failed(facts, at: now.monotonic)
+        return due.flatMap { sign($0, signer: signer, now: now) }
     }
 
     /// The reports of early failures that were delayed until their minute was over (CFG-52).
     mutating func oweHeldFailures(signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
-        gates.keys.flatMap { key in
-            gates[key]?.due(at: now.monotonic).map { sign($0, signer: signer, now: now) } ?? []
+        gates.keys.flatMap { key -> [RowChange] in
+            let due = gates[key]?.due(at: now.monotonic) ?? []
+            return due.flatMap { sign($0, signer: signer, now: now) }
         }
     }
 
