@@ -487,6 +487,43 @@ import Testing
         #expect(fleet.cancelled == [items[1]?.entry.id])
     }
 
+    @Test("CFG-51, CFG-114: after the last verdict a report says whether the app loads what is applied, and no more")
+    func reportsAboutLoading() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
+        #expect(try fleet.report(0, item, .applied, onTrial: false, text: "not loaded") == nil)
+        #expect(fleet.standing(0)?.verdict == "applied" && fleet.standing(0)?.text == "not loaded")
+        #expect(fleet.standing(0)?.staleSince == nil)
+        #expect(fleet.link(0) == nil, "it is applied, and not delivered again")
+        let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
+        #expect(try SecondaryState(try #require(state.dictionary)).loadFault == "not loaded")
+        let others: [(Verdict, Bool?)] = [(.rejected(.schema), nil), (.applied, nil), (.applied, true)]
+        for (verdict, onTrial) in others {
+            #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, item, verdict, onTrial: onTrial) }
+        }
+        #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
+        #expect(fleet.standing(0)?.verdict == "applied" && fleet.standing(0)?.text == nil)
+    }
+
+    @Test(
+        "CFG-114: of another configuration than the active one, or one that was rejected, no report follows the verdict"
+    )
+    func noReportAboutLoading() throws {
+        var fleet = try Fleet()
+        let first = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, first, .applied, onTrial: false) == nil)
+        #expect(try fleet.report(0, first, .applied, onTrial: false, text: "not loaded") == nil)
+        let second = try fleet.delivered(try fleet.envelope(2))
+        #expect(try fleet.report(0, second, .rejected(.schema), good: first) == nil)
+        for item in [first, second] {
+            #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, item, .applied, onTrial: false) }
+        }
+        let third = try fleet.delivered(try fleet.envelope(3))
+        #expect(try fleet.report(0, third, .applied, onTrial: true) == nil)
+        #expect(fleet.standing(0)?.text == nil, "another one is active")
+    }
+
     @Test("CFG-51: a stranger's report changes nothing")
     func strangersReport() throws {
         var fleet = try Fleet(2)

@@ -124,14 +124,14 @@ struct Fleet {
     /// The member reports on an item; returns what is delivered to it next.
     mutating func report(
         _ index: Int, _ item: ConfigurationItem, _ verdict: Verdict, good: ConfigurationItem? = nil,
-        onTrial: Bool? = nil, about key: ConfigurationSlotKey? = nil
+        onTrial: Bool? = nil, text: String? = nil, about key: ConfigurationSlotKey? = nil
     ) throws -> ConfigurationItem? {
         members[index].counter += 1
         let active = verdict == .applied ? item : good
         let facts = ReportFacts(
             delivery: ConfigurationDelivery(pairing: members[index].pairing, nonce: item.entry.id),
             key: key ?? item.entry.key,
-            digest: item.entry.digest, transaction: nil, version: item.entry.version, verdict: verdict, text: nil,
+            digest: item.entry.digest, transaction: nil, version: item.entry.version, verdict: verdict, text: text,
             good: active.map { GoodConfiguration(version: $0.entry.version, digest: $0.entry.digest) },
             isOnTrial: onTrial)
         let report = ConfigurationReport(

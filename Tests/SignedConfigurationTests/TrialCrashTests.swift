@@ -87,7 +87,7 @@ import Testing
             case .active(let active): rows.active = active
             case .waived(let waived): rows.waived = waived
             case .trial(let trial): rows.trial = trial
-            case .clockFloor: break
+            case .clockFloor, .loadReports: break
             case .report(let facts): rows.reports.append(facts)
             }
         }

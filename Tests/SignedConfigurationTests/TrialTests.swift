@@ -308,6 +308,48 @@ import Testing
         }
     }
 
+    @Test("CFG-114, LIM-141: after the trial its senders learn that the app no longer loads it, and that it does again")
+    func notLoadedAfterTheTrial() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try #require(slot.active?.record.envelope)
+        func reports(_ transition: ApplyTransition) -> [ReportFacts] {
+            transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
+        }
+        #expect(slot.reloaded() == ApplyTransition(), "it loads")
+        slot.note(Self.fault(of: bytes))
+        let told = reports(slot.reloaded())
+        #expect(told.map(\.delivery) == [Fixture.delivery] && told.map(\.isOnTrial) == [false])
+        #expect(told[0].verdict == .applied && told[0].good?.version == 6 && told[0].digest == SHA256.digest(bytes))
+        #expect(told[0].text == "the app does not load it [schema]: volume: 80 is over the maximum 50")
+        // A crash loop, and another start of the daemon.
+        for _ in 0..<5 {
+            slot.applicationDisconnected()
+            _ = slot.applicationConnected()
+            #expect(slot.reloaded() == ApplyTransition())
+        }
+        slot.note(nil)
+        #expect(reports(slot.reloaded()).isEmpty)
+        #expect(reports(slot.timePassed(running: .seconds(3_599), now: Fixture.now)).isEmpty)
+        let over = reports(slot.timePassed(running: .seconds(1), now: Fixture.now))
+        #expect(over.map(\.text) == [nil] && over.map(\.verdict) == [.applied])
+    }
+
+    @Test("CFG-114: a sender that brings what the app does not load learns it after its verdict; the row reads back")
+    func anotherSenderOfAFault() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try #require(slot.active?.record.envelope)
+        slot.note(Self.fault(of: bytes))
+        #expect(slot.reloaded().changes.count == 2)
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        _ = slot.received(bytes, by: other, in: try Fixture.context(.staging))
+        let row = try #require(slot.loadReports)
+        #expect(try LoadReports(row.dictionary) == row && row.hasToldFault)
+        let told = slot.timePassed(running: .seconds(3_600), now: Fixture.now)
+        let deliveries = told.changes.compactMap { if case .report(let facts) = $0 { facts.delivery } else { nil } }
+        #expect(deliveries == [Fixture.delivery, other])
+        #expect(slot.closed().changes.contains(.loadReports(nil)))
+    }
+
     // MARK: one trial after another
 
     @Test("CFG-61: a newer one takes the trial over and keeps the last good one, not the one that is unproven")

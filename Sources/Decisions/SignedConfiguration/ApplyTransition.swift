@@ -13,6 +13,8 @@ package enum ApplyChange: Sendable, Equatable {
     case counted(StagedConfiguration)
     /// The row of the trial and `trial.plist`; nil removes both.
     case trial(ConfigurationTrial?)
+    /// The row of the reports about the loading of what is applied; nil removes it.
+    case loadReports(LoadReports?)
     /// The row of the active configuration and `configuration.plist`; nil removes both.
     case active(ActiveConfiguration?)
     /// The row of a configuration with a waived signature and `waived.plist`; nil removes both.
@@ -43,6 +45,17 @@ extension ConfigurationSlot {
         case .staged: staged?.dictionary
         case .trial: trial?.dictionary
         }
+    }
+
+    /// The phase of the staged configuration.
+    package enum Phase: Sendable, Equatable {
+        case idle
+        /// Staged; it is offered as soon as the app is there.
+        case waitingForApplication
+        /// Staged; it is verified again when the clock has moved.
+        case waitingForClock
+        /// Offered; an answer about these bytes is expected.
+        case offered
     }
 
     /// How an app's connection ended.
@@ -81,7 +94,7 @@ extension ApplyChange {
         case .active(let active?): (.active, active.dictionary)
         case .waived(let waived?): (.waived, waived.dictionary)
         case .trial(let trial?): (.trial, trial.dictionary)
-        case .active, .waived, .trial, .mark, .staged, .counted, .clockFloor, .report: nil
+        case .active, .waived, .trial, .mark, .staged, .counted, .loadReports, .clockFloor, .report: nil
         }
     }
 
@@ -92,7 +105,7 @@ extension ApplyChange {
         case .active(nil): (.active, nil)
         case .waived(nil): (.waived, nil)
         case .trial(nil): (.trial, nil)
-        case .active, .waived, .trial, .mark, .counted, .clockFloor, .report: nil
+        case .active, .waived, .trial, .mark, .counted, .loadReports, .clockFloor, .report: nil
         }
     }
 }

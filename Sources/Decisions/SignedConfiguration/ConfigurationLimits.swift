@@ -60,6 +60,9 @@ package enum ConfigurationLimits {
     /// Time after which what a secondary has rejected and may take now is delivered again on the same link (LIM-137):
     /// it tells nobody that it has accepted an identifier or set its clock.
     package static let reconsideration = Duration.seconds(3_600)
+    /// Time between two reports about the loading of what is applied (LIM-141): two builds of an app that start in turn
+    /// must not fill the queue.
+    package static let loadReports = Duration.seconds(3_600)
     /// Secondaries of one statement of a carrier (LIM-94): with the longest names and targets they fit an envelope.
     package static let carriedSecondaries = 128
     /// Secondaries whose changes share one commit.

@@ -159,16 +159,3 @@ package struct OfferDeferral: Sendable, Equatable {
         text = message["tandem.text"]?.stringValue ?? "the app cannot read its key sets"
     }
 }
-
-/// The fault of an applied configuration that its app does not load, as the reply to a reload names it (CFG-42).
-package struct LoadFault: Sendable, Equatable {
-    package let digest: [UInt8]
-    package let rejection: Rejection
-
-    /// - Returns: nil if the reply names no fault.
-    package init?(_ reply: OfferReply) {
-        guard case .rejected(let rejection) = reply.verdict else { return nil }
-        digest = reply.digest
-        self.rejection = rejection
-    }
-}

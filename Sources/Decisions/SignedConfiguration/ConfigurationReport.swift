@@ -172,6 +172,9 @@ package struct ReportFacts: Sendable, Hashable {
         self.isOnTrial = isOnTrial
     }
 
+    /// Whether it may be about the loading of what had its last verdict before (CFG-114).
+    var mayBeAboutLoading: Bool { verdict == .applied && isOnTrial == false }
+
     /// Everything beside the verdict, for people; nil if there is nothing.
     package var words: String? {
         let words = [
@@ -190,7 +193,7 @@ package struct ReportFacts: Sendable, Hashable {
     }
 
     /// The longest prefix of whole characters that fits.
-    private static func cut(_ text: String) -> String {
+    static func cut(_ text: String) -> String {
         var kept = ""
         for scalar in text.unicodeScalars {
             guard kept.utf8.count + scalar.utf8.count <= ConfigurationLimits.reportText else { break }

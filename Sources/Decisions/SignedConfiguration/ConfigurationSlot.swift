@@ -8,17 +8,6 @@ package import TandemBase
 
 /// The state of one (app, role, target) in a daemon; confined to its loop.
 package struct ConfigurationSlot: Sendable, Equatable {
-    /// The phase of the staged configuration.
-    package enum Phase: Sendable, Equatable {
-        case idle
-        /// Staged; it is offered as soon as the app is there.
-        case waitingForApplication
-        /// Staged; it is verified again when the clock has moved.
-        case waitingForClock
-        /// Offered; an answer about these bytes is expected.
-        case offered
-    }
-
     package let key: ConfigurationSlotKey
     /// This device's vendor identifier.
     package let device: UniqueIdentifier
@@ -30,23 +19,18 @@ package struct ConfigurationSlot: Sendable, Equatable {
     package private(set) var staged: StagedConfiguration?
     /// Of ``waived`` or ``active``, whichever was applied last.
     package private(set) var trial: ConfigurationTrial?
+    package private(set) var loadReports: LoadReports?
     private var app = ApplicationPresence()
-    /// The app may have taken an offer that another one replaced before its verdict came.
-    private var hasReplacedOffer = false
 
     /// The slot of the stored rows; after a crash an offered configuration is offered again.
     package init(
         key: ConfigurationSlotKey, device: UniqueIdentifier, mark: VersionMark? = nil,
         active: ActiveConfiguration? = nil, waived: ActiveConfiguration? = nil, staged: StagedConfiguration? = nil,
-        trial: ConfigurationTrial? = nil
+        trial: ConfigurationTrial? = nil, loadReports: LoadReports? = nil
     ) {
-        self.key = key
-        self.device = device
-        self.mark = mark
-        self.active = active
-        self.waived = waived
-        self.staged = staged
-        self.trial = trial
+        (self.key, self.device, self.mark) = (key, device, mark)
+        (self.active, self.waived, self.staged) = (active, waived, staged)
+        (self.trial, self.loadReports) = (trial, loadReports)
         phase = staged == nil ? .idle : .waitingForApplication
     }
 
@@ -115,15 +99,16 @@ package struct ConfigurationSlot: Sendable, Equatable {
         if ending == .inOrder || app.library.isHealthy(trial.digest) {
             passTrial(&transition)
         } else if ending == .lost, max(trial.attempts, app.library.starts(of: trial.digest)) >= Self.attempts {
-            rollBack(.failed, Self.stopped, &transition)
+            rollBack(.failed, ConfigurationTrial.stopped, &transition)
         }
         return transition
     }
 
-    /// The app has answered a reload: the configuration on trial ends if the app does not load it (CFG-61).
+    /// The app has answered a reload: a trial may end with that (CFG-61), or senders learn what it loads (CFG-114).
     package mutating func reloaded() -> ApplyTransition {
+        app.reloaded()
         var transition = ApplyTransition()
-        _ = endRefusedTrial(&transition)
+        if !endRefusedTrial(&transition) { reportLoading(&transition) }
         return transition
     }
 
@@ -278,7 +263,7 @@ extension ConfigurationSlot {
         var (answered, ended) = (deliveries, staged?.deliveries ?? ConfigurationDeliveries())
         if isSame { (answered, ended) = deliveries.joined(to: ended) }
         if let older = staged { report(.superseded, of: older.record, older.isWaived, by: ended, &transition) }
-        if same == nil, phase == .offered || (staged?.attempts ?? 0) > 0 { hasReplacedOffer = true }
+        if same == nil, phase == .offered || (staged?.attempts ?? 0) > 0 { app.missedOffer() }
         // The same attempt begins again, in another envelope.
         if !isSame, phase == .offered { same?.uncount() }
         let newer = StagedConfiguration(
@@ -314,8 +299,8 @@ extension ConfigurationSlot {
             return transition
         case .rejected, .waitingForApplication, .waitingForKey, .superseded:
             dropStaged(&transition)
-            if hasReplacedOffer { transition.add(.reload) }
-            hasReplacedOffer = false
+            if app.hasReplacedOffer { transition.add(.reload) }
+            app.judged()
         }
         report(
             reply.verdict, of: staged.record, staged.isWaived, by: staged.deliveries, text: reply.text,
@@ -335,6 +320,7 @@ extension ConfigurationSlot {
         if trial != nil { transition.add(.trial(nil)) }
         (active, waived, trial) = (nil, nil, nil)
         if staged != nil { dropStaged(&transition) }
+        keep(nil, &transition)
         mark?.close()
         if let mark { transition.add(.mark(mark)) }
         // Their senders would wait for the last verdict, and deliver nothing again (CFG-72).
@@ -352,6 +338,8 @@ extension ConfigurationSlot {
     /// (CFG-34), a trial passes (CFG-61), and an app that did not answer is asked again (CFG-43).
     package mutating func timePassed(running: Duration, now: WallTime) -> ApplyTransition {
         var transition = ApplyTransition()
+        app.pass(running)
+        reportLoading(&transition)
         if let trial, !endRefusedTrial(&transition) {
             app.live(running)
             if app.hasLived(with: trial.digest) { passTrial(&transition) }
@@ -427,7 +415,7 @@ extension ConfigurationSlot {
 
     private mutating func commit(_ staged: StagedConfiguration, now: WallTime, _ transition: inout ApplyTransition) {
         let applied = ActiveConfiguration(staged.record, applied: now, isWaived: staged.isWaived)
-        hasReplacedOffer = false
+        app.judged()
         let former = beginTrial(of: staged, &transition)
         if staged.isWaived {
             waived = applied
@@ -466,9 +454,6 @@ extension ConfigurationSlot {
 
 extension ConfigurationSlot {
     private static var attempts: UInt64 { ConfigurationLimits.attempts }
-    private static var stopped: String {
-        "the app stopped within \(ConfigurationLimits.trial.components.seconds) s of loading it, \(attempts) times in a row"
-    }
 
     /// The configuration on trial.
     private var tried: ActiveConfiguration? {
@@ -509,7 +494,7 @@ extension ConfigurationSlot {
         guard var trial else { return }
         if app.library.isHealthy(trial.digest) { return passTrial(&transition) }
         trial.count(starts: app.library.starts(of: trial.digest))
-        guard trial.attempts <= Self.attempts else { return rollBack(.failed, Self.stopped, &transition) }
+        guard trial.attempts <= Self.attempts else { return rollBack(.failed, ConfigurationTrial.stopped, &transition) }
         self.trial = trial
         transition.add(.trial(trial))
     }
@@ -523,6 +508,7 @@ extension ConfigurationSlot {
         guard let trial, !endRefusedTrial(&transition) else { return }
         if let tried {
             report(.applied, of: tried.record, tried.isWaived, by: trial.deliveries, isOnTrial: false, &transition)
+            keep(LoadReports(of: trial.digest, to: trial.deliveries), &transition)
         }
         self.trial = nil
         transition.add(.trial(nil))
@@ -575,6 +561,21 @@ extension ConfigurationSlot {
 }
 
 extension ConfigurationSlot {
+    /// The senders of what is applied learn that the app does not load it any longer, or does again (CFG-114).
+    private mutating func reportLoading(_ transition: inout ApplyTransition) {
+        guard trial == nil, let shown, let reports = app.loading(of: shown, to: loadReports) else { return }
+        keep(reports, &transition)
+        report(
+            .applied, of: shown.record, shown.isWaived, by: reports.deliveries, text: app.fault(of: shown)?.text,
+            isOnTrial: false, &transition)
+    }
+
+    private mutating func keep(_ reports: LoadReports?, _ transition: inout ApplyTransition) {
+        guard reports != loadReports else { return }
+        loadReports = reports
+        transition.add(.loadReports(reports))
+    }
+
     /// The configuration is active already; the senders of one on trial wait for its end.
     private mutating func answerAgain(
         _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, _ transition: inout ApplyTransition
@@ -589,6 +590,9 @@ extension ConfigurationSlot {
             trial.deliveries = joining.joined(to: trial.deliveries).deliveries
             self.trial = trial
             transition.add(.trial(trial))
+        } else if trial == nil, shown?.record.digest == verified.digest {
+            // Only of these very bytes: others around the same statement change nothing (CFG-30).
+            keep(LoadReports(of: verified.digest, to: deliveries, after: loadReports), &transition)
         }
         answer(verified, by: deliveries, isOnTrial: isOnTrial, &transition)
     }

@@ -34,6 +34,12 @@ package struct ConfigurationTrial: Sendable, Equatable {
     /// Whether a configuration with this digest has not proved to be good.
     package func covers(_ digest: [UInt8]) -> Bool { digest == self.digest || digest == replaced }
 
+    /// Why a trial has failed, for people.
+    static var stopped: String {
+        let seconds = ConfigurationLimits.trial.components.seconds
+        return "the app stopped within \(seconds) s of loading it, \(ConfigurationLimits.attempts) times in a row"
+    }
+
     /// The app has begun again.
     mutating func count(starts: UInt64) { attempts = max(attempts + 1, starts) }
 }

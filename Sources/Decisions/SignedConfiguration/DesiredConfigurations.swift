@@ -406,13 +406,13 @@ package struct DesiredConfigurations: Sendable {
     ) throws(ReportFailure) -> (entry: ForwardedConfiguration, transition: DesiredTransition) {
         let pairing = addressee.pairing
         let secondary = secondaries[pairing] ?? Secondary()
-        let open = mustEnterEpoch(of: addressee) ? [] : secondary.states.values.flatMap(\.open)
+        let known = mustEnterEpoch(of: addressee) ? [] : secondary.states.values.flatMap(\.answerable)
         var counter = secondary.counter ?? ReportCounter(epoch: addressee.epoch)
         let report = try ConfigurationReport(
             verifying: envelope, by: key, device: device, pairing: pairing, after: counter.value)
         let facts = report.facts
-        guard let entry = open.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest,
-            entry.key.subject == facts.key.subject,
+        guard let entry = known.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest,
+            entry.key.subject == facts.key.subject, !entry.isFinished || facts.mayBeAboutLoading,
             secondary.states[entry.key]?.isLost(by: addressee.trust(entry.key.application)) == false
         else { throw .wrongNonce }
         counter.value = report.counter
@@ -422,6 +422,10 @@ package struct DesiredConfigurations: Sendable {
         note(entry.key, of: addressee, &transition)
         var answered = entry
         (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.words, now)
+        if entry.isFinished {
+            change(entry.key, at: pairing, &transition) { state, _ in state.loadFault = facts.text }
+            return (answered, transition)
+        }
         answered.isFinished = !report.isProvisional
         // A second delivery that was under way when the version was burnt is a rollback (CFG-63). The operator has not
         // applied it again, and goes on to see the reason.
@@ -583,14 +587,7 @@ package struct DesiredConfigurations: Sendable {
     }
 
     package mutating func restore(_ entry: ForwardedConfiguration) {
-        var state = secondaries[entry.pairing]?.states[entry.key] ?? SecondaryState()
-        if entry.isFinished {
-            if state.last.map({ $0.accepted < entry.accepted }) ?? true { state.last = entry }
-        } else {
-            state.open.append(entry)
-            state.open.sort { $0.accepted < $1.accepted }
-        }
-        secondaries[entry.pairing, default: Secondary()].states[entry.key] = state
+        secondaries[entry.pairing, default: Secondary()].states[entry.key, default: SecondaryState()].restore(entry)
     }
 
     package mutating func restore(_ counter: ReportCounter, of pairing: UniqueIdentifier) {

@@ -112,7 +112,7 @@ package struct SecondaryStanding: Sendable, Equatable {
             isApplied
             ? Verdict.applied.name
             : delivery?.verdict ?? state?.refusals.first { $0.digest == desired.digest }?.verdict
-        text = isApplied ? nil : delivery?.text
+        text = isApplied ? state?.loadFault : delivery?.text
         ending = isApplied ? nil : delivery?.ending
         outstanding = isApplied ? nil : delivery.flatMap { $0.awaitsVerdict ? $0 : nil }
         let since = state?.awaited == desired.digest ? state?.awaitedSince : nil

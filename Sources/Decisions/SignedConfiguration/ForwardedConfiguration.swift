@@ -150,7 +150,11 @@ package struct SecondaryState: Sendable, Equatable {
     /// The last delivery that has one, or that ended without.
     package internal(set) var last: ForwardedConfiguration?
     /// The configuration that the last report says is active.
-    package internal(set) var good: GoodConfiguration?
+    package internal(set) var good: GoodConfiguration? {
+        didSet { if good?.digest != oldValue?.digest { loadFault = nil } }
+    }
+    /// Why the app does not load what is active, in the secondary's words (CFG-114); nil if it does, as far as known.
+    package internal(set) var loadFault: String?
     /// The envelope that the secondary applied last, by its reports.
     var applied: [UInt8]?
     /// The last applications, the newest last (LIM-85).
@@ -163,6 +167,23 @@ package struct SecondaryState: Sendable, Equatable {
     var trust = TrustMark.unnamed
 
     init() {}
+
+    /// The deliveries that a report may answer: those without a final verdict, and the last one while what it brought
+    /// is active, because its app may not load it any longer (CFG-114).
+    var answerable: [ForwardedConfiguration] {
+        let isActive = last?.verdict == Verdict.applied.name && last?.digest == good?.digest
+        return open + (isActive ? [last].compactMap(\.self) : [])
+    }
+
+    /// Takes a stored delivery over.
+    mutating func restore(_ entry: ForwardedConfiguration) {
+        if entry.isFinished {
+            if last.map({ $0.accepted < entry.accepted }) ?? true { last = entry }
+        } else {
+            open.append(entry)
+            open.sort { $0.accepted < $1.accepted }
+        }
+    }
 
     /// Deliveries of this envelope whose verdict is outstanding.
     func isOnItsWay(_ digest: [UInt8]) -> Bool { open.contains { $0.digest == digest && !$0.isLost } }
@@ -321,6 +342,7 @@ package struct SecondaryState: Sendable, Equatable {
         fields["awaited"] = awaited.map { .data($0) }
         fields["since"] = awaitedSince.map { .integer($0.milliseconds) }
         fields["trust"] = trust.bytes.map { .data($0) }
+        fields["loadFault"] = loadFault.map { .string($0) }
         return fields
     }
 
@@ -335,6 +357,7 @@ package struct SecondaryState: Sendable, Equatable {
         applied = try fields.optional("applied", "32 bytes of data") { $0.digestValue }
         awaited = try fields.optional("awaited", "32 bytes of data") { $0.digestValue }
         awaitedSince = try fields.optional("since", "an integer") { $0.timeValue }
+        loadFault = try fields.optional("loadFault", "a string") { $0.stringValue }
         trust = try fields.optional("trust", "16 bytes of data, or none") { TrustMark(bytes: $0.dataValue) } ?? .unnamed
         try fields.refuseUnknownFields()
     }

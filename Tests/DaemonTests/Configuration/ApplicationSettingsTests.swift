@@ -513,7 +513,7 @@ import Testing
         #expect(next.offers.map(\.envelope) == [envelope])
     }
 
-    @Test("CFG-42: another version of the app that does not load what is applied says so, in the log and the status")
+    @Test("CFG-42, CFG-114: another version of the app that does not load what is applied says so, here and there")
     func notLoaded() throws {
         defer { nodes.stop() }
         try nodes.pair()
@@ -533,6 +533,9 @@ import Testing
         #expect(row["state"] == "applied" && row["version"] == 1 && row["text"] == "the app does not load it")
         let lines = nodes.notes.filter { "\($0.message)" == "the app does not load what is applied" }.map { "\($0)" }
         #expect(lines.count == 1 && lines[0].contains("over the maximum 50"), "\(lines)")
+        let words: PropertyListValue = "the app does not load it [schema]: volume: 80 is over the maximum 50"
+        nodes.run(until: { (try? nodes.rows("desired", of: nodes.primary).first?["text"]) == words })
+        #expect(try nodes.rows("desired", of: nodes.primary).first?["verdict"] == "applied")
         next.disconnect()
         _ = try nodes.startApp(registration)
         nodes.run(until: { (try? nodes.held()?["lastVerdict"] == "applied") == true })

@@ -63,6 +63,26 @@ import Testing
         #expect(secondary.waiting.count == 1, "the primary reads no trials: it gets the last verdict only")
     }
 
+    @Test("CFG-114, LIM-141: a fault after the trial is reported once, however often the app starts, and so is its end")
+    func afterTheTrial() throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        try secondary.apply(envelope)
+        #expect(secondary.waiting.count == 1)
+        for _ in 0..<5 {
+            secondary.disconnect()
+            secondary.connect(Self.naming)
+            try secondary.answer(secondary.host.offers.count - 1, Self.refusal(of: envelope).message)
+            #expect(secondary.waiting.count == 2)
+        }
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        try secondary.answer(secondary.host.offers.count - 1, ["tandem.verdict": "applied"])
+        #expect(secondary.waiting.count == 2)
+        secondary.scheduler.advance(by: ConfigurationLimits.loadReports + .seconds(10))
+        #expect(secondary.waiting.count == 3)
+    }
+
     @Test("CFG-42: a reload names no pairing, whatever waits for the app")
     func pairingOfAReload() throws {
         secondary.connect()

@@ -71,11 +71,12 @@ final class AppOffers {
             guard let self, case .reply = outcome, let slot = outlets?.slot(key) else { return }
             let line = faults.take(outcome.offerReply, of: slot)
             if let line { context.log(line, causedBy: key.application) }
-            if faults.fault(of: slot) != nil { reloaded(key) }
+            if faults.fault(of: slot) != nil || slot.loadReports?.hasToldFault == true { reloaded(key) }
         }
     }
 
-    /// The app of a slot does not load what is applied. If that is on trial, the trial ends (CFG-61).
+    /// The app of a slot does not load what is applied, or does again: a trial ends (CFG-61), or its senders learn it
+    /// (CFG-114).
     private func reloaded(_ key: ConfigurationSlotKey) {
         context.scheduler.start { [self] in
             let transition = await outlets?.perform(key) { slot, _ in slot.reloaded() }

@@ -120,6 +120,7 @@ struct ReceiverState {
             case .staged(let staged): [Self.row(.staged, key.bytes, staged?.row)]
             case .counted(let staged): [Self.row(.staged, key.bytes, staged.row)]
             case .trial(let trial): [Self.row(.trial, key.bytes, trial?.row)]
+            case .loadReports(let reports): [Self.row(.loadReports, key.bytes, reports?.dictionary)]
             case .active(let active): [Self.row(.active, key.bytes, active?.dictionary)]
             case .waived(let waived): [Self.row(.waived, key.bytes, waived?.dictionary)]
             case .clockFloor(let floor): raiseClockFloor(of: key.subject, to: floor)
@@ -252,12 +253,14 @@ struct ReceiverState {
         for row in try rows(.staged) { staged[try Self.key(row)] = try StagedConfiguration(try Self.fields(row)) }
         for row in try rows(.active) { active[try Self.key(row)] = try ActiveConfiguration(try Self.fields(row)) }
         for row in try rows(.waived) { waived[try Self.key(row)] = try ActiveConfiguration(try Self.fields(row)) }
+        var loadReports: [ConfigurationSlotKey: LoadReports] = [:]
+        for row in try rows(.loadReports) { loadReports[try Self.key(row)] = try LoadReports(try Self.fields(row)) }
         for row in try rows(.trial) { trials[try Self.key(row)] = try ConfigurationTrial(try Self.fields(row)) }
         let keys = Set(marks.keys).union(staged.keys).union(active.keys).union(waived.keys)
         for key in keys {
             slots[key] = ConfigurationSlot(
                 key: key, device: device, mark: marks[key], active: active[key], waived: waived[key],
-                staged: staged[key], trial: trials[key])
+                staged: staged[key], trial: trials[key], loadReports: loadReports[key])
             if let floor = active[key]?.clockFloor, floor > clockFloor(of: key.subject) {
                 clockFloors[key.subject] = floor
             }
@@ -328,6 +331,8 @@ extension RowSpace {
     static let trial = RowSpace(rawValue: 44)
     /// The pairings whose primaries read reports of the second form.
     static let trialReader = RowSpace(rawValue: 45)
+    /// The reports about the loading of what is applied.
+    static let loadReports = RowSpace(rawValue: 61)
 }
 
 extension ConfigurationSlotKey {
