@@ -64,11 +64,78 @@ import Testing
     }
 
     private static func replacing(_ text: String, by other: String, in bytes: [UInt8]) -> [UInt8]? {
-        let wanted = Array(text.utf8)
+        replacing(Array(text.utf8), by: Array(other.utf8), in: bytes)
+    }
+
+    private static func replacing(_ wanted: [UInt8], by other: [UInt8], in bytes: [UInt8]) -> [UInt8]? {
         for start in 0...(bytes.count - wanted.count) where Array(bytes[start..<start + wanted.count]) == wanted {
-            return Array(bytes[..<start]) + Array(other.utf8) + Array(bytes[(start + wanted.count)...])
+            return Array(bytes[..<start]) + other + Array(bytes[(start + wanted.count)...])
         }
         return nil
+    }
+
+    /// A payload with an unknown field, which a verifier passes over if it can be read.
+    private static func payload(with value: PropertyListValue, as name: String = "zz") throws -> [UInt8] {
+        var fields = try Fixture.payload().dictionary
+        fields[name] = value
+        return try PropertyListWriter.write(fields)
+    }
+
+    /// A payload whose unknown field is this marker, by a change of the one byte in which two good payloads differ.
+    private static func payload(withMarker marker: UInt8) throws -> [UInt8] {
+        var fields = try Fixture.payload().dictionary
+        fields["zz"] = false
+        var bytes = try PropertyListWriter.write(fields)
+        fields["zz"] = .data([])
+        let other = try PropertyListWriter.write(fields)
+        let places = bytes.indices.filter { bytes[$0] != other[$0] }
+        try #require(bytes.count == other.count && places.count == 1)
+        bytes[places[0]] = marker
+        return bytes
+    }
+
+    private static func envelope(around payload: [UInt8]) throws -> [UInt8] {
+        try SignedEnvelope.bytes(payload, type: .configuration, signedWith: [Fixture.key.key])
+    }
+
+    @Test("CFG-10, CFG-11: a well-signed payload that parsers read in several ways is malformed, whatever the field")
+    func ambiguousPayloads() throws {
+        let wide = try Self.payload(with: .string(String(repeating: "\u{e9}", count: 8)))
+        let units = [[UInt8]](repeating: [0, 0xE9], count: 8).flatMap(\.self)
+        let number: [UInt8] = [0x14] + [UInt8](repeating: 0, count: 7) + [1] + [UInt8](repeating: 0, count: 8)
+        let payloads: [(String, [UInt8]?)] = [
+            ("one key twice", Self.replacing("role", by: "spec", in: try Self.payload(with: 5))),
+            (
+                "a key of ASCII in UTF-16",
+                Self.replacing(
+                    [0x54] + Array("zzzz".utf8), by: [0x62, 0, 0x7A, 0, 0x7A],
+                    in: try Self.payload(with: 5, as: "zzzz"))
+            ),
+            ("null", try Self.payload(withMarker: 0x00)), ("fill", try Self.payload(withMarker: 0x0F)),
+            ("an ordered set", try Self.payload(withMarker: 0xB0)), ("a set", try Self.payload(withMarker: 0xC0)),
+            (
+                "a UID",
+                Self.replacing([0x43, 1, 2, 3], by: [0x82, 1, 2, 3], in: try Self.payload(with: .data([1, 2, 3])))
+            ),
+            ("an integer above 2^64", Self.replacing([0x68] + units, by: number, in: wide)),
+            ("bplist01", Self.replacing("bplist00", by: "bplist01", in: wide)),
+            ("bplist15", Self.replacing("bplist00", by: "bplist15", in: wide)),
+            ("bplist16", Self.replacing("bplist00", by: "bplist16", in: wide)),
+            ("bplist17", Self.replacing("bplist00", by: "bplist17", in: wide)),
+            ("OpenStep", Array("{typ=config;}".utf8)),
+        ]
+        for (name, payload) in payloads {
+            let bytes = try Self.envelope(around: try #require(payload, "\(name)"))
+            #expect(throws: VerificationFailure(.payloadMalformed, ""), "\(name)") {
+                try ApplicableConfiguration(verifying: bytes, in: try Fixture.context())
+            }
+            try Fixture.expectRejected(bytes, .payloadMalformed)
+        }
+        for good in [wide, try Self.payload(with: 5), try Self.payload(with: false), try Self.payload(with: .data([]))]
+        {
+            let bytes = try Self.envelope(around: good)
+            #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: try Fixture.context()) }
+        }
     }
 
     private static let everyType: [PropertyListValue] = [

@@ -79,10 +79,12 @@ final class LoneSecondary {
         return try ConfigurationSigner.sign(payload, with: [key ?? signer])
     }
 
-    /// An item arrives from it.
-    func receive(_ payload: [UInt8]) {
-        ordinal += 1
-        service.received(ReceivedItem(queue: queue, id: .random(), ordinal: ordinal, payload: payload))
+    /// Items arrive from it, all in one turn of the loop.
+    func receive(_ payloads: [UInt8]...) {
+        for payload in payloads {
+            ordinal += 1
+            service.received(ReceivedItem(queue: queue, id: .random(), ordinal: ordinal, payload: payload))
+        }
         scheduler.advance(by: .milliseconds(1))
     }
 

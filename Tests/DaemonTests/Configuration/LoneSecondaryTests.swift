@@ -70,6 +70,22 @@ import Testing
         #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
     }
 
+    @Test("CFG-32, CFG-35: of two contents of one version that arrive together one is judged first, and no other waits")
+    func twoAtOnce() throws {
+        let (first, second) = (try secondary.envelope(1), try secondary.envelope(1))
+        secondary.receive(first, second)
+        #expect(secondary.waiting.count == 2, "each has its report")
+        let refusals = secondary.log.all.filter { "\($0)".contains("equivocation") }
+        #expect(refusals.count == 1)
+        secondary.host.takesOffers = true
+        secondary.connect()
+        try #require(secondary.host.offers.count == 1)
+        let offer = try PropertyListReader.readDictionary(secondary.host.offers[0].body)
+        #expect(offer["tandem.configuration"] == .data(first))
+        try secondary.answer(0)
+        #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
+    }
+
     @Test("CFG-113: an app that cannot read its key sets gets them again, is asked until it can, and burns no version")
     func unreadKeySets() throws {
         secondary.host.takesOffers = true
