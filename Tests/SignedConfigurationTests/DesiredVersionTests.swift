@@ -68,6 +68,43 @@ import Testing
         #expect(try fleet.accept(try fleet.envelope(7)).count == 2)
     }
 
+    @Test("CFG-77: a withdrawn version that a secondary has applied, or may take, is not signed again; a free one is")
+    func withdrawnVersion() throws {
+        enum Fate: CaseIterable { case applied, waiting, underWay, rejected, cancelled }
+        for fate in Fate.allCases {
+            var fleet = try Fleet()
+            let item = try fleet.delivered(try fleet.envelope(7))
+            switch fate {
+            case .applied: #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
+            case .waiting: #expect(try fleet.report(0, item, .waitingForApplication) == nil)
+            case .rejected: #expect(try fleet.report(0, item, .rejected(.schema)) == nil)
+            case .underWay: fleet.hasLeft = true
+            case .cancelled: fleet.hasLeft = false
+            }
+            _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
+            if fate == .cancelled { fleet.end(0, item, .withdrawn) }
+            var other = fleet
+            switch fate {
+            case .applied, .waiting, .underWay:
+                #expect(throws: DesiredRefusal.equivocation(version: 7)) { try other.accept(try other.envelope(7)) }
+            case .rejected, .cancelled: #expect(try other.accept(try other.envelope(7)).count == 1)
+            }
+            #expect(try fleet.accept(try fleet.envelope(8)).count == 1, "a higher version is accepted all the same")
+            var again = fleet
+            _ = again.desired.withdraw(again.key, versions: nil, at: again.now)
+            #expect(throws: Never.self, "so are the same bytes") { try again.accept(item.envelope) }
+        }
+    }
+
+    @Test("CFG-77, CFG-88: under other keys versions start again")
+    func withdrawnVersionOfAnotherKeySet() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(7))
+        #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
+        _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
+        #expect(try fleet.accept(try fleet.envelope(7, keySet: 2)).count == 1)
+    }
+
     @Test("CFG-61, CFG-73, CFG-76: a rejection that ends a trial is no drift, burns the version and keeps its name")
     func rejectedOnTrial() throws {
         let cases: [(Rejection, Bool)] = [(.schema, true), (.schema, false), (.threshold, false), (.future, true)]

@@ -139,7 +139,7 @@ import Testing
                 "good signatures by 0 of 1 trusted keys that are needed ('tandem trust list'"
             ),
             (try await sign(1, "volume=99"), "rollback", "version 2 is desired; sign a higher version"),
-            (try await sign(2, "volume=99"), "equivocation", "version 2 is desired with other bytes"),
+            (try await sign(2, "volume=99"), "equivocation", "a secondary has taken other bytes of version 2"),
             (
                 try await sign(3, "volume=99", target: "custom:elsewhere"), "wrong-target",
                 "it is for 'custom:elsewhere'"

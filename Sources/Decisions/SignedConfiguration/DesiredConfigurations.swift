@@ -121,7 +121,7 @@ package struct DesiredConfigurations: Sendable {
         } else {
             var new = new
             new.rollout = first.map { ConfigurationRollout(first: $0) }
-            dropped = try insert(new, slot, rejected, &transition)
+            dropped = try insert(new, slot, rejected, hasLeft, &transition)
         }
         for addressee in addressees {
             transition.append(enterEpoch(of: addressee))
@@ -137,13 +137,15 @@ package struct DesiredConfigurations: Sendable {
     /// - Returns: those that it replaces.
     private mutating func insert(
         _ new: DesiredConfiguration, _ slot: DesiredSlot, _ rejected: Set<[UInt8]>,
-        _ transition: inout DesiredTransition
+        _ hasLeft: (ForwardedConfiguration) -> Bool, _ transition: inout DesiredTransition
     ) throws(DesiredRefusal) -> [DesiredConfiguration] {
         let above = slot.from(new.version)
         if let inForce = above.last(where: { $0.isSpent || !rejected.contains($0.digest) }) {
             throw new.version == inForce.version
                 ? .equivocation(version: new.version) : .rollback(inForce: inForce.version)
         }
+        let isTaken = secondaries.values.contains { $0.states[new.key]?.takesAnother(than: new, hasLeft) == true }
+        if isTaken { throw .equivocation(version: new.version) }
         let below = slot.covered(by: new).filter { kept in
             // Those that a rollout has not come to still need the version before.
             !kept.isSpent && (new.rollout == nil || kept.rollout != nil || rejected.contains(kept.digest))
@@ -534,10 +536,7 @@ package struct DesiredConfigurations: Sendable {
                 (stored.awaited, stored.awaitedSince) = (wanted.digest, now)
             }
             if isBehind { return }
-            stored.open.append(entry)
-            let surplus = stored.open.prefix(max(0, stored.open.count - ConfigurationLimits.openDeliveries))
-            stored.open.removeFirst(surplus.count)
-            transition.changes += surplus.map { .forgotten($0) }
+            stored.opened(entry, &transition)
         }
         if isBehind { return }
         if secondaries[addressee.pairing]?.counter == nil {

@@ -36,7 +36,7 @@ package struct ConfigurationAddressee {
 package enum DesiredRefusal: Error, Sendable, Equatable {
     /// A higher version is desired.
     case rollback(inForce: UInt64)
-    /// This version is desired with other bytes.
+    /// A secondary has taken other bytes of this version, or may take them.
     case equivocation(version: UInt64)
     /// As many envelopes are desired as a primary keeps (LIM-85).
     case full

@@ -175,6 +175,28 @@ package struct SecondaryState: Sendable, Equatable {
         return open + (isActive ? [last].compactMap(\.self) : [])
     }
 
+    /// Whether the secondary has applied other bytes of a version, or may take some, also of an envelope that is no
+    /// longer desired: it refuses these as `equivocation` then (CFG-77).
+    func takesAnother(than new: DesiredConfiguration, _ hasLeft: (ForwardedConfiguration) -> Bool) -> Bool {
+        let (version, keySet) = (new.version, new.payload.keySetVersion)
+        let isApplied = history.contains { line in
+            line.version == version && line.keySet == keySet && line.digest != nil && line.digest != new.digest
+        }
+        return isApplied
+            || open.contains { entry in
+                entry.version == version && entry.keySet == keySet && entry.digest != new.digest
+                    && (entry.verdict != nil || !hasRefused(entry.digest) && hasLeft(entry))
+            }
+    }
+
+    /// A delivery is made; the oldest of too many is forgotten (LIM-85).
+    mutating func opened(_ entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
+        open.append(entry)
+        let surplus = open.prefix(max(0, open.count - ConfigurationLimits.openDeliveries))
+        open.removeFirst(surplus.count)
+        transition.changes += surplus.map { .forgotten($0) }
+    }
+
     /// Takes a stored delivery over.
     mutating func restore(_ entry: ForwardedConfiguration) {
         if entry.isFinished {

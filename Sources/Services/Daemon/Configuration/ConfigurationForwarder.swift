@@ -505,8 +505,8 @@ extension ControlFailure {
         case .equivocation(let version):
             self.init(
                 name: Rejection.equivocation.rawValue,
-                text: "version \(version) is desired with other bytes, which a secondary has taken or may take; "
-                    + "sign a higher version")
+                text: "a secondary has taken other bytes of version \(version), or may take them; sign a higher version"
+            )
         case .full:
             self.init(
                 .full,
