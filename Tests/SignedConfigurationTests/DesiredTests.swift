@@ -524,6 +524,18 @@ import Testing
         #expect(fleet.standing(0)?.text == nil, "another one is active")
     }
 
+    @Test("CFG-22, CFG-76, CFG-114: what ends with the permission for its signature after the trial has drifted")
+    func endOfAPermission() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
+        #expect(try fleet.report(0, item, .rejected(.threshold)) == nil)
+        let standing = try #require(fleet.standing(0))
+        #expect(standing.verdict == "threshold" && standing.isDrift && standing.reported == nil)
+        #expect(fleet.desired.deliveries.map(\.verdict) == ["threshold"])
+        #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, item, .rejected(.threshold)) }
+    }
+
     @Test("CFG-51: a stranger's report changes nothing")
     func strangersReport() throws {
         var fleet = try Fleet(2)

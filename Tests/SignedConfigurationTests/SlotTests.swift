@@ -346,7 +346,7 @@ import Testing
         let restart = {
             ConfigurationSlot(
                 key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, waived: slot.waived,
-                trial: slot.trial)
+                trial: slot.trial, loadReports: slot.loadReports)
         }
         context.allowsInvalidSignatures = false
         var allowing = restart()
@@ -359,7 +359,7 @@ import Testing
         #expect(ended.verdict == .rejected(.threshold) && ended.detail.contains("version 50"))
         #expect(ended.effects == [.reload], "an app that has registered meanwhile reads its files again")
         let reports = Self.reports(ended)
-        #expect(reports.map(\.delivery) == (isOnTrial ? [Fixture.delivery] : []), "its nonce is open during a trial")
+        #expect(reports.map(\.delivery) == [Fixture.delivery], "also after its trial (CFG-114)")
         #expect(reports.allSatisfy { $0.verdict == .rejected(.threshold) && $0.good?.version == 6 })
     }
 

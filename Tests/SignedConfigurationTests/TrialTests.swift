@@ -291,6 +291,7 @@ import Testing
         #expect(ended.verdict == .rejected(.schema))
         let facts = try #require(Self.report(ended))
         #expect(facts.verdict == .rejected(.schema) && facts.good?.version == 6)
+        #expect(facts.text?.contains("volume: 80 is over the maximum 50") == true, "the app's own words")
         #expect(facts.delivery == Fixture.delivery && facts.isOnTrial == nil)
         let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
         #expect(again.verdict == .rejected(.rollback))

@@ -172,8 +172,15 @@ package struct ReportFacts: Sendable, Hashable {
         self.isOnTrial = isOnTrial
     }
 
-    /// Whether it may be about the loading of what had its last verdict before (CFG-114).
-    var mayBeAboutLoading: Bool { verdict == .applied && isOnTrial == false }
+    /// Whether it may follow the last verdict on what is applied: the app does not load it, or does again (CFG-114), or
+    /// its invalid signature is no longer allowed (CFG-22).
+    var mayFollowApplied: Bool {
+        switch verdict {
+        case .applied: isOnTrial == false
+        case .rejected(let rejection): rejection.isEarly
+        case .waitingForApplication, .waitingForKey, .superseded, .failed: false
+        }
+    }
 
     /// Everything beside the verdict, for people; nil if there is nothing.
     package var words: String? {

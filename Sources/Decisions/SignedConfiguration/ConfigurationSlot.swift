@@ -403,7 +403,8 @@ extension ConfigurationSlot {
         }
         // An app that has registered meanwhile has read the file that goes.
         transition.add(.reload)
-        conclude(ended.record, by: onTrial?.deliveries ?? ConfigurationDeliveries(), in: context, &transition)
+        let senders = onTrial?.deliveries ?? loadReports?.deliveries(of: ended.record.digest)
+        conclude(ended.record, by: senders ?? ConfigurationDeliveries(), in: context, &transition)
         return transition
     }
 
@@ -517,7 +518,7 @@ extension ConfigurationSlot {
     /// Ends the trial of a configuration that the app does not load any longer, and returns whether it is one.
     private mutating func endRefusedTrial(_ transition: inout ApplyTransition) -> Bool {
         guard let fault = app.loadFault, fault.digest == trial?.digest else { return false }
-        rollBack(.rejected(fault.rejection), "the app that is installed now does not load it", &transition)
+        rollBack(.rejected(fault.rejection), fault.text, &transition)
         return true
     }
 

@@ -414,7 +414,7 @@ package struct DesiredConfigurations: Sendable {
             verifying: envelope, by: key, device: device, pairing: pairing, after: counter.value)
         let facts = report.facts
         guard let entry = known.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest,
-            entry.key.subject == facts.key.subject, !entry.isFinished || facts.mayBeAboutLoading,
+            entry.key.subject == facts.key.subject, !entry.isFinished || facts.mayFollowApplied,
             secondary.states[entry.key]?.isLost(by: addressee.trust(entry.key.application)) == false
         else { throw .wrongNonce }
         counter.value = report.counter
@@ -424,7 +424,7 @@ package struct DesiredConfigurations: Sendable {
         note(entry.key, of: addressee, &transition)
         var answered = entry
         (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.words, now)
-        if entry.isFinished {
+        if entry.isFinished, facts.verdict == .applied {
             change(entry.key, at: pairing, &transition) { state, _ in state.loadFault = facts.text }
             return (answered, transition)
         }
@@ -436,7 +436,7 @@ package struct DesiredConfigurations: Sendable {
             ? state(of: entry.key, at: pairing)?.burnt(entry.digest) : nil
         if let burnt { (answered.verdict, answered.text) = burnt }
         // A delivery that was reported as applied is open only during the trial.
-        let endsTrial = entry.verdict == Verdict.applied.name && facts.verdict.isRefusal
+        let endsTrial = !entry.isFinished && entry.verdict == Verdict.applied.name && facts.verdict.isRefusal
         take(facts, answered, burns: endsTrial || burnt != nil || facts.verdict == .failed, &transition)
         if facts.verdict == .applied { spend(entry, &transition) }
         advanceRollouts(of: entry.key, &transition)

@@ -294,6 +294,10 @@ package struct SecondaryState: Sendable, Equatable {
             transition.changes.append(.forwarded(entry))
             return
         }
+        if last?.id == entry.id {
+            last = entry
+            return transition.changes.append(.forwarded(entry))
+        }
         if let last { transition.changes.append(.forgotten(last)) }
         // Earlier deliveries of the same bytes are never answered: reports come in order.
         let older = open.prefix { $0.id != entry.id }.filter { $0.digest == entry.digest }

@@ -50,6 +50,9 @@ package struct LoadReports: Sendable, Equatable {
         told = earlier?.told == nil || earlier?.deliveries == deliveries ? earlier?.told : ""
     }
 
+    /// The deliveries, if they brought these bytes.
+    func deliveries(of digest: [UInt8]) -> ConfigurationDeliveries? { digest == self.digest ? deliveries : nil }
+
     /// Whether a fault was told and may be over.
     package var hasToldFault: Bool { told != nil }
 
