@@ -1,6 +1,7 @@
 # The relay's allowance for a frame, counted in the shipped executable and not timed: allocations, copies of a body,
-# system calls, and the memory of an idle connection. The counters are preloaded (Tests/Benchmarks/counts.c), the clients are the
-# benchmarks' load. Sourced by Scripts/test, which has built nothing for it yet; needs $root.
+# system calls, the memory of an idle connection, and the work for an item for one of many devices. The counters are
+# preloaded (Tests/Benchmarks/counts.c), the clients are the benchmarks' load. Sourced by Scripts/test, which has built
+# nothing for it yet; needs $root.
 #
 # A round trip is two forwarded frames, the request and its answer.
 
@@ -26,10 +27,10 @@ judge() {
     fi
 }
 
-# relay_up NAME LEAST-COPY: the simulator with the counters in it.
+# relay_up NAME LEAST-COPY OPTION...: the simulator with the counters in it.
 relay_up() {
     COUNTS=$workspace/$1.counts COUNTED_COPY=$2 LD_PRELOAD=$workspace/counts.so \
-        start "$1" "$bin/tandem" simulate --local "$workspace/$1" --log error --connections 12000
+        start "$1" "$bin/tandem" simulate --local "$workspace/$1" --log error --connections 12000 "${@:3}"
     wait_for 20 test -S "$workspace/$1/secondary.sock"
 }
 
@@ -99,6 +100,30 @@ count_crowded() {
     return $failed
 }
 
+# An item for each of many devices, accepted, stored and handled: one of 1,000 takes the work of one of 100, and what the
+# daemons do by the clock while the others have theirs. A look at each device would be ten times as much. (The simulator
+# runs all of these devices: its time for an item grows with the memory that they have together.)
+count_receipts() {
+    local few many name failed=0
+    few=$(receipts 100) && many=$(receipts 1000) || return 1
+    for name in allocations calls; do
+        judge receipts "$(awk -v name=$name -v few="$(field "$few" $name)" -v many="$(field "$many" $name)" \
+            'BEGIN { if (few > 0) printf "\"%s\": %.3f", name, many / few }')" $name "$(bound receipts 1.5)" || failed=1
+    done
+    return $failed
+}
+
+# receipts DEVICES: one line of JSON, for each item.
+receipts() {
+    local name=receipts-$1
+    relay_up "$name" 4096 --secondaries "$1"
+    timeout 120 "$workspace/load" receipts tandem \
+        --at "$workspace/$name/primary.sock" --counterpart "$workspace/$name/secondary.sock" \
+        --relay "${started[$name]}" --counts "$workspace/$name.counts" --receivers "$1" --until handled --bytes 300 \
+        --seconds 2
+    stop "$name"
+}
+
 # The allocations of reading a setting: those of a long run without those of a short one.
 count_settings() {
     local driver short long
@@ -129,6 +154,7 @@ count_all() {
     count_frames 65536 4     2      3            9 || failed=1
     count_idle || failed=1
     count_crowded || failed=1
+    count_receipts || failed=1
     count_settings || failed=1
     return $failed
 }
@@ -148,7 +174,7 @@ run_counts() {
     clang -O2 -Wall -Wextra -Werror -o "$workspace/load" "$tools"/load/*.c -lm
     count_all
     prove_refusal
-    echo "nothing is allocated or copied for a forwarded frame, nor allocated for reading a setting"
+    echo "nothing is allocated or copied for a forwarded frame, nor allocated for reading a setting; an item takes the same for 1,000 devices"
 }
 
 # A bound that no relay can keep must be refused, else the figures mean nothing.
