@@ -64,28 +64,60 @@ struct JoinFixture {
     }
 
     /// Joins as it should be and returns the answer.
-    mutating func joinWell() throws -> JoinAnswer {
-        guard case .joined(let answer, _, _) = join(try request()) else { throw NotJoined() }
-        return answer
-    }
+    mutating func joinWell() throws -> JoinAnswer { try join(try request()).joined().answer }
 
     func hello(
         _ pairing: UniqueIdentifier, from device: PairingRegistry.OwnDevice? = nil, role: DeviceRole = .secondary,
-        epoch: UInt64 = 1, hasNoSequences: Bool = true, version: ProtocolVersion = .first
+        epoch: UInt64 = 1, hasNoSequences: Bool = true, version: ProtocolVersion = .first,
+        contradictsQueues: Bool = false, phase: PairingRegistry.PeerHello.Phase = .answer
     ) throws -> PairingRegistry.PeerHello {
         let device = device ?? secondary
         return PairingRegistry.PeerHello(
             pairing: pairing, peer: device.pin, role: role, epoch: epoch, hasNoSequences: hasNoSequences,
-            version: version, device: try #require(device.pin.derivedIdentifier), name: device.claim.name)
+            version: version, device: try #require(device.pin.derivedIdentifier), name: device.claim.name,
+            contradictsQueues: contradictsQueues, phase: phase)
     }
+
+    /// Gives a hello to the primary.
+    mutating func greet(
+        _ hello: PairingRegistry.PeerHello, at now: WallTime? = nil
+    ) -> PairingRegistry.HelloOutcome { registry.hello(hello, now: now ?? start) }
 
     struct NotJoined: Error {}
 }
 
 extension PairingRegistry.JoinOutcome {
+    /// The answer and the changes of a join that goes well.
+    func joined() throws -> (answer: JoinAnswer, changes: [PairingChange]) {
+        guard case .joined(let answer, let changes, _) = self else { throw JoinFixture.NotJoined() }
+        return (answer, changes)
+    }
+
     /// The cause, if this is the one answer that every refused join gets.
     var cause: JoinRefusalCause? {
         guard case .refused(_, .joinRefused(let cause, _)) = self else { return nil }
         return cause
     }
+}
+
+/// A hello that was accepted.
+struct AcceptedHello {
+    let record: PairingRecord
+    let changes: [PairingChange]
+    let superseded: [UniqueIdentifier]
+    let isNewEpoch: Bool
+    let event: PairingEvent?
+}
+
+extension PairingRegistry.HelloOutcome {
+    func accepted() throws -> AcceptedHello {
+        guard case .accepted(let record, let changes, let superseded, let isNewEpoch, let event) = self else {
+            throw JoinFixture.NotJoined()
+        }
+        return AcceptedHello(
+            record: record, changes: changes, superseded: superseded, isNewEpoch: isNewEpoch, event: event)
+    }
+
+    /// The name of the refusal; nil for any other outcome.
+    var refusal: RefusalName? { if case .refused(let name, _) = self { name } else { nil } }
 }

@@ -14,9 +14,7 @@ final class JoinTests {
 
     @Test("PAR-9: the token is consumed and the pairing pending in one set of changes before the answer")
     func joins() throws {
-        guard case .joined(let answer, let changes, _) = fixture.join(try fixture.request()) else {
-            throw JoinFixture.NotJoined()
-        }
+        let (answer, changes) = try fixture.join(try fixture.request()).joined()
         let record = try #require(fixture.registry[answer.pairing])
         let token = try #require(fixture.registry.tokens[fixture.link.token])
         #expect(changes == [.putToken(token), .putPairing(record)])
@@ -47,9 +45,7 @@ final class JoinTests {
         let circumstances = PairingRegistry.JoinCircumstances(
             peer: fixture.secondary.pin, exporter: fixture.exporter, newPairing: .random(), now: booted + .seconds(1))
         let request = try attempt.request(peer: fixture.primary.pin)
-        guard case .joined(let answer, _, _) = registry.join(request, own: fixture.primary, at: circumstances) else {
-            throw JoinFixture.NotJoined()
-        }
+        let answer = try registry.join(request, own: fixture.primary, at: circumstances).joined().answer
         #expect(try attempt.accept(answer, now: fixture.start).pairing == registry.pairings.first?.pairing)
     }
 
@@ -57,8 +53,7 @@ final class JoinTests {
     func repeated() throws {
         let first = try fixture.joinWell()
         let again = [UInt8](repeating: 5, count: 32)
-        let outcome = fixture.join(try fixture.request(exporter: again), exporter: again)
-        guard case .joined(let answer, let changes, _) = outcome else { throw JoinFixture.NotJoined() }
+        let (answer, changes) = try fixture.join(try fixture.request(exporter: again), exporter: again).joined()
         #expect(answer.pairing == first.pairing && changes.isEmpty)
         #expect(try fixture.attempt(exporter: again).accept(answer, now: fixture.start).pairing == first.pairing)
         #expect(fixture.registry.pairings.count == 1)
@@ -70,8 +65,7 @@ final class JoinTests {
         let before = try #require(fixture.registry[first.pairing])
         let renewed = PairingRegistry.OwnDevice(
             pin: fixture.secondary.pin, claim: JoinClaim(name: "kiosk", reportKey: [UInt8](repeating: 8, count: 44)))
-        guard case .joined(_, let changes, _) = fixture.join(try fixture.request(by: renewed), after: .seconds(60))
-        else { throw JoinFixture.NotJoined() }
+        let changes = try fixture.join(try fixture.request(by: renewed), after: .seconds(60)).joined().changes
         let record = try #require(fixture.registry[first.pairing])
         #expect(changes == [.putPairing(record)])
         #expect(record.name == "kiosk" && record.reportKey == renewed.claim.reportKey)
@@ -95,9 +89,9 @@ final class JoinTests {
         _ = fixture.registry.trust(TrustedDevice(pin: fixture.secondary.pin, role: .primary))
         #expect(fixture.join(request).cause == .untrustedPin)
         _ = fixture.registry.trust(TrustedDevice(pin: fixture.secondary.pin, role: .secondary))
-        guard case .joined(let answer, let changes, _) = fixture.join(request) else { throw JoinFixture.NotJoined() }
+        let (answer, changes) = try fixture.join(request).joined()
         #expect(changes.count == 1 && answer.proof == nil)
-        guard case .joined(let again, let none, _) = fixture.join(request) else { throw JoinFixture.NotJoined() }
+        let (again, none) = try fixture.join(request).joined()
         #expect(again.pairing == answer.pairing && none.isEmpty)
         #expect(try attempt.accept(answer, now: fixture.start).address == "[::1]:4747")
     }

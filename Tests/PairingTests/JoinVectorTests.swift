@@ -194,7 +194,7 @@ private struct JoinFacts {
         }
         let request = try attempt.request(peer: facts.primary)
         let outcome = facts.outcome(of: request, claim: answer.claim, pairing: answer.pairing)
-        guard case .joined(let written, _, _) = outcome else { throw JoinFixture.NotJoined() }
+        let written = try outcome.joined().answer
         #expect(written.pairing == answer.pairing && written.claim == answer.claim)
         #expect((written.proof == answer.proof) == proves)
     }

@@ -14,30 +14,25 @@ final class RegistryTests {
 
     private func activated() throws -> UniqueIdentifier {
         let pairing = try fixture.joinWell().pairing
-        _ = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start)
+        _ = fixture.greet(try fixture.hello(pairing))
         return pairing
     }
 
     @Test("PAR-10: the first hello makes a pending pairing active, and the first active one is chosen")
     func firstHello() throws {
         let pairing = try fixture.joinWell().pairing
-        guard
-            case .accepted(let record, let changes, let superseded, false, .some) = fixture.registry.hello(
-                try fixture.hello(pairing), now: fixture.start)
-        else { throw JoinFixture.NotJoined() }
-        #expect(record.state == .active && record.highestVersion == .first)
-        #expect(changes == [.putPairing(record), .putChoice(.primary, pairing)])
-        #expect(superseded.isEmpty && fixture.registry.active(as: .primary)?.pairing == pairing)
+        let outcome = try fixture.greet(try fixture.hello(pairing)).accepted()
+        #expect(outcome.record.state == .active && outcome.record.highestVersion == .first)
+        #expect(outcome.changes == [.putPairing(outcome.record), .putChoice(.primary, pairing)])
+        #expect(outcome.superseded.isEmpty && !outcome.isNewEpoch && outcome.event != nil)
+        #expect(fixture.registry.active(as: .primary)?.pairing == pairing)
     }
 
     @Test("PAR-10: a second hello changes nothing")
     func secondHello() throws {
         let pairing = try activated()
-        guard
-            case .accepted(_, let changes, _, _, nil) = fixture.registry.hello(
-                try fixture.hello(pairing), now: fixture.start)
-        else { throw JoinFixture.NotJoined() }
-        #expect(changes.isEmpty)
+        let outcome = try fixture.greet(try fixture.hello(pairing)).accepted()
+        #expect(outcome.changes.isEmpty && outcome.event == nil)
     }
 
     @Test("PAR-10: a pairing pending for 24 h lapses: hello is refused and it is removed")
@@ -46,9 +41,8 @@ final class RegistryTests {
         let day = fixture.start + .seconds(86_401)
         #expect(fixture.registry.isPinned(fixture.secondary.pin, now: fixture.start + .seconds(86_400)))
         #expect(!fixture.registry.isPinned(fixture.secondary.pin, now: day))
-        guard case .refused(.notPaired, _) = fixture.registry.hello(try fixture.hello(pairing), now: day) else {
-            throw JoinFixture.NotJoined()
-        }
+        let hello = try fixture.hello(pairing)
+        #expect(fixture.greet(hello, at: day).refusal == .notPaired)
         let changes = fixture.registry.expire(now: day)
         #expect(changes == [.removeToken(fixture.link.token), .removePairing(pairing)])
         #expect(fixture.registry.pairings.isEmpty)
@@ -65,9 +59,7 @@ final class RegistryTests {
             rows: [PairingChange.putPairing(pending).row], sealedUnder: JoinFixture.tokenKey)
         #expect(registry.isPinned(fixture.secondary.pin, now: fixture.start))
         var greeted = registry
-        guard case .accepted = greeted.hello(try fixture.hello(pending.pairing), now: fixture.start) else {
-            throw JoinFixture.NotJoined()
-        }
+        _ = try greeted.hello(try fixture.hello(pending.pairing), now: fixture.start).accepted()
         let changes = registry.expire(now: fixture.start)
         let dated = try #require(registry[pending.pairing])
         #expect(changes == [.putPairing(dated)] && dated.created == fixture.start)
@@ -97,25 +89,18 @@ final class RegistryTests {
             try fixture.hello(pairing, from: fixture.stranger), try fixture.hello(pairing, role: .primary),
             try fixture.hello(.random()),
         ]
-        for hello in hellos {
-            guard case .refused(.notPaired, _) = fixture.registry.hello(hello, now: fixture.start) else {
-                Issue.record("accepted \(hello)")
-                continue
-            }
-        }
+        for hello in hellos { #expect(fixture.greet(hello).refusal == .notPaired, "\(hello)") }
     }
 
     @Test("SES-4: a version below the highest seen is version-lowered until the operator allows it")
     func versionLowered() throws {
         let pairing = try fixture.joinWell().pairing
         let second = try #require(ProtocolVersion(2))
-        _ = fixture.registry.hello(try fixture.hello(pairing, version: second), now: fixture.start)
-        guard case .refused(.versionLowered, _) = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start)
-        else { throw JoinFixture.NotJoined() }
+        _ = fixture.greet(try fixture.hello(pairing, version: second))
+        let hello = try fixture.hello(pairing)
+        #expect(fixture.greet(hello).refusal == .versionLowered)
         _ = try fixture.registry.allowVersion(.first, for: pairing)
-        guard case .accepted = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start) else {
-            throw JoinFixture.NotJoined()
-        }
+        _ = try fixture.greet(hello).accepted()
     }
 
     @Test("SES-4: no version is allowed that a device has not spoken, so that it is not locked out")
@@ -124,47 +109,36 @@ final class RegistryTests {
         let ninth = try #require(ProtocolVersion(9))
         let early = #expect(throws: VersionNeverSeen.self) { try fixture.registry.allowVersion(.first, for: pairing) }
         #expect(early?.highest == nil)
-        _ = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start)
+        _ = fixture.greet(try fixture.hello(pairing))
         let error = #expect(throws: VersionNeverSeen.self) { try fixture.registry.allowVersion(ninth, for: pairing) }
         #expect(error?.highest == .first && error?.description.contains("is above 1") == true)
         #expect(try fixture.registry.allowVersion(ninth, for: .random()) == nil)
-        guard case .accepted = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start) else {
-            throw JoinFixture.NotJoined()
-        }
+        _ = try fixture.greet(try fixture.hello(pairing)).accepted()
     }
 
     @Test("PAR-14: another epoch is refused unless it is higher and comes with empty hands")
     func epochs() throws {
         let pairing = try activated()
-        guard
-            case .refused(.epoch, _) = fixture.registry.hello(
-                try fixture.hello(pairing, epoch: 2, hasNoSequences: false), now: fixture.start),
-            case .accepted(let record, _, _, true, _) = fixture.registry.hello(
-                try fixture.hello(pairing, epoch: 2), now: fixture.start),
-            case .refused(.epoch, _) = fixture.registry.hello(
-                try fixture.hello(pairing, epoch: 1), now: fixture.start)
-        else { throw JoinFixture.NotJoined() }
-        #expect(record.epoch == 2)
+        let full = fixture.greet(try fixture.hello(pairing, epoch: 2, hasNoSequences: false))
+        let next = try fixture.greet(try fixture.hello(pairing, epoch: 2)).accepted()
+        let former = fixture.greet(try fixture.hello(pairing, epoch: 1))
+        #expect(full.refusal == .epoch && former.refusal == .epoch)
+        #expect(next.record.epoch == 2 && next.isNewEpoch)
     }
 
     @Test("PAR-14, LIM-133: the last epoch of a pairing goes on, and no store can be restored in it")
     func lastEpoch() throws {
         let pairing = try activated()
         let last = Limits.lastEpoch
-        guard
-            case .accepted(let record, _, _, true, _) = fixture.registry.hello(
-                try fixture.hello(pairing, epoch: last), now: fixture.start),
-            case .accepted(_, let changes, _, false, _) = fixture.registry.hello(
-                try fixture.hello(pairing, epoch: last, hasNoSequences: false), now: fixture.start)
-        else { throw JoinFixture.NotJoined() }
-        #expect(record.epoch == last && changes.isEmpty)
+        let first = try fixture.greet(try fixture.hello(pairing, epoch: last)).accepted()
+        let second = try fixture.greet(try fixture.hello(pairing, epoch: last, hasNoSequences: false)).accepted()
+        let record = first.record
+        #expect(record.epoch == last && first.isNewEpoch && second.changes.isEmpty && !second.isNewEpoch)
         #expect(try PairingRecord(row: record.row) == record)
         for phase in [.opening(ownHasNoSequences: true), .answer] as [PairingRegistry.PeerHello.Phase] {
-            let hello = PairingRegistry.PeerHello(
-                pairing: pairing, peer: fixture.secondary.pin, role: .secondary, epoch: last, hasNoSequences: false,
-                version: .first, device: try #require(fixture.secondary.pin.derivedIdentifier), name: "panel",
-                contradictsQueues: true, phase: phase)
-            guard case .refused(.epoch, .epochRefused) = fixture.registry.hello(hello, now: fixture.start) else {
+            let hello = try fixture.hello(
+                pairing, epoch: last, hasNoSequences: false, contradictsQueues: true, phase: phase)
+            guard case .refused(.epoch, .epochRefused) = fixture.greet(hello) else {
                 throw JoinFixture.NotJoined()
             }
         }
@@ -210,9 +184,8 @@ final class RegistryTests {
         let record = try #require(fixture.registry[old])
         #expect(answer.pairing == old && changes == [.putPairing(record)])
         #expect(record.state == .active && record.name == "panel 2" && record.reportKey == claim.reportKey)
-        guard
-            case .accepted(_, _, [], false, nil) = fixture.registry.hello(try fixture.hello(old), now: fixture.start)
-        else { throw JoinFixture.NotJoined() }
+        let greeted = try fixture.greet(try fixture.hello(old)).accepted()
+        #expect(greeted.superseded.isEmpty && !greeted.isNewEpoch && greeted.event == nil)
         #expect(fixture.registry.pairings.count == 1 && fixture.registry.active(as: .primary)?.pairing == old)
     }
 
@@ -242,11 +215,9 @@ final class RegistryTests {
         )
         #expect(secondary.replaced(by: other).map(\.pairing) == [first.pairing])
         _ = try secondary.joined(other)
-        guard
-            case .accepted(_, let changes, [first.pairing], _, _) = secondary.hello(
-                try hello(other.pairing), now: fixture.start)
-        else { throw JoinFixture.NotJoined() }
-        #expect(changes.contains(.putChoice(.secondary, other.pairing)))
+        let outcome = try secondary.hello(try hello(other.pairing), now: fixture.start).accepted()
+        #expect(outcome.superseded == [first.pairing])
+        #expect(outcome.changes.contains(.putChoice(.secondary, other.pairing)))
         #expect(
             PairedTargets(secondary, vendor: .zero, ownClaim: { _ in nil }).target(of: app, through: other.pairing)
                 == target)
@@ -256,17 +227,14 @@ final class RegistryTests {
     func restoredStore() throws {
         let pairing = try activated()
         func hello(_ phase: PairingRegistry.PeerHello.Phase) throws -> PairingRegistry.PeerHello {
-            PairingRegistry.PeerHello(
-                pairing: pairing, peer: fixture.secondary.pin, role: .secondary,
-                epoch: try #require(fixture.registry[pairing]).epoch, hasNoSequences: false, version: .first,
-                device: try #require(fixture.secondary.pin.derivedIdentifier), name: "panel", contradictsQueues: true,
-                phase: phase)
+            try fixture.hello(
+                pairing, epoch: try #require(fixture.registry[pairing]).epoch, hasNoSequences: false,
+                contradictsQueues: true, phase: phase)
         }
         guard
-            case .accepted(let record, let changes, _, true, .storeRestored(pairing)) = fixture.registry.hello(
-                try hello(.opening(ownHasNoSequences: false)), now: fixture.start),
-            case .restored(let next, let rows, .storeRestored(pairing)) = fixture.registry.hello(
-                try hello(.answer), now: fixture.start)
+            case .accepted(let record, let changes, _, true, .storeRestored(pairing)) = fixture.greet(
+                try hello(.opening(ownHasNoSequences: false))),
+            case .restored(let next, let rows, .storeRestored(pairing)) = fixture.greet(try hello(.answer))
         else { throw JoinFixture.NotJoined() }
         #expect(record.epoch == 2 && changes == [.putPairing(record)])
         #expect(next.epoch == 3 && rows == [.putPairing(next)] && fixture.registry[pairing] == next)
@@ -288,7 +256,7 @@ final class RegistryTests {
     func choose() throws {
         let pairing = try fixture.joinWell().pairing
         #expect(fixture.registry.select(pairing) == nil)
-        _ = fixture.registry.hello(try fixture.hello(pairing), now: fixture.start)
+        _ = fixture.greet(try fixture.hello(pairing))
         #expect(fixture.registry.select(pairing) == [])
         #expect(fixture.registry.select(.random()) == nil)
     }
@@ -298,12 +266,10 @@ final class RegistryTests {
         let device = try JoinFixture.device(seed, "panel \(seed)")
         _ = fixture.registry.trust(TrustedDevice(pin: device.pin, role: .secondary))
         let request = JoinRequest(method: .trust, claim: device.claim, versions: ProtocolVersion.supported)
-        guard
-            case .joined(let answer, _, _) = fixture.join(request, peer: device, after: .seconds(Int64(seed))),
-            case .accepted = fixture.registry.hello(
-                try fixture.hello(answer.pairing, from: device), now: fixture.start + .seconds(Int64(seed)))
-        else { throw JoinFixture.NotJoined() }
-        return answer.pairing
+        let pairing = try fixture.join(request, peer: device, after: .seconds(Int64(seed))).joined().answer.pairing
+        let hello = try fixture.hello(pairing, from: device)
+        _ = try fixture.greet(hello, at: fixture.start + .seconds(Int64(seed))).accepted()
+        return pairing
     }
 
     @Test("PAR-15: without the chosen one the only other takes its place; of several none does, until one is chosen")
@@ -315,7 +281,7 @@ final class RegistryTests {
         #expect(fixture.registry.active(as: .primary) == nil)
         // A device that comes back is not chosen by that.
         let back = try JoinFixture.device(12, "panel 12")
-        _ = fixture.registry.hello(try fixture.hello(pairings[1], from: back), now: fixture.start + .seconds(20))
+        _ = fixture.greet(try fixture.hello(pairings[1], from: back), at: fixture.start + .seconds(20))
         #expect(fixture.registry.active(as: .primary) == nil)
         _ = fixture.registry.select(pairings[1])
         #expect(fixture.registry.unpair(pairings[1]).last == .putChoice(.primary, pairings[0]))
@@ -327,15 +293,9 @@ final class RegistryTests {
         var rows: [[UInt8]: PropertyListDictionary] = [:]
         func commit(_ changes: [PairingChange]) { for change in changes { rows[change.row.key] = change.row.value } }
         commit(fixture.registry.issue(fixture.link))
-        guard case .joined(let answer, let joining, _) = fixture.join(try fixture.request()) else {
-            throw JoinFixture.NotJoined()
-        }
+        let (answer, joining) = try fixture.join(try fixture.request()).joined()
         commit(joining)
-        guard
-            case .accepted(_, let active, _, _, _) = fixture.registry.hello(
-                try fixture.hello(answer.pairing), now: fixture.start)
-        else { throw JoinFixture.NotJoined() }
-        commit(active)
+        commit(try fixture.greet(try fixture.hello(answer.pairing)).accepted().changes)
         commit(fixture.registry.trust(TrustedDevice(pin: fixture.stranger.pin, role: .primary, address: "a:1")))
         func restored() throws -> PairingRegistry {
             try PairingRegistry(
