@@ -1,24 +1,28 @@
-// Only what is durable is in force: order, failure and calls from inside an effect.
+// State behind a store: in force only once it is durable, in order, and as before when a commit fails; and calls from
+// inside a transition or an effect.
 
 import TandemReactor
 import TandemStore
 import TandemTestSupport
 import Testing
 
-@Suite struct CommittedStateTests {
+@Suite(.timeLimit(.minutes(10))) struct CommittedStateTests {
     private let place = TemporaryDirectory()
+    private let faults = FaultyFileSystem()
     private let loop: EventLoop
     private let store: Store
+    private let bound: LoopStore
     private let committed: CommittedState<[Int]>
 
     init() throws {
         loop = try EventLoop()
-        store = try Store(path: place.path("rows.sqlite"))
-        committed = CommittedState([], in: LoopStore(store, on: loop))
+        store = try Store(path: place.path("rows.sqlite"), fileSystem: faults.name)
+        bound = LoopStore(store, on: loop)
+        committed = CommittedState([], in: bound)
     }
 
     private static func row(_ number: Int) -> RowChange {
-        .put(RowSpace(rawValue: 1), key: [UInt8(number)], value: [UInt8(number)])
+        .put(space, key: [UInt8(number)], value: [UInt8(number)])
     }
 
     private func append(_ number: Int, then effect: @escaping () -> Void = {}) {
@@ -33,7 +37,7 @@ import Testing
         append(1)
         #expect(committed.state == [])
         loop.run(until: { committed.state == [1] })
-        #expect(try store.read(RowRange(space: RowSpace(rawValue: 1))).map(\.key) == [[1]])
+        #expect(try store.keys(RowRange(space: space)) == [[1]])
     }
 
     @Test func transitionsRunOneAfterAnotherEachOnTheResultOfTheLast() {
@@ -45,6 +49,21 @@ import Testing
 
     @Test func anEffectMayPerformTheNextTransition() {
         append(1) { append(2) { append(3) } }
+        loop.run(until: { committed.state.count == 3 })
+        #expect(committed.state == [1, 2, 3])
+    }
+
+    @Test func whatATransitionOrEffectPerformsComesAfterItAndIsNotLost() {
+        committed.perform(
+            { state in
+                committed.perform(
+                    { inner in
+                        inner.append(2)
+                        return ([], { append(3) })
+                    }, failure: { _ in })
+                state.append(1)
+                return ([], {})
+            }, failure: { _ in })
         loop.run(until: { committed.state.count == 3 })
         #expect(committed.state == [1, 2, 3])
     }
@@ -109,20 +128,48 @@ import Testing
         #expect(committed.state == [])
     }
 
-    @Test func aCommitThatFailsLeavesTheStateAsItWasAndTheNextOneRuns() {
-        append(1)
-        loop.run(until: { committed.state == [1] })
-        store.close()
-        var errors: [StoreError] = []
-        for number in 2...3 {
-            committed.perform(
-                { state in
-                    state.append(number)
-                    return ([Self.row(number)], { Issue.record("an effect without its commit") })
-                }, failure: { errors.append($0) })
-        }
-        loop.run(until: { errors.count == 2 })
-        #expect(committed.state == [1])
-        #expect(errors == [.closed(path: store.path), .closed(path: store.path)])
+    @Test func aFailedCommitLeavesTheStateAndTheNextTransitionStartsFromIt() {
+        var failures = 0
+        faults.fill(true)
+        committed.perform(
+            { state in
+                state.append(1)
+                return ([Self.row(1)], { Issue.record("an effect without its commit") })
+            },
+            failure: { _ in
+                failures += 1
+                faults.fill(false)
+            })
+        append(2)
+        loop.run(until: { committed.state == [2] })
+        #expect(failures == 1)
+    }
+
+    @Test("DEL-31: a full disk is told when commits begin to fail and when there is room again, once each")
+    func aFullDiskIsToldOnce() {
+        var told: [String] = []
+        var changes: [Bool] = []
+        bound.onSpaceChange = { told.append($0 == nil ? "room" : "full") }
+        bound.onFailingChange = { [bound] in changes.append(bound.isFailing) }
+        var ended = 0
+        faults.fill(true)
+        for number in 1...3 { bound.commit([Self.row(number)]) { _ in ended += 1 } }
+        loop.run(until: { ended == 3 })
+        #expect(told == ["full"] && changes == [true] && bound.failure == .full(path: store.path))
+        faults.fill(false)
+        loop.run(until: { bound.fullDisk == nil })
+        bound.commit([Self.row(4)]) { _ in ended += 1 }
+        loop.run(until: { ended == 4 })
+        #expect(told == ["full", "room"] && bound.failure == nil)
+        #expect(changes == [true, false] && !bound.isFailing)
+    }
+
+    @Test func aPoisonedStoreIsToldBeforeTheCommitsOwner() {
+        var events: [String] = []
+        bound.whenPoisoned = { _ in events.append("poisoned") }
+        faults.failSyncs(true)
+        bound.commit([Self.row(1)]) { result in if case .failure = result { events.append("failed") } }
+        loop.run(until: { events.count == 2 })
+        #expect(events == ["poisoned", "failed"])
     }
 }
