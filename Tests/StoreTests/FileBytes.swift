@@ -1,32 +1,32 @@
 // Files as bytes, behind the back of what is tested.
 
 import Glibc
+import TandemTestSupport
+import Testing
 
 /// The whole content of a file, for tests that look behind the store's back; empty if it cannot be read.
-func contents(of path: String) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY)
-    guard descriptor >= 0 else { return [] }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    while true {
-        let count = read(descriptor, &chunk, chunk.count)
-        if count <= 0 { return bytes }
-        bytes += chunk[..<count]
-    }
-}
+func contents(of path: String) -> [UInt8] { TemporaryDirectory.read(path) ?? [] }
 
 /// Writes a file as it is, for tests that damage one.
-func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o600) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode)
+func write(_ bytes: [UInt8], to path: String) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     defer { close(descriptor) }
-    fchmod(descriptor, mode)
-    var rest = bytes[...]
-    while !rest.isEmpty {
-        let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        if count <= 0 { return }
-        rest = rest.dropFirst(count)
-    }
+    let count = Glibc.write(descriptor, bytes, bytes.count)
+    #expect(count == bytes.count, "written to \(path)")
+}
+
+/// Changes the bytes of a file.
+func edit(_ path: String, _ change: (inout [UInt8]) throws -> Void) rethrows {
+    var bytes = contents(of: path)
+    try change(&bytes)
+    write(bytes, to: path)
+}
+
+/// Lays out the files of a store as a crash leaves them, in the place of any that are there; nil for no log.
+func layOut(_ file: [UInt8], log: [UInt8]?, at path: String) {
+    for end in ["", "-wal", "-shm"] { unlink(path + end) }
+    write(file, to: path)
+    if let log { write(log, to: path + "-wal") }
 }
 
 /// The used part of a new store's log: the file is longer, with zeros at its end.

@@ -1,7 +1,6 @@
 // A log that a crash left behind is read whole or refused: SQLite alone would drop acknowledged commits at a flipped
 // bit in silence. Only a possible commit that was cut off is dropped, and the store reports it.
 
-import Glibc
 import TandemStore
 import TandemTestSupport
 import Testing
@@ -27,19 +26,37 @@ import Testing
     }
 
     /// Lays the files out and opens them.
-    private func open(_ file: [UInt8], _ log: [UInt8]) throws -> (rows: Int, isCutOff: Bool) {
+    private func open(_ file: [UInt8], _ log: [UInt8]?) throws(StoreError) -> (rows: Int, isCutOff: Bool) {
         let copy = directory.path("copy")
-        for end in ["", "-wal", "-shm"] { unlink(copy + end) }
-        write(file, to: copy)
-        write(log, to: copy + "-wal")
-        do {
+        layOut(file, log: log, at: copy)
+        do throws(StoreError) {
             let store = try Store(path: copy, opening: .mustExist)
             defer { store.close() }
             return (try store.read(RowRange(space: space)).count, store.statistics.beganCutOff)
         } catch {
             #expect(
-                contents(of: copy) == file && contents(of: copy + "-wal") == log, "a refused store is left as it is")
+                contents(of: copy) == file && contents(of: copy + "-wal") == log ?? [],
+                "a refused store is left as it is")
             throw error
+        }
+    }
+
+    /// Why the files are refused; nil if they are not.
+    private func refusal(_ file: [UInt8], _ log: [UInt8]?) -> StoreError? {
+        do throws(StoreError) {
+            _ = try open(file, log)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Expects that the log is refused as damaged, by its name.
+    private func expectDamage(_ file: [UInt8], _ log: [UInt8], _ change: String) {
+        let refusal = refusal(file, log)
+        guard case .corrupt(let path, _)? = refusal, path.hasSuffix("copy-wal") else {
+            Issue.record("\(change): \(refusal.map { "\($0)" } ?? "opened")")
+            return
         }
     }
 
@@ -56,13 +73,7 @@ import Testing
         for offset in offsets {
             var damaged = log
             damaged[offset] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
-            do {
-                let (rows, isCutOff) = try open(file, damaged)
-                Issue.record("byte \(offset): opened with \(rows) rows, cut off: \(isCutOff)")
-            } catch let error as StoreError {
-                guard case .corrupt(let path, _) = error else { throw error }
-                #expect(path.hasSuffix("copy-wal"), "the file that is damaged is named")
-            }
+            expectDamage(file, damaged, "byte \(offset)")
         }
     }
 
@@ -72,21 +83,14 @@ import Testing
         var generator = SeededGenerator(seed: 9)
         for count in [32, 100, 4_096, log.count] {
             let garbage = (0..<count).map { _ in UInt8.random(in: 1...255, using: &generator) }
-            do {
-                let (rows, isCutOff) = try open(file, garbage + log[count...])
-                Issue.record("\(count) bytes: opened with \(rows) rows, cut off: \(isCutOff)")
-            } catch let error as StoreError {
-                guard case .corrupt(let path, _) = error else { throw error }
-                #expect(path.hasSuffix("copy-wal"))
-            }
+            expectDamage(file, garbage + log[count...], "\(count) bytes")
         }
     }
 
     @Test("DEL-30: a header that was cut off before a page of its turn was written costs nothing")
     func tornHeader() async throws {
         let (file, log, _) = try await crashed()
-        write(file, to: path)
-        write(log, to: path + "-wal")
+        layOut(file, log: log, at: path)
         // This start moves the log into the file; the next commit would begin a new turn with a header.
         let store = try Store(path: path, opening: .mustExist)
         let (moved, old) = (contents(of: path), contents(of: path + "-wal"))
@@ -119,21 +123,6 @@ import Testing
     }
 
     // MARK: the log of a file
-
-    /// Opens the files, and expects a refusal that leaves them as they are.
-    private func refusal(_ file: [UInt8], _ log: [UInt8]?) -> StoreError? {
-        let copy = directory.path("copy")
-        for end in ["", "-wal", "-shm"] { unlink(copy + end) }
-        write(file, to: copy)
-        if let log { write(log, to: copy + "-wal") }
-        do throws(StoreError) {
-            try Store(path: copy, opening: .mustExist).close()
-            return nil
-        } catch {
-            #expect(contents(of: copy) == file && contents(of: copy + "-wal") == log ?? [])
-            return error
-        }
-    }
 
     @Test("DEL-30: a file whose log is gone is refused by name, and opens with all commits once the log is back")
     func missingLog() async throws {

@@ -68,9 +68,7 @@ import Testing
         for table in ["long_value", "long_space"] { try run("DROP TABLE \(table)") }
         let long = value(9, count: 7000)
         try run("INSERT INTO row VALUES(1, x'09', \(olderChecksum(1, [9], long)), x'\(hexadecimal(long))')")
-        var bytes = contents(of: path)
-        bytes[63] = 3
-        write(bytes, to: path)
+        edit(path) { $0[63] = 3 }
     }
 
     private func hexadecimal(_ bytes: [UInt8]) -> String {
@@ -234,7 +232,7 @@ import Testing
         store.close()
         let whole = contents(of: path)
         for number in 1...60 as ClosedRange<UInt8> {
-            let start = try #require((0..<whole.count - 8).first { Array(whole[$0..<$0 + 8]) == key(number) })
+            let start = try #require(whole.firstRange(of: key(number))).lowerBound
             var damaged = whole
             // Before the key are the types of key, checksum and value, each a byte; that of eight bytes is 28.
             #expect(damaged[start - 3] == 28)
@@ -254,10 +252,10 @@ import Testing
         // Too large for the check at the start, which would find the damage.
         try await store.commitAndWait([.put(otherSpace, key: [], value: value(0, count: 17 << 20))]).get()
         store.close()
-        var bytes = contents(of: path)
-        let start = try #require((0..<1 << 16).first { Array(bytes[$0..<$0 + 8]) == key(40) })
-        bytes[start - 3] ^= 1
-        write(bytes, to: path)
+        try edit(path) { bytes in
+            let start = try #require(bytes.firstRange(of: key(40))).lowerBound
+            bytes[start - 3] ^= 1
+        }
         let damaged = try Store(path: path)
         let range = RowRange(space: space, from: key(1), to: key(5))
         #expect(try damaged.keys(range) == (1...4).map(key))

@@ -1,7 +1,6 @@
 // The power fails between any two operations on the store's files: what was acknowledged is there when it is opened
 // again, and every commit is there whole or not at all.
 
-import Glibc
 import Synchronization
 import TandemStore
 import TandemTestSupport
@@ -136,10 +135,7 @@ import Testing
     }
 
     private func lay(_ files: (file: [UInt8], log: [UInt8])) {
-        let path = directory.path("image")
-        for end in ["", "-wal", "-shm"] { unlink(path + end) }
-        write(files.file, to: path)
-        if !files.log.isEmpty { write(files.log, to: path + "-wal") }
+        layOut(files.file, log: files.log.isEmpty ? nil : files.log, at: directory.path("image"))
     }
 
     private func number(_ bytes: [UInt8]) -> UInt64 { bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
@@ -178,8 +174,7 @@ import Testing
                     1 << UInt8.random(in: 0..<8, using: &generator)
             }
             let copy = directory.path("damaged")
-            for end in ["", "-wal", "-shm"] { unlink(copy + end) }
-            write(damaged, to: copy)
+            layOut(damaged, log: nil, at: copy)
             do {
                 let store = try Store(path: copy, opening: .mustExist, fileSystem: FaultyFileSystem.quick.name)
                 defer { store.close() }

@@ -122,8 +122,7 @@ final class Completions: Sendable {
             try await store.commitAndWait([.put(space, key: [UInt8(round)], value: [UInt8(round)])]).get()
             // A kill leaves the files as they are at this moment.
             let copy = directory.path("copy-\(round)")
-            write(contents(of: path), to: copy)
-            write(contents(of: path + "-wal"), to: copy + "-wal")
+            layOut(contents(of: path), log: contents(of: path + "-wal"), at: copy)
             let recovered = try Store(path: copy, opening: .mustExist)
             #expect(try recovered.read(RowRange(space: space)).map(\.value) == (0...round).map { [UInt8($0)] })
         }
@@ -138,8 +137,7 @@ final class Completions: Sendable {
         let log = usedLog(of: path)
         for cut in stride(from: before, to: log.count, by: 997) {
             let copy = directory.path("torn-\(cut)")
-            write(contents(of: path), to: copy)
-            write(Array(log[..<cut]), to: copy + "-wal")
+            layOut(contents(of: path), log: Array(log[..<cut]), at: copy)
             #expect(try Store(path: copy).read(RowRange(space: space)).count == 1)
         }
     }

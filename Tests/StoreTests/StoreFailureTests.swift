@@ -50,8 +50,7 @@ import Testing
         let store = try Store(path: path)
         let changes = (0..<40).map { RowChange.put(space, key: [UInt8($0)], value: value($0, count: 20_000 + $0)) }
         try await store.commitAndWait(changes).get()
-        write(contents(of: path), to: directory.path("copy"))
-        write(contents(of: path + "-wal"), to: directory.path("copy-wal"))
+        layOut(contents(of: path), log: contents(of: path + "-wal"), at: directory.path("copy"))
         store.close()
         let copy = try Store(path: directory.path("copy"), opening: .mustExist)
         #expect(try copy.read(RowRange(space: space)).map(\.value.count) == (0..<40).map { 20_000 + $0 })

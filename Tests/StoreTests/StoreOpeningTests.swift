@@ -63,9 +63,7 @@ import Testing
 
     @Test func aNewerStoreIsRefusedWithBothNumbers() async throws {
         try await makeStore()
-        var bytes = contents(of: path)
-        bytes[60..<64] = [0, 0, 0, 7]
-        write(bytes, to: path)
+        edit(path) { $0[60..<64] = [0, 0, 0, 7] }
         #expect(try refusal() == .newer(path: path, found: 7, supported: 4))
         let text = StoreError.newer(path: path, found: 7, supported: 4).description
         #expect(text.contains("7") && text.contains("4"))
@@ -73,9 +71,7 @@ import Testing
 
     @Test func aStoreOfAnEarlierVersionIsReadAndGetsThisOneWithItsFirstCommit() async throws {
         try await makeStore()
-        var bytes = contents(of: path)
-        bytes[63] = 1
-        write(bytes, to: path)
+        edit(path) { $0[63] = 1 }
         let reader = try Store(path: path)
         #expect(try reader.read(RowRange(space: space)).count == 200)
         reader.close()
@@ -89,17 +85,13 @@ import Testing
 
     @Test func anotherProgramsDatabaseIsRefused() async throws {
         try await makeStore()
-        var bytes = contents(of: path)
-        bytes[68..<72] = [0, 0, 0, 1]
-        write(bytes, to: path)
+        edit(path) { $0[68..<72] = [0, 0, 0, 1] }
         #expect(try refusal() == .notAStore(path: path))
     }
 
     @Test func aVersionThatWasNeverWrittenIsRefused() async throws {
         try await makeStore()
-        var bytes = contents(of: path)
-        bytes[60..<64] = [0, 0, 0, 0]
-        write(bytes, to: path)
+        edit(path) { $0[60..<64] = [0, 0, 0, 0] }
         guard case .corrupt = try refusal() else { throw Unexpected("accepted") }
     }
 
@@ -166,11 +158,11 @@ import Testing
 
     @Test func aFlippedBitOfAValueNamesItsRow() async throws {
         try await makeStore()
-        var bytes = contents(of: path)
         let run = Array(repeating: UInt8(77), count: 100)
-        let offset = try #require(bytes.indices.dropLast(100).first { Array(bytes[$0..<$0 + 100]) == run })
-        bytes[offset + 50] ^= 1
-        write(bytes, to: path)
+        try edit(path) { bytes in
+            let offset = try #require(bytes.firstRange(of: run)).lowerBound
+            bytes[offset + 50] ^= 1
+        }
         #expect(try refusal() == .corruptRow(path: path, space: space.rawValue, key: [77]))
     }
 

@@ -56,7 +56,8 @@ package final class TemporaryDirectory: Sendable {
     /// The names of the entries, sorted.
     package var names: [String] { Self.names(in: path).sorted() }
 
-    private static func names(in path: String) -> [String] {
+    /// The names of a directory's entries, hidden ones too, in no order.
+    package static func names(in path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }
         defer { closedir(directory) }
         var names: [String] = []
