@@ -8,16 +8,29 @@ import TandemTransport
 import Testing
 
 @Suite struct InProcessStreamTests {
-    private func run(_ plan: FaultPlan, pieces: Int = 200) -> (trace: [String], recorder: StreamRecorder) {
+    /// Two joined ends that have started, and what each has received.
+    private struct Line {
         let scheduler = ManualScheduler()
-        let (near, far) = InProcessStream.pair(on: scheduler, faults: plan)
-        let recorder = StreamRecorder()
+        let near: InProcessStream
+        let far: InProcessStream
+        let sender = StreamRecorder()
+        let reader = StreamRecorder()
+
+        init(faults: FaultPlan = .none, marks: WaterMarks = .standard) {
+            (near, far) = InProcessStream.pair(on: scheduler, faults: faults, marks: marks)
+            near.delegate = sender
+            far.delegate = reader
+            near.start()
+            far.start()
+        }
+    }
+
+    private func run(_ plan: FaultPlan, pieces: Int = 200) -> (trace: [String], recorder: StreamRecorder) {
+        let line = Line(faults: plan)
+        let (scheduler, recorder) = (line.scheduler, line.reader)
         var trace: [String] = []
         recorder.onBytes = { _ in trace.append("\(scheduler.now.nanoseconds) \(recorder.bytes.suffix(2))") }
-        far.delegate = recorder
-        near.start()
-        far.start()
-        for number in 0..<pieces { near.send([UInt8(number % 250), UInt8(number % 250)]) }
+        for number in 0..<pieces { line.near.send([UInt8(number % 250), UInt8(number % 250)]) }
         scheduler.advance(by: .seconds(100_000))
         return (trace, recorder)
     }
@@ -79,75 +92,50 @@ import Testing
     }
 
     @Test func aCutEndsBothSides() {
-        let scheduler = ManualScheduler()
-        let (near, far) = InProcessStream.pair(on: scheduler, faults: plan { $0.cut = 1000 })
-        let (first, second) = (StreamRecorder(), StreamRecorder())
-        near.delegate = first
-        far.delegate = second
-        near.start()
-        far.start()
-        near.send(Bytes.text("a piece that will be cut"))
-        scheduler.run()
-        #expect(first.closeReasons == [.failed(SystemError(call: "recv", errno: ECONNRESET))])
-        #expect(second.closeReasons == [.closedByPeer])
-        #expect(Bytes.text("a piece that will be cut").starts(with: second.bytes))
-        #expect(second.bytes.count < 24)
+        let line = Line(faults: plan { $0.cut = 1000 })
+        line.near.send(Bytes.text("a piece that will be cut"))
+        line.scheduler.run()
+        #expect(line.sender.closeReasons == [.failed(SystemError(call: "recv", errno: ECONNRESET))])
+        #expect(line.reader.closeReasons == [.closedByPeer])
+        #expect(Bytes.text("a piece that will be cut").starts(with: line.reader.bytes))
+        #expect(line.reader.bytes.count < 24)
     }
 
     @Test func aStallHoldsBackAllThatFollows() {
-        let scheduler = ManualScheduler()
-        let (near, far) = InProcessStream.pair(
-            on: scheduler,
+        let line = Line(
             faults: plan {
                 $0.stall = 1000
                 $0.stallTime = .seconds(5)
             })
-        let recorder = StreamRecorder()
-        far.delegate = recorder
-        near.start()
-        far.start()
-        near.send([1])
-        scheduler.advance(by: .milliseconds(4999))
-        #expect(recorder.bytes.isEmpty)
-        scheduler.advance(by: .milliseconds(1))
-        #expect(recorder.bytes == [1])
+        line.near.send([1])
+        line.scheduler.advance(by: .milliseconds(4999))
+        #expect(line.reader.bytes.isEmpty)
+        line.scheduler.advance(by: .milliseconds(1))
+        #expect(line.reader.bytes == [1])
     }
 
     @Test func aPausedReaderFillsTheSendersQueue() {
-        let scheduler = ManualScheduler()
-        let marks = WaterMarks(low: 1000, high: 10_000)
-        let (near, far) = InProcessStream.pair(on: scheduler, marks: marks)
-        let (sender, reader) = (StreamRecorder(), StreamRecorder())
-        near.delegate = sender
-        far.delegate = reader
-        near.start()
-        far.start()
-        far.pauseReading()
-        for _ in 0..<100 { near.send([UInt8](repeating: 1, count: 4096)) }
-        scheduler.run()
-        #expect(reader.bytes.isEmpty)
-        #expect(near.queuedBytes > 10_000)
-        #expect(near.isCongested)
-        far.resumeReading()
-        scheduler.run()
-        #expect(reader.bytes.count == 100 * 4096)
-        #expect(near.queuedBytes == 0)
-        #expect(sender.drains == 1)
+        let line = Line(marks: WaterMarks(low: 1000, high: 10_000))
+        line.far.pauseReading()
+        for _ in 0..<100 { line.near.send([UInt8](repeating: 1, count: 4096)) }
+        line.scheduler.run()
+        #expect(line.reader.bytes.isEmpty)
+        #expect(line.near.queuedBytes > 10_000)
+        #expect(line.near.isCongested)
+        line.far.resumeReading()
+        line.scheduler.run()
+        #expect(line.reader.bytes.count == 100 * 4096)
+        #expect(line.near.queuedBytes == 0)
+        #expect(line.sender.drains == 1)
     }
 
     @Test func closingAfterFlushDeliversEverythingFirst() {
-        let scheduler = ManualScheduler()
-        let (near, far) = InProcessStream.pair(on: scheduler, faults: plan { $0.delay = .seconds(1) ... .seconds(2) })
-        let (sender, reader) = (StreamRecorder(), StreamRecorder())
-        near.delegate = sender
-        far.delegate = reader
-        near.start()
-        far.start()
-        near.send([1, 2, 3])
-        near.closeAfterFlush(.closedHere)
-        scheduler.advance(by: .seconds(10))
-        #expect(reader.bytes == [1, 2, 3])
-        #expect(reader.closeReasons == [.closedByPeer])
-        #expect(sender.closeReasons == [.closedHere])
+        let line = Line(faults: plan { $0.delay = .seconds(1) ... .seconds(2) })
+        line.near.send([1, 2, 3])
+        line.near.closeAfterFlush(.closedHere)
+        line.scheduler.advance(by: .seconds(10))
+        #expect(line.reader.bytes == [1, 2, 3])
+        #expect(line.reader.closeReasons == [.closedByPeer])
+        #expect(line.sender.closeReasons == [.closedHere])
     }
 }

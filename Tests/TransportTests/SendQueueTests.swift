@@ -35,22 +35,11 @@ import Testing
     }
 
     /// Two joined sockets with little room between them.
-    private final class Pair {
-        let near: CInt
-        let far: CInt
-
-        init() throws {
-            var ends: [CInt] = [0, 0]
-            try #require(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
-            (near, far) = (ends[0], ends[1])
-            var room: CInt = 8192
-            setsockopt(near, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<CInt>.size))
-        }
-
-        deinit {
-            close(near)
-            close(far)
-        }
+    private static func narrowPair() throws -> DescriptorPair {
+        let pair = try DescriptorPair.socketPair()
+        var room: CInt = 8192
+        setsockopt(pair.first.raw, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<CInt>.size))
+        return pair
     }
 
     private func received(from descriptor: CInt) -> [UInt8] {
@@ -65,7 +54,7 @@ import Testing
 
     @Test(arguments: Repetition.seeds(12, long: 40))
     func whatIsQueuedLeavesInOrderAndOnce(seed: UInt64) throws {
-        let pair = try Pair()
+        let pair = try Self.narrowPair()
         var source = Source(seed: seed)
         var queue = SendQueue()
         var (expected, sent): ([UInt8], [UInt8]) = ([], [])
@@ -76,17 +65,17 @@ import Testing
                 queue.append(piece, loop)
                 expected += piece.copied()
             case 4: if let block = source.blocks.randomElement(using: &source.generator) { queue.leave(block) }
-            case 5: sent += received(from: pair.far)
+            case 5: sent += received(from: pair.second.raw)
             case 6: queue.leaveWrittenBlock()
-            default: _ = try queue.write(to: pair.near, loop)
+            default: _ = try queue.write(to: pair.first.raw, loop)
             }
             #expect(queue.byteCount <= expected.count - sent.count)
         }
         while !queue.isEmpty {
-            #expect(try queue.write(to: pair.near, loop) != .ended)
-            sent += received(from: pair.far)
+            #expect(try queue.write(to: pair.first.raw, loop) != .ended)
+            sent += received(from: pair.second.raw)
         }
-        #expect(sent + received(from: pair.far) == expected)
+        #expect(sent + received(from: pair.second.raw) == expected)
     }
 
     @Test func slicesThatFollowEachOtherAreOnePiece() {
@@ -100,7 +89,7 @@ import Testing
 
     @Test("LIM-48: the rest of a frame that is written for the most part does not hold the frame's memory")
     func leavesWrittenBlock() throws {
-        let pair = try Pair()
+        let pair = try Self.narrowPair()
         let frame = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
         var queue = SendQueue()
         weak var block: ByteBlock?
@@ -111,17 +100,17 @@ import Testing
         }
         var sent: [UInt8] = []
         while queue.byteCount > 50_000 {
-            _ = try queue.write(to: pair.near, loop)
-            sent += received(from: pair.far)
+            _ = try queue.write(to: pair.first.raw, loop)
+            sent += received(from: pair.second.raw)
         }
         #expect(block != nil)
         queue.leaveWrittenBlock()
         #expect(block == nil && queue.byteCount <= 50_000)
         while !queue.isEmpty {
-            _ = try queue.write(to: pair.near, loop)
-            sent += received(from: pair.far)
+            _ = try queue.write(to: pair.first.raw, loop)
+            sent += received(from: pair.second.raw)
         }
-        #expect(sent + received(from: pair.far) == frame)
+        #expect(sent + received(from: pair.second.raw) == frame)
     }
 
     @Test func aBlockThatWasLeftIsHeldNoMore() throws {
