@@ -99,7 +99,7 @@ import Testing
                 for byte in UInt8.min...UInt8.max {
                     payload[index] = byte
                     #expect(
-                        TwoReadings(of: payload)
+                        TwoReadings(ofHead: payload)
                             == (Self.isAllowed(byte, index - range.lowerBound) ? .bothAccept : .bothRefuse))
                 }
                 payload[index] = UInt8(ascii: "a")
@@ -124,7 +124,7 @@ import Testing
             for change in [1, 2, 4, 8, 16, 32, 64, 128, 255] as [UInt8] {
                 var changed = payload
                 changed[index] &+= change
-                #expect(TwoReadings(of: changed) != .theyDiffer, "byte \(index) plus \(change)")
+                #expect(TwoReadings(ofHead: changed) != .theyDiffer, "byte \(index) plus \(change)")
             }
         }
     }
@@ -133,7 +133,9 @@ import Testing
     func damaged() {
         var frames = MutatedFrames(generator: SeededGenerator(seed: 20_261_121))
         var counts: [TwoReadings: Int] = [:]
-        for _ in 0..<Repetition.times(8_000, long: 24_000) { counts[TwoReadings(of: frames.next()), default: 0] += 1 }
+        for _ in 0..<Repetition.times(8_000, long: 24_000) {
+            counts[TwoReadings(ofHead: frames.next()), default: 0] += 1
+        }
         #expect(counts[.theyDiffer] == nil)
         // Otherwise the test says nothing.
         #expect(counts[.bothAccept, default: 0] > 300)

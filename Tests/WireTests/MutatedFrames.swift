@@ -161,16 +161,20 @@ enum TwoReadings {
     case bothAccept
     case theyDiffer
 
-    init(of payload: [UInt8]) {
-        let span = payload.span
-        let head = EnvelopeHead(plain: span.bytes)
-        let envelope = try? Envelope(payload: payload[...])
-        switch (head, envelope) {
+    /// Of what is read in place, if anything, and of the full reading.
+    init<InPlace>(of payload: [UInt8], _ inPlace: InPlace?, areEqual: (InPlace, Envelope) -> Bool) {
+        switch (inPlace, try? Envelope(payload: payload[...])) {
         case (nil, nil): self = .bothRefuse
         case (nil, _?): self = .onlyTheFullOneAccepts
-        case (let head?, let envelope?) where head.isEqual(to: envelope, in: payload): self = .bothAccept
+        case (let inPlace?, let envelope?) where areEqual(inPlace, envelope): self = .bothAccept
         default: self = .theyDiffer
         }
+    }
+
+    /// Of the head of an envelope.
+    init(ofHead payload: [UInt8]) {
+        let span = payload.span
+        self.init(of: payload, EnvelopeHead(plain: span.bytes)) { $0.isEqual(to: $1, in: payload) }
     }
 }
 
