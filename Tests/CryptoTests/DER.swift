@@ -1,4 +1,4 @@
-// Hand-made DER and PEM for tests: what no well-behaved tool would write.
+// Hand-made DER and PEM for tests: what no well-behaved tool would write, and the errors of loading it.
 
 import TandemCrypto
 
@@ -28,4 +28,12 @@ enum DER {
         return Array("-----BEGIN \(label)-----\n".utf8) + lines.joined(separator: [10])
             + Array("\n-----END \(label)-----\n".utf8)
     }
+}
+
+/// Why a key is not loaded; nil if it is.
+func keyError<Key>(_ load: () throws(KeyError) -> Key) -> KeyError? {
+    do throws(KeyError) {
+        _ = try load()
+        return nil
+    } catch { return error }
 }

@@ -14,17 +14,11 @@ import Testing
     }
 
     private func error(loading pem: [UInt8]) -> KeyError? {
-        do throws(KeyError) {
-            _ = try PrivateKey(pem: SecretBytes(copying: pem))
-            return nil
-        } catch { return error }
+        keyError { () throws(KeyError) in try PrivateKey(pem: SecretBytes(copying: pem)) }
     }
 
     private func error(loading pem: String) -> KeyError? {
-        do throws(KeyError) {
-            _ = try PublicKey(pem: pem)
-            return nil
-        } catch { return error }
+        keyError { () throws(KeyError) in try PublicKey(pem: pem) }
     }
 
     @Test("CFG-16: an RSA key under 2048 bits is refused", arguments: [512, 1024, 2047])
@@ -58,14 +52,8 @@ import Testing
         let rsaEncryption: [UInt8] = [
             0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00,
         ]
-        return error(loadingDER: DER.sequence(rsaEncryption + DER.element(0x03, [0] + key)))
-    }
-
-    private func error(loadingDER bytes: [UInt8]) -> KeyError? {
-        do throws(KeyError) {
-            _ = try PublicKey(subjectPublicKeyInfo: bytes)
-            return nil
-        } catch { return error }
+        let bytes = DER.sequence(rsaEncryption + DER.element(0x03, [0] + key))
+        return keyError { () throws(KeyError) in try PublicKey(subjectPublicKeyInfo: bytes) }
     }
 
     @Test(

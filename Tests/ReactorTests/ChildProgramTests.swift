@@ -6,9 +6,7 @@ import TandemTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ChildProgramTests {
-    private let directory: TemporaryDirectory
-
-    init() { directory = TemporaryDirectory() }
+    private let directory = TemporaryDirectory()
 
     /// Runs a shell script, the only shell here, to its end.
     private func run(
@@ -23,7 +21,7 @@ import Testing
     }
 
     private func text(_ name: String) throws -> String {
-        String(decoding: try #require(FileManagerless.read("\(directory.path)/\(name)")), as: UTF8.self)
+        String(decoding: try #require(TemporaryDirectory.read(directory.path(name))), as: UTF8.self)
     }
 
     @Test func `its exit code or signal is told once it has ended`() throws {
@@ -44,7 +42,8 @@ import Testing
         let script = "ls -l /proc/$$/fd > \(file); grep -E '^Sig(Blk|Ign)' /proc/self/status >> \(file); pwd >> \(file)"
         #expect(try run(script, environment: ["PATH=/usr/bin:/bin"]) == 0)
         let facts = try text("facts")
-        #expect(facts.components(of: "-> /dev/null") >= 2 && !facts.contains("socket:") && !facts.contains("eventpoll"))
+        #expect(facts.ranges(of: "-> /dev/null").count >= 2)
+        #expect(!facts.contains("socket:") && !facts.contains("eventpoll"))
         #expect(facts.contains("SigBlk:\t0000000000000000") && facts.contains("SigIgn:\t0000000000000000"), "\(facts)")
         #expect(facts.hasSuffix("/\n"))
     }
@@ -108,29 +107,5 @@ import Testing
         #expect(codes.sorted() == Array(0..<20))
         // Not this process's children by any number: other tests have some, too.
         for process in processes { #expect(waitpid(process, nil, WNOHANG) == -1 && errno == ECHILD) }
-    }
-}
-
-/// Small files, without Foundation.
-private enum FileManagerless {
-    static func read(_ path: String) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 65_536)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        return count < 0 ? nil : Array(bytes.prefix(count))
-    }
-}
-
-extension String {
-    /// How often the text occurs.
-    fileprivate func components(of text: String) -> Int {
-        var (count, rest) = (0, Substring(self))
-        while let range = rest.firstRange(of: text) {
-            count += 1
-            rest = rest[range.upperBound...]
-        }
-        return count
     }
 }
