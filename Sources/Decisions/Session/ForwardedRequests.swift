@@ -325,13 +325,10 @@ private struct RequestOwner: Sendable {
 /// The connections of a table, by number: the chains of what each has asked and owes, and how many replies each app
 /// waits for. A link carries the requests of many apps, and one app must not use up the limit of the others (LIM-7).
 private struct PartyTable: ~Copyable, Sendable {
-    private var parties: [Party] = []
-    private var free: [Int32] = []
-    private var askers: [Asker] = []
-    private var freeAskers: [Int32] = []
+    private var parties = RecordPool<Party>()
+    private var askers = RecordPool<Asker>()
     private var byApp = HashTable()
-    private var owners: [RequestOwner] = []
-    private var freeOwners: [Int32] = []
+    private var owners = RecordPool<RequestOwner>()
     private var users: [UInt32: Int32] = [:]
     private var waitingOwners = 0
     private var waitingInAll = 0
@@ -343,18 +340,12 @@ private struct PartyTable: ~Copyable, Sendable {
 
     mutating func insert(of user: UInt32?) -> RequestParty {
         let party = Party(owner: owner(user), isLink: user == nil)
-        guard let number = free.popLast() else {
-            parties.append(party)
-            return RequestParty(parties.count - 1)
-        }
-        parties[Int(number)] = party
-        return RequestParty(Int(number))
+        return RequestParty(parties.insert(party))
     }
 
     private mutating func owner(_ user: UInt32?) -> Int32 {
         if let user, let known = users[user] { return known }
-        let number = freeOwners.popLast() ?? Int32(truncatingIfNeeded: owners.count)
-        if Int(number) == owners.count { owners.append(RequestOwner()) }
+        let number = Int32(truncatingIfNeeded: owners.insert(RequestOwner()))
         if let user { users[user] = number }
         return number
     }
@@ -369,18 +360,17 @@ private struct PartyTable: ~Copyable, Sendable {
     /// Removes a connection that has no requests left.
     mutating func remove(_ party: RequestParty) {
         if parties[party.index].isLink { remove(owner: parties[party.index].owner) }
-        free.append(Int32(truncatingIfNeeded: party.index))
+        parties.remove(party.index)
     }
 
     private mutating func remove(owner: Int32) {
         var next = owners[Int(owner)].firstAsker
         while next >= 0 {
             byApp.remove(Int(next), Asker.hash(owner, askers[Int(next)].app))
-            freeAskers.append(next)
+            askers.remove(Int(next))
             next = askers[Int(next)].next
         }
-        owners[Int(owner)].firstAsker = -1
-        freeOwners.append(owner)
+        owners.remove(Int(owner))
     }
 
     /// The number of an app of a connection's owner.
@@ -408,15 +398,7 @@ private struct PartyTable: ~Copyable, Sendable {
     }
 
     private mutating func insert(_ app: ApplicationNumber, _ owner: Int32, _ hash: UInt32) -> Int {
-        let asker = Asker(owner: owner, app: app, next: owners[Int(owner)].firstAsker)
-        let number: Int
-        if let free = freeAskers.popLast() {
-            number = Int(free)
-            askers[number] = asker
-        } else {
-            number = askers.count
-            askers.append(asker)
-        }
+        let number = askers.insert(Asker(owner: owner, app: app, next: owners[Int(owner)].firstAsker))
         byApp.insert(number, hash)
         owners[Int(owner)].firstAsker = Int32(truncatingIfNeeded: number)
         return number

@@ -1,5 +1,5 @@
-// Records by number in one array, with linked chains of records. A removed record's number is reused by the next
-// insertion, so that a steady flow of records allocates nothing. A chain is a list of links between numbers.
+// Records by number in one array, and linked chains of them. A removed record's number is reused by the next insertion,
+// so that a steady flow of records allocates nothing. A chain is a list of links between numbers.
 
 /// A record that can stand in chains.
 protocol ChainedRecord: Sendable {
@@ -24,7 +24,7 @@ struct Chain: Sendable {
 }
 
 /// Records by number.
-struct RecordPool<Record: ChainedRecord>: ~Copyable, Sendable {
+struct RecordPool<Record: Sendable>: ~Copyable, Sendable {
     private var records: [Record] = []
     private var free: [Int32] = []
 
@@ -50,7 +50,9 @@ struct RecordPool<Record: ChainedRecord>: ~Copyable, Sendable {
 
     /// Removes a record that stands in no chain. Its number may be reused at once.
     mutating func remove(_ number: Int) { free.append(Int32(truncatingIfNeeded: number)) }
+}
 
+extension RecordPool where Record: ChainedRecord {
     /// The record behind this one in a chain.
     func next(_ number: Int, _ links: Record.Links) -> Int? {
         let next = records[number].links[links.rawValue].next
