@@ -182,12 +182,10 @@ package struct ProvidedNames: Sendable, Equatable {
     /// Nil if they are more than 16, or one is not 1 to 64 bytes without NUL (LIM-32).
     package init?(_ names: some Sequence<String>) {
         let sorted = Set(names).sorted()
-        guard sorted.count <= Limits.providedNames, sorted.allSatisfy(Self.isName) else { return nil }
+        guard sorted.count <= Limits.providedNames,
+            sorted.allSatisfy({ ApplicationIdentity.isText($0, within: Limits.providedName) })
+        else { return nil }
         self.init(valid: sorted)
-    }
-
-    private static func isName(_ name: String) -> Bool {
-        (1...Limits.providedName).contains(name.utf8.count) && !name.utf8.contains(0)
     }
 
     /// Adds the names to a body; none are left out.

@@ -198,7 +198,7 @@ package struct SettingDateFormat: Sendable {
     ) -> Int64? {
         let most = count > 1 || isFollowed || field == .fraction ? count : field == .year ? 4 : 2
         let digits = rest.prefix(most).prefix(while: \.isASCIIDigit)
-        guard digits.count >= (count > 1 ? count : 1) else { return nil }
+        guard digits.count >= count else { return nil }
         rest = rest.dropFirst(digits.count)
         let number = digits.reduce(Int64(0)) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
         // Tenths and hundredths become thousandths.

@@ -343,20 +343,10 @@ public enum SettingEditor: String, Sendable, Hashable {
     case preference
 
     /// Whether a property with it needs labelled choices.
-    package var needsChoices: Bool {
-        switch self {
-        case .choice, .editableChoice: true
-        case .toggle, .slider, .edit, .preference: false
-        }
-    }
+    package var needsChoices: Bool { self == .choice || self == .editableChoice }
 
     /// Whether a person may add values to its choices (SET-56).
-    package var takesAddedChoices: Bool {
-        switch self {
-        case .editableChoice: true
-        case .toggle, .slider, .edit, .choice, .preference: false
-        }
-    }
+    package var takesAddedChoices: Bool { self == .editableChoice }
 }
 
 /// The pictures at the two ends of a slider.

@@ -123,12 +123,6 @@ extension SettingValue {
         case (.real(let value), .float): self = .float(Float(value))
         case (.integer(let value), .double): self.init(Double(exactly: value).map { .double($0) })
         case (.integer(let value), .float): self.init(Float(exactly: value).map { .float($0) })
-        default: self.init(further: value, as: type)
-        }
-    }
-
-    private init?(further value: PropertyListValue, as type: SettingType) {
-        switch (value, type) {
         case (.array(let values), .strings):
             let texts = values.compactMap(\.stringValue)
             self.init(texts.count == values.count ? .strings(texts) : nil)
