@@ -28,10 +28,13 @@ import Testing
     private let primary = UniqueIdentifier.random()
     private var counterpart: SettingAuthor { .primary(primary) }
 
-    private func refusal(_ changes: PropertyListDictionary, by editor: SettingAuthor = .user) -> String? {
+    private func refusal(
+        _ changes: PropertyListDictionary, choices: PropertyListDictionary = [:], by editor: SettingAuthor = .user,
+        in schema: SettingsSchema = EditTests.schema
+    ) -> String? {
         var edits = SettingEdits()
         do throws(SettingsPayloadError) {
-            _ = try edits.set(changes, by: editor, in: Self.schema)
+            _ = try edits.set(changes, choices: choices, by: editor, in: schema)
             return nil
         } catch {
             #expect(edits == SettingEdits(), "nothing is taken in part")
@@ -87,14 +90,7 @@ import Testing
     @Test("SET-56: an added value keeps the rules of its property, and a list its labels; LIM-115 of them are kept")
     func refusedChoices() throws {
         func refusal(_ changes: PropertyListDictionary) -> String? {
-            var edits = SettingEdits()
-            do throws(SettingsPayloadError) {
-                _ = try edits.set(["duration": 8], choices: changes, by: .user, in: Self.lists)
-                return nil
-            } catch {
-                #expect(edits == SettingEdits(), "nothing is taken in part")
-                return error.description
-            }
+            self.refusal(["duration": 8], choices: changes, in: Self.lists)
         }
         #expect(refusal(["duration": list(("Long", 366))]) == "duration: 366 is over the maximum 365")
         #expect(refusal(["duration": list(("Text", "7"))]) == "duration: '7' is not of type integer")

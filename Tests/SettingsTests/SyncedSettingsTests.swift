@@ -15,7 +15,6 @@ import Testing
         var primary = SyncedSettings(.primary, names: names)
         var secondary = SyncedSettings(.secondary, names: names)
         var values: (primary: [String: SyncedValue], secondary: [String: SyncedValue])
-        private(set) var reports: (primary: SyncReport?, secondary: SyncReport?)
 
         init(_ primary: [String: SyncedValue] = [:], _ secondary: [String: SyncedValue] = [:]) throws {
             values = (primary, secondary)
@@ -27,54 +26,41 @@ import Testing
             _ = secondary.look(at: values.secondary)
         }
 
-        mutating func toSecondary() throws {
-            guard let (body, mark) = primary.outgoing else { return }
-            primary.sent(mark)
-            reports.secondary = try secondary.merge(body)
-            for (name, value) in secondary.pending {
-                values.secondary[name] = value
-                secondary.took(name)
-            }
-        }
-
-        mutating func toPrimary() throws {
-            guard let (body, mark) = secondary.outgoing else { return }
-            secondary.sent(mark)
-            reports.primary = try primary.merge(body)
-            for (name, value) in primary.pending {
-                values.primary[name] = value
-                primary.took(name)
-            }
-        }
-
         /// Bodies cross, then all is said.
         mutating func exchange() throws {
             look()
             let (to, from) = (primary.outgoing, secondary.outgoing)
-            if let to { primary.sent(to.mark) }
-            if let from {
-                secondary.sent(from.mark)
-                reports.primary = try primary.merge(from.body)
-            }
-            if let to { reports.secondary = try secondary.merge(to.body) }
-            apply()
+            try Self.carry(from, from: &secondary, to: &primary)
+            try Self.carry(to, from: &primary, to: &secondary)
+            take()
             for _ in 0..<6 {
-                let said = reports
-                try toPrimary()
-                try toSecondary()
-                if let conflicts = said.primary?.conflicts, !conflicts.isEmpty { reports = said }
+                try Self.carry(secondary.outgoing, from: &secondary, to: &primary)
+                take()
+                try Self.carry(primary.outgoing, from: &primary, to: &secondary)
+                take()
             }
             #expect(primary.outgoing == nil && secondary.outgoing == nil)
         }
 
-        private mutating func apply() {
-            for (name, value) in primary.pending {
-                values.primary[name] = value
-                primary.took(name)
-            }
-            for (name, value) in secondary.pending {
-                values.secondary[name] = value
-                secondary.took(name)
+        private static func carry(
+            _ said: (body: PropertyListDictionary, mark: UInt64)?, from sender: inout SyncedSettings,
+            to receiver: inout SyncedSettings
+        ) throws {
+            guard let said else { return }
+            sender.sent(said.mark)
+            _ = try receiver.merge(said.body)
+        }
+
+        /// The apps take what is pending.
+        private mutating func take() {
+            Self.take(&primary, &values.primary)
+            Self.take(&secondary, &values.secondary)
+        }
+
+        private static func take(_ side: inout SyncedSettings, _ values: inout [String: SyncedValue]) {
+            for (name, value) in side.pending {
+                values[name] = value
+                side.took(name)
             }
         }
     }
