@@ -2,6 +2,7 @@
 // keys encrypted with a passphrase. Exactly one block, nothing around it.
 
 import CTandemOpenSSL
+import TandemBase
 
 extension PublicKey {
     /// The PEM block `PUBLIC KEY`, ending in a newline.
@@ -149,7 +150,9 @@ struct PEMBlock {
     let contents: SecretBytes
     /// Whether the block has header lines, which in practice mean a passphrase.
     let hasHeaders: Bool
+}
 
+extension PEMBlock {
     /// The largest text that is looked at: an 8192-bit private key takes 6.4 KiB.
     static let longestText = 16384
 
@@ -202,22 +205,8 @@ struct PEMBlock {
     }
 
     private static func isBase64(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="),
-            UInt8(ascii: "\n"), UInt8(ascii: "\r"):
-            true
-        default: false
-        }
+        byte.isASCIIAlphanumeric || "+/=\n\r".utf8.contains(byte)
     }
 
-    private init(label: String, contents: SecretBytes, hasHeaders: Bool) {
-        self.label = label
-        self.contents = contents
-        self.hasHeaders = hasHeaders
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || byte == UInt8(ascii: " ")
-    }
+    private static func isSpace(_ byte: UInt8) -> Bool { "\n\r ".utf8.contains(byte) }
 }
