@@ -63,7 +63,6 @@ import Testing
         #expect(binding.count == 32)
         #expect(try first.server.channelBinding() == binding)
         #expect(try second.client.channelBinding() != binding)
-        #expect(try first.server.session.exporter(label: "EXPORTER-other", context: [1], count: 16).count == 16)
     }
 
     @Test func noExporterAndNoPlaintextBeforeTheHandshakeIsDone() throws {
