@@ -98,7 +98,7 @@ extension BodyFields {
     /// Name and report key of an end; the key's own validity is judged when it is loaded.
     fileprivate func claim() throws(WireError) -> JoinClaim {
         let name = try required("name", "a name of 1-64 bytes") { value in
-            value.stringValue.flatMap { JoinLink.isName($0) ? $0 : nil }
+            value.stringValue.flatMap { $0.isText(within: JoinLink.maximumNameLength) ? $0 : nil }
         }
         let reportKey = try required("reportKey", "data of 1-2048 bytes") { value in
             value.dataValue.flatMap { (1...2048).contains($0.count) ? $0 : nil }

@@ -353,7 +353,7 @@ package struct JoinLink: Sendable, Equatable {
     ) throws(JoinLinkError) {
         guard Self.isAddress(address) else { throw .address }
         guard secret.count == JoinTokenIdentifier.byteCount else { throw .parameter("secret") }
-        if let name, !Self.isName(name) { throw .parameter("name") }
+        if let name, !name.isText(within: Self.maximumNameLength) { throw .parameter("name") }
         self.address = address
         self.token = token
         self.secret = secret
@@ -392,10 +392,6 @@ package struct JoinLink: Sendable, Equatable {
     }
 
     private static var prefix: String { "tandem:join/1?" }
-
-    static func isName(_ name: String) -> Bool {
-        (1...maximumNameLength).contains(name.utf8.count) && !name.utf8.contains(0)
-    }
 
     private static func isAddress(_ address: String) -> Bool {
         guard address.utf8.count <= 255, !address.utf8.contains(where: { $0 < 33 || $0 == 127 }) else { return false }

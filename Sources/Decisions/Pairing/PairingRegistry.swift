@@ -317,7 +317,7 @@ extension PairingRegistry {
         record.state = .active
         record.epoch = epoch
         record.highestVersion = hello.version
-        if JoinLink.isName(hello.name) { record.name = hello.name }
+        if hello.name.isText(within: JoinLink.maximumNameLength) { record.name = hello.name }
         records[record.pairing] = record
         var changes: [PairingChange] = record == before ? [] : [.putPairing(record)]
         let superseded = wasPending ? supersede(record, &changes) : []

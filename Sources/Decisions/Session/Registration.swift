@@ -183,7 +183,7 @@ package struct ProvidedNames: Sendable, Equatable {
     package init?(_ names: some Sequence<String>) {
         let sorted = Set(names).sorted()
         guard sorted.count <= Limits.providedNames,
-            sorted.allSatisfy({ ApplicationIdentity.isText($0, within: Limits.providedName) })
+            sorted.allSatisfy({ $0.isText(within: Limits.providedName) })
         else { return nil }
         self.init(valid: sorted)
     }
@@ -244,11 +244,6 @@ package struct ApplicationIdentity: Sendable, Equatable {
         self.icon = icon
     }
 
-    /// Whether a text has 1 to `limit` bytes without NUL.
-    package static func isText(_ text: String, within limit: Int) -> Bool {
-        (1...limit).contains(text.utf8.count) && !text.utf8.contains(0)
-    }
-
     fileprivate func write(to body: inout PropertyListDictionary) {
         body["appName"] = name.map { .string($0) }
         body["appVersion"] = version.map { .string($0) }
@@ -265,7 +260,7 @@ package struct ApplicationIdentity: Sendable, Equatable {
         _ key: String, within limit: Int, in fields: BodyFields
     ) throws(WireError) -> String? {
         try fields.optional(key, "a short text without NUL") { value in
-            value.stringValue.flatMap { isText($0, within: limit) ? $0 : nil }
+            value.stringValue.flatMap { $0.isText(within: limit) ? $0 : nil }
         }
     }
 }

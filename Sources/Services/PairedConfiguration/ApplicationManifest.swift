@@ -98,7 +98,7 @@ public struct ApplicationManifest: Sendable, Equatable {
     private mutating func text(_ keys: [String], within limit: Int, in entries: PropertyListDictionary) -> String? {
         for key in keys {
             guard let value = entries[key] else { continue }
-            if let text = value.stringValue, ApplicationIdentity.isText(text, within: limit) { return text }
+            if let text = value.stringValue, text.isText(within: limit) { return text }
             refuse(key, "it must be a text of 1 to \(limit) bytes without NUL")
         }
         return nil

@@ -120,7 +120,10 @@ extension FlatDictionary.Value {
 
 extension String {
     /// 1 to 128 bytes without NUL: a topic or a key (FRM-8, LIM-37).
-    package var isShortText: Bool { (1...Limits.shortText).contains(utf8.count) && !utf8.contains(0) }
+    package var isShortText: Bool { isText(within: Limits.shortText) }
+
+    /// 1 to `limit` bytes without NUL: a topic or a key (LIM-37), or the name of a device or an app.
+    package func isText(within limit: Int) -> Bool { (1...limit).contains(utf8.count) && !utf8.contains(0) }
 }
 
 // MARK: fields of Swift types
