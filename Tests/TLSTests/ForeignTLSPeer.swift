@@ -13,33 +13,22 @@ final class ForeignTLSPeer {
     private let input = BIO_new(BIO_s_mem())
     private let output = BIO_new(BIO_s_mem())
 
-    /// A client without a certificate; `maximum` is the highest protocol version it speaks.
-    init(clientWithMaximum maximum: Int32) {
+    /// An end that speaks no later version than `maximum`; a client would take tickets and send early data.
+    init(_ side: TLSSession.Side, upTo maximum: Int32 = TLS1_3_VERSION, hasCertificate: Bool = false) {
         _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(maximum), nil)
-        connection = SSL_new(context)
-        SSL_set_bio(connection, input, output)
-        SSL_set_connect_state(connection)
-    }
-
-    /// A client with a certificate for a fresh key, which would take tickets and send early data.
-    init(clientIn directory: OpenSSLCommand) {
         _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_CLIENT), nil)
-        Self.certify(context, directory)
+        if hasCertificate { Self.certify(context) }
         connection = SSL_new(context)
         SSL_set_bio(connection, input, output)
-        SSL_set_connect_state(connection)
+        switch side {
+        case .client: SSL_set_connect_state(connection)
+        case .server: SSL_set_accept_state(connection)
+        }
     }
 
-    /// A server with a certificate for a fresh key, made by the `openssl` command.
-    init(serverWithMaximum maximum: Int32, directory: OpenSSLCommand) {
-        _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(maximum), nil)
-        Self.certify(context, directory)
-        connection = SSL_new(context)
-        SSL_set_bio(connection, input, output)
-        SSL_set_accept_state(connection)
-    }
-
-    private static func certify(_ context: OpaquePointer?, _ directory: OpenSSLCommand) {
+    /// Gives it a certificate for a fresh key, made by the `openssl` command.
+    private static func certify(_ context: OpaquePointer?) {
+        let directory = OpenSSLCommand()
         directory.run("req -x509 -newkey ed25519 -nodes -keyout key.pem -out certificate.pem -subj /CN=x -days 2")
         #expect(SSL_CTX_use_certificate_file(context, directory.path("certificate.pem"), SSL_FILETYPE_PEM) == 1)
         #expect(SSL_CTX_use_PrivateKey_file(context, directory.path("key.pem"), SSL_FILETYPE_PEM) == 1)

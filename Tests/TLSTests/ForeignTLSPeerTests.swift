@@ -12,13 +12,13 @@ import Testing
     }
 
     @Test func aClientWithoutACertificateIsRefusedByName() throws {
-        let error = try ForeignTLSPeer(clientWithMaximum: TLS1_3_VERSION).run(against: end(.server))
+        let error = try ForeignTLSPeer(.client).run(against: end(.server))
         #expect(error == .noCertificate)
         #expect(error?.name == "no-certificate")
     }
 
     @Test func aClientThatSpeaksNoTLS13IsRefusedByName() throws {
-        let error = try ForeignTLSPeer(clientWithMaximum: TLS1_2_VERSION).run(against: end(.server))
+        let error = try ForeignTLSPeer(.client, upTo: TLS1_2_VERSION).run(against: end(.server))
         #expect(error == .protocolVersion)
         #expect(error?.name == "tls-version")
     }
@@ -26,7 +26,7 @@ import Testing
     @Test(arguments: [(TLS1_2_VERSION, "tls-version"), (TLS1_3_VERSION, "no-certificate")])
     func aRefusedHandshakeGivesOutNoPlaintextAndNoKey(version: Int32, name: String) throws {
         let server = try end(.server)
-        #expect(ForeignTLSPeer(clientWithMaximum: version).run(against: server)?.name == name)
+        #expect(ForeignTLSPeer(.client, upTo: version).run(against: server)?.name == name)
         #expect(!server.isEstablished)
         #expect(server.peerPin == nil)
         #expect(server.takePlaintext().isEmpty)
@@ -34,13 +34,12 @@ import Testing
     }
 
     @Test func aServerThatSpeaksNoTLS13IsRefusedByName() throws {
-        let peer = ForeignTLSPeer(serverWithMaximum: TLS1_2_VERSION, directory: OpenSSLCommand())
+        let peer = ForeignTLSPeer(.server, upTo: TLS1_2_VERSION, hasCertificate: true)
         #expect(try peer.run(against: end(.client)) == .protocolVersion)
     }
 
     @Test func aServerThatAsksForNoCertificateCannotBeToldApartButIsPinned() throws {
-        let directory = OpenSSLCommand()
-        let peer = ForeignTLSPeer(serverWithMaximum: TLS1_3_VERSION, directory: directory)
+        let peer = ForeignTLSPeer(.server, hasCertificate: true)
         let pinned = TestKeys.key(.ecdsaP256).publicKey.identifier
         let client = try TLSEnd(
             side: .client, identity: TestIdentities.identity(.ed25519), peer: .pinned(pinned))
@@ -49,7 +48,7 @@ import Testing
 
     @Test("PAR-1: a server gives no ticket and takes no early data")
     func aServerTakesNoEarlyData() throws {
-        let peer = ForeignTLSPeer(clientIn: OpenSSLCommand())
+        let peer = ForeignTLSPeer(.client, hasCertificate: true)
         let server = try end(.server)
         #expect(peer.run(against: server) == nil)
         #expect(server.isEstablished && !peer.canResume)

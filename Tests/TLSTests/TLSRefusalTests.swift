@@ -72,13 +72,9 @@ import Testing
     }
 
     @Test func aHandshakeAlteredAtAnyByteIsNeverEstablishedOnBothEnds() throws {
-        let client = try TestIdentities.other()
-        let server = try TestIdentities.identity(.ed25519)
         var total = 0
         for index in stride(from: 0, to: 1600, by: 7) {
-            let pair = try TLSPair(
-                client: client, expecting: .pinned(server.publicKey.identifier), server: server,
-                expecting: .pinned(client.publicKey.identifier))
+            let pair = try TLSSessionTests.pinnedPair(.ed25519, .ed25519)
             var seen = 0
             pair.tamper = { toServer, bytes in
                 guard !toServer else { return bytes }
