@@ -8,9 +8,11 @@ import Testing
 
 @Suite struct TreeRemovalTests {
     private let temporary = TemporaryDirectory()
+    private let parent: OwnedDirectory
+
+    init() throws { parent = try OwnedDirectory(path: temporary.path("parent")) }
 
     @Test func everythingInItGoesAndWhatALinkNamesStays() throws {
-        let parent = try OwnedDirectory(path: temporary.path("parent"))
         let outside = try OwnedDirectory(path: temporary.path("outside"))
         try outside.replace("kept", with: [1])
         let tree = try parent.directory(named: "tree")
@@ -24,7 +26,6 @@ import Testing
     }
 
     @Test func aLinkInItsPlaceGoesAndIsNotFollowed() throws {
-        let parent = try OwnedDirectory(path: temporary.path("parent"))
         let outside = try OwnedDirectory(path: temporary.path("outside"))
         try outside.replace("kept", with: [1])
         #expect(symlink(outside.path, "\(parent.path)/tree") == 0)
@@ -34,7 +35,6 @@ import Testing
     }
 
     @Test func whatCannotGoStopsNothingElseAndIsToldAtTheEnd() throws {
-        let parent = try OwnedDirectory(path: temporary.path("parent"))
         let tree = try parent.directory(named: "tree")
         for number in 0..<20 {
             let inner = try tree.directory(named: "d\(number)")
@@ -49,7 +49,6 @@ import Testing
     }
 
     @Test func oneTreeGoesAfterTheOtherSoThatFewDescriptorsAreHeld() throws {
-        let parent = try OwnedDirectory(path: temporary.path("parent"))
         let trees = try ["first", "second"].map { try parent.directory(named: $0) }
         for tree in trees { for number in 0..<600 { try tree.replace("\(number)", with: []) } }
         let scheduler = ManualScheduler()
@@ -74,7 +73,6 @@ import Testing
     }
 
     @Test func aLargeDirectoryGoesInSteps() throws {
-        let parent = try OwnedDirectory(path: temporary.path("parent"))
         let tree = try parent.directory(named: "tree")
         for number in 0..<250 { #expect(mkdir("\(tree.path)/\(number)", 0o700) == 0) }
         let removal = try TreeRemoval(["tree", "missing"], in: parent, depth: 8)
@@ -89,7 +87,6 @@ import Testing
 
     /// A name that is not read yet costs no memory, and no step when it is gone before its turn.
     @Test func namesAreReadWhenTheirTurnComesAndNotBefore() throws {
-        let parent = try OwnedDirectory(path: temporary.path("parent"))
         let tree = try parent.directory(named: "tree")
         for number in 0..<10_000 { write([], to: "\(tree.path)/\(number)") }
         let removal = try TreeRemoval(["tree"], in: parent, depth: 8)
@@ -103,7 +100,6 @@ import Testing
     }
 
     @Test func whatAnAppAddsMeanwhileGoesTooButNotWithoutEnd() throws {
-        let parent = try OwnedDirectory(path: temporary.path("parent"))
         let tree = try parent.directory(named: "tree")
         write([], to: "\(tree.path)/0")
         let removal = try TreeRemoval(["tree"], in: parent, depth: 8)
@@ -119,7 +115,6 @@ import Testing
     }
 
     @Test func namesThatAreNoTextGoToo() throws {
-        let parent = try OwnedDirectory(path: temporary.path("parent"))
         let tree = try parent.directory(named: "tree")
         let odd = Array("\(tree.path)/".utf8CString.dropLast()) + [-1, -2]
         #expect(mkdir(odd + [0], 0o700) == 0)
@@ -152,7 +147,6 @@ import Testing
     }
 
     @Test func aTreeDeeperThanAnyAppNeedsIsAnErrorAndNoCrash() throws {
-        let parent = try OwnedDirectory(path: temporary.path("parent"))
         var directory = try parent.directory(named: "tree")
         for _ in 0..<8 { directory = try directory.directory(named: "d") }
         #expect(throws: FileError.self) { try parent.removeDirectory("tree", depth: 8) }
