@@ -143,7 +143,7 @@ private struct JoinFacts {
         "PAR-6, PAR-7, PAR-8, PAR-11, SES-24: a join reads, proves itself or is refused as its vector says",
         arguments: cases("join"))
     func join(vector: VectorCase) throws {
-        let body = try body(of: vector)
+        let body = try vector.checkedValue()
         let refusal = refusal {
             let request = try JoinRequest(body: body)
             guard ProtocolVersion.chosen(from: request.versions) != nil else { return .version }
@@ -171,7 +171,7 @@ private struct JoinFacts {
         "PAR-9, PAR-11, PAR-14, SES-24, SES-30: a joined reads, proves itself or is refused as its vector says",
         arguments: cases("joined"))
     func joined(vector: VectorCase) throws {
-        let body = try body(of: vector)
+        let body = try vector.checkedValue()
         let refusal = refusal {
             try JoinAnswer(body: body).claim.checkKey()
             return nil
@@ -197,15 +197,6 @@ private struct JoinFacts {
         let written = try outcome.joined().answer
         #expect(written.pairing == answer.pairing && written.claim == answer.claim)
         #expect((written.proof == answer.proof) == proves)
-    }
-
-    /// The body of a vector, whose bytes and value are the same.
-    private func body(of vector: VectorCase) throws -> PropertyListDictionary {
-        let value = try #require(TypedNotation.value(vector.pairs["value"])?.dictionaryValue)
-        let bytes = try #require(vector.bytes)
-        #expect(try PropertyListReader.readDictionary(bytes) == value)
-        #expect(try PropertyListWriter.write(value) == bytes)
-        return value
     }
 
     /// The refusal that an end of a link makes of reading a body; a report key that is none is refused as one that does

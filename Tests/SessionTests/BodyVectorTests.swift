@@ -34,10 +34,7 @@ import Testing
         arguments: cases)
     func body(vector: VectorCase) throws {
         let kind = try #require(vector.pairs["kind"]?.stringValue.flatMap { FrameKind(rawValue: $0) })
-        let value = try #require(TypedNotation.value(vector.pairs["value"])?.dictionaryValue)
-        let bytes = try #require(vector.bytes)
-        #expect(try PropertyListReader.readDictionary(bytes) == value)
-        #expect(try PropertyListWriter.write(value) == bytes)
+        let value = try vector.checkedValue()
         guard let refusal = vector.error else {
             let means = TypedNotation.value(vector.pairs["means"])?.dictionaryValue ?? value
             #expect(try written(kind, value) == means)

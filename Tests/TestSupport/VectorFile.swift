@@ -2,6 +2,7 @@
 
 import TandemBase
 package import TandemPropertyList
+import Testing
 
 /// One case of a vector file.
 package struct VectorCase: CustomStringConvertible, Sendable {
@@ -18,6 +19,15 @@ package struct VectorCase: CustomStringConvertible, Sendable {
         let pieces = pairs["pieces"]?.arrayValue?.compactMap { $0.dictionaryValue.flatMap(Self.piece) }
         guard let pieces, pieces.count == pairs["pieces"]?.arrayValue?.count else { return nil }
         return Array(pieces.joined())
+    }
+
+    /// The dictionary that the case notes as its value, which its bytes are read as and which is written as them.
+    package func checkedValue() throws -> PropertyListDictionary {
+        let value = try #require(TypedNotation.value(pairs["value"])?.dictionaryValue, "\(self)")
+        let bytes = try #require(bytes, "\(self)")
+        #expect(try PropertyListReader.readDictionary(bytes) == value, "\(self)")
+        #expect(try PropertyListWriter.write(value) == bytes, "\(self)")
+        return value
     }
 
     /// The cases of a file under Protocol/Vectors; none if it cannot be read, which the tests notice.
