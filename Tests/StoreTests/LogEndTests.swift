@@ -20,7 +20,7 @@ import Testing
         for number in 0..<Self.commits {
             last = usedLog(of: path).count
             let value = [UInt8](repeating: number, count: Int(number) * 200)
-            try await store.commitAndWait([.put(space, key: [number], value: value)]).get()
+            try await store.put([number], value)
         }
         return (contents(of: path), usedLog(of: path), last)
     }
@@ -115,7 +115,7 @@ import Testing
         let store = try Store(path: fresh)
         for number: UInt8 in 0..<200 {
             let value = [UInt8](repeating: number, count: 30_000)
-            try await store.commitAndWait([.put(space, key: [number], value: value)]).get()
+            try await store.put([number], value)
         }
         let (rows, isCutOff) = try open(contents(of: fresh), contents(of: fresh + "-wal"))
         store.close()
@@ -140,7 +140,7 @@ import Testing
         // The first store was closed; this one makes other logs.
         let store = try Store(path: path)
         for number: UInt8 in 0..<3 {
-            try await store.commitAndWait([.put(otherSpace, key: [number], value: [1])]).get()
+            try await store.commitAndWait([.put(otherSpace, key: [number], value: [1])])
         }
         let (file, log) = (contents(of: path), contents(of: path + "-wal"))
         store.close()

@@ -36,8 +36,7 @@ import Testing
         let counts = [0, 1, 979, 980, 981, 4095, 4096, 8193, 300_000]
         let store = try Store(path: path)
         try await store.commitAndWait(
-            counts.enumerated().map { .put(space, key: [UInt8($0)], value: value($0, count: $1)) }
-        ).get()
+            counts.enumerated().map { .put(space, key: [UInt8($0)], value: value($0, count: $1)) })
         let expected = counts.enumerated().map { Row(space: space, key: [UInt8($0)], value: value($0, count: $1)) }
         #expect(try store.read(RowRange(space: space)) == expected)
         store.close()
@@ -49,11 +48,10 @@ import Testing
     func removed() async throws {
         let store = try Store(path: path)
         func put(_ key: UInt8, _ count: Int) -> RowChange { .put(space, key: [key], value: value(1, count: count)) }
-        try await store.commitAndWait((0..<10).map { put($0, 5000) }).get()
+        try await store.commitAndWait((0..<10).map { put($0, 5000) })
         try await store.commitAndWait([put(0, 5001), put(1, 3), .delete(space, key: [2]), put(3, 1), put(3, 6000)])
-            .get()
-        try await store.commitAndWait([.deleteAll(RowRange(space: space, from: [5], to: [8])), put(9, 5001)]).get()
-        for _ in 0..<2 { try await store.commitAndWait([put(9, 5001), put(9, 5001)]).get() }
+        try await store.commitAndWait([.deleteAll(RowRange(space: space, from: [5], to: [8])), put(9, 5001)])
+        for _ in 0..<2 { try await store.commitAndWait([put(9, 5001), put(9, 5001)]) }
         #expect(try store.read(RowRange(space: space)).map(\.value.count) == [5001, 3, 6000, 5000, 5000, 5001])
         store.close()
         #expect(try longValues == 5)
@@ -63,7 +61,7 @@ import Testing
     /// A store of version 3, whose rows have their long values in them.
     private func makeOlderStore() async throws {
         let store = try Store(path: path)
-        try await store.commitAndWait((0..<5).map { .put(space, key: [$0], value: value(Int($0), count: 900)) }).get()
+        try await store.commitAndWait((0..<5).map { .put(space, key: [$0], value: value(Int($0), count: 900)) })
         store.close()
         for table in ["long_value", "long_space"] { try run("DROP TABLE \(table)") }
         let long = value(9, count: 7000)
@@ -98,9 +96,9 @@ import Testing
         reader.close()
         #expect(contents(of: path)[63] == 3)
         let store = try Store(path: path)
-        try await store.commitAndWait([.put(space, key: [10], value: value(10, count: 7000))]).get()
+        try await store.put([10], value(10, count: 7000))
         #expect(try store.read(RowRange(space: space)).map(\.value.count) == [900, 900, 900, 900, 900, 7000, 7000])
-        try await store.commitAndWait([.delete(space, key: [9]), .put(space, key: [10], value: [1])]).get()
+        try await store.commitAndWait([.delete(space, key: [9]), .put(space, key: [10], value: [1])])
         #expect(try store.read(RowRange(space: space)).map(\.value.count) == [900, 900, 900, 900, 900, 1])
         store.close()
         #expect(contents(of: path)[63] == 4)
@@ -114,11 +112,10 @@ import Testing
         let store = try Store(path: path, fileSystem: faults.name)
         faults.fill(true)
         let long = RowChange.put(space, key: [10], value: value(10, count: 7000))
-        let refused = await store.commitAndWait([long])
-        #expect(throws: StoreError.full(path: path)) { try refused.get() }
+        await #expect(throws: StoreError.full(path: path)) { try await store.commitAndWait([long]) }
         #expect(try store.read(RowRange(space: space)).count == 6)
         faults.fill(false)
-        try await store.commitAndWait([long]).get()
+        try await store.commitAndWait([long])
         #expect(try store.read(.key([10], in: space)).map(\.value) == [value(10, count: 7000)])
         store.close()
         #expect(try longValues == 1)
@@ -129,7 +126,7 @@ import Testing
         arguments: ["long_value", "long_space"])
     func withoutTable(name: String) async throws {
         let store = try Store(path: path)
-        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        try await store.put([1], [1])
         store.close()
         try run("DROP TABLE \(name)")
         #expect(throws: StoreError.corrupt(path: path, detail: "it has no tables of long values")) {
@@ -145,7 +142,7 @@ import Testing
         ])
     func damaged(sql: String) async throws {
         let store = try Store(path: path)
-        try await store.commitAndWait((1...3).map { .put(space, key: [$0], value: value(Int($0), count: 5000)) }).get()
+        try await store.commitAndWait((1...3).map { .put(space, key: [$0], value: value(Int($0), count: 5000)) })
         store.close()
         try run(sql)
         #expect(throws: StoreError.corruptRow(path: path, space: space.rawValue, key: [2])) { try Store(path: path) }
@@ -166,7 +163,7 @@ import Testing
             #expect(contents(of: killed)[63] == 3)
         }
         let writer = try Store(path: killed)
-        try await writer.commitAndWait([.delete(space, key: [9])]).get()
+        try await writer.commitAndWait([.delete(space, key: [9])])
         writer.close()
         #expect(contents(of: killed)[63] == 4)
         #expect(try Store(path: killed).read(RowRange(space: space)).count == 4)
@@ -191,17 +188,16 @@ import Testing
     func firstLongValueIsRolledBack() async throws {
         let faults = FaultyFileSystem()
         let store = try Store(path: path, fileSystem: faults.name)
-        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        try await store.put([1], [1])
         faults.fill(true)
-        let refused = await store.commitAndWait([.put(space, key: [2], value: value(2, count: 100_000))])
-        #expect(throws: StoreError.full(path: path)) { try refused.get() }
+        await #expect(throws: StoreError.full(path: path)) { try await store.put([2], value(2, count: 100_000)) }
         faults.fill(false)
-        try await store.commitAndWait([.put(space, key: [2], value: [2])]).get()
-        try await store.commitAndWait([.put(space, key: [2], value: value(2, count: 5000))]).get()
-        try await store.commitAndWait([.put(space, key: [3], value: value(3, count: 5000))]).get()
+        try await store.put([2], [2])
+        try await store.put([2], value(2, count: 5000))
+        try await store.put([3], value(3, count: 5000))
         store.close()
         let again = try Store(path: path)
-        try await again.commitAndWait([.delete(space, key: [2])]).get()
+        try await again.commitAndWait([.delete(space, key: [2])])
         again.close()
         #expect(try longValues == 1)
         #expect(try run("SELECT space FROM long_space") == [Int64(space.rawValue)])
@@ -213,14 +209,13 @@ import Testing
         // Too large for the check at the start, which would find the damage.
         let large = RowChange.put(otherSpace, key: [], value: value(0, count: 17 << 20))
         try await store.commitAndWait([large] + [1, 2].map { .put(space, key: [$0], value: value(7, count: 5000)) })
-            .get()
         store.close()
         try run("UPDATE row SET value = (SELECT value FROM row WHERE key = x'02') WHERE key = x'01'")
         let damaged = try Store(path: path)
         #expect(throws: StoreError.corruptRow(path: path, space: space.rawValue, key: [1])) {
             try damaged.read(.key([1], in: space))
         }
-        try await damaged.commitAndWait([.delete(space, key: [1])]).get()
+        try await damaged.commitAndWait([.delete(space, key: [1])])
         #expect(try damaged.read(RowRange(space: space)).map(\.value) == [value(7, count: 5000)])
     }
 
@@ -228,7 +223,7 @@ import Testing
     func textAsKey() async throws {
         let store = try Store(path: path)
         func key(_ number: UInt8) -> [UInt8] { Array("row-key".utf8) + [number] }
-        try await store.commitAndWait((1...60).map { .put(space, key: key($0), value: [$0]) }).get()
+        try await store.commitAndWait((1...60).map { .put(space, key: key($0), value: [$0]) })
         store.close()
         let whole = contents(of: path)
         for number in 1...60 as ClosedRange<UInt8> {
@@ -248,9 +243,9 @@ import Testing
     func textOutsideOfARange() async throws {
         let store = try Store(path: path)
         func key(_ number: UInt8) -> [UInt8] { Array("row-key".utf8) + [number] }
-        try await store.commitAndWait((1...60).map { .put(space, key: key($0), value: [$0]) }).get()
+        try await store.commitAndWait((1...60).map { .put(space, key: key($0), value: [$0]) })
         // Too large for the check at the start, which would find the damage.
-        try await store.commitAndWait([.put(otherSpace, key: [], value: value(0, count: 17 << 20))]).get()
+        try await store.commitAndWait([.put(otherSpace, key: [], value: value(0, count: 17 << 20))])
         store.close()
         try edit(path) { bytes in
             let start = try #require(bytes.firstRange(of: key(40))).lowerBound
@@ -260,7 +255,7 @@ import Testing
         let range = RowRange(space: space, from: key(1), to: key(5))
         #expect(try damaged.keys(range) == (1...4).map(key))
         #expect(try damaged.keys(.key(Array("row-key".utf8) + [4, 0], in: space)).isEmpty)
-        try await damaged.commitAndWait([.deleteAll(range)]).get()
+        try await damaged.commitAndWait([.deleteAll(range)])
         #expect(throws: StoreError.corruptRow(path: path, space: space.rawValue, key: key(40))) {
             try damaged.read(RowRange(space: space, from: key(5)))
         }

@@ -54,7 +54,7 @@ import Testing
                     if case .success = result { counts.withLock { $0.append(files.operationCount) } }
                 }
             }
-            try await store.commitAndWait([]).get()
+            try await store.commitAndWait([])
         }
         trace.operations = files.operations
         trace.acknowledged = counts.withLock { $0 }
@@ -143,14 +143,14 @@ import Testing
     @Test func aFailedWritePoisonsTheStoreAndNothingIsAcknowledgedAfterwards() async throws {
         let files = FaultyFileSystem()
         let store = try Store(path: directory.path("store"), fileSystem: files.name)
-        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        try await store.put([1], [1])
         files.failWrites(true)
-        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [2], value: [2])])
-        else { throw Unexpected("a commit that was not written was acknowledged") }
+        let unwritten = await #expect(throws: StoreError.self) { try await store.put([2], [2]) }
+        guard case .poisoned = unwritten else { throw Unexpected("a commit that was not written was acknowledged") }
         files.failWrites(false)
         for key: UInt8 in 3...5 {
-            guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [key], value: [2])])
-            else { throw Unexpected("a poisoned store acknowledged") }
+            let late = await #expect(throws: StoreError.self) { try await store.put([key], [2]) }
+            guard case .poisoned = late else { throw Unexpected("a poisoned store acknowledged") }
         }
         store.close()
         #expect(try Store(path: directory.path("store")).keys(RowRange(space: space)) == [[1]])
@@ -160,7 +160,7 @@ import Testing
         var generator = SeededGenerator(seed: 9)
         let path = directory.path("whole")
         let store = try Store(path: path)
-        for number in 0..<60 as Range<UInt64> { try await store.commitAndWait(changes(number, &generator)).get() }
+        for number in 0..<60 as Range<UInt64> { try await store.commitAndWait(changes(number, &generator)) }
         store.close()
         let whole = contents(of: path)
         let rows = try Store(path: path).read(RowRange(space: otherSpace))

@@ -71,7 +71,7 @@ final class Completions: Sendable {
 
     @Test func anEmptyCommitCostsNoTransaction() async throws {
         let store = try Store(path: directory.path("store"))
-        try await store.commitAndWait([]).get()
+        try await store.commitAndWait([])
         #expect(store.statistics == StoreStatistics(commits: 1, transactions: 0, failures: 0))
     }
 
@@ -99,7 +99,7 @@ final class Completions: Sendable {
     @Test func aSingleCommitLargerThanTheQueueIsTaken() async throws {
         let store = try Store(path: directory.path("store"), queueLimit: 1000)
         let value = [UInt8](repeating: 7, count: 400_000)
-        try await store.commitAndWait([.put(space, key: [1], value: value)]).get()
+        try await store.put([1], value)
         #expect(try store.read(.key([1], in: space)).first?.value == value)
     }
 
@@ -109,8 +109,7 @@ final class Completions: Sendable {
         for number in 0..<100 { store.commit([.put(space, key: [UInt8(number)], value: [])]) { _ in } }
         store.close()
         store.close()
-        let late = await store.commitAndWait([.put(space, key: [200], value: [])])
-        #expect(throws: StoreError.closed(path: path)) { try late.get() }
+        await #expect(throws: StoreError.closed(path: path)) { try await store.put([200], []) }
         #expect(throws: StoreError.closed(path: path)) { try store.read(RowRange(space: space)) }
         #expect(try Store(path: path).read(RowRange(space: space)).count == 100)
     }
@@ -119,7 +118,7 @@ final class Completions: Sendable {
         let path = directory.path("store")
         let store = try Store(path: path)
         for round in 0..<20 {
-            try await store.commitAndWait([.put(space, key: [UInt8(round)], value: [UInt8(round)])]).get()
+            try await store.put([UInt8(round)], [UInt8(round)])
             // A kill leaves the files as they are at this moment.
             let copy = directory.path("copy-\(round)")
             layOut(contents(of: path), log: contents(of: path + "-wal"), at: copy)
@@ -131,9 +130,9 @@ final class Completions: Sendable {
     @Test func aTornCommitIsLostWholeAndThoseBeforeItAreNot() async throws {
         let path = directory.path("store")
         let store = try Store(path: path)
-        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        try await store.put([1], [1])
         let before = usedLog(of: path).count
-        try await store.commitAndWait((10..<40).map { .put(space, key: [$0], value: [1]) }).get()
+        try await store.commitAndWait((10..<40).map { .put(space, key: [$0], value: [1]) })
         let log = usedLog(of: path)
         for cut in stride(from: before, to: log.count, by: 997) {
             let copy = directory.path("torn-\(cut)")
@@ -146,7 +145,7 @@ final class Completions: Sendable {
         let path = directory.path("store")
         let store = try Store(path: path)
         for number in 0..<1500 {
-            try await store.commitAndWait([.put(space, key: [1], value: [UInt8(number % 256)])]).get()
+            try await store.put([1], [UInt8(number % 256)])
         }
         #expect(contents(of: path + "-wal").count < 5 << 20, "each commit adds a page to the log")
     }
@@ -154,12 +153,11 @@ final class Completions: Sendable {
     @Test func theFileOfTheLogGrowsInStepsSoThatFewSyncsWriteItsLength() async throws {
         let files = FaultyFileSystem()
         let store = try Store(path: directory.path("store"), fileSystem: files.name)
-        try await store.commitAndWait([.put(space, key: [0], value: [0])]).get()
+        try await store.put([0], [0])
         var (length, growth) = (contents(of: store.path + "-wal").count, 0)
         files.record()
         for number in 1...200 {
-            try await store.commitAndWait([.put(space, key: [UInt8(number)], value: Array(repeating: 1, count: 300))])
-                .get()
+            try await store.put([UInt8(number)], Array(repeating: 1, count: 300))
         }
         let ends = files.operations.compactMap { operation in
             if case .write(true, let offset, let bytes) = operation { offset + bytes.count } else { nil }
@@ -174,7 +172,7 @@ final class Completions: Sendable {
         let store = try Store(path: path)
         for round in 0..<12 {
             let value = [UInt8](repeating: UInt8(round), count: 1 << 20)
-            try await store.commitAndWait([.put(space, key: [1], value: value)]).get()
+            try await store.put([1], value)
         }
         _ = try store.read(.key([9], in: space))
         #expect(contents(of: path + "-wal").count < 8 << 20)

@@ -14,13 +14,13 @@ import Testing
     @Test func aFailedFsyncPoisonsTheStore() async throws {
         let faults = FaultyFileSystem()
         let store = try Store(path: path, fileSystem: faults.name)
-        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        try await store.put([1], [1])
         faults.failSyncs(true)
-        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [2], value: [2])])
-        else { throw Unexpected("a commit without fsync was acknowledged") }
+        let unsynced = await #expect(throws: StoreError.self) { try await store.put([2], [2]) }
+        guard case .poisoned = unsynced else { throw Unexpected("a commit without fsync was acknowledged") }
         faults.failSyncs(false)
-        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [3], value: [3])])
-        else { throw Unexpected("a poisoned store acknowledged") }
+        let late = await #expect(throws: StoreError.self) { try await store.put([3], [3]) }
+        guard case .poisoned = late else { throw Unexpected("a poisoned store acknowledged") }
         #expect(throws: StoreError.self) { try store.read(RowRange(space: space)) }
         #expect(store.statistics.commits == 1)
         store.close()
@@ -30,15 +30,14 @@ import Testing
     @Test func aFullDiskIsAnAnswerForOneCommitAndRetriesWork() async throws {
         let faults = FaultyFileSystem()
         let store = try Store(path: path, fileSystem: faults.name)
-        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        try await store.put([1], [1])
         faults.fill(true)
         for _ in 0..<3 {
-            let result = await store.commitAndWait([.put(space, key: [2], value: [2])])
-            #expect(throws: StoreError.full(path: path)) { try result.get() }
+            await #expect(throws: StoreError.full(path: path)) { try await store.put([2], [2]) }
         }
         #expect(try store.keys(RowRange(space: space)) == [[1]], "it still reads")
         faults.fill(false)
-        try await store.commitAndWait([.put(space, key: [2], value: [2])]).get()
+        try await store.put([2], [2])
         store.close()
         #expect(try Store(path: path).keys(RowRange(space: space)) == [[1], [2]])
     }
@@ -49,7 +48,7 @@ import Testing
         let path = directory.path("store")
         let store = try Store(path: path)
         let changes = (0..<40).map { RowChange.put(space, key: [UInt8($0)], value: value($0, count: 20_000 + $0)) }
-        try await store.commitAndWait(changes).get()
+        try await store.commitAndWait(changes)
         layOut(contents(of: path), log: contents(of: path + "-wal"), at: directory.path("copy"))
         store.close()
         let copy = try Store(path: directory.path("copy"), opening: .mustExist)
@@ -59,12 +58,11 @@ import Testing
     @Test(arguments: [100, 300_000]) func aFullDiskTakesNothingOfACommitAndAllOfTheNext(count: Int) async throws {
         let files = FaultyFileSystem()
         let store = try Store(path: directory.path("store"), fileSystem: files.name)
-        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        try await store.put([1], [1])
         files.fill(true)
-        let refused = await store.commitAndWait([.put(space, key: [2], value: value(2, count: count))])
-        #expect(throws: StoreError.full(path: store.path)) { try refused.get() }
+        await #expect(throws: StoreError.full(path: store.path)) { try await store.put([2], value(2, count: count)) }
         files.fill(false)
-        try await store.commitAndWait([.put(space, key: [3], value: value(3, count: count))]).get()
+        try await store.put([3], value(3, count: count))
         store.close()
         #expect(try Store(path: store.path).keys(RowRange(space: space)) == [[1], [3]])
     }
@@ -96,11 +94,11 @@ import Testing
             return (0..<5).map { .put(space, key: [UInt8($0)], value: value) }
         }
         let first = try Store(path: path)
-        try await first.commitAndWait(changes(0)).get()
+        try await first.commitAndWait(changes(0))
         // The rows have their places in the file from now on.
         first.close()
         let store = try Store(path: path)
-        for round in 1..<100 { try await store.commitAndWait(changes(round)).get() }
+        for round in 1..<100 { try await store.commitAndWait(changes(round)) }
         store.close()
         let rows = try Store(path: path).keys(RowRange(space: space))
         #expect(rows == (0..<5).map { [UInt8($0)] })
@@ -114,10 +112,10 @@ import Testing
         var isFull = false
         for number in 0..<200 where !isFull {
             let key = [UInt8(number)]
-            let result = await store.commitAndWait([.put(space, key: key, value: Array(repeating: 1, count: 5000))])
-            switch result {
-            case .success: acknowledged.append(key)
-            case .failure(let error):
+            do throws(StoreError) {
+                try await store.put(key, Array(repeating: 1, count: 5000))
+                acknowledged.append(key)
+            } catch {
                 #expect(error == .full(path: path))
                 isFull = true
             }
@@ -126,7 +124,7 @@ import Testing
         #expect(try store.keys(RowRange(space: space)) == acknowledged)
         #expect(umount2(disk.path, 0) != 0, "the disk is in use")
         #expect(disk.resize("4m"))
-        try await store.commitAndWait([.put(space, key: [255], value: Array(repeating: 1, count: 50_000))]).get()
+        try await store.put([255], Array(repeating: 1, count: 50_000))
         store.close()
         #expect(try Store(path: path).keys(RowRange(space: space)) == acknowledged + [[255]])
     }
@@ -137,28 +135,28 @@ import Testing
     func theReserveIsForWhatMakesRoom() async throws {
         guard let disk = SmallDisk(), disk.resize("4m") else { return }
         let store = try Store(path: disk.path + "/store")
-        for number in 0..<40 { try await put(number, in: store).get() }
+        for number in 0..<40 { try await put(number, in: store) }
         disk.fill()
         // The log has some room of its own.
         var rows = 40
-        while case .success = await put(rows, in: store) { rows += 1 }
-        await #expect(throws: StoreError.full(path: store.path)) { try await put(rows, in: store).get() }
+        while (try? await put(rows, in: store)) != nil { rows += 1 }
+        await #expect(throws: StoreError.full(path: store.path)) { try await put(rows, in: store) }
         #expect(!(await store.findRoomAndWait()))
         for number in 0..<5 {
             let removed = [
                 RowChange.delete(space, key: [UInt8(number)]), .put(otherSpace, key: [UInt8(number)], value: [1]),
             ]
-            try await store.commitAndWait(removed, room: .reserve).get()
-            await #expect(throws: StoreError.full(path: store.path)) { try await put(255, in: store).get() }
+            try await store.commitAndWait(removed, room: .reserve)
+            await #expect(throws: StoreError.full(path: store.path)) { try await put(255, in: store) }
         }
         try disk.free()
         #expect(await store.findRoomAndWait())
-        try await put(255, in: store).get()
+        try await put(255, in: store)
         disk.fill()
         await #expect(throws: StoreError.full(path: store.path)) {
-            for number in 200..<255 { try await put(number, in: store, count: 100_000).get() }
+            for number in 200..<255 { try await put(number, in: store, count: 100_000) }
         }
-        try await store.commitAndWait([.delete(space, key: [20])], room: .reserve).get()
+        try await store.commitAndWait([.delete(space, key: [20])], room: .reserve)
         store.close()
         let reopened = try Store(path: store.path, opening: .mustExist)
         #expect(try reopened.keys(RowRange(space: otherSpace)).count == 5)
@@ -185,13 +183,13 @@ import Testing
         guard let disk = SmallDisk(), disk.resize("4m") else { return }
         let store = try Store(path: disk.path + "/store")
         var rows = 0
-        while case .success = await put(rows, in: store) { rows += 1 }
+        while (try? await put(rows, in: store)) != nil { rows += 1 }
         disk.fill()
         for number in 0..<rows {
-            try await store.commitAndWait([.delete(space, key: [UInt8(number)])], room: .reserve).get()
+            try await store.commitAndWait([.delete(space, key: [UInt8(number)])], room: .reserve)
         }
         #expect(await store.findRoomAndWait())
-        for number in 0..<rows / 2 { try await put(number, in: store).get() }
+        for number in 0..<rows / 2 { try await put(number, in: store) }
         store.close()
     }
 
@@ -203,14 +201,14 @@ import Testing
             (0..<30_000 / count).map { .put(space, key: [UInt8(round), UInt8($0)], value: value($0, count: count)) }
         }
         var rounds = 0
-        while case .success = await store.commitAndWait(fill(rounds)) { rounds += 1 }
+        while (try? await store.commitAndWait(fill(rounds))) != nil { rounds += 1 }
         disk.fill()
-        try await store.commitAndWait([.put(otherSpace, key: [1], value: [1])], room: .reserve).get()
+        try await store.commitAndWait([.put(otherSpace, key: [1], value: [1])], room: .reserve)
         let removal = [RowChange.deleteAll(RowRange(space: space)), .put(otherSpace, key: [2], value: [2])]
-        try await store.commitAndWait(removal, room: .reserve).get()
+        try await store.commitAndWait(removal, room: .reserve)
         #expect(try store.keys(RowRange(space: space)).isEmpty)
         #expect(await store.findRoomAndWait())
-        for round in 0..<rounds / 2 { try await store.commitAndWait(fill(round)).get() }
+        for round in 0..<rounds / 2 { try await store.commitAndWait(fill(round)) }
         store.close()
         let reopened = try Store(path: store.path, opening: .mustExist)
         #expect(try reopened.keys(RowRange(space: otherSpace)) == [[1], [2]])
@@ -218,7 +216,7 @@ import Testing
         reopened.close()
     }
 
-    private func put(_ number: Int, in store: Store, count: Int = 30_000) async -> Result<Void, StoreError> {
-        await store.commitAndWait([.put(space, key: [UInt8(number)], value: value(number, count: count))])
+    private func put(_ number: Int, in store: Store, count: Int = 30_000) async throws(StoreError) {
+        try await store.put([UInt8(number)], value(number, count: count))
     }
 }

@@ -15,7 +15,7 @@ import Testing
         let changes = (0..<rows).map { number in
             RowChange.put(space, key: [UInt8(number)], value: Array(repeating: UInt8(number), count: 100))
         }
-        try await store.commitAndWait(changes).get()
+        try await store.commitAndWait(changes)
         store.close()
     }
 
@@ -45,7 +45,7 @@ import Testing
         let store = try Store(path: path)
         #expect(store.spacesAtOpening.isEmpty)
         let changes = spaces.flatMap { space in (0..<3).map { RowChange.put(space, key: [$0], value: []) } }
-        try await store.commitAndWait(changes).get()
+        try await store.commitAndWait(changes)
         #expect(store.spacesAtOpening.isEmpty)
         store.close()
         #expect(try Store(path: path).spacesAtOpening == Set(spaces))
@@ -77,7 +77,7 @@ import Testing
         reader.close()
         #expect(contents(of: path)[63] == 1, "an earlier program may still open it")
         let writer = try Store(path: path)
-        try await writer.commitAndWait([.delete(space, key: [0])]).get()
+        try await writer.commitAndWait([.delete(space, key: [0])])
         writer.close()
         #expect(contents(of: path)[63] == 4)
         #expect(try Store(path: path).read(RowRange(space: space)).count == 199)
@@ -189,7 +189,7 @@ import Testing
                     .put(otherSpace, key: key, value: Array(repeating: 77, count: 65_536)),
                 ]
             }
-            try await store.commitAndWait(changes).get()
+            try await store.commitAndWait(changes)
         }
         store.close()
     }

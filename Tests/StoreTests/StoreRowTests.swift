@@ -9,10 +9,16 @@ let otherSpace = RowSpace(rawValue: 2)
 
 extension Store {
     /// Commits and waits, as only a test may.
-    func commitAndWait(_ changes: [RowChange], room: CommitRoom = .ordinary) async -> Result<Void, StoreError> {
-        await withCheckedContinuation { continuation in
+    func commitAndWait(_ changes: [RowChange], room: CommitRoom = .ordinary) async throws(StoreError) {
+        let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
             commit(changes, room: room) { continuation.resume(returning: $0) }
         }
+        try result.get()
+    }
+
+    /// Commits one row.
+    func put(_ key: [UInt8], _ value: [UInt8]) async throws(StoreError) {
+        try await commitAndWait([.put(space, key: key, value: value)])
     }
 
     func findRoomAndWait() async -> Bool {
@@ -33,7 +39,7 @@ extension Store {
 
     @Test func rowsComeBackInTheOrderOfTheirKeysAsBytes() async throws {
         let keys: [[UInt8]] = [[0xFF], [], [0x00], [0x01, 0x00], [0x01], [0x7F, 0xFF], [0x80]]
-        try await store.commitAndWait(keys.map { .put(space, key: $0, value: $0 + [9]) }).get()
+        try await store.commitAndWait(keys.map { .put(space, key: $0, value: $0 + [9]) })
         let rows = try store.read(RowRange(space: space))
         #expect(rows.map(\.key) == [[], [0], [1], [1, 0], [0x7F, 0xFF], [0x80], [0xFF]])
         #expect(rows.allSatisfy { $0.value == $0.key + [9] && $0.space == space })
@@ -41,7 +47,7 @@ extension Store {
     }
 
     @Test func rangesHaveBoundsLimitAndDirection() async throws {
-        try await store.commitAndWait((0..<10).map { .put(space, key: [$0], value: []) }).get()
+        try await store.commitAndWait((0..<10).map { .put(space, key: [$0], value: []) })
         #expect(try store.keys(RowRange(space: space, from: [3], to: [6])) == [[3], [4], [5]])
         #expect(try store.keys(RowRange(space: space, from: [3], limit: 2)) == [[3], [4]])
         #expect(try store.keys(.key([7], in: space)) == [[7]])
@@ -49,7 +55,7 @@ extension Store {
 
     @Test func aPrefixRangeHoldsExactlyTheKeysThatStartWithIt() async throws {
         let keys: [[UInt8]] = [[1], [1, 0], [1, 0xFF], [1, 0xFF, 0xFF], [2], [0xFF], [0xFF, 0xFF, 1]]
-        try await store.commitAndWait(keys.map { .put(space, key: $0, value: []) }).get()
+        try await store.commitAndWait(keys.map { .put(space, key: $0, value: []) })
         #expect(try store.keys(.prefix([1], in: space)) == [[1], [1, 0], [1, 0xFF], [1, 0xFF, 0xFF]])
         #expect(try store.keys(.prefix([1, 0xFF], in: space)) == [[1, 0xFF], [1, 0xFF, 0xFF]])
         #expect(try store.keys(.prefix([0xFF], in: space)) == [[0xFF], [0xFF, 0xFF, 1]])
@@ -60,9 +66,9 @@ extension Store {
         try await store.commitAndWait([
             .put(space, key: [1], value: [1]), .put(space, key: [1], value: [2]), .put(space, key: [2], value: []),
             .delete(space, key: [2]), .put(otherSpace, key: [1], value: [3]), .delete(otherSpace, key: [9]),
-        ]).get()
+        ])
         #expect(try store.read(RowRange(space: space)) == [Row(space: space, key: [1], value: [2])])
-        try await store.commitAndWait([.deleteAll(.prefix([], in: space)), .put(space, key: [5], value: [5])]).get()
+        try await store.commitAndWait([.deleteAll(.prefix([], in: space)), .put(space, key: [5], value: [5])])
         #expect(try store.keys(RowRange(space: space)) == [[5]])
         #expect(try store.keys(RowRange(space: otherSpace)) == [[1]])
     }
@@ -99,7 +105,7 @@ extension Store {
                 default: .put(space, key: key(), value: [number])
                 }
             }
-            try await store.commitAndWait(changes).get()
+            try await store.commitAndWait(changes)
             memory.commit(changes, room: .ordinary) { _ in }
             for range in (0..<10).map({ _ in range() }) { #expect(memory.read(range) == (try store.read(range))) }
         }
