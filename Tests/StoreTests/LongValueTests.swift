@@ -60,9 +60,7 @@ import Testing
 
     /// A store of version 3, whose rows have their long values in them.
     private func makeOlderStore() async throws {
-        let store = try Store(path: path)
-        try await store.commitAndWait((0..<5).map { .put(space, key: [$0], value: value(Int($0), count: 900)) })
-        store.close()
+        try await Store.commit((0..<5).map { .put(space, key: [$0], value: value(Int($0), count: 900)) }, at: path)
         for table in ["long_value", "long_space"] { try run("DROP TABLE \(table)") }
         let long = value(9, count: 7000)
         try run("INSERT INTO row VALUES(1, x'09', \(olderChecksum(1, [9], long)), x'\(hexadecimal(long))')")
@@ -125,9 +123,7 @@ import Testing
         "A store of this version without one of the tables is refused as damaged",
         arguments: ["long_value", "long_space"])
     func withoutTable(name: String) async throws {
-        let store = try Store(path: path)
-        try await store.put([1], [1])
-        store.close()
+        try await Store.commit([.put(space, key: [1], value: [1])], at: path)
         try run("DROP TABLE \(name)")
         #expect(throws: StoreError.corrupt(path: path, detail: "it has no tables of long values")) {
             try Store(path: path)
@@ -141,9 +137,7 @@ import Testing
             "UPDATE row SET value = 3 WHERE key = x'02'", "UPDATE row SET value = zeroblob(8) WHERE key = x'02'",
         ])
     func damaged(sql: String) async throws {
-        let store = try Store(path: path)
-        try await store.commitAndWait((1...3).map { .put(space, key: [$0], value: value(Int($0), count: 5000)) })
-        store.close()
+        try await Store.commit((1...3).map { .put(space, key: [$0], value: value(Int($0), count: 5000)) }, at: path)
         try run(sql)
         #expect(throws: StoreError.corruptRow(path: path, space: space.rawValue, key: [2])) { try Store(path: path) }
     }
@@ -162,9 +156,7 @@ import Testing
             reader.close()
             #expect(contents(of: killed)[63] == 3)
         }
-        let writer = try Store(path: killed)
-        try await writer.commitAndWait([.delete(space, key: [9])])
-        writer.close()
+        try await Store.commit([.delete(space, key: [9])], at: killed)
         #expect(contents(of: killed)[63] == 4)
         #expect(try Store(path: killed).read(RowRange(space: space)).count == 4)
     }
@@ -196,20 +188,17 @@ import Testing
         try await store.put([2], value(2, count: 5000))
         try await store.put([3], value(3, count: 5000))
         store.close()
-        let again = try Store(path: path)
-        try await again.commitAndWait([.delete(space, key: [2])])
-        again.close()
+        try await Store.commit([.delete(space, key: [2])], at: path)
         #expect(try longValues == 1)
         #expect(try run("SELECT space FROM long_space") == [Int64(space.rawValue)])
     }
 
     @Test("A number that damage has changed leads to no other row's value, neither in a read nor in a removal")
     func changedNumber() async throws {
-        let store = try Store(path: path)
         // Too large for the check at the start, which would find the damage.
         let large = RowChange.put(otherSpace, key: [], value: value(0, count: 17 << 20))
-        try await store.commitAndWait([large] + [1, 2].map { .put(space, key: [$0], value: value(7, count: 5000)) })
-        store.close()
+        let changes: [RowChange] = [large] + [1, 2].map { .put(space, key: [$0], value: value(7, count: 5000)) }
+        try await Store.commit(changes, at: path)
         try run("UPDATE row SET value = (SELECT value FROM row WHERE key = x'02') WHERE key = x'01'")
         let damaged = try Store(path: path)
         #expect(throws: StoreError.corruptRow(path: path, space: space.rawValue, key: [1])) {
@@ -221,10 +210,8 @@ import Testing
 
     @Test("A key that one flipped bit has made a text is damage that names its row, wherever that is")
     func textAsKey() async throws {
-        let store = try Store(path: path)
         func key(_ number: UInt8) -> [UInt8] { Array("row-key".utf8) + [number] }
-        try await store.commitAndWait((1...60).map { .put(space, key: key($0), value: [$0]) })
-        store.close()
+        try await Store.commit((1...60).map { .put(space, key: key($0), value: [$0]) }, at: path)
         let whole = contents(of: path)
         for number in 1...60 as ClosedRange<UInt8> {
             let start = try #require(whole.firstRange(of: key(number))).lowerBound

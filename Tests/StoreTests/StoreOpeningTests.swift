@@ -11,12 +11,10 @@ import Testing
 
     /// A closed store with rows in it.
     private func makeStore(rows: Int = 200) async throws {
-        let store = try Store(path: path)
         let changes = (0..<rows).map { number in
             RowChange.put(space, key: [UInt8(number)], value: Array(repeating: UInt8(number), count: 100))
         }
-        try await store.commitAndWait(changes)
-        store.close()
+        try await Store.commit(changes, at: path)
     }
 
     /// Opens the store, and expects an error and the same bytes as before.
@@ -76,9 +74,7 @@ import Testing
         #expect(try reader.read(RowRange(space: space)).count == 200)
         reader.close()
         #expect(contents(of: path)[63] == 1, "an earlier program may still open it")
-        let writer = try Store(path: path)
-        try await writer.commitAndWait([.delete(space, key: [0])])
-        writer.close()
+        try await Store.commit([.delete(space, key: [0])], at: path)
         #expect(contents(of: path)[63] == 4)
         #expect(try Store(path: path).read(RowRange(space: space)).count == 199)
     }

@@ -16,6 +16,13 @@ extension Store {
         try result.get()
     }
 
+    /// Commits to the store at a path, which is closed before and afterwards.
+    static func commit(_ changes: [RowChange], at path: String) async throws(StoreError) {
+        let store = try Store(path: path)
+        try await store.commitAndWait(changes)
+        store.close()
+    }
+
     /// Commits one row.
     func put(_ key: [UInt8], _ value: [UInt8]) async throws(StoreError) {
         try await commitAndWait([.put(space, key: key, value: value)])
