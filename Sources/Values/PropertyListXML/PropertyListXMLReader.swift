@@ -24,10 +24,8 @@ package enum PropertyListXMLReader {
 
     /// The dictionary of a property list whose root must be one.
     /// - Throws: the first fault; nothing is read in part.
-    package static func readDictionary(
-        _ bytes: [UInt8], limits: PropertyListLimits = .standard
-    ) throws(PropertyListXMLError) -> PropertyListDictionary {
-        guard case .dictionary(let dictionary) = try read(bytes, limits: limits) else {
+    package static func readDictionary(_ bytes: [UInt8]) throws(PropertyListXMLError) -> PropertyListDictionary {
+        guard case .dictionary(let dictionary) = try read(bytes) else {
             throw PropertyListXMLError(.rootNotDictionary, at: .position(line: 1, column: 1))
         }
         return dictionary

@@ -8,10 +8,8 @@ package import TandemPropertyList
 package enum PropertyListXMLWriter {
     /// The text of a value, in UTF-8, with a newline at its end.
     /// - Throws: a fault with the key path of what XML cannot carry, or the budget that is exceeded.
-    package static func write(
-        _ value: PropertyListValue, limits: PropertyListLimits = .standard
-    ) throws(PropertyListXMLError) -> [UInt8] {
-        var output = XMLOutput(limits: limits)
+    package static func write(_ value: PropertyListValue) throws(PropertyListXMLError) -> [UInt8] {
+        var output = XMLOutput()
         try output.append(value, Position(path: "", depth: 1, indent: 0))
         let bytes = Array(head.utf8) + output.bytes + Array("</plist>\n".utf8)
         guard bytes.count <= PropertyListXMLReader.maximumLength else {
@@ -52,11 +50,9 @@ package enum PropertyListXMLWriter {
         /// Columns of a line of base64, the tabs before it counted as eight.
         private static let lineLength = 76
 
-        let limits: PropertyListLimits
+        private let limits = PropertyListLimits.standard
         private(set) var bytes: [UInt8] = []
         private var count = 0
-
-        init(limits: PropertyListLimits) { self.limits = limits }
 
         mutating func append(_ value: PropertyListValue, _ position: Position) throws(PropertyListXMLError) {
             guard position.depth <= limits.depth else { throw position.fault(.tooDeep(limit: limits.depth)) }
