@@ -30,7 +30,7 @@ package struct ProgramUser: Sendable, Equatable {
     /// The user with this number.
     package init(_ user: UInt32) throws(SystemError) {
         self.user = user
-        (group, home) = try Linux.account("getpwuid", { getpwuid_r(user, $0, $1, $2, $3) }) { entry in
+        (group, home) = try Linux.entry("getpwuid", passwd(), { getpwuid_r(user, $0, $1, $2, $3) }) { entry in
             (entry.pw_gid, String(cString: entry.pw_dir))
         }
     }

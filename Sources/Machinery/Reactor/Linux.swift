@@ -326,36 +326,32 @@ extension Linux {
 
     /// The number of the group with this name.
     package static func groupIdentifier(named name: String) throws(SystemError) -> UInt32 {
-        var entry = group()
-        var found: UnsafeMutablePointer<group>?
-        var texts = [CChar](repeating: 0, count: 16_384)
-        let number = getgrnam_r(name, &entry, &texts, texts.count, &found)
-        guard found != nil else { throw SystemError(call: "getgrnam", errno: number == 0 ? ENOENT : number) }
-        return entry.gr_gid
+        try entry("getgrnam", group(), { getgrnam_r(name, $0, $1, $2, $3) }, \.gr_gid)
     }
 
     /// The number of the user with this name.
     package static func userIdentifier(named name: String) throws(SystemError) -> UInt32 {
-        try account("getpwnam", { getpwnam_r(name, $0, $1, $2, $3) }, \.pw_uid)
+        try entry("getpwnam", passwd(), { getpwnam_r(name, $0, $1, $2, $3) }, \.pw_uid)
     }
 
     /// The name of a user; nil if there is none.
     package static func userName(of user: UInt32) -> String? {
-        (try? account("getpwuid", { getpwuid_r(user, $0, $1, $2, $3) }, { String(validatingCString: $0.pw_name) }))
-            ?? nil
+        (try? entry("getpwuid", passwd(), { getpwuid_r(user, $0, $1, $2, $3) }) { entry in
+            String(validatingCString: entry.pw_name)
+        }) ?? nil
     }
 
-    /// A fact of the user that `find` looks up.
+    /// A fact of the user or the group that `find` looks up.
     /// - Throws: ENOENT if there is none.
-    static func account<Fact>(
-        _ call: StaticString,
+    static func entry<Entry, Fact>(
+        _ call: StaticString, _ blank: Entry,
         _ find: (
-            UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
-            UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
-        ) -> CInt, _ fact: (passwd) -> Fact
+            UnsafeMutablePointer<Entry>, UnsafeMutablePointer<CChar>, Int,
+            UnsafeMutablePointer<UnsafeMutablePointer<Entry>?>
+        ) -> CInt, _ fact: (Entry) -> Fact
     ) throws(SystemError) -> Fact {
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
+        var entry = blank
+        var found: UnsafeMutablePointer<Entry>?
         // The entry points into it.
         let size = 16_384
         let texts = UnsafeMutablePointer<CChar>.allocate(capacity: size)
