@@ -140,22 +140,6 @@ import Testing
 
     private func number(_ bytes: [UInt8]) -> UInt64 { bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
-    @Test func aFailedWritePoisonsTheStoreAndNothingIsAcknowledgedAfterwards() async throws {
-        let files = FaultyFileSystem()
-        let store = try Store(path: directory.path("store"), fileSystem: files.name)
-        try await store.put([1], [1])
-        files.failWrites(true)
-        let unwritten = await #expect(throws: StoreError.self) { try await store.put([2], [2]) }
-        guard case .poisoned = unwritten else { throw Unexpected("a commit that was not written was acknowledged") }
-        files.failWrites(false)
-        for key: UInt8 in 3...5 {
-            let late = await #expect(throws: StoreError.self) { try await store.put([key], [2]) }
-            guard case .poisoned = late else { throw Unexpected("a poisoned store acknowledged") }
-        }
-        store.close()
-        #expect(try Store(path: directory.path("store")).keys(RowRange(space: space)) == [[1]])
-    }
-
     @Test func everyTruncationAndFlippedBitIsFoundOrChangesNothing() async throws {
         var generator = SeededGenerator(seed: 9)
         let path = directory.path("whole")
