@@ -72,19 +72,6 @@ import Testing
         #expect(throws: TLSError.notEstablished) { try pair.client.write([1]) }
     }
 
-    @Test func theServerSendsNoTickets() throws {
-        var toClient = 0
-        pair.run()
-        pair.tamper = { toServer, bytes in
-            if !toServer { toClient += bytes.count }
-            return bytes
-        }
-        try pair.client.write([1])
-        pair.carry()
-        #expect(pair.server.takePlaintext() == [1])
-        #expect(toClient == 0)
-    }
-
     @Test func manySmallWritesLeaveAsOneRecord() throws {
         pair.run()
         for number in 0..<20 { try pair.client.add([UInt8(number), 0, 0]) }
