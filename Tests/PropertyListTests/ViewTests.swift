@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func keysOutOfOrderAreFoundAllTheSame() throws {
-        // "z", "é", U+1F600, U+FFFD, "a", and values shared by all.
+        // "z", "é", U+1F600, U+FFFD, "a", and values shared by all. Surrogates must sort behind U+FFFD.
         let keys = ["517a", "6100e9", "62d83dde00", "61fffd", "5161"].map(Bytes.hex)
         let list = RawPropertyList([[0xD5, 1, 2, 3, 4, 5, 6, 7, 6, 6, 6]] + keys + [[0x09], [0xA1, 6]])
         let view = try PropertyListView(list.bytes)
@@ -61,12 +61,14 @@ import Testing
         #expect(view["\u{e9}"]?.value == [true])
         #expect(view["b"] == nil)
         #expect(view.value.dictionaryValue?.keys == ["a", "z", "\u{e9}", "\u{FFFD}", "\u{1F600}"])
+        #expect(try PropertyListReader.read(list.bytes) == view.value)
     }
 
+    /// The order of writers that number a container after what it holds.
     @Test func childrenBeforeParentsAndPartsOfThemAreBuilt() throws {
         let list = RawPropertyList([[0x10, 7], [0xA1, 0], [0x51, 0x61], [0xD1, 2, 1], [0xA2, 3, 1]]).with { $0.top = 4 }
         let view = try PropertyListView(list.bytes)
-        #expect(view.value == [["a": [7]], [7]])
+        #expect(try view.value == [["a": [7]], [7]] && PropertyListReader.read(list.bytes) == view.value)
         #expect(view[0]?.value == ["a": [7]])
         #expect(view[1]?.value == [7])
     }

@@ -40,13 +40,6 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...20)
-    func piecesOfAnySizeGiveTheSameFrames(size: Int) throws {
-        let (frames, bytes) = Self.stream
-        let pieces = stride(from: 0, to: bytes.count, by: size).map { bytes[$0..<min($0 + size, bytes.count)] }
-        #expect(try Self.frames(pieces) == frames)
-    }
-
     @Test func aTruncatedFrameIsNeverGivenOut() throws {
         let bytes = try Frame(payload: Array(1...20)).bytes.copied()
         for count in 0..<bytes.count {
@@ -101,12 +94,5 @@ import Testing
     @Test func aPayloadThatIsEmptyOrTooLargeMakesNoFrame() {
         #expect(throws: WireError.frameLength(0, limit: Limits.frame)) { try Frame(payload: []) }
         #expect(throws: WireError.frameLength(5, limit: 4)) { try Frame(payload: [1, 2, 3, 4, 5], limit: 4) }
-    }
-
-    @Test func rawBytesAreTakenLikeAnyOthers() throws {
-        let bytes = try Frame(payload: [1, 2]).bytes.copied()
-        var decoder = FrameDecoder(limit: 10)
-        bytes.withUnsafeBytes { decoder.append($0) }
-        #expect(try decoder.next()?.bytes.copied() == bytes)
     }
 }
