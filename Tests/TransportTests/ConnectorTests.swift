@@ -25,7 +25,8 @@ import Testing
         return outcome ?? .failure(.timedOut(address))
     }
 
-    private func exchange(at address: SocketAddress, over target: (SocketAddress) -> SocketAddress) throws -> [UInt8] {
+    /// Listens at an address, connects to it as `name` calls it, and expects the answer to what is sent.
+    private func exchange(at address: SocketAddress, as name: (SocketAddress) -> SocketAddress = { $0 }) throws {
         let served = StreamRecorder()
         let answer = StreamRecorder()
         served.onBytes = { $0.send(served.bytes.reversed()) }
@@ -33,7 +34,7 @@ import Testing
             $0.delegate = served
             $0.start()
         }
-        let stream = try connect(to: target(listener.address)).get()
+        let stream = try connect(to: name(listener.address)).get()
         stream.delegate = answer
         stream.start()
         stream.send(Bytes.text("olleh"))
@@ -41,18 +42,12 @@ import Testing
         stream.close(.closedHere)
         loop.run { served.isClosed }
         listener.close()
-        return answer.bytes
+        #expect(answer.bytes == Bytes.text("hello"))
     }
 
-    @Test func aSocketFileIsReached() throws {
-        let bytes = try exchange(at: .unix(path: directory.path("a.sock"))) { $0 }
-        #expect(bytes == Bytes.text("hello"))
-    }
+    @Test func aSocketFileIsReached() throws { try exchange(at: .unix(path: directory.path("a.sock"))) }
 
-    @Test func aNumericAddressIsReached() throws {
-        let bytes = try exchange(at: .tcp(host: "127.0.0.1", port: 0)) { $0 }
-        #expect(bytes == Bytes.text("hello"))
-    }
+    @Test func aNumericAddressIsReached() throws { try exchange(at: .tcp(host: "127.0.0.1", port: 0)) }
 
     @Test func `LIM-63: the system takes little for another device ahead of sending it, at both ends`() throws {
         var streams: [SocketStream] = []
@@ -72,11 +67,10 @@ import Testing
     }
 
     @Test func aNameIsLookedUpOffTheLoopAndReached() throws {
-        let bytes = try exchange(at: .tcp(host: "127.0.0.1", port: 0)) { address in
+        try exchange(at: .tcp(host: "127.0.0.1", port: 0)) { address in
             guard case .tcp(_, let port) = address else { return address }
             return .tcp(host: "localhost", port: port)
         }
-        #expect(bytes == Bytes.text("hello"))
     }
 
     @Test func nobodyAtAnAddressIsARefusalWithItsName() throws {
