@@ -76,7 +76,8 @@ import Testing
         case .integer(let range):
             let (least, most) = (range.lowerBound, range.upperBound)
             let beyond = [least > .min ? least - 1 : nil, most < .max ? most + 1 : nil].compactMap(\.self)
-            return ([.integer(least), .integer(most)], beyond.map { .integer($0) } + ["1", data(1), true, 1.0])
+            let wrong: [PropertyListValue] = beyond.map { .integer($0) } + [.unsigned(.max), "1", data(1), true, 1.0]
+            return ([.integer(least), .integer(most)], wrong)
         }
     }
 
