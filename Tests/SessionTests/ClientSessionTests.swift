@@ -8,6 +8,10 @@ import Testing
 struct ClientSessionTests {
     private let now = MonotonicTime(nanoseconds: 1_000)
     private let device = UniqueIdentifier.random()
+    // Pairings: the only one, or two of which the second one becomes the active one.
+    private let id = UniqueIdentifier.random()
+    private let old = UniqueIdentifier.random()
+    private let new = UniqueIdentifier.random()
 
     private func pairing(_ id: UniqueIdentifier) -> PairingState {
         PairingState(
@@ -21,10 +25,15 @@ struct ClientSessionTests {
         SessionState(revision: revision, active: active, pairings: ids.map { pairing($0) })
     }
 
-    private func activated(role: DeviceRole = .primary, _ state: SessionState) -> ClientSession {
+    private func connected() -> ClientSession {
         var session = ClientSession(now: now)
         _ = session.activate()
         _ = session.connected()
+        return session
+    }
+
+    private func activated(role: DeviceRole = .primary, _ state: SessionState) -> ClientSession {
+        var session = connected()
         _ = session.greeted()
         _ = session.registered(answer(role, state))
         return session
@@ -74,16 +83,13 @@ struct ClientSessionTests {
 
     @Test("LIM-4: a daemon that does not greet within 10 s is left and dialled again")
     func silentDaemon() {
-        var session = ClientSession(now: now)
-        _ = session.activate()
-        _ = session.connected()
+        var session = connected()
         #expect(session.timerFired(now: now, random: 0) == [.disconnect, .startTimer(.milliseconds(100))])
         #expect(session.phase == .waiting)
     }
 
     @Test("SES-23: losing the daemon fails all open requests and dials again, from the first wait")
     func daemonLost() {
-        let id = UniqueIdentifier.random()
         var session = activated(state(1, active: id, [id]))
         let effects = session.lost(now: now + .seconds(9), random: 0)
         #expect(
@@ -96,7 +102,6 @@ struct ClientSessionTests {
 
     @Test("SES-23: a primary's switch passes inactive and not activated; requests to the old one fail")
     func switchOnPrimary() {
-        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
         var session = activated(state(1, active: old, [old, new]))
         let effects = session.stateArrived(state(2, active: new, [old, new]))
         #expect(
@@ -113,7 +118,6 @@ struct ClientSessionTests {
 
     @Test("SES-31: what changes while a switch is under way joins it, and the last word counts")
     func switchTwice() {
-        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
         var session = activated(state(1, active: old, [old, new]))
         _ = session.stateArrived(state(2, active: new, [old, new]))
         let back = session.stateArrived(state(3, active: old, [old, new]))
@@ -124,7 +128,6 @@ struct ClientSessionTests {
 
     @Test("SES-31: a switch that happened without a connection is seen as one when it is back")
     func switchWhileLost() {
-        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
         var session = activated(state(1, active: old, [old, new]))
         for (active, effects) in [
             (old, [.stopTimer, .activation(.activated), .stateChanged]),
@@ -154,7 +157,6 @@ struct ClientSessionTests {
 
     @Test("SES-31: a daemon that is lost during a switch ends it")
     func lostDuringSwitch() {
-        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
         var session = activated(state(1, active: old, [old, new]))
         _ = session.stateArrived(state(2, active: new, [old, new]))
         #expect(session.lost(now: now, random: 0).contains(.activation(.notActivated)))
@@ -163,14 +165,12 @@ struct ClientSessionTests {
 
     @Test("SES-23: a secondary's session stays activated when its active primary changes")
     func switchOnSecondary() {
-        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
         var session = activated(role: .secondary, state(1, active: old, [old, new]))
         #expect(session.stateArrived(state(2, active: new, [old, new])) == [.stateChanged])
     }
 
     @Test("SES-23: requests to a pairing that is removed fail as unpaired")
     func unpaired() {
-        let id = UniqueIdentifier.random()
         var session = activated(role: .secondary, state(1, active: id, [id]))
         let effects = session.stateArrived(state(2, active: nil, []))
         #expect(effects == [.failRequests(to: id, .unpaired), .stateChanged])
@@ -179,14 +179,12 @@ struct ClientSessionTests {
 
     @Test("The first pairing of a session that had none is no switch")
     func firstPairing() {
-        let id = UniqueIdentifier.random()
         var session = activated(state(1, active: nil, []))
         #expect(session.stateArrived(state(2, active: id, [id])) == [.stateChanged])
     }
 
     @Test("SES-7: a revision that does not grow is ignored")
     func oldRevision() {
-        let id = UniqueIdentifier.random()
         var session = activated(state(5, active: id, [id]))
         #expect(session.stateArrived(state(5, active: nil, [])) == [])
         #expect(session.stateArrived(state(4, active: nil, [])) == [])
@@ -200,9 +198,7 @@ struct ClientSessionTests {
             .tooManyApplications,
         ])
     func finalRefusal(name: RefusalName) {
-        var session = ClientSession(now: now)
-        _ = session.activate()
-        _ = session.connected()
+        var session = connected()
         #expect(session.refused(name, now: now, random: 0) == [.disconnect, .stopTimer, .activationRefused(name)])
         #expect(session.lost(now: now, random: 0) == [.disconnect])
         #expect(session.activate() == [.connect])
@@ -219,9 +215,7 @@ struct ClientSessionTests {
 
     @Test("SES-6: already-receiving after a connection that ended while it registered is tried again")
     func staleRegistration() {
-        var session = ClientSession(now: now)
-        _ = session.activate()
-        _ = session.connected()
+        var session = connected()
         _ = session.greeted()
         _ = session.timerFired(now: now, random: 0)
         _ = session.timerFired(now: now, random: 0)
@@ -238,7 +232,6 @@ struct ClientSessionTests {
 
     @Test("The app's own end completes everything and connects no more")
     func end() {
-        let id = UniqueIdentifier.random()
         var session = activated(state(1, active: id, [id]))
         let effects = session.end(now: now)
         #expect(effects.contains(.failRequests(to: nil, .ended)))
