@@ -23,6 +23,8 @@ actor DurabilityRun {
     /// Why submissions were not accepted, and how often.
     private(set) var refusals: [String: Int] = [:]
     private(set) var kills: [DeathPlan.Victim: Int] = [:]
+    /// Deaths of bystanders so far.
+    private var struck = 0
 
     init(_ plan: DeathPlan) async throws {
         self.plan = plan
@@ -59,8 +61,13 @@ actor DurabilityRun {
 
     private func submitAll() async throws {
         for number in 0..<plan.items {
-            let mayGo = try await holds(within: Self.patience) { inbox.hasReached(number - Self.window) }
-            try #require(mayGo, "nothing arrives after \(inbox.highest): \(devices.hub.errors)\(devices.kiosk.errors)")
+            let mayGo = try await holds(within: Self.patience) {
+                inbox.hasReached(number - Self.window) && hasStruck(before: number - Self.window)
+            }
+            try #require(
+                mayGo,
+                "nothing arrives after \(inbox.highest), \(struck) killed: \(devices.hub.errors)\(devices.kiosk.errors)"
+            )
             record.submitted = number + 1
             if let death = plan.submitters[number] {
                 try await submit(number, until: death)
@@ -70,6 +77,11 @@ actor DurabilityRun {
                 try await untilReachable()
             }
         }
+    }
+
+    /// Whether all bystanders are dead whose items are before this one. A death after the last item meets no traffic.
+    private func hasStruck(before number: Int64) -> Bool {
+        struck == plan.bystanders.count || plan.bystanders[struck].item >= number
     }
 
     private func isAccepted(_ number: Int64, of app: PairedSession) async -> Bool {
@@ -136,6 +148,7 @@ actor DurabilityRun {
                 try await devices.restartKiosk()
             case .receiver, .session, .sender: try await inbox.replace()
             }
+            struck += 1
             kills[death.victim, default: 0] += 1
         }
     }
