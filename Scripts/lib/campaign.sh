@@ -22,6 +22,15 @@ run_campaign() {
             options+=(--case "$2")
             shift 2
             ;;
+        --kills)
+            if [[ $name != fleet ]]; then refuse_argument "$1"; fi
+            if [[ ! ${2-} =~ ^[1-9][0-9]{0,5}$ ]]; then
+                echo "Scripts/$name: $1 wants a number from 1" >&2
+                exit 2
+            fi
+            options+=(--kills "$2")
+            shift 2
+            ;;
         --short) options+=(--short) && shift ;;
         *) refuse_argument "$1" ;;
         esac

@@ -1,6 +1,6 @@
 """Plays signed configuration with real daemons: kills, a fleet, lost stores, wrong clocks and a full disk.
 
-    campaign.py TANDEM SEED [--short] [--case TEXT]
+    campaign.py TANDEM SEED [--short] [--case TEXT] [--kills N]
 
 Scripts/fleet starts it.
 """

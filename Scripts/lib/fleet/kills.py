@@ -159,7 +159,7 @@ def require_once(scene, since, wanted, point):
 def at_random_points(world):
     scene = Scene(world)
     scene.goes_on()
-    count = FEW if world.short else POINTS
+    count = world.points(POINTS, FEW)
     courses, found, times = collections.Counter(), collections.Counter(), []
     for number in range(count):
         point = drawn(world.random)

@@ -100,7 +100,7 @@ def play_point(scene, mood, victims, delay):
 
 def rollout(world):
     scene = Scene(world, 3)
-    count, stopped, times = FEW if world.short else POINTS, 0, []
+    count, stopped, times = world.points(POINTS, FEW), 0, []
     hub, first, other = scene.hub, scene.kiosks[0], scene.kiosks[1]
     for number in range(count):
         mood = world.random.choice((GOOD, TOUCHY))

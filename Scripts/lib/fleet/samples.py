@@ -353,7 +353,7 @@ def play_keys(scene, point):
 
 def at_random_points(world):
     scene = Scene(world)
-    count = FEW if world.short else POINTS
+    count = world.points(POINTS, FEW)
     courses, victims, times = collections.Counter(), collections.Counter(), []
     for number in range(count):
         point = drawn(world.random, scene.keys.can_sign)
