@@ -3,8 +3,9 @@
     line.py RATE DELAY TARGET...    bytes a second (0: no limit), seconds one way, ports; each has a line of its own
 
 The first line of its output names the ports where it listens. Each line of its input is a command, answered by one line
-of JSON: `shape RATE DELAY`, `cut` (resets what is open), `stall` (nothing moves), `refuse` (resets what comes), `open`
-(neither), `count` (connections so far, and bytes that have passed).
+of JSON: `shape RATE DELAY`, `cut` (resets what is open), `plan BYTES...` (cuts each time that the target has sent so
+many bytes, in ascending order), `stall` (nothing moves), `refuse` (resets what comes), `open` (neither), `count`
+(connections so far, bytes that have passed, and the rest of the plan).
 
 Each direction of a line has one rate for all of its connections. What waits for its turn waits in the sender's kernel,
 behind a receive buffer of 32 KiB: so much does a router keep.
@@ -40,6 +41,7 @@ class Line:
         self.pairs = {}
         self.connections = 0
         self.refuses = False
+        self.plan = []
         self.moves = asyncio.Event()
         self.moves.set()
 
@@ -99,6 +101,10 @@ class Line:
                     data, stood = await loop.sock_recv(source, piece), True
                 leaves = way.leaves(len(data), self.rate, loop.time() if stood or not self.rate else None)
                 stood = False
+                if way is self.ways[1] and self.plan and way.bytes >= self.plan[0]:
+                    self.plan.pop(0)
+                    self.cut()
+                    return
                 if leaves > loop.time():
                     await asyncio.sleep(leaves - loop.time())
                 await under_way.put((leaves + self.delay, data))
@@ -133,6 +139,8 @@ class Line:
                 self.rate, self.delay = float(operands[0]), float(operands[1])
             case "cut":
                 self.cut()
+            case "plan":
+                self.plan = [int(count) for count in operands]
             case "stall":
                 self.moves.clear()
             case "refuse":
@@ -141,7 +149,7 @@ class Line:
             case "open":
                 self.refuses = False
                 self.moves.set()
-        return {"connections": self.connections, "bytes": [way.bytes for way in self.ways]}
+        return {"connections": self.connections, "bytes": [way.bytes for way in self.ways], "plan": self.plan}
 
 
 def reset(stream):

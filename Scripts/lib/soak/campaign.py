@@ -1,9 +1,11 @@
-"""Soak of two daemons: apps that work for a long time, and figures that must not grow.
+"""Soak of two daemons: apps that work for a long time, and figures that must not grow; or a count of messages over many
+pairs; or a large file over a line that is cut.
 
     campaign.py TANDEM SEED
 
-The environment's SOAK_MINUTES says how long. Scripts/soak starts it.
+The environment's SOAK_MINUTES, SOAK_COUNT or SOAK_FILE says how much. Scripts/soak starts it.
 """
+import os
 import pathlib
 import sys
 
@@ -13,6 +15,9 @@ for name in ("campaign", "fleet"):
 
 # Before the others: it says where the modules of the system tests are.
 import play  # noqa: E402
+import counted  # noqa: E402
 import course  # noqa: E402
+import large  # noqa: E402
 
-sys.exit(play.run((course,), "soak", sys.argv[1:]))
+room = counted if "SOAK_COUNT" in os.environ else large if "SOAK_FILE" in os.environ else course
+sys.exit(play.run((room,), "soak", sys.argv[1:]))
