@@ -159,15 +159,22 @@ final class RegistryTests {
         }
     }
 
-    @Test("PAR-13: unpairing removes record, choice, manual trust and claims")
+    @Test("PAR-13: unpairing removes record, choice, manual trust, claims, and the link that the pairing was made by")
     func unpair() throws {
         _ = fixture.registry.trust(TrustedDevice(pin: fixture.secondary.pin, role: .secondary))
         let pairing = try activated()
+        let other = try JoinLink(
+            to: fixture.primary, at: "gateway.example:4747",
+            token: try #require(JoinTokenIdentifier(bytes: [UInt8](repeating: 8, count: 16))),
+            secret: SecretBytes(randomCount: 16), life: JoinPolicy.life, now: fixture.start)
+        _ = fixture.registry.issue(other)
         let changes = fixture.registry.unpair(pairing)
         #expect(
             changes == [
-                .removePairing(pairing), .removeTrust(fixture.secondary.pin, as: .secondary), .removeChoice(.primary),
+                .removePairing(pairing), .removeToken(fixture.link.token),
+                .removeTrust(fixture.secondary.pin, as: .secondary), .removeChoice(.primary),
             ])
+        #expect(fixture.registry.tokens.current(now: fixture.start).map(\.identifier) == [other.token])
         #expect(!fixture.registry.isPinned(fixture.secondary.pin, now: fixture.start))
         #expect(fixture.registry.unpair(pairing) == [])
     }

@@ -2,7 +2,7 @@
 // knowing one (PAR-7), their stored form, and the link that carries one to the other device (PAR-4). All refusals look
 // the same to the peer; the cause goes to the log only. The step that accepts a token consumes it, so of two
 // simultaneous joins exactly one is accepted, and the caller commits the changed token before it answers. A consumed
-// token stays until it expires, because its joiner may have missed the answer and ask again.
+// token stays until it expires or its pairing ends, because its joiner may have missed the answer and ask again.
 
 package import TandemBase
 package import TandemCrypto
@@ -21,7 +21,7 @@ package enum JoinRefusalCause: String, Sendable, Equatable, CaseIterable {
     case untrustedPin
     /// The joining device has this device's own key.
     case ownKey
-    /// The pairing that the token gave has been removed or has lapsed.
+    /// The pairing that the token gave is gone, and an earlier release has kept the token.
     case pairingGone
 }
 
@@ -153,8 +153,18 @@ package struct TokenLedger: Sendable, Equatable {
     /// Removes expired tokens, and those that cannot be opened; the changes are in a stable order.
     mutating func expire(now: WallTime) -> [PairingChange] {
         let gone = unopened.union(tokens.values.filter { $0.hasExpired(now: now) }.map(\.identifier))
-        for identifier in gone { tokens[identifier] = nil }
         unopened = []
+        return remove(gone)
+    }
+
+    /// Removes the tokens that this pairing was made or renewed by: without it they are secrets that open nothing
+    /// (PAR-13).
+    mutating func remove(of pairing: UniqueIdentifier) -> [PairingChange] {
+        remove(Set(tokens.values.filter { $0.consumption?.pairing == pairing }.map(\.identifier)))
+    }
+
+    private mutating func remove(_ gone: Set<JoinTokenIdentifier>) -> [PairingChange] {
+        for identifier in gone { tokens[identifier] = nil }
         return gone.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map { .removeToken($0) }
     }
 

@@ -387,9 +387,8 @@ extension PairingRegistry {
     /// Removes expired tokens and those that cannot be opened (PAR-5), and pairings that stayed pending for too long.
     /// The time of one that was joined under another clock begins now (PAR-10).
     package mutating func expire(now: WallTime) -> [PairingChange] {
-        let lapsed = pairings.filter { $0.hasLapsed(now: now) }
-        let removed = lapsed.flatMap { erase($0) }
-        var changes = tokens.expire(now: now) + removed
+        var changes = tokens.expire(now: now)
+        for record in pairings where record.hasLapsed(now: now) { changes += erase(record) }
         for var record in pairings where record.hasImpossibleAge(now: now) {
             record.created = now
             changes += put(record)
@@ -467,7 +466,8 @@ extension PairingRegistry {
     private mutating func erase(_ record: PairingRecord) -> [PairingChange] {
         records[record.pairing] = nil
         let apps = claims.remove(pairing: record.pairing)
-        return [.removePairing(record.pairing)] + apps.map { .removeClaim(record.pairing, $0) }
+        let spent = tokens.remove(of: record.pairing)
+        return [.removePairing(record.pairing)] + spent + apps.map { .removeClaim(record.pairing, $0) }
     }
 
     /// The only active pairing of the role that is left becomes the chosen one. Of several none does: which device an
