@@ -33,6 +33,15 @@ private let hasTexts: Void = CTandemOpenSSL_load_error_texts()
 
 private let isPrepared = OPENSSL_init_crypto(CTandemOpenSSL_INIT_QUIETLY, nil) == 1
 
+/// OpenSSL's memory, for the whole process.
+package enum OpenSSLMemory {
+    /// From now on OpenSSL's memory is cleared before it is freed, so that no secret of an ended connection stays in
+    /// the heap (PAR-13). For daemons only: in an app's process the setting would be the app's. Call it before
+    /// everything else of OpenSSL.
+    /// - Returns: whether it took effect.
+    package static func cleanseWhatIsFreed() -> Bool { CTandemOpenSSL_cleanse_freed_memory() == 1 }
+}
+
 /// Runs one OpenSSL operation with an empty error queue and takes all that it left there.
 package func openSSL<Value>(_ operation: () -> Value) -> (value: Value, faults: OpenSSLFaults) {
     precondition(isPrepared, "OpenSSL starts as long as there is memory")

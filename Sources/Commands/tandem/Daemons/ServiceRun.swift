@@ -4,6 +4,7 @@
 import Glibc
 import TandemBase
 import TandemControl
+import TandemCrypto
 import TandemReactor
 
 /// A service as a command runs it.
@@ -33,6 +34,8 @@ enum ServiceRun {
         // Before anything that could start a thread.
         try ProcessSignal.prepareProcess()
         try Linux.closeToOthers()
+        // Fails if OpenSSL is in use already: then ended connections leave more in a memory that is closed to others.
+        _ = OpenSSLMemory.cleanseWhatIsFreed()
         try? Linux.setDescriptorLimit(descriptors)
         let environment = Environment()
         let log = LogSink(
