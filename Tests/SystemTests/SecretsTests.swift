@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "only root reads the memory of a daemon"))
-    func `PAR-5: the secret of a link is gone from the device that has joined with it, and once in the other one`()
+    func `PAR-5, PAR-13: a link's secret is once in its maker until unpair, and never in the device that has joined`()
         async throws
     {
         let devices = try await TwoDevices()
@@ -142,10 +142,19 @@ import Testing
         for canary in [secret, Data(text.utf8)] {
             #expect(!memory(of: devices.kiosk).contains { $0.range(of: canary) != nil })
         }
-        // The hub keeps it until it expires, because the same device may repeat its join: in one place, and sealed in
-        // its store.
+        // The hub keeps it until it expires or the pairing ends, because the same device may repeat its join: in one
+        // place, and sealed in its store.
         #expect(memory(of: devices.hub).map { occurrences(of: secret, in: $0) }.reduce(0, +) == 1)
-        let state = devices.workspace["hub"]
+        try expectNone(of: secret, in: devices.workspace["hub"])
+        #expect(try await devices.run("hub", "unpair", "kiosk", "--yes").status == 0)
+        let isGone = try await holds(within: .seconds(5)) {
+            !memory(of: devices.hub).contains { $0.range(of: secret) != nil }
+        }
+        #expect(isGone, "after unpair")
+        try expectNone(of: secret, in: devices.workspace["hub"])
+    }
+
+    private func expectNone(of secret: Data, in state: String) throws {
         let files = try #require(FileManager.default.enumerator(atPath: state)?.allObjects as? [String])
         #expect(files.contains { $0.hasPrefix("tandem.sqlite") })
         for file in files {

@@ -18,7 +18,9 @@ import items  # noqa: E402
 import lines  # noqa: E402
 import memory  # noqa: E402
 import pairings  # noqa: E402
+import remains  # noqa: E402
 import strangers  # noqa: E402
 import underway  # noqa: E402
 
-sys.exit(play.run((memory, strangers, fairness, lines, underway, items, pairings, bodies), "hostile", sys.argv[1:]))
+ROOMS = memory, strangers, fairness, lines, underway, items, pairings, bodies, remains
+sys.exit(play.run(ROOMS, "hostile", sys.argv[1:]))
