@@ -8,6 +8,10 @@ package enum Repetition {
     /// Whether TANDEM_LONG_TESTS asks for the long form.
     package static let isLong = getenv("TANDEM_LONG_TESTS") != nil
 
+    /// Whether TANDEM_EVERY_POINT asks for every place to break, of which the other forms draw some
+    /// (`Scripts/durability --power`).
+    package static let isExhaustive = getenv("TANDEM_EVERY_POINT") != nil
+
     /// The count for the form that runs.
     package static func times(_ short: Int, long: Int) -> Int { isLong ? long : short }
 
