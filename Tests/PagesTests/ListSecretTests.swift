@@ -101,12 +101,11 @@ import Testing
             let marks = try #require(secrets.marked(Self.stored, code).arrayValue)
             #expect(marks.count == 2 && marks.allSatisfy(ListSecrets.isMark))
             let declaration = SettingDeclaration(
-                name: "accounts", type: .array, editor: .preference, summary: "",
-                initialValue: .array(Self.stored.arrayValue ?? []))
+                "accounts", .array, .preference, initial: .array(Self.stored.arrayValue ?? []))
             #expect([declaration].withoutSecrets(of: tree).map(\.isSecret) == [true])
         }
         let declarations = ["accounts", "tags"].map {
-            SettingDeclaration(name: $0, type: .array, editor: .preference, summary: "", initialValue: .array([]))
+            SettingDeclaration($0, .array, .preference, initial: .array([]))
         }
         #expect(declarations.withoutSecrets(of: Self.tree).map(\.isSecret) == [false, false])
         #expect(declarations.withoutSecrets(of: Self.tree, hasPages: false).map(\.isSecret) == [true, false])
@@ -161,8 +160,8 @@ import Testing
     func defaults() throws {
         let declarations = ["accounts", "codes", "tags"].map { name in
             SettingDeclaration(
-                name: name, type: .array, editor: .preference, summary: "",
-                initialValue: .array(name == "accounts" ? [["name": "a", "pin": "3333"]] : ["3333"]))
+                name, .array, .preference,
+                initial: .array(name == "accounts" ? [["name": "a", "pin": "3333"]] : ["3333"]))
         }
         let kept = declarations.withoutSecrets(of: Self.tree)
         #expect(kept.map(\.initialValue) == [.array([["name": "a"]]), .array([]), .array(["3333"])])

@@ -30,9 +30,9 @@ import Testing
     @Test("PAG-16, PAG-17: a choice of nothing is nothing, also where an empty text would be a value")
     func nothingChosen() throws {
         let declaration = SettingDeclaration(
-            name: "mode", type: .string, editor: .editableChoice, summary: "",
+            "mode", .string, .editableChoice,
             choices: [SettingChoice(label: "None", value: .nothing), SettingChoice(label: "A", value: .string("a"))],
-            allowsNothing: true, initialValue: .nothing)
+            allowsNothing: true, initial: .nothing)
         let schema = SettingsSchema([declaration])
         for kind in [Specifier.Kind.multiValue, .radioGroup] {
             let tree = pageTree(["Root": [Specifier(kind, ["Key": "mode"])]])
@@ -75,16 +75,11 @@ import Testing
     @Test("PAG-16: ends of lines are LF, an empty line is a text of its own, and containers are JSON")
     func lines() throws {
         let declarations = [
-            SettingDeclaration(
-                name: "hosts", type: .strings, editor: .edit, summary: "", initialValue: .strings(["a", "b"])),
-            SettingDeclaration(
-                name: "note", type: .string, editor: .edit, summary: "", initialValue: .string("a\r\nb")),
-            SettingDeclaration(
-                name: "map", type: .dictionary, editor: .edit, summary: "", initialValue: .dictionary([:])),
-            SettingDeclaration(name: "set", type: .set, editor: .edit, summary: "", initialValue: .set([1])),
-            SettingDeclaration(
-                name: "colour", type: .string, editor: .edit, summary: "", pattern: "^#", allowsNothing: true,
-                initialValue: .string("#f00")),
+            SettingDeclaration("hosts", .strings, initial: .strings(["a", "b"])),
+            SettingDeclaration("note", .string, initial: .string("a\r\nb")),
+            SettingDeclaration("map", .dictionary, initial: .dictionary([:])),
+            SettingDeclaration("set", .set, initial: .set([1])),
+            SettingDeclaration("colour", .string, pattern: "^#", allowsNothing: true, initial: .string("#f00")),
         ]
         let schema = SettingsSchema(declarations)
         func view(_ values: [String: PageValue] = [:]) throws -> PageView {
@@ -108,8 +103,7 @@ import Testing
         "PAG-13, PAG-16: input of an entry that hides its text is told to nobody, also where its property is no secret")
     func hiddenInput() throws {
         let specifier = Specifier(.textField, ["Key": "code", "IsSecure": true])
-        let declaration = SettingDeclaration(
-            name: "code", type: .integer, editor: .edit, summary: "", initialValue: .integer(0))
+        let declaration = SettingDeclaration("code", .integer, initial: .integer(0))
         let schema = SettingsSchema([declaration])
         let view = try #require(PageView.make(pageTree(["Root": [specifier]]), schema, PageRequest()))
         let input = PageInput(["code": "hush"], of: view, schema)
@@ -118,8 +112,7 @@ import Testing
 
     @Test("PAG-16, CTL-43: an edit of the paired device's person is judged as theirs")
     func author() throws {
-        let declaration = SettingDeclaration(
-            name: "k", type: .string, editor: .edit, summary: "", access: .user, initialValue: .string(""))
+        let declaration = SettingDeclaration("k", .string, access: .user, initial: .string(""))
         let schema = SettingsSchema([declaration])
         let view = try #require(PageView.make(PageTree(declarations: [declaration]), schema, PageRequest()))
         let primary = SettingAuthor.primary(UniqueIdentifier(bytes: [UInt8](repeating: 1, count: 16))!)
@@ -130,11 +123,10 @@ import Testing
     @Test("PAG-16, PAG-17: an editable choice takes its options' values and any other that keeps the rule")
     func editableChoice() throws {
         let declaration = SettingDeclaration(
-            name: "days", type: .integer, editor: .editableChoice, summary: "", bounds: .integer(0...365),
+            "days", .integer, .editableChoice, bounds: .integer(0...365),
             choices: [
                 SettingChoice(label: "Week", value: .integer(7)), SettingChoice(label: "One", value: .integer(1)),
-            ],
-            initialValue: .integer(7))
+            ], initial: .integer(7))
         let schema = SettingsSchema([declaration])
         let view = try #require(PageView.make(PageTree(declarations: [declaration]), schema, PageRequest()))
         guard case .choice(let choices) = view.rows[0].kind else { throw PageInputFailure() }

@@ -272,12 +272,9 @@ import Testing
         }
         let (seven, nine) = (try Self.hour(7), try Self.hour(9))
         let schema = SettingsSchema([
-            SettingDeclaration(
-                name: "wake", type: .integer, editor: .edit, summary: "", bounds: .integer(0...1439),
-                initialValue: .integer(420)),
-            SettingDeclaration(
-                name: "sleep", type: .string, editor: .edit, summary: "", allowsNothing: true, initialValue: .nothing),
-            SettingDeclaration(name: "at", type: .date, editor: .edit, summary: "", initialValue: .date(nine)),
+            SettingDeclaration("wake", .integer, bounds: .integer(0...1439), initial: .integer(420)),
+            SettingDeclaration("sleep", .string, allowsNothing: true, initial: .nothing),
+            SettingDeclaration("at", .date, initial: .date(nine)),
         ])
         func view(_ dates: [String: RunningPage.PickedDate]) throws -> PageView {
             var request = PageRequest()
@@ -316,15 +313,9 @@ import Testing
     @Test("PAG-30: the paired device has of an answer what is open: entries, sections, buttons, and no secret")
     func opened() throws {
         let declarations = [
-            SettingDeclaration(
-                name: "name", type: .string, editor: .edit, summary: "", access: .counterpart,
-                initialValue: .string("")),
-            SettingDeclaration(
-                name: "pin", type: .string, editor: .edit, summary: "", access: .counterpart,
-                initialValue: .string("")),
-            SettingDeclaration(
-                name: "codes", type: .array, editor: .preference, summary: "", access: .counterpart,
-                initialValue: .array([])),
+            SettingDeclaration("name", .string, access: .counterpart, initial: .string("")),
+            SettingDeclaration("pin", .string, access: .counterpart, initial: .string("")),
+            SettingDeclaration("codes", .array, .preference, access: .counterpart, initial: .array([])),
         ]
         let tree = PageTree { name throws(SettingsBundleProblem) in
             let entries = [

@@ -6,15 +6,6 @@ import TandemPropertyList
 import TandemSettings
 import Testing
 
-/// Pages of entries, for tests.
-func pageTree(
-    _ pages: [String: [Specifier]], strings: StringsTables = StringsTables(), device: DeviceKind = .phone
-) -> PageTree {
-    PageTree(device: device, strings: strings) { name throws(SettingsBundleProblem) in
-        pages[name].map { ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })] }
-    }
-}
-
 @Suite struct PageTreeTests {
     private static func child(_ file: String, _ entries: PropertyListDictionary = [:]) -> Specifier {
         var entries = entries
@@ -91,8 +82,7 @@ func pageTree(
         _ = strings.add(["OTHER": "Anderes"], table: "Other", language: "de")
         let button = Specifier(.button, ["Key": "session", "Title": "Session"])
         let declarations = [
-            SettingDeclaration(
-                name: "session", type: .string, editor: .preference, summary: "", initialValue: .string("LOG_OUT"))
+            SettingDeclaration("session", .string, .preference, initial: .string("LOG_OUT"))
         ]
         let schema = SettingsSchema(declarations)
         let tree = pageTree(["Root": [button]], strings: strings)
@@ -274,8 +264,8 @@ func pageTree(
             -> SettingDeclaration
         {
             SettingDeclaration(
-                name: name, type: type, editor: editor, summary: "", title: name.uppercased(), page: page,
-                initialValue: type == .boolean ? .boolean(false) : .string(""))
+                name, type, editor, title: name.uppercased(), page: page,
+                initial: type == .boolean ? .boolean(false) : .string(""))
         }
         let declarations = [
             property("a", .toggle, .boolean), property("b", .edit, .string, page: "Sound"),

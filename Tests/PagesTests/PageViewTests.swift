@@ -57,8 +57,7 @@ import Testing
         let list = Specifier(.listGroup, ["Key": "list", "Title": "Sought", "ItemSpecifier": entry])
         let pane = Specifier(.childPane, ["File": "Second"])
         let items = PropertyListValue.array((0..<1000).map { .integer($0) })
-        let declaration = SettingDeclaration(
-            name: "list", type: .array, editor: .preference, summary: "", initialValue: .array([]))
+        let declaration = SettingDeclaration("list", .array, .preference, initial: .array([]))
         let request = PageRequest(values: ["list": PageValue(value: items, layer: "user")])
         func shown(_ rows: [PageView.Row]) -> Int {
             rows.count { if case .list = $0.kind { true } else { false } }
@@ -90,7 +89,7 @@ import Testing
         let long = String(repeating: "x", count: 200_000)
         let field = Specifier(.textField, ["Key": "name"])
         func declaration(_ type: SettingType, _ summary: String, _ value: SettingValue) -> SettingDeclaration {
-            SettingDeclaration(name: "name", type: type, editor: .edit, summary: summary, initialValue: value)
+            SettingDeclaration("name", type, summary: summary, initial: value)
         }
         let summaries = try view(
             [Specifier](repeating: field, count: 2048), [declaration(.string, long, .string("a"))])
@@ -118,8 +117,7 @@ import Testing
     @Test("LIM-92: a text counts with the bytes that it has in HTML")
     func escapedTexts() throws {
         let long = String(repeating: "\"", count: 100_000)
-        let declaration = SettingDeclaration(
-            name: "name", type: .string, editor: .edit, summary: long, initialValue: .string("a"))
+        let declaration = SettingDeclaration("name", .string, summary: long, initial: .string("a"))
         let field = Specifier(.textField, ["Key": "name"])
         let shown = try view([Specifier](repeating: field, count: 40), PageRequest(), [declaration]).rows
         #expect(shown.count { $0.summary != nil } == 6 && shown.count == 40)
@@ -128,8 +126,7 @@ import Testing
     @Test("LIM-92: choices are counted before any of them is made")
     func manyChoices() throws {
         let choices = (0..<11_000).map { SettingChoice(label: "c", value: .integer($0)) }
-        let declaration = SettingDeclaration(
-            name: "name", type: .integer, editor: .choice, summary: "", choices: choices, initialValue: .integer(0))
+        let declaration = SettingDeclaration("name", .integer, .choice, choices: choices, initial: .integer(0))
         let schema = SettingsSchema([declaration], isForeign: true)
         let entries = [Specifier](repeating: Specifier(.multiValue, ["Key": "name"]), count: 2048)
         let begin = ThreadTime.now
@@ -141,9 +138,7 @@ import Testing
     @Test("LIM-128: the rows of a page are judged as one set, however often they repeat a costly value")
     func costlyRows() throws {
         let text = String(repeating: "a", count: 900) + "x"
-        let declaration = SettingDeclaration(
-            name: "text", type: .string, editor: .edit, summary: "", pattern: "[ab]*[cd]|x",
-            initialValue: .string(text))
+        let declaration = SettingDeclaration("text", .string, pattern: "[ab]*[cd]|x", initial: .string(text))
         let entries = [Specifier](repeating: Specifier(.textField, ["Key": "text"]), count: 100)
         let rows = try view(entries, PageRequest(), [declaration]).rows
         #expect((8...10).contains(rows.count { $0.error == nil }))
@@ -217,15 +212,12 @@ import Testing
                 }
             }
         }
-        let tone = SettingDeclaration(
-            name: "tone", type: .integer, editor: .edit, summary: "", bounds: .integer(0...100),
-            initialValue: .integer(0))
+        let tone = SettingDeclaration("tone", .integer, bounds: .integer(0...100), initial: .integer(0))
         let bounded: [PropertyListValue?] = [0, 50, 100]
         #expect(try options([0, 50, 100, 150], tone) == bounded + bounded)
         let converted: [PropertyListValue?] = [0, 1, 2]
         #expect(try options([0, 1, true, "2", "x"], tone) == converted + converted)
-        let word = SettingDeclaration(
-            name: "tone", type: .string, editor: .edit, summary: "", pattern: "^[a-z]+$", initialValue: .string("a"))
+        let word = SettingDeclaration("tone", .string, pattern: "^[a-z]+$", initial: .string("a"))
         let words: [PropertyListValue?] = ["b", "a"]
         #expect(try options(["b", "B", 7, "a"], word) == words + words)
     }
@@ -234,8 +226,7 @@ import Testing
         "PAG-4, PAG-17: of a value that stands twice the first title counts, and a toggle with one value is a boolean")
     func repeated() throws {
         let entries: PropertyListDictionary = ["Key": "k", "Values": [1, 2, 1], "Titles": ["a", "b", "c"]]
-        let own = SettingDeclaration(
-            name: "k", type: .integer, editor: .edit, summary: "", initialValue: .integer(1))
+        let own = SettingDeclaration("k", .integer, initial: .integer(1))
         for kind in [Specifier.Kind.multiValue, .radioGroup] {
             let specifier = Specifier(kind, entries)
             for declaration in [own, try #require(specifier.declaration())] {
@@ -259,8 +250,7 @@ import Testing
             _ access: SettingAccess, _ layer: String, _ editor: SettingAccess, _ kind: Specifier.Kind = .textField,
             isWaived: Bool = false
         ) throws -> PageView.Lock? {
-            let declaration = SettingDeclaration(
-                name: "k", type: .string, editor: .edit, summary: "", access: access, initialValue: .string(""))
+            let declaration = SettingDeclaration("k", .string, access: access, initial: .string(""))
             let value = PageValue(value: "x", layer: layer, isWaived: isWaived)
             let request = PageRequest(editor: editor, values: ["k": value])
             return try view([Specifier(kind, ["Key": "k"])], request, [declaration]).rows[0].lock
@@ -304,7 +294,7 @@ import Testing
             Specifier(.textField, ["Key": "none"]), Specifier(.toggle, ["Key": "text"]),
             Specifier(.childPane, ["File": "Missing"]), Specifier(.openURL, ["File": "not a url"]),
         ]
-        let text = SettingDeclaration(name: "text", type: .data, editor: .edit, summary: "", initialValue: .data([]))
+        let text = SettingDeclaration("text", .data, initial: .data([]))
         let shown = try view(specifiers, [text])
         #expect(
             shown.rows.map(\.kind) == [
@@ -379,14 +369,14 @@ import Testing
         for type in [SettingType.double, .float] {
             let values: [SettingValue] = [0, 0.5, 1].map { type == .float ? .float(Float($0)) : .double($0) }
             let gain = SettingDeclaration(
-                name: "gain", type: type, editor: .choice, summary: "",
-                choices: values.map { SettingChoice(label: "own \($0.text)", value: $0) }, initialValue: values[2])
+                "gain", type, .choice, choices: values.map { SettingChoice(label: "own \($0.text)", value: $0) },
+                initial: values[2])
             #expect(try options(gain, page, nil) == ["Full F", "Half H", "Off O", "F"])
         }
         let mode = SettingDeclaration(
-            name: "mode", type: .string, editor: .editableChoice, summary: "",
+            "mode", .string, .editableChoice,
             choices: [SettingChoice(label: "None", value: .nothing), SettingChoice(label: "A", value: .string("a"))],
-            allowsNothing: true, initialValue: .nothing)
+            allowsNothing: true, initial: .nothing)
         let added: PropertyListValue = [
             ["label": "Mine", "value": "m"], ["label": "Wrong", "value": 7], ["label": "Again", "value": "a"],
         ]

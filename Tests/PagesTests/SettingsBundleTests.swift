@@ -95,11 +95,8 @@ import Testing
     func spellings() {
         let schema = SettingsSchema([
             SettingDeclaration(
-                name: "on", type: .boolean, editor: .toggle, summary: "",
-                toggleValues: ToggleValues(on: "on", off: "off"),
-                initialValue: .boolean(false)),
-            SettingDeclaration(
-                name: "level", type: .double, editor: .preference, summary: "", initialValue: .double(0)),
+                "on", .boolean, .toggle, toggleValues: ToggleValues(on: "on", off: "off"), initial: .boolean(false)),
+            SettingDeclaration("level", .double, .preference, initial: .double(0)),
         ])
         var found = bundle([
             "Root": page(
@@ -122,12 +119,9 @@ import Testing
     )
     func defaults() {
         let schema = SettingsSchema([
-            SettingDeclaration(
-                name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(0...100),
-                initialValue: .integer(50)),
-            SettingDeclaration(
-                name: "logging", type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false)),
-            SettingDeclaration(name: "name", type: .string, editor: .edit, summary: "", initialValue: .string("a")),
+            SettingDeclaration("volume", .integer, .slider, bounds: .integer(0...100), initial: .integer(50)),
+            SettingDeclaration("logging", .boolean, .toggle, initial: .boolean(false)),
+            SettingDeclaration("name", .string, initial: .string("a")),
         ])
         var found = bundle([
             "Root": page(

@@ -131,13 +131,10 @@ import Testing
                 ["Type": "PSMultiValueSpecifier", "Key": "mode", "Values": ["a", "b"], "Titles": ["A", "B"]],
                 ["Type": "PSToggleSwitchSpecifier", "Key": "off", "TrueValue": false, "FalseValue": true]))
         let refined = bundle.refine([
-            SettingDeclaration(
-                name: "volume", type: .integer, editor: .preference, summary: "", initialValue: .integer(5)),
-            SettingDeclaration(name: "name", type: .string, editor: .edit, summary: "", initialValue: .string("")),
-            SettingDeclaration(
-                name: "mode", type: .string, editor: .preference, summary: "", initialValue: .string("a")),
-            SettingDeclaration(
-                name: "off", type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false)),
+            SettingDeclaration("volume", .integer, .preference, initial: .integer(5)),
+            SettingDeclaration("name", .string, initial: .string("")),
+            SettingDeclaration("mode", .string, .preference, initial: .string("a")),
+            SettingDeclaration("off", .boolean, .toggle, initial: .boolean(false)),
         ])
         #expect(refined[0].editor == .slider && refined[0].bounds == .integer(0...10))
         #expect(refined[1].editor == .edit)
@@ -158,8 +155,7 @@ import Testing
         wider["MaximumValue"] = 11
         let toggle: PropertyListDictionary = ["Type": "PSToggleSwitchSpecifier", "Key": "volume"]
         let title: PropertyListDictionary = ["Type": "PSTitleValueSpecifier", "Key": "volume"]
-        let declaration = SettingDeclaration(
-            name: "volume", type: .double, editor: .preference, summary: "", initialValue: .double(5))
+        let declaration = SettingDeclaration("volume", .double, .preference, initial: .double(5))
         let cases: [([PropertyListDictionary], Int?)] = [
             ([rule, title], nil), ([wider], 1), ([toggle], 1), ([title, wider, toggle], 2),
         ]
@@ -196,8 +192,7 @@ import Testing
         let refined = bundle.refine(
             ["pin", "name", "list", "code"].map { name in
                 SettingDeclaration(
-                    name: name, type: name == "list" ? .array : .string, editor: .edit, summary: "",
-                    initialValue: name == "list" ? .array([]) : .string("1234"))
+                    name, name == "list" ? .array : .string, initial: name == "list" ? .array([]) : .string("1234"))
             })
         #expect(refined.map(\.isSecret) == [true, false, false, true])
     }
