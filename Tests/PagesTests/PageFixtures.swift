@@ -13,6 +13,19 @@ func pageTree(
     }
 }
 
+extension PageView.Row {
+    /// The choices of a row that has any.
+    var choices: PageView.Choices? {
+        switch kind {
+        case .choice(let choices), .radio(let choices): choices
+        default: nil
+        }
+    }
+
+    /// The list of a row that has one.
+    var list: PageView.List? { if case .list(let list) = kind { list } else { nil } }
+}
+
 extension SettingDeclaration {
     /// A property that is edited as text, without a summary and without rules, unless the test states otherwise.
     init(

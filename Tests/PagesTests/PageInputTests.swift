@@ -129,9 +129,8 @@ import Testing
             ], initial: .integer(7))
         let schema = SettingsSchema([declaration])
         let view = try #require(PageView.make(PageTree(declarations: [declaration]), schema, PageRequest()))
-        guard case .choice(let choices) = view.rows[0].kind else { throw PageInputFailure() }
-        #expect(
-            choices.options.map(\.input) == ["7", "1"] && view.rows[0].input == "7" && view.rows[0].shown == "Week")
+        #expect(view.rows[0].choices?.options.map(\.input) == ["7", "1"])
+        #expect(view.rows[0].input == "7" && view.rows[0].shown == "Week")
         func input(_ text: String) -> PageInput { PageInput(["days": text], of: view, schema) }
         #expect(input("1").values == ["days": 1] && input("45").values == ["days": 45] && input("7").values.isEmpty)
         #expect(input("366").errors["days"] == "days: 366 is over the maximum 365" && input("x").errors.count == 1)
@@ -277,9 +276,8 @@ import Testing
         let new = try #require(ListDraft(of: group, items: items, at: nil, in: tree, on: host.page))
         #expect(new.view(in: tree, languages: ["de"]).rows.map(\.title) == ["Marke"] && tree.list("name") == nil)
         let request = PageRequest(values: ["l": PageValue(value: .array(items), layer: "user")])
-        let shown = try #require(PageView.make(tree, SettingsSchema([group].declarations), request)?.rows.first)
-        guard case .list(let list) = shown.kind else { throw PageInputFailure() }
-        #expect(list.items.map(\.title) == ["One"], "a secret is no title")
+        let shown = PageView.make(tree, SettingsSchema([group].declarations), request)?.rows.first
+        #expect(shown?.list?.items.map(\.title) == ["One"], "a secret is no title")
     }
 
     @Test("LIM-122, PAG-20: the store decides about items; 1,024 are shown, and no further one is added")
@@ -289,9 +287,8 @@ import Testing
         func list(_ items: [PropertyListValue]) throws -> PageView.List {
             let request = PageRequest(values: ["accounts": PageValue(value: .array(items), layer: "user")])
             let row = try #require(PageView.make(Self.tree, schema, request)?.rows.first)
-            guard case .list(let list) = row.kind else { throw PageInputFailure() }
             #expect(row.isEditable)
-            return list
+            return try #require(row.list)
         }
         #expect(try list(items).items.count == 1024)
         let one = try list([["name": "a"]])
@@ -301,8 +298,6 @@ import Testing
         #expect(ListDraft(of: Self.accounts, items: Array(items.prefix(1023)), at: nil, in: Self.tree) != nil)
     }
 }
-
-private struct PageInputFailure: Error {}
 
 extension ListDraft {
     /// Reads fields of the draft's page as it is now.

@@ -33,8 +33,7 @@ import Testing
             ["tandem.user": 0, "tandem.primary": "hub"],
         ]
         for names in wrong {
-            var message = PageQuestion.validate(["volume": 7]).message()
-            for (key, value) in names { message[key] = value }
+            let message = PageQuestion.validate(["volume": 7]).message().merging(names)
             #expect(PagePerson(message) == nil && PageQuestion(message) == .validate(["volume": 7]), "\(names)")
         }
     }
@@ -186,13 +185,10 @@ import Testing
     private func view(
         _ state: RunningState, on page: [Specifier] = Self.page, values: [String: PageValue] = [:]
     ) throws -> PageView {
-        let tree = PageTree { name throws(SettingsBundleProblem) in
-            name == PageTree.root ? ["PreferenceSpecifiers": .array(page.map { .dictionary($0.entries) })] : nil
-        }
-        let schema = SettingsSchema(page.filter { $0.kind != .button }.compactMap { $0.declaration() })
+        let schema = SettingsSchema(page.filter { $0.kind != .button }.declarations)
         var request = PageRequest(values: values)
         request.take(state, schema)
-        return try #require(PageView.make(tree, schema, request))
+        return try #require(PageView.make(pageTree(["Root": page]), schema, request))
     }
 
     @Test("PAG-14, PAG-17, PAG-27: hidden keys, choices and buttons of the moment count, in the property's type")
@@ -203,8 +199,7 @@ import Testing
             buttons: ["test", "none"])
         let shown = try view(.running(page))
         #expect(!shown.rows.contains { $0.key == "name" } && shown.rows.compactMap(\.press) == ["test"])
-        guard case .choice(let choices)? = shown.rows.first(where: { $0.key == "tone" })?.kind
-        else { throw Unexpected("no choice") }
+        let choices = try #require(shown.rows.first { $0.key == "tone" }?.choices)
         #expect(choices.options.map(\.title) == ["Low"] && choices.selected == 0)
         #expect(try view(.running(RunningPage(hidden: ["group"]))).groups.map(\.title) == ["More"])
     }
@@ -262,14 +257,10 @@ import Testing
 
     @Test("PAG-32: a running app shows any property in a date picker, and what is picked is a date for the app")
     func dates() throws {
-        let page = [
-            Specifier(.datePicker, ["Key": "wake", "DatePickerMode": "Time"]),
-            Specifier(.datePicker, ["Key": "sleep", "DatePickerMode": "Time"]),
-            Specifier(.datePicker, ["Key": "at", "DatePickerMode": "Time"]),
-        ]
-        let tree = PageTree { name throws(SettingsBundleProblem) in
-            name == PageTree.root ? ["PreferenceSpecifiers": .array(page.map { .dictionary($0.entries) })] : nil
+        let page = ["wake", "sleep", "at"].map { key in
+            Specifier(.datePicker, ["Key": .string(key), "DatePickerMode": "Time"])
         }
+        let tree = pageTree(["Root": page])
         let (seven, nine) = (try Self.hour(7), try Self.hour(9))
         let schema = SettingsSchema([
             SettingDeclaration("wake", .integer, bounds: .integer(0...1439), initial: .integer(420)),
@@ -317,14 +308,12 @@ import Testing
             SettingDeclaration("pin", .string, access: .counterpart, initial: .string("")),
             SettingDeclaration("codes", .array, .preference, access: .counterpart, initial: .array([])),
         ]
-        let tree = PageTree { name throws(SettingsBundleProblem) in
-            let entries = [
+        let tree = pageTree([
+            "Root": [
                 Specifier(.group, ["Key": "group"]), Specifier(.textField, ["Key": "pin", "IsSecure": true]),
                 Specifier(.button, ["Key": "test"]),
             ]
-            return name == PageTree.root
-                ? ["PreferenceSpecifiers": .array(entries.map { .dictionary($0.entries) })] : nil
-        }
+        ])
         let document = try SchemaDocument(
             writing: declarations, layout: tree.layout(for: SettingsSchema(declarations)), buttons: ["test", "bare"])
         let one = [RunningPage.Choice(label: "One", value: "1")]
@@ -345,16 +334,8 @@ import Testing
 
     @Test("PAG-4: a button's key need not be a property")
     func buttonKeys() throws {
-        let tree = PageTree { name throws(SettingsBundleProblem) in
-            name == PageTree.root
-                ? [
-                    "PreferenceSpecifiers": [
-                        ["Type": "IASKButtonSpecifier", "Key": "test", "Title": "Test"],
-                        ["Type": "PSTextFieldSpecifier", "Key": "name"],
-                    ]
-                ] : nil
-        }
-        var bundle = SettingsBundle(tree)
+        let page = [Specifier(.button, ["Key": "test", "Title": "Test"]), Specifier(.textField, ["Key": "name"])]
+        var bundle = SettingsBundle(pageTree(["Root": page]))
         _ = bundle.defaults(of: SettingsSchema([]))
         #expect(bundle.problems == [.noProperty(key: "name", SettingsPageLocation(page: "Root", index: 1))])
     }

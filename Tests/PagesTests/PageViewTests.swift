@@ -59,9 +59,7 @@ import Testing
         let items = PropertyListValue.array((0..<1000).map { .integer($0) })
         let declaration = SettingDeclaration("list", .array, .preference, initial: .array([]))
         let request = PageRequest(values: ["list": PageValue(value: items, layer: "user")])
-        func shown(_ rows: [PageView.Row]) -> Int {
-            rows.count { if case .list = $0.kind { true } else { false } }
-        }
+        func shown(_ rows: [PageView.Row]) -> Int { rows.count { $0.list != nil } }
         let lists = [Specifier](repeating: list, count: 12)
         let tree = pageTree(["Root": [pane] + lists, "Second": lists])
         let schema = SettingsSchema([declaration])
@@ -78,7 +76,7 @@ import Testing
         view.groups.reduce(0) { bytes, group in
             group.rows.reduce(bytes + (group.footer?.utf8.count ?? 0)) { bytes, row in
                 let texts = [row.title, row.subtitle, row.summary, row.input, row.shown, row.shownDefault]
-                let items = if case .list(let list) = row.kind { list.items.map(\.title) } else { [String]() }
+                let items = row.list?.items.map(\.title) ?? []
                 return (texts + items).reduce(bytes) { $0 + ($1?.utf8.count ?? 0) }
             }
         }
@@ -92,12 +90,12 @@ import Testing
             SettingDeclaration("name", type, summary: summary, initial: value)
         }
         let summaries = try view(
-            [Specifier](repeating: field, count: 2048), [declaration(.string, long, .string("a"))])
+            [Specifier](repeating: field, count: 2048), PageRequest(), [declaration(.string, long, .string("a"))])
         #expect((3_000_000...4_194_304).contains(Self.textBytes(summaries)) && summaries.rows.count == 2048)
         let last = try #require(summaries.rows.last)
         #expect(last.kind == .unsupported("The page has too much text to show this.") && !last.isEditable)
         let values = try view(
-            [Specifier](repeating: field, count: 2048), [declaration(.string, "", .string(long))])
+            [Specifier](repeating: field, count: 2048), PageRequest(), [declaration(.string, "", .string(long))])
         #expect(Self.textBytes(values) <= 4_194_304)
         var strings = StringsTables()
         _ = strings.add(["T": long], table: "Root", language: "en")
@@ -131,7 +129,7 @@ import Testing
         let entries = [Specifier](repeating: Specifier(.multiValue, ["Key": "name"]), count: 2048)
         let begin = ThreadTime.now
         let view = try #require(PageView.make(pageTree(["Root": entries]), schema, PageRequest()))
-        #expect(view.rows.count { if case .choice = $0.kind { true } else { false } } == 1)
+        #expect(view.rows.count { $0.choices != nil } == 1)
         #expect(ThreadTime.now - begin < .seconds(5), "\(ThreadTime.now - begin)")
     }
 
@@ -179,10 +177,9 @@ import Testing
         func options(_ more: PropertyListDictionary, _ request: PageRequest = PageRequest()) throws -> PageView.Choices
         {
             let specifier = Specifier(.multiValue, entries.merging(more))
-            let row = try view([specifier], request, [try #require(Specifier(.multiValue, entries).declaration())])
-                .rows[0]
-            guard case .choice(let choices) = row.kind else { throw TestFailure() }
-            return choices
+            let declaration = try #require(Specifier(.multiValue, entries).declaration())
+            let row = try view([specifier], request, [declaration]).rows[0]
+            return try #require(row.choices)
         }
         let given = try options([:])
         #expect(given.options.map(\.title) == ["b", "C", "a"] && given.selected == 1 && given.footer == "below")
@@ -204,12 +201,9 @@ import Testing
             let entries: PropertyListDictionary = ["Key": "tone", "Values": values, "Titles": titles]
             return try [Specifier.Kind.multiValue, .radioGroup].flatMap { kind -> [PropertyListValue?] in
                 let row = try view([Specifier(kind, entries)], PageRequest(), [declaration]).rows[0]
-                switch row.kind {
-                case .choice(let choices), .radio(let choices):
-                    #expect(choices.options.allSatisfy { $0.title.hasPrefix("T") })
-                    return choices.options.map(\.value)
-                default: throw TestFailure()
-                }
+                let options = try #require(row.choices).options
+                #expect(options.allSatisfy { $0.title.hasPrefix("T") })
+                return options.map(\.value)
             }
         }
         let tone = SettingDeclaration("tone", .integer, bounds: .integer(0...100), initial: .integer(0))
@@ -231,11 +225,8 @@ import Testing
             let specifier = Specifier(kind, entries)
             for declaration in [own, try #require(specifier.declaration())] {
                 let request = PageRequest(values: ["k": PageValue(value: 1, layer: "user")])
-                switch try view([specifier], request, [declaration]).rows[0].kind {
-                case .choice(let choices), .radio(let choices):
-                    #expect(choices.options.map(\.title) == ["a", "b"] && choices.selected == 0)
-                default: throw TestFailure()
-                }
+                let choices = try view([specifier], request, [declaration]).rows[0].choices
+                #expect(choices?.options.map(\.title) == ["a", "b"] && choices?.selected == 0)
             }
         }
         let toggle = Specifier(.toggle, ["Key": "t", "TrueValue": "x", "FalseValue": "x"])
@@ -295,7 +286,7 @@ import Testing
             Specifier(.childPane, ["File": "Missing"]), Specifier(.openURL, ["File": "not a url"]),
         ]
         let text = SettingDeclaration("text", .data, initial: .data([]))
-        let shown = try view(specifiers, [text])
+        let shown = try view(specifiers, PageRequest(), [text])
         #expect(
             shown.rows.map(\.kind) == [
                 .unsupported("a storyboard needs UIKit."), .unsupported("Entries of this type are not known."),
@@ -303,10 +294,6 @@ import Testing
                 .unsupported("A value of type data cannot be edited here."),
                 .unsupported("The page does not exist."), .unsupported("The entry has no address."),
             ])
-    }
-
-    private func view(_ specifiers: [Specifier], _ declarations: [SettingDeclaration]) throws -> PageView {
-        try view(specifiers, PageRequest(), declarations)
     }
 
     @Test(
@@ -325,8 +312,8 @@ import Testing
         #expect(shown.rows[5].subtitle == "is on")
         #expect(shown.rows[0].title == "Log out" && shown.rows[0].kind == .button && shown.rows[0].alignment == .center)
         #expect(shown.rows[1].kind == .link(url: "https://example.org/?a=b"))
-        guard case .mail(let mail) = shown.rows[2].kind else { throw TestFailure() }
-        #expect(mail.to == ["a@example.org"] && mail.copy.isEmpty && mail.subject == "Hi" && mail.body.isEmpty)
+        let mail = PageView.Mail(to: ["a@example.org"], copy: [], blindCopy: [], subject: "Hi", body: "")
+        #expect(shown.rows[2].kind == .mail(mail))
     }
 
     @Test("PAG-18: a search finds rows of all pages by title, section and key, in any case")
@@ -363,8 +350,8 @@ import Testing
         func options(_ declaration: SettingDeclaration, _ page: Specifier, _ value: PageValue?) throws -> [String] {
             let request = PageRequest(values: value.map { [declaration.name: $0] } ?? [:])
             let row = try view([page], request, [declaration]).rows[0]
-            guard case .choice(let choices) = row.kind else { throw TestFailure() }
-            return choices.options.map { "\($0.title) \($0.shortTitle ?? "-")" } + [row.shown]
+            let options = try #require(row.choices).options
+            return options.map { "\($0.title) \($0.shortTitle ?? "-")" } + [row.shown]
         }
         for type in [SettingType.double, .float] {
             let values: [SettingValue] = [0, 0.5, 1].map { type == .float ? .float(Float($0)) : .double($0) }
@@ -384,15 +371,5 @@ import Testing
         let entry = Specifier(.multiValue, ["Key": "mode"])
         #expect(try options(mode, entry, value) == ["None -", "A -", "Mine -", "None"])
         #expect(try options(mode, entry, PageValue(value: "m", layer: "user", added: added)).last == "Mine")
-    }
-}
-
-private struct TestFailure: Error {}
-
-extension PropertyListDictionary {
-    fileprivate func merging(_ other: PropertyListDictionary) -> PropertyListDictionary {
-        var merged = self
-        for (key, value) in other { merged[key] = value }
-        return merged
     }
 }

@@ -7,10 +7,7 @@ import Testing
 
 @Suite struct SpecifierTests {
     private func page(_ specifiers: PropertyListDictionary...) -> PageTree {
-        let rows = specifiers.map { PropertyListValue.dictionary($0) }
-        return PageTree { name throws(SettingsBundleProblem) in
-            name == "Root" ? ["PreferenceSpecifiers": .array(rows)] : nil
-        }
+        pageTree(["Root": specifiers.map { Specifier($0) }])
     }
 
     @Test("PAG-1, PAG-2: eight files in their order, a language's before each, by the kind of device")
@@ -148,21 +145,16 @@ import Testing
 
     @Test("PAG-9: a further place of a key with another type or other bounds than the property's is told once")
     func furtherPlaces() {
-        let rule: PropertyListDictionary = [
-            "Type": "PSSliderSpecifier", "Key": "volume", "MinimumValue": 0, "MaximumValue": 10,
-        ]
-        var wider = rule
-        wider["MaximumValue"] = 11
-        let toggle: PropertyListDictionary = ["Type": "PSToggleSwitchSpecifier", "Key": "volume"]
-        let title: PropertyListDictionary = ["Type": "PSTitleValueSpecifier", "Key": "volume"]
+        func slider(_ maximum: PropertyListValue) -> Specifier {
+            Specifier(.slider, ["Key": "volume", "MinimumValue": 0, "MaximumValue": maximum])
+        }
+        let (toggle, title) = (Specifier(.toggle, ["Key": "volume"]), Specifier(.titleValue, ["Key": "volume"]))
         let declaration = SettingDeclaration("volume", .double, .preference, initial: .double(5))
-        let cases: [([PropertyListDictionary], Int?)] = [
-            ([rule, title], nil), ([wider], 1), ([toggle], 1), ([title, wider, toggle], 2),
+        let cases: [([Specifier], Int?)] = [
+            ([slider(10), title], nil), ([slider(11)], 1), ([toggle], 1), ([title, slider(11), toggle], 2),
         ]
         for (further, index) in cases {
-            let rows = ([rule] + further).map { PropertyListValue.dictionary($0) }
-            var bundle = SettingsBundle(
-                PageTree { _ throws(SettingsBundleProblem) in ["PreferenceSpecifiers": .array(rows)] })
+            var bundle = SettingsBundle(pageTree(["Root": [slider(10)] + further]))
             #expect(bundle.refine([declaration]).first?.bounds == .double(0...10))
             let entry = index.map { SettingsPageLocation(page: "Root", index: $0) }
             #expect(bundle.problems == [entry].compactMap(\.self).map { .differentRule(key: "volume", $0) })
@@ -171,24 +163,14 @@ import Testing
 
     @Test("PAG-9, PAG-13: a property that any page shows as a secret is one, however it is declared")
     func secure() throws {
-        var bundle = SettingsBundle(
-            PageTree { name throws(SettingsBundleProblem) in
-                let field: PropertyListValue = ["Type": "PSTextFieldSpecifier", "Key": "pin"]
-                return switch name {
-                case "Root":
-                    [
-                        "PreferenceSpecifiers": [
-                            field, ["Type": "PSTextFieldSpecifier", "Key": "pin", "IsSecure": true],
-                            ["Type": "PSTextFieldSpecifier", "Key": "name", "IsSecure": false],
-                            ["Type": "IASKListGroupSpecifier", "Key": "list", "IsSecure": true],
-                            ["Type": "IASKCustomViewSpecifier", "Key": "view", "File": "Own"],
-                        ]
-                    ]
-                case "Own":
-                    ["PreferenceSpecifiers": [["Type": "PSTextFieldSpecifier", "Key": "code", "IsSecure": true]]]
-                default: nil
-                }
-            })
+        let root = [
+            Specifier(.textField, ["Key": "pin"]), Specifier(.textField, ["Key": "pin", "IsSecure": true]),
+            Specifier(.textField, ["Key": "name", "IsSecure": false]),
+            Specifier(.listGroup, ["Key": "list", "IsSecure": true]),
+            Specifier(.custom, ["Key": "view", "File": "Own"]),
+        ]
+        let own = [Specifier(.textField, ["Key": "code", "IsSecure": true])]
+        var bundle = SettingsBundle(pageTree(["Root": root, "Own": own]))
         let refined = bundle.refine(
             ["pin", "name", "list", "code"].map { name in
                 SettingDeclaration(
@@ -199,8 +181,7 @@ import Testing
 
     @Test("LIM-119, LIM-121, PAG-4: 2,048 entries and 256 faults are taken, and the rest is told once")
     func limits() {
-        let rows = [PropertyListValue](repeating: ["Type": "PSGroupSpecifier", "X": 1], count: 10_000)
-        let tree = PageTree { _ throws(SettingsBundleProblem) in ["PreferenceSpecifiers": .array(rows)] }
+        let tree = pageTree(["Root": [Specifier](repeating: Specifier(.group, ["X": 1]), count: 10_000)])
         #expect(tree["Root"]?.specifiers.count == 2048 && tree.problems.count == 256)
         #expect(tree.problems.first == .tooManySpecifiers(page: "Root", limit: 2048))
     }
