@@ -3,6 +3,7 @@
 import TandemBase
 import TandemConsole
 import TandemOperations
+import TandemPages
 import TandemPropertyList
 import TandemSettings
 import TandemWire
@@ -81,6 +82,17 @@ final class Browser {
         }
     }
 
+    /// A browser that was let in, at a console whose app has these properties on these pages.
+    convenience init(_ declarations: [SettingDeclaration], on tree: PageTree) {
+        self.init()
+        self.declarations = declarations
+        layout = tree.layout(for: SettingsSchema(declarations))
+        enter()
+    }
+
+    /// As ``init(_:on:)``, with one page that shows all properties.
+    convenience init(_ page: [Specifier]) { self.init(page.declarations, on: pageTree(["Root": page])) }
+
     static func head(_ extra: [(name: String, value: String)] = []) -> [(name: String, value: String)] {
         [("Host", "127.0.0.1:80")] + extra
     }
@@ -157,8 +169,7 @@ final class Browser {
             let values = declarations.map { declaration -> PropertyListValue in
                 var row: PropertyListDictionary = ["key": .string(declaration.name), "layer": "default"]
                 row["value"] = declaration.isSecret ? nil : declaration.stored(declaration.initialValue)
-                for (key, value) in rows[declaration.name] ?? [:] { row[key] = value }
-                return .dictionary(row)
+                return .dictionary(row.merging(rows[declaration.name] ?? [:]))
             }
             return .success(["settings": .array(values), "ordinal": 1])
         case .settingsPage: return running
@@ -183,6 +194,13 @@ final class Browser {
 
     /// The values of the last change that the daemon got.
     var changed: PropertyListValue? { commands.last { $0.command == .settingsSet }?.body["values"] }
+}
+
+/// Pages of entries.
+func pageTree(_ pages: [String: [Specifier]], strings: StringsTables = StringsTables()) -> PageTree {
+    PageTree(strings: strings) { name throws(SettingsBundleProblem) in
+        pages[name].map { ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })] }
+    }
 }
 
 extension WebAnswer {

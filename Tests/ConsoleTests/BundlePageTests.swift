@@ -49,22 +49,12 @@ import Testing
         Specifier(.datePicker, ["Key": "day", "DatePickerMode": "Date"]),
     ]
 
-    private func pages(_ pages: [String: [Specifier]], _ strings: StringsTables = StringsTables()) -> PageTree {
-        PageTree(strings: strings) { name throws(SettingsBundleProblem) in
-            pages[name].map { ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })] }
-        }
-    }
-
     private func browser() -> Browser {
         var strings = StringsTables()
         _ = strings.add(["Sound": "Ton", "Slow": "Langsam", "Fast": "Eilig"], table: "Root", language: "de")
         let account = [Specifier(.textField, ["Key": "name"])]
-        let tree = pages(["Root": Self.root, "More": Self.more, "Account": account], strings)
-        let browser = Browser()
-        browser.declarations = tree.named.map(\.specifier).declarations
-        browser.layout = tree.layout(for: SettingsSchema(browser.declarations))
-        browser.enter()
-        return browser
+        let tree = pageTree(["Root": Self.root, "More": Self.more, "Account": account], strings: strings)
+        return Browser(tree.named.map(\.specifier).declarations, on: tree)
     }
 
     @Test("CON-18: a page has the groups, kinds, locks and reasons of its bundle, and nothing of it is markup")
@@ -104,11 +94,7 @@ import Testing
             ("Location", nil), ("AddressCityAndState", nil), ("emailaddress", nil), ("", nil),
         ] as [(String, String?)])
     func contentTypes(type: String, token: String?) throws {
-        let browser = Browser()
-        let field = Specifier(.textField, ["Key": "k", "IASKTextContentType": .string(type)])
-        browser.declarations = [field].declarations
-        browser.layout = pages(["Root": [field]]).layout(for: SettingsSchema(browser.declarations))
-        browser.enter()
+        let browser = Browser([Specifier(.textField, ["Key": "k", "IASKTextContentType": .string(type)])])
         let page = try #require(browser.get(Browser.page)?.text)
         let input = try #require(page.components(between: "<input type=\"text\" id=\"f-0\"", and: ">").first)
         #expect(input.components(between: " autocomplete=\"", and: "\"") == [token].compactMap(\.self))
@@ -159,10 +145,7 @@ import Testing
                 ["Key": "right", "IASKTextAlignment": "IASKUITextAlignmentRight", "IASKPlaceholder": "<one>"]),
             Specifier(.datePicker, ["Key": "at", "DatePickerMode": "Time", "MinuteInterval": 15]),
         ]
-        let browser = Browser()
-        browser.declarations = specifiers.declarations
-        browser.layout = pages(["Root": specifiers]).layout(for: SettingsSchema(browser.declarations))
-        browser.enter()
+        let browser = Browser(specifiers)
         let page = try #require(browser.get(Browser.page)?.text)
         for text in [
             "aria-describedby=\"r-0-notes\"><bdi>Log &lt;out&gt;</bdi></button><p>This button works in the app alone.</p>",
@@ -188,10 +171,7 @@ import Testing
             Specifier(.textField, ["Key": "deep", "DefaultValue": "a"]),
             Specifier(.listGroup, ["Key": "tags", "ItemSpecifier": entry, "AddSpecifier": entry]),
         ]
-        let browser = Browser()
-        browser.declarations = (root + deep).declarations
-        browser.layout = pages(["Root": root, "Deep": deep]).layout(for: SettingsSchema(browser.declarations))
-        browser.enter()
+        let browser = Browser((root + deep).declarations, on: pageTree(["Root": root, "Deep": deep]))
         let address = Browser.page + "/pages/Deep"
         let page = try #require(browser.get(Browser.page)?.text)
         #expect(page.contains("<a href=\"\(address)\"><bdi>Own</bdi></a><output id=\"f-0\"><bdi>7</bdi></output>"))
@@ -241,13 +221,10 @@ import Testing
                 .radioGroup, ["Key": "d", "Values": [1], "Titles": ["One"], "IconNames": ["bulb"], "DefaultValue": 1]),
             Specifier(.openURL, ["Title": "Site", "File": "https://example.org", "IASKCellImage": "bulb"]),
         ]
-        var tree = pages(["Root": root])
+        var tree = pageTree(["Root": root])
         let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0xFF, 0xFE]
         _ = tree.add(try #require(PageImage(png)), named: "bulb")
-        let browser = Browser()
-        browser.declarations = root.declarations
-        browser.layout = tree.layout(for: SettingsSchema(browser.declarations))
-        browser.enter()
+        let browser = Browser(root.declarations, on: tree)
         let page = try #require(browser.get(Browser.page)?.text)
         let image = "<img src=\"data:image/png;base64,iVBORw0KGgr//g==\" alt=\"\">"
         for text in [

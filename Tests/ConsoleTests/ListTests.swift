@@ -63,11 +63,8 @@ import Testing
                 ]
             }
         }
-        let browser = Browser()
-        browser.declarations = tree.named.map(\.specifier).declarations
-        browser.layout = tree.layout(for: SettingsSchema(browser.declarations))
+        let browser = Browser(tree.named.map(\.specifier).declarations, on: tree)
         for (key, value) in values { browser.rows[key] = ["value": value, "layer": "user"] }
-        browser.enter()
         return browser
     }
 

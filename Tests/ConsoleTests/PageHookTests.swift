@@ -19,14 +19,9 @@ import Testing
     ]
 
     private func browser(_ state: RunningState) -> Browser {
-        let browser = Browser()
-        browser.declarations = Self.page.filter { $0.kind != .button }.declarations
-        let tree = PageTree { name throws(SettingsBundleProblem) in
-            name == PageTree.root ? ["PreferenceSpecifiers": .array(Self.page.map { .dictionary($0.entries) })] : nil
-        }
-        browser.layout = tree.layout(for: SettingsSchema(browser.declarations))
+        let properties = Self.page.filter { $0.kind != .button }.declarations
+        let browser = Browser(properties, on: pageTree(["Root": Self.page]))
         browser.running = .success(state.body)
-        browser.enter()
         return browser
     }
 
@@ -133,18 +128,13 @@ import Testing
 
     @Test("CON-20, PAG-31: a mail's link has the app's parts, and a refused one is a row with its reason")
     func mails() throws {
-        let browser = Browser()
-        browser.declarations = []
         let entries = ["ask", "tell"].map { key in
             Specifier(.mailCompose, ["Key": .string(key), "Title": "Mail", "IASKMailComposeToRecipents": ["a@b"]])
         }
-        browser.layout = PageTree { name throws(SettingsBundleProblem) in
-            name == PageTree.root ? ["PreferenceSpecifiers": .array(entries.map { .dictionary($0.entries) })] : nil
-        }.layout(for: SettingsSchema([]))
         let mail = PageView.Mail(to: ["c@d"], copy: [], blindCopy: ["e@f?cc=x"], subject: "a&bcc=y", body: "<b>\r\n")
         let page = RunningPage(mails: ["ask": .compose(mail), "tell": .refused("No <account>.")])
+        let browser = Browser([], on: pageTree(["Root": entries]))
         browser.running = .success(RunningState.running(page).body)
-        browser.enter()
         let text = try #require(browser.get(Browser.page)?.text)
         #expect(
             text.contains("href=\"mailto:c%40d?bcc=e%40f%3Fcc%3Dx&amp;subject=a%26bcc%3Dy&amp;body=%3Cb%3E%0D%0A\""))

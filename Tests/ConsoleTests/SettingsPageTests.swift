@@ -12,9 +12,10 @@ import Testing
 @Suite struct SettingsPageTests {
     private let browser = Browser()
 
+    init() { browser.enter() }
+
     @Test("CON-12: the values that a person has changed are one request, and no others")
     func changes() throws {
-        browser.enter()
         let answer = browser.post(
             Browser.page,
             "b.volume=50&v.volume=70&b.logging=off&v.logging=off&v.logging=on&b.hosts=a%0D%0Ab"
@@ -28,7 +29,6 @@ import Testing
 
     @Test("CON-12: an empty field of a property that may be nil means nil, and elsewhere an empty text")
     func nothing() {
-        browser.enter()
         browser.rows["colour"] = ["value": "#ff0000", "layer": "user"]
         #expect(browser.post(Browser.page, "b.colour=%23ff0000&v.colour=")?.status == 303)
         #expect(browser.commands.last?.body["nothing"] == ["colour"])
@@ -38,7 +38,6 @@ import Testing
 
     @Test("CON-12: what was typed on several lines is several texts, whatever ends the lines")
     func lines() throws {
-        browser.enter()
         #expect(browser.post(Browser.page, "b.hosts=a%0D%0Ab&v.hosts=a%0D%0Ab%0D%0Ac")?.status == 303)
         #expect(browser.changed == ["hosts": ["a", "b", "c"]])
         let more = Browser.page + "/pages/More"
@@ -58,7 +57,6 @@ import Testing
     @Test("CON-12, LIM-123: of a long text a form has the digest, which tells whether a person has changed it")
     func longTexts() throws {
         func encoded(_ text: String) -> String { text.utf8.map { "%" + Hexadecimal.encode([$0]) }.joined() }
-        browser.enter()
         let more = Browser.page + "/pages/More"
         let long = String(repeating: "\u{436}", count: 200) + "\n"
         browser.rows["name"] = ["value": .string(long + "\u{1}"), "layer": "user"]
@@ -84,7 +82,6 @@ import Testing
             SettingDeclaration(
                 name: "t\(index)", type: .string, editor: .edit, summary: "", initialValue: .string(text))
         }
-        browser.enter()
         let page = try #require(browser.get(Browser.page)?.text)
         let value = text.utf8.map { "%" + Hexadecimal.encode([$0]) }.joined()
         let fields = try (0..<90).map { index in
@@ -108,7 +105,6 @@ import Testing
                 initialValue: .string("x")),
         ]
         browser.rows[key] = ["edited": true]
-        browser.enter()
         let page = try #require(browser.get(Browser.page)?.text)
         let name = "a%01%25%0D%0A%C3%A9"
         #expect(page.contains("name=\"v.\(name)\"") && page.contains("name=\"reset\" value=\"\(name)\""))
@@ -137,7 +133,6 @@ import Testing
                     initialValue: .double(1)))
             browser.rows["n\(index)"] = ["value": .real(number.value), "layer": "user"]
         }
-        browser.enter()
         let page = try #require(browser.get(Browser.page)?.text)
         #expect(!page.contains("checkbox") && page.contains("<option value=\"\" selected>"))
         for (index, type) in ["range", "text"].enumerated() {
@@ -152,7 +147,6 @@ import Testing
 
     @Test("CON-12: a refused form shows what is there now in the fields that nobody has touched")
     func untouched() throws {
-        browser.enter()
         browser.rows["mode"] = ["value": "b", "layer": "user"]
         let page = try #require(browser.post(Browser.page, "b.mode=a&v.mode=a&b.volume=50&v.volume=101")?.text)
         #expect(page.contains("<option value=\"b\" selected>") && page.contains("value=\"101\""))
@@ -160,7 +154,6 @@ import Testing
 
     @Test("CON-12: one mistake and nothing is changed, each with the schema's own text, and what was typed is kept")
     func mistakes() throws {
-        browser.enter()
         let answer = try #require(
             browser.post(Browser.page, "v.volume=101&v.mode=c&v.logging=maybe&v.hosts=x&v.nothing=1"))
         #expect(answer.status == 422)
@@ -179,7 +172,6 @@ import Testing
 
     @Test("CON-12: a refusal of the daemon is shown, and a daemon that is away is no fault of the form")
     func refusals() {
-        browser.enter()
         browser.refusal = .refused(name: "full", text: "too many \(Browser.markup)")
         let answer = browser.post(Browser.page, "v.volume=7")
         #expect(answer?.status == 422 && answer?.text.contains("too many &lt;") == true)
@@ -189,7 +181,6 @@ import Testing
 
     @Test("CON-13: a signed value is shown and locked, and a form that has it anyway is refused")
     func signed() throws {
-        browser.enter()
         browser.rows["volume"] = ["layer": "signed", "value": 90]
         let page = try #require(browser.get(Browser.page)).text
         #expect(page.contains("class=\"layer signed\">signed<") && page.contains("value=\"90\""))
@@ -202,7 +193,6 @@ import Testing
     @Test(
         "CON-17: a page names the app, its configuration, and the primary that made an edit; a bad signature is marked")
     func facts() throws {
-        browser.enter()
         browser.rows["volume"] = ["layer": "user", "value": 7, "edited": true, "by": "hub"]
         browser.configurations = [["app": .string(Browser.app), "version": 3, "state": "applied"]]
         let page = try #require(browser.get(Browser.page)?.text)
@@ -220,7 +210,6 @@ import Testing
 
     @Test("CON-13: a secret is written and never shown")
     func secrets() throws {
-        browser.enter()
         browser.rows["password"] = ["value": "hush", "layer": "user"]
         #expect(browser.get(Browser.page)?.text.contains("hush") == false)
         #expect(browser.post(Browser.page, "b.password=&v.password=")?.status == 303)
@@ -233,7 +222,6 @@ import Testing
 
     @Test("CON-14: one edit, those of a group or a page, or all are taken back")
     func resets() {
-        browser.enter()
         browser.rows = ["volume": ["edited": true], "logging": ["edited": true], "name": ["edited": true]]
         let page = browser.get(Browser.page)?.text ?? ""
         for name in ["reset", "reset-group", "reset-page", "reset-all"] {
@@ -254,7 +242,6 @@ import Testing
 
     @Test("CON-16: a secondary's app is asked of the primary")
     func secondary() throws {
-        browser.enter()
         let path = "/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Browser.page)"
         #expect(browser.get(path)?.status == 200)
         #expect(browser.commands.last { $0.command == .settingsGet }?.body["pairing"]?.dataValue?.first == 1)
