@@ -155,12 +155,10 @@ package enum FrontPage {
     }
 
     private static func events(_ fact: Fact) -> Table {
-        let keys = ["step", "direction", "app", "channel", "detail", "id"]
-        var table = Table("recent events", ["time"] + keys)
-        for event in fact.list("events").suffix(eventCount).reversed() {
-            table.add([event.date("wall")] + keys.map { event.text($0) })
-        }
-        return table
+        let columns: [Fact.Column] = [
+            .date("time", of: "wall"), "step", "direction", "app", "channel", "detail", "id",
+        ]
+        return Table("recent events", columns, of: fact.list("events").suffix(eventCount).reversed())
     }
 }
 

@@ -39,16 +39,11 @@ package struct StatusReport {
     }
 
     private var pairings: Table {
-        var table = Table(
-            "pairings",
-            ["name", "is our", "state", "reachable", "reason", "since", "waiting", "active", "address", "pairing"])
-        for pairing in facts.list("pairings") {
-            table.add(
-                pairing.text("name"), Self.counterpart(pairing.text("role")), pairing.text("state"),
-                pairing.text("level"), pairing.text("reason"), pairing.span("since"), pairing.text("waiting"),
-                Self.mark(pairing.body["active"]),
-                pairing.text("address"), pairing.text("pairing"))
-        }
+        let columns: [Fact.Column] = [
+            "name", .init("is our") { Self.counterpart($0.text("role")) }, "state", .text("reachable", of: "level"),
+            "reason", .span("since"), "waiting", .init("active") { Self.mark($0.body["active"]) }, "address", "pairing",
+        ]
+        var table = Table("pairings", columns, of: facts.list("pairings"))
         (endedAdvice + switchAdvice).forEach { table.advise($0) }
         return table
     }
@@ -94,71 +89,51 @@ package struct StatusReport {
     private var far: Table {
         let devices = facts.list("far")
         let areSomeGone = devices.contains { !$0.date("gone").isEmpty }
-        var table = Table(
-            "far secondaries", ["name", "via", "app", "target", "device"] + (areSomeGone ? ["gone since"] : []))
-        for device in devices {
-            let cells = ["name", "via", "app", "target", "device"].map { device.text($0) }
-            table.add(cells + (areSomeGone ? [device.date("gone")] : []))
-        }
-        return table
+        var columns: [Fact.Column] = ["name", "via", "app", "target", "device"]
+        if areSomeGone { columns.append(.date("gone since", of: "gone")) }
+        return Table("far secondaries", columns, of: devices)
     }
 
     private var applications: Table {
         let apps = facts.list("applications")
+        var columns: [Fact.Column] = [
+            "app", "uid", .text("side", of: "role"), "connected", "identifier", .digest("anchor"), "name", "version",
+        ]
         // An app that is being developed; everywhere else there is none.
-        let isAnyWaiving = apps.contains { $0.body["waives"] == true }
-        var table = Table(
-            "applications",
-            ["app", "uid", "side", "connected", "identifier", "anchor", "name", "version"]
-                + (isAnyWaiving ? ["signatures"] : []))
-        for app in apps {
-            let cells = [
-                app.text("app"), app.text("uid"), app.text("role"), app.text("connected"), app.text("identifier"),
-                app.digest("anchor"), app.text("name"), app.text("version"),
-            ]
-            table.add(cells + (isAnyWaiving ? [app.body["waives"] == true ? "INVALID allowed" : "checked"] : []))
+        if apps.contains(where: { $0.body["waives"] == true }) {
+            columns.append(.init("signatures") { $0.body["waives"] == true ? "INVALID allowed" : "checked" })
         }
-        return table
+        return Table("applications", columns, of: apps)
     }
 
     /// The other devices' apps, as they name themselves.
     private var counterparts: Table {
-        let keys = ["app", "name", "version", "icon", "pairing"]
-        var table = Table("counterparts", keys)
-        for app in facts.list("counterparts") { table.add(keys.map { app.text($0) }) }
-        return table
+        Table("counterparts", ["app", "name", "version", "icon", "pairing"], of: facts.list("counterparts"))
     }
 
     private var queues: Table {
-        var table = Table("queues", ["app", "channel", "waiting", "bytes", "oldest", "refused", "pairing"])
-        for queue in facts.list("queues") {
-            table.add(
-                queue.text("app"), queue.text("channel"), queue.text("waiting"), queue.text("bytes"),
-                queue.span("oldest"), queue.text("refusal"), queue.text("pairing"))
-        }
-        return table
+        let columns: [Fact.Column] = [
+            "app", "channel", "waiting", "bytes", .span("oldest"), .text("refused", of: "refusal"), "pairing",
+        ]
+        return Table("queues", columns, of: facts.list("queues"))
     }
 
     /// By their revisions: the last one set here, and the last one applied that came.
     private var contexts: Table {
-        var table = Table("contexts", ["app", "sent", "received", "pairing"])
-        for context in facts.list("contexts") {
-            table.add(context.text("app"), context.text("sent"), context.text("received"), context.text("pairing"))
-        }
-        return table
+        Table("contexts", ["app", "sent", "received", "pairing"], of: facts.list("contexts"))
     }
 
     private var configurations: Table {
-        var table = Table(
-            "configurations", ["app", "role", "state", "version", "digest", "applied", "last verdict", "target"])
-        for item in facts.list("configurations") {
-            let state = item.text("state") + item.way + (item.body["trial"]?.booleanValue == true ? ", on trial" : "")
-            let verdict = [item.text("lastVerdict"), item.text("text")].filter { !$0.isEmpty }
-            table.add(
-                item.text("app"), item.text("role"), state, item.text("version"), item.digest("digest"),
-                item.date("applied"), verdict.joined(separator: ": "), item.text("target"))
+        let state = Fact.Column("state") { item in
+            item.text("state") + item.way + (item.body["trial"]?.booleanValue == true ? ", on trial" : "")
         }
-        return table
+        let verdict = Fact.Column("last verdict") { item in
+            ["lastVerdict", "text"].map(item.text).filter { !$0.isEmpty }.joined(separator: ": ")
+        }
+        let columns: [Fact.Column] = [
+            "app", "role", state, "version", .digest("digest"), .date("applied"), verdict, "target",
+        ]
+        return Table("configurations", columns, of: facts.list("configurations"))
     }
 
     /// The configuration desired of each secondary, beside the one it has reported.
@@ -218,32 +193,26 @@ package struct JoinLinkReport: Sendable {
 package enum DesiredReport {
     /// The configurations that are desired, with the numbers of secondaries (CTL-24).
     package static func list(_ facts: Fact) -> Table {
-        var table = Table(
-            "desired",
-            ["app", "role", "version", "applied", "drift", "rollout", "accepted", "signed by", "digest", "target"])
-        for row in facts.list("desired") {
+        let applied = Fact.Column("applied") { row in
             let lapsed = (row.body["lapsed"]?.integerValue ?? 0) > 0 ? ", lifetime over at \(row.text("lapsed"))" : ""
-            table.add(
-                row.text("app"), row.text("role"), row.text("version"),
-                "\(row.text("applied")) of \(row.text("secondaries"))\(lapsed)", row.text("drifted"),
-                row.text("rollout"),
-                row.date("accepted"), signers(of: row), row.digest("digest"), row.text("target"))
+            return "\(row.text("applied")) of \(row.text("secondaries"))\(lapsed)"
         }
-        return table
+        let columns: [Fact.Column] = [
+            "app", "role", "version", applied, .text("drift", of: "drifted"), "rollout", .date("accepted"),
+            .init("signed by", cell: signers), .digest("digest"), "target",
+        ]
+        return Table("desired", columns, of: facts.list("desired"))
     }
 
     /// The secondaries with what is desired of them, for `status` too.
     package static func secondaries(_ rows: [Fact], title: String) -> Table {
-        var table = Table(
-            title,
-            ["name", "app", "desired", "reported", "verdict", "stale since", "drift", "rollout", "target", "reason"])
-        for row in rows {
-            table.add(
-                row.deviceName, row.text("app"), row.text("version"), row.text("reported"), state(of: row),
-                row.date("stale"), row.body["drift"]?.booleanValue == true ? "yes" : "", row.text("rollout"),
-                row.text("target"), row.text("text"))
-        }
-        return table
+        let columns: [Fact.Column] = [
+            .init("name", cell: \.deviceName), "app", .text("desired", of: "version"), "reported",
+            .init("verdict", cell: state), .date("stale since", of: "stale"),
+            .init("drift") { $0.body["drift"]?.booleanValue == true ? "yes" : "" }, "rollout", "target",
+            .text("reason", of: "text"),
+        ]
+        return Table(title, columns, of: rows)
     }
 
     /// The verdict, or how the delivery ended without one.
@@ -255,19 +224,19 @@ package enum DesiredReport {
 
     /// One slot with its secondaries and its history.
     package static func lines(of facts: Fact) -> [String] {
-        var desired = Table("desired", ["version", "accepted", "signed by", "rollout", "first", "digest"])
-        for row in facts.list("desired") {
-            desired.add(
-                row.text("version"), row.date("accepted"), signers(of: row), row.text("rollout"),
-                row.texts("first").joined(separator: ", "), row.digest("digest"))
-        }
-        var history = Table("history", ["version", "accepted", "signed by", "withdrawn", "digest", "applied at"])
-        for row in facts.list("history") {
-            history.add(
-                row.text("version"), row.date("accepted"), signers(of: row), row.date("withdrawn"),
-                row.digest("digest"), applications(of: row, facts))
-        }
-        let tables = [desired, secondaries(facts.list("secondaries"), title: "secondaries"), history]
+        let desired: [Fact.Column] = [
+            "version", .date("accepted"), .init("signed by", cell: signers), "rollout",
+            .init("first") { $0.texts("first").joined(separator: ", ") }, .digest("digest"),
+        ]
+        let history: [Fact.Column] = [
+            "version", .date("accepted"), .init("signed by", cell: signers), .date("withdrawn"), .digest("digest"),
+            .init("applied at") { applications(of: $0, facts) },
+        ]
+        let tables = [
+            Table("desired", desired, of: facts.list("desired")),
+            secondaries(facts.list("secondaries"), title: "secondaries"),
+            Table("history", history, of: facts.list("history")),
+        ]
         let head = ["app     \(facts.text("app"))", "target  \(facts.text("target"))"]
         return head + tables.map(\.lines).filter { !$0.isEmpty }.flatMap { [""] + $0 }
     }
@@ -301,14 +270,10 @@ package enum DesiredReport {
 extension Table {
     /// Items that failed too often (CTL-16).
     package static func deadLetters(_ letters: [Fact]) -> Table {
-        var table = Table(
-            "dead letters", ["app", "channel", "way", "attempts", "bytes", "topic", "refusal", "id", "pairing"])
-        for letter in letters {
-            table.add(
-                letter.text("app"), letter.text("channel"), letter.text("direction"), letter.text("attempts"),
-                letter.text("size"), letter.text("topic"), letter.text("refusal"), letter.text("id"),
-                letter.text("pairing"))
-        }
-        return table
+        let columns: [Fact.Column] = [
+            "app", "channel", .text("way", of: "direction"), "attempts", .text("bytes", of: "size"), "topic",
+            "refusal", "id", "pairing",
+        ]
+        return Table("dead letters", columns, of: letters)
     }
 }

@@ -22,20 +22,15 @@ extension Subcommand {
         if arguments.has("json") {
             return console.print(json: .array(apps.map { Fact.plain(.dictionary($0.body)) }))
         }
-        var table = Table(
-            "apps",
-            [
-                "app", "owner", "side", "connected", "receiving", "items", "files", "letters", "configuration",
-                "identifier",
-            ])
-        for app in apps {
-            table.add(
-                app.text("app"), app.owner("uid"), app.text("role"), app.text("connected"), app.text("receiving"),
-                app.text("items"), app.text("files"), app.text("letters"), app.text("configuration"),
-                ([app.text("identifier")] + app.list("claims").map(\.claimed)).filter { !$0.isEmpty }
-                    .joined(separator: "; "))
+        let identifiers = Fact.Column("identifier") { app in
+            ([app.text("identifier")] + app.list("claims").map(\.claimed)).filter { !$0.isEmpty }
+                .joined(separator: "; ")
         }
-        for line in table.listing { console.print(line) }
+        let columns: [Fact.Column] = [
+            "app", .init("owner") { $0.owner("uid") }, .text("side", of: "role"), "connected", "receiving", "items",
+            "files", "letters", "configuration", identifiers,
+        ]
+        for line in Table("apps", columns, of: apps).listing { console.print(line) }
     }
 
     static let appsRemove = Subcommand(

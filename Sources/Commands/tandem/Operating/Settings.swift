@@ -308,26 +308,20 @@ private struct SettingsAnswer {
         return .dictionary(["settings": .array(rows)])
     }
 
-    var table: Table { filled(Self.columns) { _ in [] } }
+    var table: Table { Table("settings", Self.columns, of: rows) }
 
     /// The same with the values that each property may have. The last column: it may be long.
     func table(with schema: SettingsSchema) -> Table {
-        filled(Self.columns + ["allowed"]) { [Printable.text(declaration(of: $0, in: schema)?.allowed ?? "")] }
+        let allowed = Fact.Column("allowed") { Printable.text(declaration(of: $0, in: schema)?.allowed ?? "") }
+        return Table("settings", Self.columns + [allowed], of: rows)
     }
 
-    private static let columns = ["key", "value", "layer", "by", "type", "access", "restart"]
-
-    private func filled(_ columns: [String], _ more: (Fact) -> [String]) -> Table {
-        var table = Table("settings", columns)
-        for row in rows {
-            let cells = [
-                row.text("key"), Self.value(of: row),
-                row.body["unknown"] == true ? "not in the schema" : Self.layer(of: row), row.text("by"),
-                row.text("type"), row.text("access"), row.text("restart"),
-            ]
-            table.add(cells + more(row))
-        }
-        return table
+    private static var columns: [Fact.Column] {
+        [
+            "key", .init("value", cell: value),
+            .init("layer") { $0.body["unknown"] == true ? "not in the schema" : layer(of: $0) }, "by", "type",
+            "access", "restart",
+        ]
     }
 
     /// The declaration of a row's property; nil for an edit whose key the schema no longer has.

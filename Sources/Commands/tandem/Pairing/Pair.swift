@@ -109,10 +109,8 @@ extension Subcommand {
     ) { arguments, console in
         let devices = try arguments.ask(.trustedDevices)["devices"] ?? .array([])
         if arguments.has("json") { return console.print(json: Fact.plain(devices)) }
-        var table = Table("trusted devices", ["name", "is our", "address", "fingerprint"])
-        for device in Fact.list(devices) {
-            table.add(device.text("name"), device.text("role"), device.text("address"), device.text("fingerprint"))
-        }
+        let columns: [Fact.Column] = ["name", .text("is our", of: "role"), "address", "fingerprint"]
+        let table = Table("trusted devices", columns, of: Fact.list(devices))
         for line in table.lines.isEmpty ? ["no device is trusted by hand"] : table.lines { console.print(line) }
     }
 

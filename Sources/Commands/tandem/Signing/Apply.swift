@@ -191,13 +191,11 @@ private struct ApplyFollower {
 
 enum ApplyReport {
     static func lines(of results: [Fact]) -> [String] {
-        var table = Table("verdicts", ["name", "verdict", "version", "digest", "pairing", "reason"])
-        for result in results {
-            table.add(
-                result.deviceName, verdict(of: result), result.text("version"), result.digest("digest"),
-                result.text("pairing"), result.text("text"))
-        }
-        return Array(table.lines.dropFirst())
+        let columns: [Fact.Column] = [
+            .init("name", cell: \.deviceName), .init("verdict", cell: verdict), "version", .digest("digest"),
+            "pairing", .text("reason", of: "text"),
+        ]
+        return Array(Table("verdicts", columns, of: results).lines.dropFirst())
     }
 
     /// Fails unless every secondary applied it. One whose result the answer has no room for (CTL-63) may have refused
