@@ -155,19 +155,12 @@ import Testing
         #expect(try mistakes(["listen": .array(addresses)]).first?.contains("over the maximum 16") == true)
         #expect(try mistakes(["listen": .array(Array(addresses.dropLast()))]).isEmpty)
         let line = try arguments("--name", long)
-        do throws(OptionMistakes) {
-            _ = try DaemonSettings(line, Environment([:]))
-            Issue.record("it was taken")
-        } catch {
-            #expect(error.failure == .usage("--name: it must have 1 to 64 bytes and no NUL"))
-        }
-        do throws(OptionMistakes) {
-            _ = try DaemonSettings(Arguments(), Environment(["TANDEM_LOG": "loud"]))
-            Issue.record("it was taken")
-        } catch {
-            #expect(error.failure.exitCode == 2)
-            #expect(error.failure.text.hasPrefix("TANDEM_LOG: 'loud' is none of"), "\(error)")
-        }
+        let option = #expect(throws: OptionMistakes.self) { try DaemonSettings(line, Environment([:])) }
+        #expect(option?.failure == .usage("--name: it must have 1 to 64 bytes and no NUL"))
+        let environment = Environment(["TANDEM_LOG": "loud"])
+        let variable = #expect(throws: OptionMistakes.self) { try DaemonSettings(Arguments(), environment) }
+        #expect(variable?.failure.exitCode == 2)
+        #expect(variable?.failure.text.hasPrefix("TANDEM_LOG: 'loud' is none of") == true)
     }
 
     @Test func `CTL-54 CTL-55: a file that is read again changes what it says, and nothing that is hidden`() throws {

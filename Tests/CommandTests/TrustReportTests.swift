@@ -8,11 +8,10 @@ import Testing
 
 @Suite struct TrustReportTests {
     private func anchor(_ more: PropertyListDictionary) -> Fact {
-        var body: PropertyListDictionary = [
+        let body: PropertyListDictionary = [
             "app": "org.example.lamp", "role": "secondary", "source": "operator", "kind": "key-set", "version": 2,
         ]
-        for (key, value) in more { body[key] = value }
-        return Fact(body)
+        return Fact(body.merging(more))
     }
 
     @Test("CTL-27: the revoked keys are named, and those that the answer leaves out are counted")

@@ -32,20 +32,27 @@ import Testing
 
     @Test("PAR-15: of two linked devices the advice to switch names both: the operator knows which one is meant")
     func switching() throws {
-        func pairing(_ name: String, _ level: String, isActive: Bool = false) -> PropertyListValue {
+        func pairing(_ name: String, _ level: String, role: String = "primary", isActive: Bool = false)
+            -> PropertyListValue
+        {
             [
-                "pairing": .string("p-\(name)"), "name": .string(name), "role": "primary", "level": .string(level),
+                "pairing": .string("p-\(name)"), "name": .string(name), "role": .string(role), "level": .string(level),
                 "active": .boolean(isActive),
             ]
         }
-        func advice(_ others: [PropertyListValue]) -> String? {
-            let pairings = [pairing("old", "unreachable", isActive: true)] + others
+        func advice(_ others: [PropertyListValue], beside active: String = "unreachable") -> String? {
+            let pairings = [pairing("old", active, isActive: true)] + others
             let report = StatusReport(Fact(["pairings": .array(pairings)]))
             return report.tables.first { $0.title == "pairings" }?.advice.first
         }
         #expect(advice([pairing("a", "unreachable")]) == nil)
+        #expect(advice([pairing("a", "linked", role: "secondary")]) == nil, "of the other side")
+        #expect(advice([pairing("a", "linked")], beside: "linked") == nil)
         let one = "the active device 'old' is not linked; 'tandem switch p-a' makes 'a'"
         #expect(advice([pairing("a", "linked")]) == one + " the active one")
+        let report = StatusReport(
+            Fact(["pairings": [pairing("old", "unreachable", isActive: true), pairing("a", "linked")]]))
+        #expect(report.lines.last == "  " + one + " the active one")
         let both = one + " or 'tandem switch p-b' makes 'b'"
         #expect(advice([pairing("a", "linked"), pairing("b", "linked")]) == both + " the active one")
         let many = ["a", "b", "c", "d"].map { pairing($0, "linked") }
@@ -100,29 +107,6 @@ import Testing
             let table = DesiredReport.list(Fact(["desired": [.dictionary(row)]]))
             #expect(table.rows.first?[3] == text && table.rows.first?[4] == "1")
         }
-    }
-
-    @Test("the table of pairings says how to switch to a device that is linked while the active one is away")
-    func switches() throws {
-        func pairing(_ number: UInt8, _ level: String, role: String = "primary", isActive: Bool = false)
-            -> PropertyListValue
-        {
-            .dictionary([
-                "name": "kiosk \(number)", "role": .string(role), "level": .string(level), "active": .boolean(isActive),
-                "pairing": .data([number]),
-            ])
-        }
-        func advice(_ pairings: PropertyListValue...) -> [String] {
-            StatusReport(Fact(["pairings": .array(pairings)])).tables.first { $0.title == "pairings" }?.advice ?? []
-        }
-        let away = pairing(1, "unreachable", isActive: true)
-        let text = "the active device 'kiosk 1' is not linked; 'tandem switch 02' makes 'kiosk 2' the active one"
-        #expect(advice(away, pairing(2, "linked")) == [text])
-        #expect(advice(away, pairing(2, "unreachable")).isEmpty)
-        #expect(advice(away, pairing(2, "linked", role: "secondary")).isEmpty, "of the other side")
-        #expect(advice(pairing(1, "linked", isActive: true), pairing(2, "linked")).isEmpty)
-        let lines = StatusReport(Fact(["pairings": [away, pairing(2, "linked")]])).lines
-        #expect(lines.last == "  " + text)
     }
 
     @Test("CTL-37: the table of configurations says by which carrier it knows a device")
