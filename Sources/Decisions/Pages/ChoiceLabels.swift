@@ -49,8 +49,6 @@ struct ChoiceLabels {
 }
 
 extension Specifier {
-    func labels(_ declaration: SettingDeclaration?) -> ChoiceLabels { ChoiceLabels(self, declaration) }
-
     /// The most values or texts of any of its lists.
     var labelCount: Int {
         [SpecifierKey.values, .titles, .shortTitles, .icons].reduce(0) { max($0, self[$1]?.arrayValue?.count ?? 0) }

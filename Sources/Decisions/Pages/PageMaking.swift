@@ -20,16 +20,8 @@ extension PageView {
 
     /// The view of a page.
     static func make(_ tree: PageTree, _ schema: SettingsSchema, page: Page, _ request: PageRequest) -> PageView {
-        var budget = PageBudget()
-        return make(tree, schema, page: page, request, within: &budget)
-    }
-
-    private static func make(
-        _ tree: PageTree, _ schema: SettingsSchema, page: Page, _ request: PageRequest, within budget: inout PageBudget
-    ) -> PageView {
-        var making = PageMaking(tree, schema, request, page, budget)
-        defer { budget = making.budget }
-        return making.view()
+        var making = PageMaking(tree, schema, request)
+        return making.view(of: page)
     }
 
     /// The rows of all pages that shown rows lead to, whose title, subtitle, explanation, key or section contains the
@@ -39,12 +31,12 @@ extension PageView {
     ) -> [(page: PageView, row: Row)] {
         let sought = text.lowercased()
         guard !sought.isEmpty else { return [] }
-        var budget = PageBudget()
+        var making = PageMaking(tree, schema, request)
         var views: [String: PageView] = [:]
         var waiting = [PageTree.root][...]
         while let name = waiting.popFirst() {
             guard views[name] == nil, let page = tree[name] else { continue }
-            let view = make(tree, schema, page: page, request, within: &budget)
+            let view = making.view(of: page)
             views[name] = view
             waiting += view.rows.compactMap(\.kind.opened)
         }
@@ -101,24 +93,23 @@ private struct PageBudget {
     var hasTexts: Bool { bytes > 0 }
 }
 
-/// The making of one page.
+/// The making of pages for one reader, who has one budget for all of them.
 private struct PageMaking {
     private let tree: PageTree
     private let schema: SettingsSchema
     private let request: PageRequest
-    private let page: Page
     private let translation: StringsTables.Translation
-    private(set) var budget: PageBudget
+    private var budget = PageBudget()
+    /// Those that translate the page.
+    private var tables: [String] = []
 
-    init(
-        _ tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest, _ page: Page, _ budget: PageBudget
-    ) {
-        (self.tree, self.schema, self.request, self.page) = (tree, schema, request, page)
-        self.budget = budget
+    init(_ tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest) {
+        (self.tree, self.schema, self.request) = (tree, schema, request)
         translation = tree.strings.translation(for: request.languages)
     }
 
-    mutating func view() -> PageView {
+    mutating func view(of page: Page) -> PageView {
+        tables = page.tables
         var groups: [PageView.Group] = []
         var isHiding = false
         for (index, specifier) in page.specifiers.enumerated() where specifier.isFor(tree.device) {
@@ -136,9 +127,7 @@ private struct PageMaking {
             images: groups.shown(of: tree.images))
     }
 
-    private func text(_ key: String) -> String {
-        translation.text(key, tables: page.tables)
-    }
+    private func text(_ key: String) -> String { translation.text(key, tables: tables) }
 
     private mutating func section(_ specifier: Specifier, _ index: Int) -> PageView.Group {
         let (title, footer) = (specifier.title.map(text), specifier.text(.footer).map(text))
@@ -366,7 +355,7 @@ private struct PageMaking {
     private mutating func choices(
         _ specifier: Specifier, _ declaration: SettingDeclaration, _ value: PropertyListValue?
     ) -> PageView.Choices {
-        let labels = specifier.labels(declaration)
+        let labels = ChoiceLabels(specifier, declaration)
         let choices = (request.choices[declaration.name] ?? declaration.choices) + added(declaration)
         let allowed = choices.compactMap { choice -> (label: String, value: PropertyListValue?)? in
             if choice.value == .nothing { return (choice.label, nil) }
@@ -421,7 +410,7 @@ private struct PageMaking {
         let add = specifier.specifier(.add).flatMap {
             $0.hasDraft(in: tree) && all.count < ListDraft.itemLimit ? $0 : nil
         }
-        let labels = item.labels(nil)
+        let labels = ChoiceLabels(item, nil)
         let hasSecretTitle =
             item.isSecure
             || item.page.flatMap { tree[$0] }?.specifiers.contains { entry in
@@ -475,7 +464,7 @@ private struct PageMaking {
         // Perhaps because it has too many labels.
         case .unsupported: return PageInput.shown(value, declaration)
         default:
-            let labels = specifier.labels(declaration)
+            let labels = ChoiceLabels(specifier, declaration)
             return labels.index(of: value).flatMap { labels.title($0) }.map(text) ?? PageInput.shown(value, declaration)
         }
     }

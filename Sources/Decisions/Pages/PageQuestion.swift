@@ -231,27 +231,23 @@ package struct RunningPage: Sendable, Equatable {
     }
 
     package var body: PropertyListDictionary {
-        let all = choices.map { key, list in
-            (key, PropertyListValue.array(list.map { ["label": .string($0.label), "value": $0.value] }))
-        }
         var body: PropertyListDictionary = [
             "hidden": .array(hidden.sorted().map { .string($0) }),
-            "choices": .dictionary(PropertyListDictionary(uniqueKeysWithValues: all)),
+            "choices": Self.form(of: choices) { list in
+                .array(list.map { ["label": .string($0.label), "value": $0.value] })
+            },
             "buttons": .array(buttons.sorted().map { .string($0) }),
         ]
-        if !mails.isEmpty {
-            let decisions = mails.map { key, decision in (key, PropertyListValue.dictionary(decision.body)) }
-            body["mails"] = .dictionary(PropertyListDictionary(uniqueKeysWithValues: decisions))
-        }
-        if !dates.isEmpty {
-            let rows = dates.map { name, picked in (name, PropertyListValue.dictionary(picked.body)) }
-            body["dates"] = .dictionary(PropertyListDictionary(uniqueKeysWithValues: rows))
-        }
-        if !values.isEmpty {
-            let rows = values.map { name, own in (name, PropertyListValue.dictionary(own.body)) }
-            body["values"] = .dictionary(PropertyListDictionary(uniqueKeysWithValues: rows))
-        }
+        if !mails.isEmpty { body["mails"] = Self.form(of: mails) { .dictionary($0.body) } }
+        if !dates.isEmpty { body["dates"] = Self.form(of: dates) { .dictionary($0.body) } }
+        if !values.isEmpty { body["values"] = Self.form(of: values) { .dictionary($0.body) } }
         return body
+    }
+
+    private static func form<Value>(
+        of values: [String: Value], _ form: (Value) -> PropertyListValue
+    ) -> PropertyListValue {
+        .dictionary(PropertyListDictionary(uniqueKeysWithValues: values.map { ($0.key, form($0.value)) }))
     }
 
     /// Reads an answer; nil for one of another form.

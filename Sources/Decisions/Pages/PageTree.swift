@@ -473,12 +473,9 @@ extension Specifier {
 
 // MARK: - defaults
 extension PageTree {
-    /// The keys of all entries that child panes lead to, with their entries, in the order of the pages; whatever is
-    /// hidden or for another device.
-    package var named: [(key: String, specifier: Specifier)] { placed.map { (key: $0.key, specifier: $0.specifier) } }
-
-    /// As ``named``, each with its place.
-    var placed: [(key: String, specifier: Specifier, entry: SettingsPageLocation)] {
+    /// The keys of all entries that child panes lead to, with their entries and their places, in the order of the
+    /// pages; whatever is hidden or for another device.
+    package var named: [(key: String, specifier: Specifier, entry: SettingsPageLocation)] {
         panes.flatMap { page in
             page.specifiers.enumerated().compactMap { index, specifier in
                 specifier.key.map {
@@ -491,7 +488,7 @@ extension PageTree {
     /// The first default of each key of a bundle's pages, whatever is hidden.
     package var defaults: PropertyListDictionary {
         var defaults: PropertyListDictionary = [:]
-        for (key, specifier) in named where defaults[key] == nil { defaults[key] = specifier[.defaultValue] }
+        for (key, specifier, _) in named where defaults[key] == nil { defaults[key] = specifier[.defaultValue] }
         return defaults
     }
 }

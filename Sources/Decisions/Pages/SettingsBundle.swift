@@ -28,7 +28,7 @@ package struct SettingsBundle: Sendable {
         // Two keys may be equal as texts only.
         var known: [[UInt8]: SettingsPageLocation] = [:]
         var ofDefaults: [[UInt8]: SettingsPageLocation] = [:]
-        for (key, specifier, entry) in tree.placed {
+        for (key, specifier, entry) in tree.named {
             let bytes = Array(key.utf8)
             if known[bytes] == nil {
                 known[bytes] = entry
@@ -46,7 +46,7 @@ package struct SettingsBundle: Sendable {
     /// property that any page shows as a secret is one, however it is declared.
     package mutating func refine(_ declarations: [SettingDeclaration]) -> [SettingDeclaration] {
         var shown: [[UInt8]: [(specifier: Specifier, entry: SettingsPageLocation)]] = [:]
-        for (key, specifier, entry) in tree.placed { shown[Array(key.utf8), default: []].append((specifier, entry)) }
+        for (key, specifier, entry) in tree.named { shown[Array(key.utf8), default: []].append((specifier, entry)) }
         // A list with this flag hides its items (PAG-23).
         let secure = tree.opened.flatMap(\.specifiers).filter { $0.isSecure && $0.kind != .listGroup }
         let secrets = Set(secure.compactMap { $0.key.map { Array($0.utf8) } })
@@ -79,7 +79,7 @@ package struct SettingsBundle: Sendable {
     /// Reports the keys with two defaults that do not mean one value of the property: a bundle has true, "YES" and 1.
     private mutating func reportDifferentDefaults(of schema: SettingsSchema) {
         var different: Set<String> = []
-        for (key, specifier, entry) in tree.placed {
+        for (key, specifier, entry) in tree.named {
             guard let value = specifier[.defaultValue], let first = defaults[key], value != first else { continue }
             if let declaration = schema[key], let meant = declaration.value(loose: value),
                 meant == declaration.value(loose: first)
@@ -94,7 +94,7 @@ package struct SettingsBundle: Sendable {
     package mutating func defaults(of schema: SettingsSchema) -> [SettingValue] {
         reportDifferentDefaults(of: schema)
         // A button's key names the button, and need not have a value.
-        let buttons = Set(tree.named.filter { $0.1.kind == .button }.map { Array($0.0.utf8) })
+        let buttons = Set(tree.named.filter { $0.specifier.kind == .button }.map { Array($0.key.utf8) })
         for key in keys where schema.index(of: key) == nil && !buttons.contains(Array(key.utf8)) {
             if let entry = places[Array(key.utf8)] { faults.add(.noProperty(key: key, entry)) }
         }
