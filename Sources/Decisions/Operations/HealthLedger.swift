@@ -65,8 +65,9 @@ package struct HealthLedger: ~Copyable, Sendable {
     /// Records the problems that exist now; all others are absent. A problem that was over before it came back counts
     /// from its return.
     package mutating func observe(_ present: Set<HealthProblem>, at now: MonotonicTime) {
-        for problem in Array(observations.keys) { observe(problem, isPresent: present.contains(problem), at: now) }
-        for problem in present where observations[problem] == nil { observe(problem, isPresent: true, at: now) }
+        for problem in present.union(observations.keys) {
+            observe(problem, isPresent: present.contains(problem), at: now)
+        }
     }
 
     /// Records whether one problem exists now; the others are as they were.
@@ -81,14 +82,12 @@ package struct HealthLedger: ~Copyable, Sendable {
 
     /// Drops the problems of a pairing that has ended.
     package mutating func forget(_ pairing: UniqueIdentifier) {
-        for problem in Array(observations.keys) where problem.pairing == pairing { observations[problem] = nil }
+        observations = observations.filter { $0.key.pairing != pairing }
     }
 
     /// Drops the problems of all other pairings, which no longer exist.
     package mutating func keepOnly(_ pairings: Set<UniqueIdentifier>) {
-        for problem in Array(observations.keys) where problem.pairing.map(pairings.contains) == false {
-            observations[problem] = nil
-        }
+        observations = observations.filter { $0.key.pairing.map(pairings.contains) != false }
     }
 
     /// The problems that count, the oldest first.
