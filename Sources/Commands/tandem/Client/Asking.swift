@@ -37,11 +37,6 @@ extension Arguments {
 }
 
 extension Arguments {
-    /// The pairing that the first operand names.
-    func pairing() throws(CommandFailure) -> UniqueIdentifier {
-        try UniqueIdentifier(argument: operands[0], "is not a pairing's UUID; 'tandem status' shows them")
-    }
-
     /// The body of a request about the pairing that the first operand names, by its UUID or its device's name.
     var pairingOrName: PropertyListDictionary { Self.pairingOrName(operands[0]) }
 

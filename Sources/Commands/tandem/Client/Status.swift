@@ -17,12 +17,9 @@ extension Subcommand {
         guard !(arguments.has("json") && arguments.has("prometheus")) else {
             throw CommandFailure.usage("--json and --prometheus do not go together")
         }
-        let answer = try arguments.ask(.status)
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
-        if arguments.has("prometheus") {
-            for line in Metrics(Fact(answer)).lines { console.print(line) }
-            return
-        }
-        for line in StatusReport(Fact(answer)).lines { console.print(line) }
+        let facts = Fact(try arguments.ask(.status))
+        if arguments.has("json") { return console.print(json: facts) }
+        let lines = arguments.has("prometheus") ? Metrics(facts).lines : StatusReport(facts).lines
+        for line in lines { console.print(line) }
     }
 }

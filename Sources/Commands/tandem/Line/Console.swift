@@ -5,6 +5,7 @@
 import Glibc
 import Synchronization
 import TandemControl
+import TandemOperations
 import TandemPropertyList
 
 /// The command's two outputs.
@@ -49,4 +50,7 @@ struct Console: Sendable {
 
     /// Prints a value as one line of JSON.
     func print(json value: PropertyListValue) { print(PropertyListJSON.text(value)) }
+
+    /// Prints an answer as one line of JSON, with its identifiers as text.
+    func print(json facts: Fact) { print(json: Fact.plain(.dictionary(facts.body))) }
 }

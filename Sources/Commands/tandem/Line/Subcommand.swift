@@ -46,13 +46,11 @@ extension Subcommand {
             send, receive, contextSet, contextShow, transfersList, transfersCancel,
             pair, pairCancel, join, switchDevice, trustDevice, trustedDevicesList, trustedDevicesRemove, address,
             unpair, farSecondariesRemove, allowVersion, keysNew, keysShow, keySetInit, keySetRotate, keySetRevoke,
-            keySetShow, keySetExport,
-            cosign, sign, verify,
+            keySetShow, keySetExport, cosign, sign, verify,
             trustAdd, trustList, trustRemove, trustReplace, apply, configurationList, configurationShow,
             configurationWithdraw, identifierAccept, identifierClear,
             settingsPages, settingsEdit, settingsList, settingsGet, settingsSet, settingsChoices, settingsReset,
-            settingsPress,
-            settingsWatch, settingsExport, settingsImport, settingsSchema,
+            settingsPress, settingsWatch, settingsExport, settingsImport, settingsSchema,
         ]
     }
 }

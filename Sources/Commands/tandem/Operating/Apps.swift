@@ -46,7 +46,7 @@ extension Subcommand {
         let answer = try arguments.askTwice(.appRemove, ["app": .string(app.description)], console) { fact in
             Consequences.removal(fact)
         }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         console.print("removed \(app)")
     }
 
@@ -71,7 +71,7 @@ extension Subcommand {
         var body: PropertyListDictionary = ["app": .string(app.description), "uid": .integer(Int64(user))]
         if arguments.has("role") { body["role"] = .string(try arguments.role().rawValue) }
         let answer = try arguments.askTwice(.appAssign, body, console) { Consequences.assignment($0) }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         let hasChanged = answer.body["done"]?.booleanValue ?? false
         console.print("\(app) \(hasChanged ? "belongs to" : "belonged already to") \(answer.owner("uid"))")
     }
@@ -90,7 +90,7 @@ extension Subcommand {
         let answer = try arguments.askTwice(
             .identifierAccept, body, of: .secondary, console, confirming: "target"
         ) { Consequences.accepting($0) }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         console.print("accepted \(answer.text("target"))")
     }
 
@@ -110,7 +110,7 @@ extension Subcommand {
         let answer = try arguments.askTwice(.identifierClear, body, of: .primary, console) {
             Consequences.clearing($0)
         }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         console.print("cleared \(answer.text("identifier")); configuration is for \(answer.text("target"))")
     }
 }

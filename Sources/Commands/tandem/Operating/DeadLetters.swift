@@ -15,7 +15,7 @@ extension Subcommand {
     ) { arguments, console in
         let letters = Fact.list(try arguments.ask(.deadLetters, try arguments.applicationIfNamed())["letters"])
         if arguments.has("json") {
-            for letter in letters { console.print(json: Fact.plain(.dictionary(letter.body))) }
+            for letter in letters { console.print(json: letter) }
             return
         }
         for line in Table.deadLetters(letters).listing { console.print(line) }

@@ -12,7 +12,6 @@ extension Subcommand {
     static let dump = Subcommand(
         path: ["dump"], summary: "show the frames of a captured stream, one line each, without what they carry",
         operands: [.optional("FILE|-")],
-        options: [],
         notes: """
             The stream is one direction of a connection, as a capture of a socket gives it; device links are enciphered,
             so this is for local sockets. Of a body only its size and the first 8 digits of its SHA-256 are shown. The

@@ -21,7 +21,7 @@ extension Subcommand {
         examples: ["health", "health --device secondary --json"]
     ) { arguments, console in
         let report = try arguments.healthReport()
-        if arguments.has("json") { console.print(json: Fact.plain(.dictionary(report.body))) }
+        if arguments.has("json") { console.print(json: report) }
         let problems = report.list("problems")
         let isHealthy = report.body["state"] == .string("healthy")
         if isHealthy, !arguments.has("json") { console.print("healthy") }
@@ -70,7 +70,7 @@ extension Subcommand {
             "wait": .integer(time.saturatingMilliseconds), "end": .boolean(arguments.has("end")),
         ]
         let report = Fact(try arguments.ask(.drain, body, time: time))
-        if arguments.has("json") { console.print(json: Fact.plain(.dictionary(report.body))) }
+        if arguments.has("json") { console.print(json: report) }
         if arguments.has("end") { return }
         guard report.body["drained"] != .boolean(true) else {
             if !arguments.has("json") { console.print("drained") }

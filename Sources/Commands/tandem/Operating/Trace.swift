@@ -97,7 +97,7 @@ struct TracePrinter: Sendable {
     let isJSON: Bool
 
     func print(_ event: Fact) {
-        if isJSON { return console.print(json: Fact.plain(.dictionary(event.body))) }
+        if isJSON { return console.print(json: event) }
         var words = [
             event.date("wall"), clock(event), event.text("device"), event.text("step"), event.text("direction"),
         ]

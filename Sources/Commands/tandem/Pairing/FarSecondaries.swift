@@ -20,7 +20,7 @@ extension Subcommand {
             argument: arguments.operands[0], "is not a device's UUID; 'tandem status' shows them")
         let body: PropertyListDictionary = ["device": .data(device.bytes)]
         let answer = try arguments.askTwice(.farRemove, body, console) { Consequences.forgetting($0) }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         let names = answer.list("far").map(\.deviceName)
         console.print("removed \(names.joined(separator: ", "))")
     }

@@ -37,7 +37,7 @@ extension Subcommand {
             try OfflineJoin.isWanted(arguments)
                 ? try OfflineJoin.join(body, arguments)
                 : try arguments.ask(.join, body, of: .secondary, time: .seconds(45)))
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         console.print("paired with \(answer.text("name"))  \(answer.text("peer"))")
         console.print("pairing     \(answer.text("pairing"))")
     }

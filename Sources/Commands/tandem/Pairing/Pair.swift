@@ -34,7 +34,7 @@ extension Subcommand {
         guard let link = answer.body["link"]?.stringValue else {
             throw CommandFailure.refused("the daemon answered without a link")
         }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         console.print(link)
         if arguments.has("link-only") { return }
         console.print("\nexpires \(answer.date("expires")); on the other device run: tandem join\n")
@@ -117,10 +117,7 @@ extension Subcommand {
     static let trustedDevicesRemove = Subcommand(
         path: ["trusted-devices", "remove"], summary: "stop trusting a device by its fingerprint",
         operands: [.required("FINGERPRINT")],
-        options: [
-            .device, .peerRole.required, .yes,
-            .json,
-        ],
+        options: [.device, .peerRole.required, .yes, .json],
         notes: "An existing pairing stays; 'tandem unpair' ends it, and the trust with it.",
         examples: ["trusted-devices remove --role secondary ABCD-EFGH-..."]
     ) { arguments, console in
@@ -134,7 +131,7 @@ extension Subcommand {
                 ? ["the device can no longer pair by its fingerprint"]
                 : ["the pairing with \(paired.joined(separator: ", ")) stays; 'tandem unpair' ends it"]
         }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         console.print("trusted no longer")
     }
 
@@ -148,7 +145,7 @@ extension Subcommand {
         examples: ["unpair kiosk", "unpair --yes 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
         let answer = try arguments.askTwice(.unpair, arguments.pairingOrName, console) { Consequences.unpairing($0) }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         let dropped = ["items", "files", "configurations", "edits"].map { "\(answer.text($0)) \($0)" }
         console.print("unpaired \(arguments.operands[0]); dropped \(dropped.joined(separator: ", "))")
         let left = answer.texts("unchosen")
@@ -184,7 +181,8 @@ extension Subcommand {
             """,
         examples: ["allow-version 0123ABCD-0000-4000-8000-0123456789AB 1"]
     ) { arguments, console in
-        let pairing = try arguments.pairing()
+        let pairing = try UniqueIdentifier(
+            argument: arguments.operands[0], "is not a pairing's UUID; 'tandem status' shows them")
         guard let version = UInt32(arguments.operands[1]), version > 0 else {
             throw CommandFailure.usage("'\(arguments.operands[1])' is not a protocol version")
         }

@@ -18,8 +18,7 @@ extension Subcommand {
             .device, .application.required,
             .valued("wait", "TIME", "how long to wait for reports (default 30s, in a rollout 2m)"),
             .valued("first", "N", "deliver it to N secondaries first, and to the others once it works there"),
-            Option.valued("only", "NAME", "deliver it to this secondary first").repeated,
-            .json,
+            Option.valued("only", "NAME", "deliver it to this secondary first").repeated, .json,
         ],
         notes: """
             FILE holds the configuration or a text with its link, such as the output of 'tandem sign --link'; '-' is
@@ -54,7 +53,7 @@ extension Subcommand {
             body["first"] = .integer(count)
         }
         if arguments.has("only") { body["only"] = .array(arguments.all("only").map { .string($0) }) }
-        let path = try DaemonChoice(device: arguments.value("device"), role: nil).path()
+        let path = try DaemonChoice(device: arguments.value("device")).path()
         var follower = ApplyFollower(path: path, body: body, progress: arguments.has("json") ? nil : console)
         let answer: PropertyListDictionary
         do { answer = try follower.answer(within: wait) } catch let error as ControlError
@@ -154,9 +153,7 @@ private struct ApplyFollower {
     }
 
     private func ask(_ more: PropertyListDictionary, time: Duration) throws -> PropertyListDictionary {
-        var body = body
-        for (key, value) in more { body[key] = value }
-        return try ControlClient(path: path).ask(.apply, body, time: time, isInterruptible: true)
+        try ControlClient(path: path).ask(.apply, body.merging(more), time: time, isInterruptible: true)
     }
 
     private func pending(_ answer: PropertyListDictionary) -> [Fact] {

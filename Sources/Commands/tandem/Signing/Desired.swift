@@ -17,9 +17,8 @@ extension Subcommand {
             """,
         examples: ["configuration list", "configuration list --app org.example.lamp --json"]
     ) { arguments, console in
-        let answer = try arguments.ask(.configurationList, try arguments.applicationIfNamed())
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
-        let facts = Fact(answer)
+        let facts = Fact(try arguments.ask(.configurationList, try arguments.applicationIfNamed()))
+        if arguments.has("json") { return console.print(json: facts) }
         let lines = DesiredReport.list(facts).lines
         for line in lines.isEmpty ? ["no configuration is desired"] : lines + DesiredReport.more(facts) {
             console.print(line)
@@ -36,9 +35,8 @@ extension Subcommand {
             """,
         examples: ["configuration show --app org.example.lamp", "configuration show --app org.example.lamp --json"]
     ) { arguments, console in
-        let answer = try arguments.ask(.configurationShow, try DesiredChoice.body(arguments))
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
-        let facts = Fact(answer)
+        let facts = Fact(try arguments.ask(.configurationShow, try DesiredChoice.body(arguments)))
+        if arguments.has("json") { return console.print(json: facts) }
         for line in DesiredReport.lines(of: facts) + DesiredReport.more(facts) { console.print(line) }
     }
 
@@ -62,7 +60,7 @@ extension Subcommand {
             body["version"] = PropertyListValue(version)
         }
         let answer = Fact(try arguments.ask(.configurationWithdraw, body))
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         let versions = (answer.body["versions"]?.arrayValue ?? []).compactMap(\.unsignedValue).map(String.init)
         let (noun, verb) = versions.count == 1 ? ("version", "is") : ("versions", "are")
         let list = versions.joined(separator: ", ")

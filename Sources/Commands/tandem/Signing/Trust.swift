@@ -63,15 +63,14 @@ extension Subcommand {
             let first = "the configuration key \(fact.digest("former")) of \(app) is trusted no longer:"
             return [first] + Consequences.untrusting(fact)
         }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         console.print("removed \(answer.text("former"))")
     }
 
     static let trustReplace = Subcommand(
         path: ["trust", "replace"], summary: "replace an app's trusted configuration key",
         options: [
-            .device, .application.required,
-            .side.required,
+            .device, .application.required, .side.required,
             .valued("key", "FILE", "public key (PEM) or key set").required, .yes, .json,
         ],
         notes: """
@@ -93,7 +92,7 @@ extension Subcommand {
                 : "the configuration key \(fact.digest("former")) of \(app) is replaced by \(fact.digest("keyid")):"
             return [first] + Consequences.untrusting(fact)
         }
-        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        if arguments.has("json") { return console.print(json: answer) }
         console.print("trusted \(answer.text("keyid"))")
     }
 }

@@ -15,8 +15,7 @@ extension Subcommand {
         operands: [.required("FILE")],
         options: [
             Option.valued("key", "FILE", "public key, or key sets and revocations in order, from the anchor on")
-                .required
-                .repeated,
+                .required.repeated,
             .application.required,
             .valued("role", "primary|secondary", "for which side's app (default secondary)"),
             .valued("target", "vendor:UUID|custom:TEXT", "check that it is for this paired identifier"),
@@ -52,7 +51,7 @@ extension Subcommand {
         if arguments.has("json") {
             console.print(json: report.json)
         } else {
-            report.lines.forEach { console.print($0) }
+            for line in report.lines { console.print(line) }
         }
         if case .failure(let failure) = verdict {
             let hint = EnvelopeInput.keyStatement(bytes).map { kind in
