@@ -87,6 +87,11 @@ package struct Markup: Sendable, Equatable {
         return .single("img", .init("src", "data:\(image.kind.rawValue);base64,\(bytes)"), .init("alt", ""))
     }
 
+    /// A mistake or a failure, which a screen reader says at once; the direction of the text is its own.
+    static func alert(_ text: String) -> Markup {
+        .tag("p", .init("role", "alert"), .init("class", "mistake"), foreign: text)
+    }
+
     /// A field that nobody sees.
     static func hidden(_ name: String, _ value: String) -> Markup {
         .single("input", .init("type", "hidden"), .init("name", name), .init("value", value))

@@ -77,9 +77,7 @@ package enum ConsoleFrame {
     }
 
     /// The rows for which an answer had no room.
-    fileprivate static func leftOut(_ answer: Fact) -> [Markup] {
-        answer.leftOut.map { .tag("p", .init("role", "alert"), .init("class", "mistake"), foreign: $0) }
-    }
+    fileprivate static func leftOut(_ answer: Fact) -> [Markup] { answer.leftOut.map(Markup.alert) }
 
     /// A page that says why there is no other.
     package static func failure(_ title: String, _ text: String, cookie: String?) -> Markup {
@@ -126,8 +124,7 @@ package enum FrontPage {
         let bodies = replies.map { Fact((try? $0.get()) ?? [:]) }
         let report = StatusReport(bodies[0])
         let failures = replies.compactMap { reply -> Markup? in
-            guard case .failure(let error) = reply else { return nil }
-            return .tag("p", .init("role", "alert"), .init("class", "mistake"), foreign: error.description)
+            if case .failure(let error) = reply { .alert(error.description) } else { nil }
         }
         let device = report.device.map { name, text in
             Markup.tag("div", of: [.tag("dt", text: name), .tag("dd", foreign: text)])

@@ -45,10 +45,8 @@ struct PairingPage {
     private func page(
         _ code: Int, _ status: ConsoleReply, refusal: String? = nil, made: Fact? = nil
     ) -> ConsoleStep {
-        let alert = refusal.map { text in
-            [Markup.tag("p", .init("role", "alert"), .init("class", "mistake"), foreign: text)]
-        }
-        let content = [Markup.tag("h1", text: "Pair a device")] + (alert ?? []) + (made.map(secret) ?? [])
+        let alert = refusal.map { [Markup.alert($0)] } ?? []
+        let content = [Markup.tag("h1", text: "Pair a device")] + alert + (made.map(secret) ?? [])
         switch status {
         case .success(let facts):
             let all = content + parts(Fact(facts), isMade: made != nil)

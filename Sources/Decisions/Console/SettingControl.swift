@@ -246,11 +246,9 @@ extension TextTraits {
         }
     }
 
-    fileprivate var autocapitalize: String { capitalization == .allCharacters ? "characters" : capitalization.word }
-}
-
-extension TextTraits.Capitalization {
-    fileprivate var word: String { rawValue.lowercased() }
+    fileprivate var autocapitalize: String {
+        capitalization == .allCharacters ? "characters" : capitalization.rawValue.lowercased()
+    }
 }
 
 extension PageView.Mail {

@@ -85,9 +85,7 @@ struct SettingsPage {
 
     private var news: Markup {
         if refused != nil || refusal != nil { return .mistakes(refused, refusal, on: view) }
-        if let outcome, !outcome.isDone {
-            return .tag("p", .init("role", "alert"), .init("class", "mistake"), foreign: outcome.text)
-        }
+        if let outcome, !outcome.isDone { return .alert(outcome.text) }
         return .tag(
             "p", .init("id", "news"), .init("role", "status"), .init("aria-live", "polite"),
             of: outcome.map { [.tag("bdi", text: $0.text)] } ?? [])
