@@ -40,8 +40,9 @@ final class Browser {
     var role = "primary"
     /// The daemon's refusal of every change.
     var refusal: ControlError?
-    /// The commands that the daemon got.
+    /// The commands that the daemon got, and the index of the first one for the last form.
     private(set) var commands: [ConsoleQuestion] = []
+    private var formBegan = 0
 
     /// The app's properties, and its pages if it brings any.
     var declarations = Browser.declarations
@@ -119,6 +120,7 @@ final class Browser {
     }
 
     func post(_ path: String, _ body: String, token: Bool = true) -> WebAnswer? {
+        formBegan = commands.count
         var body = body
         if token, let cookie, let route = ConsoleRoute(path: path) {
             body += "&form=\(FormToken.make(for: route, cookie: cookie))"
@@ -192,8 +194,11 @@ final class Browser {
         }
     }
 
-    /// The values of the last change that the daemon got.
-    var changed: PropertyListValue? { commands.last { $0.command == .settingsSet }?.body["values"] }
+    /// The commands that the daemon got for the last form.
+    var commandsOfForm: ArraySlice<ConsoleQuestion> { commands[formBegan...] }
+
+    /// The values that the last form has changed; nil if it has changed none.
+    var changed: PropertyListValue? { commandsOfForm.last { $0.command == .settingsSet }?.body["values"] }
 }
 
 /// Pages of entries.
