@@ -1,4 +1,4 @@
-// Entries of pages: the fifteen types with their keys, their declarations, faults, and files of a page in their order.
+// Entries of pages: words and faults of the fifteen types, and declarations beside those of the vectors.
 
 import TandemPages
 import TandemPropertyList
@@ -10,18 +10,8 @@ import Testing
         pageTree(["Root": specifiers.map { Specifier($0) }])
     }
 
-    @Test("PAG-1, PAG-2: eight files in their order, a language's before each, by the kind of device")
-    func order() {
-        #expect(
-            PageFileOrder.paths(of: "Root", device: .pad) == [
-                "InAppSettings.bundle/Root~ipad.inApp.plist", "InAppSettings.bundle/Root.inApp.plist",
-                "InAppSettings.bundle/Root~ipad.plist", "InAppSettings.bundle/Root.plist",
-                "Settings.bundle/Root~ipad.inApp.plist", "Settings.bundle/Root.inApp.plist",
-                "Settings.bundle/Root~ipad.plist", "Settings.bundle/Root.plist",
-            ])
-        let localised = PageFileOrder.paths(of: "Root", device: .phone, language: "de")
-        #expect(localised.count == 16 && localised[0] == "InAppSettings.bundle/de.lproj/Root~iphone.inApp.plist")
-        #expect(localised[15] == "Settings.bundle/Root.plist")
+    @Test("PAG-1, PAG-2: a device is a phone unless it is configured, and the reader's languages are the locale's")
+    func device() {
         #expect(DeviceKind(configured: "toaster") == .phone && DeviceKind(configured: "watch").suffix == "watch")
         let locale = ["LC_ALL": "", "LC_MESSAGES": "de_CH.UTF-8", "LANG": "fr"]
         #expect(PageFileOrder.preferredLanguages { locale[$0] } == ["de-CH", "de"])
@@ -75,34 +65,14 @@ import Testing
         #expect(tree["Root"]?.specifiers[0].entries["Key"] == "a")
     }
 
-    @Test("PAG-9, SCH-2: each type of entry is declared as the table of the record says")
-    func declarations() throws {
-        func declared(_ type: String, _ entries: PropertyListDictionary) throws -> SettingDeclaration {
-            var entries = entries
-            (entries["Type"], entries["Key"]) = (.string(type), "k")
-            return try #require(Specifier(entries).declaration())
-        }
-        let toggle = try declared(
-            "PSToggleSwitchSpecifier", ["TrueValue": "on", "FalseValue": "off", "DefaultValue": "on"])
-        #expect(toggle.type == .boolean && toggle.editor == .toggle && toggle.initialValue == .boolean(true))
-        let slider = try declared("PSSliderSpecifier", ["MinimumValue": 0, "MaximumValue": 1, "DefaultValue": 0.5])
-        #expect(slider.type == .double && slider.bounds == .double(0...1) && slider.initialValue == .double(0.5))
-        let whole = try declared(
-            "PSSliderSpecifier", ["MinimumValue": 0, "MaximumValue": 10, "TandemInteger": true, "DefaultValue": 4])
-        #expect(whole.type == .integer && whole.bounds == .integer(0...10) && whole.initialValue == .integer(4))
-        let secret = try declared("PSTextFieldSpecifier", ["IsSecure": true, "DefaultValue": 7])
-        #expect(secret.isSecret && secret.type == .string && secret.initialValue == .string("7"))
-        let choice = try declared(
-            "PSMultiValueSpecifier", ["Values": [1, 2], "Titles": ["One", "One"], "DefaultValue": 2])
-        #expect(choice.editor == .choice && choice.type == .integer && choice.initialValue == .integer(2))
-        #expect(choice.choices.map(\.label) == ["One", "One (2)"])
-        let date = try declared("IASKDatePickerSpecifier", [:])
-        #expect(date.type == .date && date.initialValue == .nothing)
-        let list = try declared("IASKListGroupSpecifier", ["ItemSpecifier": [:]])
-        #expect(list.type == .array && list.editor == .preference && list.initialValue == .array([]))
-        #expect(try declared("PSTitleValueSpecifier", ["DefaultValue": 3]).type == .integer)
+    @Test("PAG-9, SCH-2: of two choices with one title each has a label, and values of no common type declare nothing")
+    func labels() throws {
+        let entries: PropertyListDictionary = [
+            "Key": "k", "Values": [1, 2], "Titles": ["One", "One"], "DefaultValue": 2,
+        ]
+        let choice = try #require(Specifier(.multiValue, entries).declaration())
+        #expect(choice.choices.map(\.label) == ["One", "One (2)"] && choice.initialValue == .integer(2))
         #expect(Specifier(.multiValue, ["Key": "k", "Values": [1, "a"]]).declaration() == nil)
-        #expect(Specifier(.group, ["Key": "k"]).declaration() == nil)
     }
 
     @Test("SET-45, PAG-13: a stored toggle is on by its own values first, then by its meaning, else by its default")
