@@ -6,6 +6,7 @@ internal import CTandemMicroHTTPD
 import Glibc
 import TandemBase
 import TandemConsole
+import TandemControl
 import TandemReactor
 import TandemTransport
 
@@ -59,7 +60,10 @@ final class WebServer {
         options.context = Unmanaged.passUnretained(self).toOpaque()
         (options.begin, options.handle, options.finish, options.notify) = (webBegin, webHandle, webFinish, webNotify)
         server = Self.start(&options, identity)
-        guard let server else { throw WebServerError.cannotStart(hasIdentity: identity != nil) }
+        guard let server else {
+            let question = identity == nil ? "" : "; are certificate and key PEM, and a pair?"
+            throw CommandFailure.refused("the web server cannot start\(question)")
+        }
         registration = try loop.register(tandem_web_descriptor(server), for: .readable, target: self)
     }
 
@@ -161,18 +165,6 @@ final class WebServer {
 
 extension WebServer: ReadinessTarget {
     func isReady(_ readiness: Readiness) { run() }
-}
-
-/// Why the server cannot start.
-enum WebServerError: Error, CustomStringConvertible {
-    case cannotStart(hasIdentity: Bool)
-
-    var description: String {
-        switch self {
-        case .cannotStart(hasIdentity: false): "the web server cannot start"
-        case .cannotStart(hasIdentity: true): "the web server cannot start; are certificate and key PEM, and a pair?"
-        }
-    }
 }
 
 /// A browser's connection.
