@@ -22,11 +22,7 @@ extension Subcommand {
         examples: ["trust add --app org.example.lamp --role secondary --key signing.key.pub"]
     ) { arguments, console in
         let anchor = try AnchorFile(path: try arguments.required("key"))
-        let body: PropertyListDictionary = [
-            "app": .string(try arguments.application().description), "role": .string(try arguments.role().rawValue),
-            "key": .string(anchor.text),
-        ]
-        _ = try arguments.ask(.trustAdd, body)
+        _ = try arguments.ask(.trustAdd, try arguments.side(["key": .string(anchor.text)]))
         for key in anchor.configurationKeys { console.print("trusted \(key.identifier.hexadecimal)") }
     }
 
@@ -56,10 +52,7 @@ extension Subcommand {
         examples: ["trust remove --app org.example.lamp --role secondary"]
     ) { arguments, console in
         let app = try arguments.application()
-        let body: PropertyListDictionary = [
-            "app": .string(app.description), "role": .string(try arguments.role().rawValue),
-        ]
-        let answer = try arguments.askTwice(.trustRemove, body, console) { fact in
+        let answer = try arguments.askTwice(.trustRemove, try arguments.side(), console) { fact in
             let first = "the configuration key \(fact.digest("former")) of \(app) is trusted no longer:"
             return [first] + Consequences.untrusting(fact)
         }
@@ -81,10 +74,7 @@ extension Subcommand {
     ) { arguments, console in
         let app = try arguments.application()
         let anchor = try AnchorFile(path: try arguments.required("key"))
-        let body: PropertyListDictionary = [
-            "app": .string(app.description), "role": .string(try arguments.role().rawValue),
-            "key": .string(anchor.text),
-        ]
+        let body = try arguments.side(["key": .string(anchor.text)])
         let answer = try arguments.askTwice(.trustReplace, body, console) { fact in
             let first =
                 fact.body["former"] == nil
@@ -94,6 +84,16 @@ extension Subcommand {
         }
         if arguments.has("json") { return console.print(json: answer) }
         console.print("trusted \(answer.text("keyid"))")
+    }
+}
+
+extension Arguments {
+    /// The body of a request about the key of the app and the side that the options name.
+    fileprivate func side(_ more: PropertyListDictionary = [:]) throws -> PropertyListDictionary {
+        let side: PropertyListDictionary = [
+            "app": .string(try application().description), "role": .string(try role().rawValue),
+        ]
+        return side.merging(more)
     }
 }
 
