@@ -463,7 +463,9 @@ private struct KeySetDescription {
         }
         if !revoked.isEmpty { lines.append("revoked:") }
         lines += revoked.map { "  \($0.hexadecimal)\(history.withdrawn.contains($0) ? "  withdrawn" : "")" }
-        for (target, version) in minimums { lines.append("minimum  \(Printable.text(target.text)) = \(version)") }
+        for (target, version) in current.minimumVersions.sorted(by: { $0.key.text < $1.key.text }) {
+            lines.append("minimum  \(Printable.text(target.text)) = \(version)")
+        }
         return lines
     }
 
@@ -488,8 +490,4 @@ private struct KeySetDescription {
     }
 
     private var revoked: [KeyIdentifier] { history.revoked.sorted() }
-
-    private var minimums: [(PairedIdentifier, UInt64)] {
-        history.current.minimumVersions.sorted { $0.key.text < $1.key.text }.map { ($0.key, $0.value) }
-    }
 }

@@ -134,17 +134,13 @@ private enum SecretPrompt {
             case _ where count != 1: return nil
             case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return SecretBytes(copying: bytes[..<used])
             case 0x03, 0x04, 0x1C: return nil
-            case 0x08, 0x7F: used = lengthWithoutLastCharacter(bytes[..<used])
+            // One character less, which can be several bytes of UTF-8.
+            case 0x08, 0x7F: used = bytes[..<used].lastIndex { $0 & 0xC0 != 0x80 } ?? 0
             default:
                 bytes[used] = byte
                 used += 1
             }
         }
         return nil
-    }
-
-    /// One character less, which can be several bytes of UTF-8.
-    private static func lengthWithoutLastCharacter(_ bytes: ArraySlice<UInt8>) -> Int {
-        bytes.lastIndex { $0 & 0xC0 != 0x80 } ?? 0
     }
 }
