@@ -118,8 +118,7 @@ import Testing
         session.values["tags"] = PageValue(value: ["a", "b"], layer: "user")
         #expect(session.shown().contains("2  b") && session.type("2") == .show && session.type("1 c") == .show)
         #expect(session.type("done") == Self.tags(["a", "c"]))
-        #expect(
-            session.type("up 2") == Self.tags(["c", "a"]) && session.type("delete 1") == Self.tags(["a"]))
+        #expect(session.type("up 2") == Self.tags(["c", "a"]) && session.type("delete 1") == Self.tags(["a"]))
         for line in ["up 1", "down 1", "delete 2", "delete", "delete \(Int.min)", "\(Int.min)", "1 x", "reset 1"] {
             let step = session.type(line)
             #expect(step.refusal != nil, "\(line)")

@@ -185,9 +185,7 @@ import Testing
         ])
     private static let tree = pageTree(["Root": [accounts], "Account": account])
 
-    @Test(
-        "PAG-20, PAG-21: a draft of a page is refused until it is valid, and is one dictionary"
-    )
+    @Test("PAG-20, PAG-21: a draft of a page is refused until it is valid, and is one dictionary")
     func draft() throws {
         var draft = try #require(ListDraft(of: Self.accounts, items: [], at: nil, in: Self.tree))
         #expect(draft.content == ["name": "me", "port": 1])

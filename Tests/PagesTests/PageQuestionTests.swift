@@ -125,8 +125,7 @@ import Testing
         guard case .refused(let text) = PressAnswer(try fitted(PressAnswer.refused(long).body))
         else { throw Unexpected("the refusal is lost") }
         #expect(text.utf8.count <= 200 && long.hasPrefix(text))
-        let page = RunningPage(
-            hidden: ["a"], choices: ["b": [.init(label: long, value: 1)]], buttons: ["c"])
+        let page = RunningPage(hidden: ["a"], choices: ["b": [.init(label: long, value: 1)]], buttons: ["c"])
         #expect(RunningPage(try fitted(page.body)) == RunningPage(hidden: ["a"], buttons: ["c"]))
         // Of the app's own values the long ones are withheld first, and none because something else is too long.
         let choices = ["b": [RunningPage.Choice(label: "One", value: 1)]]

@@ -81,9 +81,7 @@ import Testing
         _ = strings.add(["LOG_OUT": "Abmelden"], table: "Root", language: "de")
         _ = strings.add(["OTHER": "Anderes"], table: "Other", language: "de")
         let button = Specifier(.button, ["Key": "session", "Title": "Session"])
-        let declarations = [
-            SettingDeclaration("session", .string, .preference, initial: .string("LOG_OUT"))
-        ]
+        let declarations = [SettingDeclaration("session", .string, .preference, initial: .string("LOG_OUT"))]
         let schema = SettingsSchema(declarations)
         let tree = pageTree(["Root": [button]], strings: strings)
         let layout = tree.layout(for: schema)

@@ -32,8 +32,7 @@ import Testing
                 ["Type": "PSChildPaneSpecifier", "File": "Sound", "Key": "soundPane"], child("More")),
             "Sound": page(["Type": "PSSliderSpecifier", "Key": "sliderSetting", "DefaultValue": 0.5], child("Deep")),
             "Deep": page(["Type": "PSTitleValueSpecifier", "Key": "deep", "DefaultValue": 1]),
-            "More": page(
-                ["Type": "PSMultiValueSpecifier", "Key": "more"], title("nameSetting", "Anna")),
+            "More": page(["Type": "PSMultiValueSpecifier", "Key": "more"], title("nameSetting", "Anna")),
         ])
         #expect(found.keys == ["nameSetting", "enabledSetting", "soundPane", "sliderSetting", "deep", "more"])
         #expect(found.defaults == ["nameSetting": "Anna", "sliderSetting": 0.5, "deep": 1])

@@ -83,8 +83,7 @@ struct QueuedSend {
 /// One file to send.
 struct SendFile {
     static let options: [Option] = [
-        .valued(
-            "file", "PATH", "send a file; ends when the other device has it (see --wait)"),
+        .valued("file", "PATH", "send a file; ends when the other device has it (see --wait)"),
         .valued("metadata", "JSON", "what goes with the file"),
     ]
 
