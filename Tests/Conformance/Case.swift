@@ -28,8 +28,10 @@ package struct Case: Sendable, CustomStringConvertible {
 
     /// Runs the case in a fresh world; the log of its apps.
     @discardableResult
-    package func run(in world: any World, seed: UInt64, length: RunLength) throws -> [String] {
-        let stage = Stage(world, seed: seed, length: length)
+    package func run(
+        in world: any World, seed: UInt64, length: RunLength, patience: Duration? = nil
+    ) throws -> [String] {
+        let stage = Stage(world, seed: seed, length: length, patience: patience)
         defer { world.stop() }
         do {
             try body(stage)
@@ -52,9 +54,12 @@ package final class Stage {
     package var generator: SeededGenerator
     package private(set) var apps: [App] = []
     private let length: RunLength
+    /// The longest wait in real time.
+    private let patience: Duration
 
-    init(_ world: any World, seed: UInt64, length: RunLength) {
+    init(_ world: any World, seed: UInt64, length: RunLength, patience: Duration? = nil) {
         (self.world, self.length) = (world, length)
+        self.patience = patience ?? (length == .short ? .seconds(120) : .seconds(1200))
         generator = SeededGenerator(seed: seed)
     }
 
@@ -79,12 +84,12 @@ package final class Stage {
         return (primary, secondary)
     }
 
-    /// Lets time pass until it holds; a violation if it does not in time, which is two minutes where people wait,
-    /// and twenty in a long run.
+    /// Lets time pass until it holds; a violation if it does not in time. Where people wait that is two minutes, and
+    /// twenty in a long run, unless the run's plan says another time.
     func wait(
         _ text: @autoclosure () -> String, within limit: Duration = .seconds(300), until condition: () throws -> Bool
     ) throws {
-        let limit = isRealTime ? min(limit, length == .short ? .seconds(120) : .seconds(1200)) : limit
+        let limit = isRealTime ? min(limit, patience) : limit
         try demand(try world.wait(within: limit, until: condition), "in time: \(text())")
     }
 

@@ -17,6 +17,10 @@ package struct SuitePlan: Sendable {
     package var part = ""
     /// Whether the suite has a case that it asks for, if only in other worlds.
     package var namesCase: Bool { Case.all.contains(where: includes) }
+    /// The only world to run in, by its name; nil: any.
+    package var world: String?
+    /// How long a case waits at most where people wait for it; nil: as long as its length says.
+    package var patience: Duration?
     /// At once.
     package var width = 2
     package var commands: DaemonCommands?
@@ -32,6 +36,8 @@ package struct SuitePlan: Sendable {
         firstSeed = environment("TANDEM_CONFORMANCE_SEED").flatMap { UInt64($0) } ?? 1
         length = Repetition.isLong ? .long : .short
         part = environment("TANDEM_CONFORMANCE_CASE") ?? ""
+        world = environment("TANDEM_CONFORMANCE_WORLD")
+        patience = environment("TANDEM_CONFORMANCE_PATIENCE").flatMap { Int64($0) }.map { .seconds($0) }
         isVerbose = environment("TANDEM_CONFORMANCE_VERBOSE") != nil
         junit = environment("TANDEM_CONFORMANCE_JUNIT")
         var commands = DaemonCommands(tandem: tandem)
@@ -41,6 +47,9 @@ package struct SuitePlan: Sendable {
     }
 
     func includes(_ each: Case) -> Bool { part.isEmpty || "\(each)".contains(part) }
+
+    /// Whether it asks for the cases of this world.
+    package func includes(_ kind: WorldKind) -> Bool { world.map { $0 == kind.rawValue } ?? true }
 }
 
 /// One run; usable once, from any task.
@@ -118,7 +127,8 @@ package final class SuiteRun: Sendable {
         let each = cases[place]
         tell("begins", each)
         do {
-            try kind.run(each, seed: seed, length: plan.length, commands: plan.commands)
+            try kind.run(
+                each, seed: seed, length: plan.length, commands: plan.commands, patience: plan.patience)
             tell("holds", each)
         } catch { fail(place, "\(kind): \(error)") }
     }

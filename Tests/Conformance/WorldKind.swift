@@ -48,13 +48,14 @@ package enum WorldKind: String, Sendable, CaseIterable {
 
     /// Runs a case in a fresh world; the log of its apps.
     @discardableResult
-    package func run(_ each: Case, seed: UInt64, length: RunLength, commands: DaemonCommands? = nil) throws -> [String]
-    {
+    package func run(
+        _ each: Case, seed: UInt64, length: RunLength, commands: DaemonCommands? = nil, patience: Duration? = nil
+    ) throws -> [String] {
         let world: any World
         do {
             world = try makeWorld(seed: seed, secondaries: each.secondaries, commands: commands)
         } catch { throw Violation("\(each), \(self), seed \(seed): \(error)") }
-        return try each.run(in: world, seed: seed, length: length)
+        return try each.run(in: world, seed: seed, length: length, patience: patience)
     }
 
     /// The abilities that a case needs and this world lacks, sorted; empty if the case runs here.

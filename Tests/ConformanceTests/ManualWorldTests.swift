@@ -10,6 +10,7 @@ import Testing
 
     @Test(arguments: [WorldKind.simulator, .manual])
     func `each case holds on a manual clock`(in kind: WorldKind) async {
+        guard Self.plan.includes(kind) else { return }
         let outcome = await SuiteRun(kind, Self.plan).failures()
         for failure in outcome.all { Issue.record("\(failure)") }
         #expect(Self.plan.part.isEmpty ? !outcome.isEmpty : Self.plan.namesCase, "a case of some world is named")
@@ -28,6 +29,13 @@ import Testing
         #expect(outcome.all.isEmpty && !outcome.isEmpty)
         #expect(await simulator.failures().isEmpty && named.namesCase, "the simulator cuts no links")
         #expect(!Self.plan(naming: "no case has this").namesCase)
+    }
+
+    @Test func `a world that is named is the only one`() {
+        let plan = SuitePlan(environment: { $0 == "TANDEM_CONFORMANCE_WORLD" ? "manual" : nil }, tandem: "")
+        #expect(WorldKind.allCases.filter(plan.includes) == [.manual])
+        let all = SuitePlan(environment: { _ in nil }, tandem: "")
+        #expect(WorldKind.allCases.allSatisfy(all.includes))
     }
 
     @Test(arguments: ["DEL-5:", "SES-4:", "DEL-3: frames of kind 'item'"])
