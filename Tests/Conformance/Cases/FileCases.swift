@@ -3,6 +3,7 @@
 
 import PairedSession
 import TandemBase
+import TandemCrypto
 import TandemPropertyList
 import TandemSession
 import TandemTestSupport
@@ -53,8 +54,15 @@ enum FileCases {
         func handle(at app: App) {
             app.handle([.file]) { [unowned self] item, _ in
                 let path = item.content["path"]?.stringValue ?? ""
-                if TemporaryDirectory.read(path) != contents[item.number] { wrong.append("\(item.number) at \(path)") }
-                if item.content["name"] != .string("file-\(item.number)") { wrong.append("the name of \(item.number)") }
+                let bytes = contents[item.number] ?? []
+                if TemporaryDirectory.read(path) != bytes { wrong.append("\(item.number) at \(path)") }
+                let manifest: PropertyListDictionary = [
+                    "name": .string("file-\(item.number)"), "size": .integer(Int64(bytes.count)),
+                    "digest": .data(SHA256.digest(bytes)),
+                ]
+                for (key, value) in manifest where item.content[key] != value {
+                    wrong.append("the \(key) of \(item.number)")
+                }
                 return .handled
             }
         }

@@ -41,11 +41,13 @@ extension Stage {
         try demand(isRealTime && isPassing, "accepted: \(error as Any)")
     }
 
-    /// Each of the numbers was given, first in their order, and again only as a redelivery.
+    /// Each of the numbers was given through its pairing, first in their order, and again only as a redelivery.
     func checkFlow(_ numbers: some Sequence<Int>, at place: Place, channel: Channel = .userInfo) throws {
         var attempts: [Int64: Int] = [:]
         var order: [Int64] = []
+        let through = if case .secondary(let number) = place { [world.pairings[number]] } else { world.pairings }
         for item in given(at: place, [channel]) {
+            try demand(through.contains(item.facts.pairing), "\(item.number) came through \(item.facts.pairing)")
             let before = attempts.updateValue(item.facts.attempt, forKey: item.number)
             if let before {
                 try demand(item.facts.attempt > before, "\(item.number) came twice as attempt \(item.facts.attempt)")

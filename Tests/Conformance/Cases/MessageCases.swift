@@ -39,17 +39,20 @@ enum MessageCases {
     }
 
     private static let noHandler = Case(
-        "SES-12", "a message that no handler there takes is 7014 for its sender, at once"
+        "SES-12", "a message that no handler there takes is 7014 'unhandled' for its sender, at once"
     ) {
         stage in
         let (primary, secondary) = try stage.pair()
         secondary.receive()
         let answer = primary.send(["n": 1])
         try stage.wait("an answer", within: .seconds(10)) { answer.value != nil }
-        try demand(answer.value?.error?.code == .deliveryFailed, "7014: \(answer.values)")
+        let error = answer.value?.error
+        try demand(error?.code == .deliveryFailed && error?.name == "unhandled", "7014: \(answer.values)")
     }
 
-    private static let dropped = Case("SES-12", "a reply that is dropped is 7011 for its sender, at once") { stage in
+    private static let dropped = Case(
+        "SES-12", "a reply that is dropped is 7011 'reply-dropped' for its sender, at once"
+    ) { stage in
         let (primary, secondary) = try stage.pair()
         secondary.receive { message in
             message.claim()
@@ -57,7 +60,8 @@ enum MessageCases {
         }
         let answer = primary.send(["n": 1])
         try stage.wait("an answer", within: .seconds(10)) { answer.value != nil }
-        try demand(answer.value?.error?.code == .messageReplyFailed, "7011: \(answer.values)")
+        let error = answer.value?.error
+        try demand(error?.code == .messageReplyFailed && error?.name == "reply-dropped", "7011: \(answer.values)")
     }
 
     private static let late = Case("SES-9", "a message that nobody answers is 7012 at its deadline, once") { stage in
@@ -90,20 +94,33 @@ enum MessageCases {
         try demand(next.value?.error?.code == .notReachable, "7007: \(next.values)")
     }
 
-    private static let order = Case("SES-9", "messages arrive in the order of their sending") { stage in
+    private static let order = Case(
+        "SES-14", "messages arrive in the order of their sending, and each request gets its own reply"
+    ) { stage in
         let (primary, secondary) = try stage.pair()
         secondary.receive { message in
-            if message.wantsReply { try? message.reply([:]) }
+            if message.wantsReply { try? message.reply(["n": .integer(message.number ?? -1)]) }
             return false
         }
-        var answers: [Later<Result<[UInt8], SessionError>>] = []
+        var told: [Later<Result<[UInt8], SessionError>>] = []
+        var requests: [(message: PropertyListDictionary, answer: Later<Result<[UInt8], SessionError>>)] = []
         for number in 0..<200 {
             let message: PropertyListDictionary = ["n": .integer(Int64(number))]
-            let wantsReply = Bool.random(using: &stage.generator)
-            answers.append(wantsReply ? primary.send(message) : primary.tell(message))
+            if Bool.random(using: &stage.generator) {
+                requests.append((message, primary.send(message)))
+            } else {
+                told.append(primary.tell(message))
+            }
         }
-        try stage.wait("all are there") { secondary.messages.count == 200 && answers.allSatisfy { $0.value != nil } }
+        try stage.wait("all are there") {
+            secondary.messages.count == 200 && told.allSatisfy { $0.value != nil }
+                && requests.allSatisfy { $0.answer.value != nil }
+        }
         try demand(secondary.messages.map(\.number) == (0..<200).map { Int64($0) }, "in order")
+        for request in requests {
+            try demand(
+                request.answer.value?.dictionary == request.message, "\(request.message): \(request.answer.values)")
+        }
     }
 
     private static let unreachable = Case(
