@@ -8,7 +8,8 @@ import TandemWire
 
 enum UserInfoCases {
     static let all = [
-        levels, inOrder, bothWays, counterpartAway, failsOnce, rejected, deadLetter, topics, sameIdentifier,
+        levels, inOrder, bothWays, counterpartAway, outstanding, failsOnce, rejected, deadLetter, topics,
+        sameIdentifier,
     ]
 
     private static let levels = Case(
@@ -60,6 +61,26 @@ enum UserInfoCases {
         secondary.handle()
         try stage.wait("handled") { items.allSatisfy { $0.outcome == .handled } }
         try stage.checkFlow(0..<20, at: .secondary(0))
+    }
+
+    private static let outstanding = Case(
+        "SES-54", "items that have not ended are listed in order, each with how far it has come", needs: [.durable]
+    ) { stage in
+        func listed(by app: App) throws -> [OutstandingPage.Item] {
+            let answer = app.ask(.outstanding(after: 0))
+            try stage.wait("an answer") { answer.value != nil }
+            return OutstandingPage(try answer.value?.get().body ?? [:]).items
+        }
+        let primary = try stage.alone()
+        let items = try stage.submit(0..<5, from: primary)
+        try stage.wait("stored") { items.allSatisfy { primary.storedItems.contains($0.id) } }
+        let waiting = try listed(by: primary)
+        try demand(waiting.map(\.id) == items.map(\.id), "each, in order: \(waiting)")
+        try demand(waiting.allSatisfy(\.isStored), "stored there: \(waiting)")
+        try stage.app(at: .secondary(0)).handle()
+        try stage.wait("all are handled") { items.allSatisfy { $0.outcome == .handled } }
+        let left = try listed(by: primary)
+        try demand(left.isEmpty, "none is left: \(left)")
     }
 
     private static let failsOnce = Case(
