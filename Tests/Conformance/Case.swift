@@ -32,7 +32,10 @@ package struct Case: Sendable, CustomStringConvertible {
         in world: any World, seed: UInt64, length: RunLength, patience: Duration? = nil
     ) throws -> [String] {
         let stage = Stage(world, seed: seed, length: length, patience: patience)
-        defer { world.stop() }
+        defer {
+            stage.closeRawApps()
+            world.stop()
+        }
         do {
             try body(stage)
         } catch let violation as Violation {
@@ -45,7 +48,7 @@ package struct Case: Sendable, CustomStringConvertible {
     /// All of them.
     package static let all =
         MessageCases.all + BroadcastCases.all + UserInfoCases.all + EndCases.all + ContextCases.all + FileCases.all
-        + LossCases.all
+        + LossCases.all + FrameCases.all
 }
 
 /// A world and what a case has set up there.
@@ -53,6 +56,7 @@ package final class Stage {
     package let world: any World
     package var generator: SeededGenerator
     package private(set) var apps: [App] = []
+    private var rawApps: [RawApp] = []
     private let length: RunLength
     /// The longest wait in real time.
     private let patience: Duration
@@ -75,6 +79,17 @@ package final class Stage {
         let activation = app.activate()
         try wait("\(place)'s app is activated") { activation.value?.isSuccess == true }
         return app
+    }
+
+    /// An app without the library that has said nothing yet.
+    func rawApp(at place: Place) throws -> RawApp {
+        let app = RawApp(try world.connect(to: place))
+        rawApps.append(app)
+        return app
+    }
+
+    fileprivate func closeRawApps() {
+        for app in rawApps { app.close() }
     }
 
     /// Two apps that reach each other.

@@ -3,6 +3,7 @@
 
 package import TandemBase
 package import TandemTestSupport
+package import TandemTransport
 
 /// Abilities of a world besides carrying messages.
 package enum Ability: String, Sendable, CaseIterable {
@@ -59,6 +60,8 @@ package protocol World: AnyObject {
     /// A host app, not activated yet.
     func app(_ name: String, at place: Place) throws -> App
     func end(_ app: App, _ ending: Ending)
+    /// A connection to a device's local socket that nobody has started yet.
+    func connect(to place: Place) throws -> any ByteStream
 
     /// Lets time pass until the condition holds, but no longer than that; whether it holds.
     func wait(within limit: Duration, until condition: () throws -> Bool) rethrows -> Bool

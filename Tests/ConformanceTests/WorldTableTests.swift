@@ -17,7 +17,7 @@ import Testing
     }
 
     private static let table = """
-        simulator: 37 of 65
+        simulator: 44 of 73
             without a link a message is 7007, and goes again when it is back - no cut
             an item that was never sent is taken back at once - no cut
             an item expires that is not sent in its time to live - no cut
@@ -46,20 +46,21 @@ import Testing
             frames of kind 'outcomeAck' that are lost change nothing - no cut, frameFaults
             frames of durable items that are repeated change nothing - no cut, frameFaults
             frames of durable items that are overtaken change nothing - no cut, frameFaults
-        manual: 65 of 65
-        unixSockets: 60 of 65
+            a daemon that stops in order says bye to its apps - no restart
+        manual: 73 of 73
+        unixSockets: 68 of 73
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        tcp: 60 of 65
+        tcp: 68 of 73
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        processes: 58 of 65
+        processes: 66 of 73
             everything at once: cuts, kills, lost and repeated frames - no frameFaults, manualTime
             frames of kind 'item' that are lost change nothing - no frameFaults
             frames of kind 'stored' that are lost change nothing - no frameFaults

@@ -78,6 +78,14 @@ final class ManualProcesses {
         return app
     }
 
+    /// A connection of a process without an app to the daemon at the path.
+    func connect(to path: String) throws -> any ByteStream {
+        guard let stream = network.dialDaemon(path, ProcessScheduler(clock)) else {
+            throw Violation("no daemon serves \(path)")
+        }
+        return stream
+    }
+
     func end(_ app: App, _ ending: Ending) {
         guard let index = apps.firstIndex(where: { $0.app === app }) else { return }
         if ending == .orderly {

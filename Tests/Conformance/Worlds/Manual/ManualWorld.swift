@@ -4,7 +4,7 @@ package import TandemBase
 import TandemDaemon
 import TandemReactor
 package import TandemTestSupport
-import TandemTransport
+package import TandemTransport
 
 /// Nodes on one manual clock.
 package final class ManualWorld: World {
@@ -89,6 +89,8 @@ package final class ManualWorld: World {
     }
 
     package func end(_ app: App, _ ending: Ending) { processes.end(app, ending) }
+
+    package func connect(to place: Place) throws -> any ByteStream { try processes.connect(to: socket(place)) }
 
     package func stop() {
         processes.endApps()

@@ -5,7 +5,7 @@ import TandemDaemon
 import TandemFiles
 import TandemReactor
 import TandemTestSupport
-import TandemTransport
+package import TandemTransport
 
 /// The simulator and its apps.
 package final class SimulatorWorld: World {
@@ -40,6 +40,8 @@ package final class SimulatorWorld: World {
     }
 
     package func end(_ app: App, _ ending: Ending) { processes.end(app, ending) }
+
+    package func connect(to place: Place) throws -> any ByteStream { try processes.connect(to: place.fileName) }
 
     package func stop() {
         processes.endApps()

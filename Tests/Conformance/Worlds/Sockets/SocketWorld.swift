@@ -4,7 +4,7 @@
 package import TandemBase
 package import TandemReactor
 package import TandemTestSupport
-import TandemTransport
+package import TandemTransport
 
 /// Daemons and apps on the sockets of one loop, which the case's thread runs.
 package final class SocketWorld: World {
@@ -84,6 +84,16 @@ package final class SocketWorld: World {
         guard let index = apps.firstIndex(where: { $0.app === app }) else { return }
         let dialer = apps.remove(at: index).dialer
         loop.end(app, dialer, ending)
+    }
+
+    package func connect(to place: Place) throws -> any ByteStream {
+        var outcome: Result<SocketStream, ConnectError>?
+        StreamConnector(to: .unix(path: site.socket(place)), loop: loop) { outcome = $0 }
+        _ = loop.wait(within: .seconds(11)) { outcome != nil }
+        guard case .success(let stream)? = outcome else {
+            throw Violation("\(place)'s daemon does not serve its socket: \(outcome as Any)")
+        }
+        return stream
     }
 
     package func stop() {

@@ -1,0 +1,146 @@
+// Frames of a daemon on its local socket that the public library would hide from a case, or would never ask for.
+
+import TandemBase
+import TandemPropertyList
+import TandemSession
+import TandemTestSupport
+import TandemWire
+
+enum FrameCases {
+    static let all = [
+        greeting, helloExpected, secondReceiver, unknownKind, notYours, duplicateIdentifier, secondReply, farewell,
+    ]
+
+    private static let greeting = Case(
+        "SES-2", "a hello is answered with the version, the side, and those of its capabilities that both know"
+    ) { stage in
+        let known: [String] = ["message", "messageData", "context", "userInfo", "urgent", "file", "topic"]
+        let app = try stage.rawApp(at: .primary)
+        try app.hello(known + ["telepathy"])
+        try stage.wait("an answer") { try !app.envelopes.isEmpty }
+        let body = try app.only(.hello).dictionaryBody()
+        try demand(body["version"] == .integer(1), "version 1: \(body)")
+        try demand(body["role"] == .string("primary"), "its side: \(body)")
+        let capabilities = body["capabilities"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        try demand(capabilities.sorted() == known.sorted(), "those of both: \(capabilities)")
+    }
+
+    private static let helloExpected = Case("SES-1", "a frame before hello is refused by that name") { stage in
+        let app = try stage.rawApp(at: .primary)
+        try app.register()
+        try stage.expectRefusal("hello-expected", of: app)
+    }
+
+    private static let secondReceiver = Case(
+        "SES-5", "a second connection that receives for an app is refused, and the first one goes on"
+    ) { stage in
+        let first = try stage.registered(at: .primary)
+        let second = try stage.rawApp(at: .primary)
+        try second.hello()
+        try second.register()
+        try stage.expectRefusal("already-receiving", of: second)
+        try first.send(Envelope(.ping))
+        try stage.wait("the first one is answered") { try !first.received(.pong).isEmpty }
+    }
+
+    private static let unknownKind = Case("FRM-11", "a frame of an unknown kind is refused by that name") { stage in
+        let app = try stage.registered(at: .primary)
+        try app.send(["kind": "teleport"])
+        try stage.expectRefusal("unknown-kind", of: app)
+    }
+
+    private static let notYours = Case("FRM-13", "a frame that names another app is refused") { stage in
+        let app = try stage.registered(at: .primary)
+        let other = try ApplicationIdentifier("org.example.another")
+        try app.send(stage.request(.random(), from: other))
+        try stage.expectRefusal("not-yours", of: app)
+    }
+
+    private static let duplicateIdentifier = Case(
+        "SES-10", "a request under the identifier of an open one fails with 7008, and the open one goes on"
+    ) { stage in
+        let (primary, secondary) = try stage.rawPair()
+        let id = UniqueIdentifier.random()
+        for _ in 0..<2 { try primary.send(stage.request(id)) }
+        try stage.wait("a failure") { try !primary.received(.failure).isEmpty }
+        let failure = try primary.only(.failure)
+        try demand(failure.code == 7008 && failure.name == "duplicate-id", "7008 duplicate-id: \(failure)")
+        try stage.wait("the request") { try !secondary.received(.message).isEmpty }
+        try secondary.reply(to: secondary.only(.message))
+        try stage.wait("a reply") { try !primary.received(.reply).isEmpty }
+        try demand(primary.only(.reply).id == id, "the reply to the first")
+    }
+
+    private static let secondReply = Case("SES-9", "of two replies to one request its sender gets one") { stage in
+        let (primary, secondary) = try stage.rawPair()
+        let id = UniqueIdentifier.random()
+        try primary.send(stage.request(id))
+        try stage.wait("the request") { try !secondary.received(.message).isEmpty }
+        for _ in 0..<2 { try secondary.reply(to: secondary.only(.message)) }
+        try stage.wait("a reply") { try !primary.received(.reply).isEmpty }
+        stage.linger(.seconds(2))
+        try demand(primary.only(.reply).id == id, "once")
+        try demand(primary.received(.failure).isEmpty, "and no failure")
+    }
+
+    private static let farewell = Case("SES-18", "a daemon that stops in order says bye to its apps", needs: [.restart])
+    {
+        stage in
+        let app = try stage.registered(at: .primary)
+        try stage.world.restart(.primary, .orderly)
+        try stage.wait("the connection ends") { app.isClosed }
+        _ = try app.only(.bye)
+    }
+}
+
+extension RawApp {
+    fileprivate func hello(_ capabilities: [String] = Capability.allCases.map(\.rawValue)) throws {
+        let body: PropertyListDictionary = [
+            "minimum": 1, "maximum": 1, "software": "conformance",
+            "capabilities": .array(capabilities.map { .string($0) }),
+        ]
+        try send(Envelope(.hello).with(body: body))
+    }
+
+    fileprivate func register() throws {
+        let app = try ApplicationIdentifier(Stage.appName)
+        try send(Envelope(.register, app: app).with(body: ["receives": true]))
+    }
+
+    fileprivate func reply(to message: Envelope) throws {
+        let answer = Envelope(.reply, app: message.app, pairing: message.pairing, id: message.id)
+        try send(answer.with(body: [:]))
+    }
+}
+
+extension Stage {
+    fileprivate func registered(at place: Place) throws -> RawApp {
+        let app = try rawApp(at: place)
+        try app.hello()
+        try app.register()
+        try wait("\(place)'s app is registered") { try !app.received(.registered).isEmpty }
+        return app
+    }
+
+    /// Two of them that reach each other.
+    fileprivate func rawPair() throws -> (primary: RawApp, secondary: RawApp) {
+        let (primary, secondary) = (try registered(at: .primary), try registered(at: .secondary(0)))
+        try wait("the apps reach each other") { try primary.isReachable && secondary.isReachable }
+        return (primary, secondary)
+    }
+
+    /// A message that wants a reply.
+    fileprivate func request(_ id: UniqueIdentifier, from app: ApplicationIdentifier? = nil) throws -> Envelope {
+        let sender = try app ?? ApplicationIdentifier(Self.appName)
+        let message = Envelope(
+            .message, app: sender, pairing: world.pairings[0], id: id, reply: true, deadline: .seconds(30))
+        return try message.with(body: ["n": 1])
+    }
+
+    /// The daemon refuses with this name, and closes.
+    fileprivate func expectRefusal(_ name: String, of app: RawApp) throws {
+        try wait("the connection ends") { app.isClosed }
+        let refusal = try app.only(.refusal)
+        try demand(refusal.name == name, "\(name): \(refusal.name ?? "")")
+    }
+}

@@ -1,0 +1,80 @@
+// A host app of a case without the public library, which hides some faults of its daemon: it drops a reply that comes
+// twice, never says an unknown word, and connects again when it is refused.
+
+import TandemBase
+import TandemPropertyList
+import TandemTestSupport
+import TandemTransport
+import TandemWire
+
+/// One connection to a daemon's local socket; it answers nothing by itself.
+final class RawApp {
+    private let stream: any ByteStream
+    private let frames = Frames()
+
+    init(_ stream: any ByteStream) {
+        self.stream = stream
+        stream.delegate = frames
+        stream.start()
+    }
+
+    var isClosed: Bool { frames.isClosed }
+
+    /// All that has come; a violation if something was no frame.
+    var envelopes: [Envelope] {
+        get throws {
+            try demand(frames.fault == nil, "frames: \(frames.fault ?? "")")
+            return frames.all
+        }
+    }
+
+    func received(_ kind: FrameKind) throws -> [Envelope] { try envelopes.filter { $0.kind == kind } }
+
+    /// The only frame of the kind.
+    func only(_ kind: FrameKind) throws -> Envelope {
+        let found = try received(kind)
+        let kinds = try envelopes.map(\.kind.rawValue)
+        try demand(found.count == 1, "one \(kind.rawValue): \(kinds)")
+        return found[0]
+    }
+
+    /// Whether a `state` or `registered` has said that the counterpart of the only pairing takes messages now.
+    var isReachable: Bool {
+        get throws {
+            let told = try envelopes.last { $0.kind == .registered || $0.kind == .state }
+            let pairing = try told?.dictionaryBody()["pairings"]?.arrayValue?.first?.dictionaryValue
+            return pairing?["level"] == .string("immediate")
+        }
+    }
+
+    func send(_ envelope: Envelope) throws { stream.send(try envelope.frame().bytes) }
+
+    /// Sends a frame whose envelope need not be one.
+    func send(_ envelope: PropertyListDictionary) throws {
+        stream.send(Bytes.frame(try PropertyListWriter.write(envelope)))
+    }
+
+    func close() { stream.close(.closedHere) }
+}
+
+extension RawApp {
+    /// The frames of a stream, in order.
+    private final class Frames: ByteStreamDelegate {
+        private(set) var all: [Envelope] = []
+        private(set) var fault: String?
+        private(set) var isClosed = false
+        private var decoder = FrameDecoder(limit: Limits.frame)
+
+        func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
+            // The block is the stream's.
+            decoder.append(ByteSlice(copying: bytes.copied()))
+            do {
+                while let frame = try decoder.next() { all.append(try Envelope(reading: frame)) }
+            } catch { fault = "\(error)" }
+        }
+
+        func streamDidDrain(_ stream: any ByteStream) {}
+
+        func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) { isClosed = true }
+    }
+}
