@@ -74,6 +74,7 @@ extension Stage {
         let (primary, secondary) = try pair()
         world.end(secondary, .orderly)
         try wait("the primary sees it leave") { !primary.isReachable }
+        try demand(primary.session.pairedDevices.allSatisfy(\.isInstalled), "an app that is away stays installed")
         return primary
     }
 
