@@ -101,10 +101,12 @@ package final class Stage {
 
     /// Lets time pass until it holds; a violation if it does not in time. Where people wait that is two minutes, and
     /// twenty in a long run, unless the run's plan says another time.
+    /// - Parameter pauses: the time that the protocol itself takes for it; patience begins behind it.
     func wait(
-        _ text: @autoclosure () -> String, within limit: Duration = .seconds(300), until condition: () throws -> Bool
+        _ text: @autoclosure () -> String, within limit: Duration = .seconds(300), pauses: Duration = .zero,
+        until condition: () throws -> Bool
     ) throws {
-        let limit = isRealTime ? min(limit, patience) : limit
+        let limit = isRealTime ? min(limit, pauses + patience) : limit
         try demand(try world.wait(within: limit, until: condition), "in time: \(text())")
     }
 

@@ -79,7 +79,9 @@ enum EndCases {
         let life = stage.time(.seconds(60), inRealTime: .seconds(2))
         let short = try stage.submit(0..<3, from: primary, options: TransferOptions(timeToLive: life))
         let long = try stage.submit(3..<6, from: primary)
-        try stage.wait("the short ones end", within: .seconds(70)) { short.allSatisfy { $0.outcome == .expired } }
+        try stage.wait("the short ones end", within: .seconds(70), pauses: life) {
+            short.allSatisfy { $0.outcome == .expired }
+        }
         stage.relink()
         try stage.wait("the others are handled") { long.allSatisfy { $0.outcome == .handled } }
         try stage.checkFlow(3..<6, at: .secondary(0))
@@ -93,7 +95,7 @@ enum EndCases {
         let life = stage.time(.seconds(60), inRealTime: .seconds(15))
         let short = try stage.submit(0..<3, from: primary, options: TransferOptions(timeToLive: life))
         try stage.wait("stored", within: .seconds(30)) { short.allSatisfy { primary.storedItems.contains($0.id) } }
-        try stage.wait("they end", within: .seconds(70)) { short.allSatisfy { $0.outcome == .expired } }
+        try stage.wait("they end", within: .seconds(70), pauses: life) { short.allSatisfy { $0.outcome == .expired } }
         let secondary = try stage.app(at: .secondary(0))
         secondary.handle()
         let next = try stage.submit([3], from: primary)

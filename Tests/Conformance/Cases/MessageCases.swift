@@ -69,7 +69,7 @@ enum MessageCases {
         secondary.receive { _ in true }
         let start = stage.world.now
         let answer = primary.send(["n": 1], timeout: .seconds(2))
-        try stage.wait("an answer") { answer.value != nil }
+        try stage.wait("an answer", pauses: .seconds(2)) { answer.value != nil }
         try demand(answer.value?.error?.code == .messageReplyTimedOut, "7012: \(answer.values)")
         try demand(stage.world.now.since(start) >= .milliseconds(1990), "not before its deadline")
         secondary.dropKept()

@@ -91,7 +91,7 @@ enum UserInfoCases {
             item.number == 3 && item.facts.attempt < 3 ? .failed("not now") : .handled
         }
         let items = try stage.submit(0..<6, from: primary)
-        try stage.wait("all are handled") { items.allSatisfy { $0.outcome == .handled } }
+        try stage.wait("all are handled", pauses: .seconds(1 + 2)) { items.allSatisfy { $0.outcome == .handled } }
         try stage.checkFlow(0..<6, at: .secondary(0))
         let expected: [Int64] = [0, 1, 2, 3, 3, 3, 4, 5]
         try demand(secondary.items.map(\.number) == expected, "\(secondary.items.map(\.number))")
@@ -123,7 +123,7 @@ enum UserInfoCases {
         let (primary, secondary) = try stage.pair()
         secondary.handle { item, _ in item.number == 1 ? .failed("never") : .handled }
         let items = try stage.submit(0..<3, from: primary)
-        try stage.wait("all end") { items.allSatisfy { $0.outcome != nil } }
+        try stage.wait("all end", pauses: .seconds(1 + 2 + 4 + 8)) { items.allSatisfy { $0.outcome != nil } }
         guard case .failed(let error)? = items[1].outcome else { throw Violation("dead: \(items[1].outcome as Any)") }
         try demand(error.code == .deliveryFailed, "7014: \(error)")
         let attempts = secondary.items.filter { $0.number == 1 }.map(\.facts.attempt)
