@@ -17,7 +17,7 @@ import Testing
     }
 
     private static let table = """
-        simulator: 44 of 73
+        simulator: 45 of 74
             without a link a message is 7007, and goes again when it is back - no cut
             an item that was never sent is taken back at once - no cut
             an item expires that is not sent in its time to live - no cut
@@ -47,20 +47,20 @@ import Testing
             frames of durable items that are repeated change nothing - no cut, frameFaults
             frames of durable items that are overtaken change nothing - no cut, frameFaults
             a daemon that stops in order says bye to its apps - no restart
-        manual: 73 of 73
-        unixSockets: 68 of 73
+        manual: 74 of 74
+        unixSockets: 69 of 74
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        tcp: 68 of 73
+        tcp: 69 of 74
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        processes: 66 of 73
+        processes: 67 of 74
             everything at once: cuts, kills, lost and repeated frames - no frameFaults, manualTime
             frames of kind 'item' that are lost change nothing - no frameFaults
             frames of kind 'stored' that are lost change nothing - no frameFaults

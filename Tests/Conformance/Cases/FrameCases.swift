@@ -8,7 +8,8 @@ import TandemWire
 
 enum FrameCases {
     static let all = [
-        greeting, helloExpected, secondReceiver, unknownKind, notYours, duplicateIdentifier, secondReply, farewell,
+        greeting, helloExpected, secondReceiver, unknownKind, notYours, duplicateIdentifier, secondReply,
+        fileProgress, farewell,
     ]
 
     private static let greeting = Case(
@@ -81,6 +82,28 @@ enum FrameCases {
         stage.linger(.seconds(2))
         try demand(primary.only(.reply).id == id, "once")
         try demand(primary.received(.failure).isEmpty, "and no failure")
+    }
+
+    private static let fileProgress = Case(
+        "FIL-10", "a sender is told that the other device has all bytes of a file before it is stored",
+        needs: [.durable]
+    ) { stage in
+        let (primary, _) = try stage.rawPair()
+        let (app, pairing) = (try ApplicationIdentifier(Stage.appName), stage.world.pairings[0])
+        let id = UniqueIdentifier.random()
+        let file = Envelope(.submit, app: app, pairing: pairing, id: id, channel: .file)
+        try primary.send(file.with(body: ["name": "file", "size": 3]))
+        try stage.wait("the daemon takes it") {
+            try primary.received(.progress).contains { $0.name == "taking" }
+        }
+        try primary.send(
+            Envelope(.chunk, app: app, pairing: pairing, id: id, channel: .file, offset: 0, body: [1, 2, 3]))
+        try stage.wait("it is stored") { try primary.received(.progress).contains { $0.name == "stored" } }
+        let told = try primary.received(.progress)
+        let whole = told.firstIndex { $0.name == "transferred" && $0.offset == 3 }
+        let stored = told.firstIndex { $0.name == "stored" }
+        let steps = told.map { "\($0.name ?? "") \($0.offset ?? 0)" }
+        guard let whole, let stored, whole < stored else { throw Violation("first the whole file: \(steps)") }
     }
 
     private static let farewell = Case("SES-18", "a daemon that stops in order says bye to its apps", needs: [.restart])

@@ -9,6 +9,9 @@ BODY_LIMIT = 65_536  # LIM-2
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "Protocol/Frames.md"
 KEYS = PAGE.read_text().split("**FRM-8**")[1].split("**FRM-9**")[0]
+ROWS = PAGE.read_text().split("**FRM-10**")[1].split("**FRM-11**")[0].splitlines()
+# The kinds of FRM-10's table, as a reader of the protocol finds them.
+KINDS = [kind for row in ROWS if row.startswith("| `") for kind in re.findall(r"`(\w+)`", row.split("|")[1])]
 TYPES = {"string": str, "data": bytes, "integer": int, "boolean": bool}
 ENVELOPE_TYPES = {key: TYPES[word] for key, word in re.findall(r"^\| `(\w+)` \| (\w+)", KEYS, re.M)}
 
