@@ -17,7 +17,7 @@ import Testing
     }
 
     private static let table = """
-        simulator: 45 of 74
+        simulator: 45 of 76
             without a link a message is 7007, and goes again when it is back - no cut
             an item that was never sent is taken back at once - no cut
             an item expires that is not sent in its time to live - no cut
@@ -40,6 +40,8 @@ import Testing
             the secondary 0's daemon may be stopped at any time - no restart
             the primary's daemon may be killed at any time - no kill, restart
             the secondary 0's daemon may be killed at any time - no kill, restart
+            items that wait while the primary's daemon is restarted arrive, and their ends are told - no restart
+            items that wait while the secondary 0's daemon is restarted arrive, and their ends are told - no restart
             frames of kind 'item' that are lost change nothing - no cut, frameFaults
             frames of kind 'stored' that are lost change nothing - no cut, frameFaults
             frames of kind 'outcome' that are lost change nothing - no cut, frameFaults
@@ -47,20 +49,20 @@ import Testing
             frames of durable items that are repeated change nothing - no cut, frameFaults
             frames of durable items that are overtaken change nothing - no cut, frameFaults
             a daemon that stops in order says bye to its apps - no restart
-        manual: 74 of 74
-        unixSockets: 69 of 74
+        manual: 76 of 76
+        unixSockets: 71 of 76
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        tcp: 69 of 74
+        tcp: 71 of 76
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        processes: 67 of 74
+        processes: 69 of 76
             everything at once: cuts, kills, lost and repeated frames - no frameFaults, manualTime
             frames of kind 'item' that are lost change nothing - no frameFaults
             frames of kind 'stored' that are lost change nothing - no frameFaults

@@ -7,26 +7,30 @@ import TandemTransport
 import TandemWire
 
 enum LossCases {
-    static let all =
-        [randomCuts, flap, appRestarts, appInHand, threeSecondaries, badStreams, hearsLater, chaos] + restarts + frames
+    static let all: [Case] =
+        [randomCuts, flap, appRestarts, appInHand, threeSecondaries, badStreams, hearsLater, chaos] + restarts + waiting
+        + frames
 
     /// A case in which items flow from the primary while something is done to them from time to time.
+    /// - Parameter disturb: does it; gets the number of the round, from 0. There are three of them, or more.
     private static func flow(
         _ clause: String, _ name: String, needs: Set<Ability>, count: Int = Repetition.times(30, long: 60),
         prepare: @escaping @Sendable (Stage) -> Void = { _ in },
-        _ disturb: @escaping @Sendable (Stage) throws -> Void
+        _ disturb: @escaping @Sendable (Stage, Int) throws -> Void
     ) -> Case {
         Case(clause, name, needs: needs.union([.durable])) { stage in
             let (primary, secondary) = try stage.pair()
             secondary.handle()
             prepare(stage)
             var items: [Item] = []
+            var rounds = 0
             while items.count < count {
                 // Without its daemon an app gets 7004; its library submits earlier items again.
                 try stage.wait("the app has its daemon") { primary.session.activationState == .activated }
                 let end = min(count, items.count + Int.random(in: 1...10, using: &stage.generator))
                 items += (items.count..<end).map { primary.submit(Int64($0)) }
-                try disturb(stage)
+                try disturb(stage, rounds)
+                rounds += 1
                 stage.pass(.milliseconds(Int64.random(in: 0...30, using: &stage.generator)))
             }
             stage.world.streamFaults = nil
@@ -45,13 +49,14 @@ enum LossCases {
         }
     }
 
-    private static let randomCuts = flow("DEL-9", "links that are cut at random lose nothing", needs: [.cut]) { stage in
-        if Int.random(in: 0..<3, using: &stage.generator) == 0 { stage.world.cutLinks() }
+    private static let randomCuts = flow("DEL-9", "links that are cut at random lose nothing", needs: [.cut]) {
+        stage, round in
+        if round == 1 || stage.draws(3) { stage.world.cutLinks() }
     }
 
     private static let flap = flow(
         "SES-19", "a link that comes and goes each second ends on the true state", needs: [.cut]
-    ) { stage in
+    ) { stage, _ in
         stage.world.isLinkAllowed.toggle()
         if !stage.world.isLinkAllowed { stage.world.cutLinks() }
         stage.pass(.seconds(1))
@@ -64,7 +69,7 @@ enum LossCases {
             stage.world.streamFaults = FaultPlan.storm(seed: stage.generator.next())
             stage.world.cutLinks()
         }
-    ) { _ in }
+    ) { _, _ in }
 
     // MARK: frames below TLS
 
@@ -93,7 +98,7 @@ enum LossCases {
                     return fate(isFirst, stage)
                 }
             }
-        ) { _ in }
+        ) { _, _ in }
     }
 
     // MARK: daemons
@@ -101,11 +106,26 @@ enum LossCases {
     private static let restarts: [Case] = [Ending.orderly, .killed].flatMap { ending in
         [Place.primary, .secondary(0)].map { place in
             flow("DEL-1", "the \(place)'s daemon may be \(ending.participle) at any time", needs: ending.needs) {
-                stage in
-                guard stage.draws(4) else { return }
+                stage, round in
+                guard round == 1 || stage.draws(4) else { return }
                 stage.pass(.milliseconds(Int64.random(in: 0...20, using: &stage.generator)))
                 try stage.world.restart(place, ending)
             }
+        }
+    }
+
+    private static let waiting: [Case] = [("SES-56", Place.primary), ("DEL-1", .secondary(0))].map { clause, place in
+        Case(
+            clause, "items that wait while the \(place)'s daemon is restarted arrive, and their ends are told",
+            needs: [.durable, .restart]
+        ) { stage in
+            let primary = try stage.alone()
+            let items = try stage.submit(0..<5, from: primary)
+            try stage.wait("stored") { items.allSatisfy { primary.storedItems.contains($0.id) } }
+            try stage.world.restart(place, stage.world.abilities.contains(.kill) ? .killed : .orderly)
+            try stage.app(at: .secondary(0)).handle()
+            try stage.wait("the ends are told") { items.allSatisfy { primary.endings[$0.id] == [.handled] } }
+            try stage.checkFlow(0..<5, at: .secondary(0))
         }
     }
 
@@ -192,7 +212,7 @@ enum LossCases {
                     Int.random(in: 0..<7, using: &stage.generator)]
             }
         }
-    ) { stage in
+    ) { stage, _ in
         switch Int.random(in: 0..<6, using: &stage.generator) {
         case 0: try stage.world.restart(.primary, .killed)
         case 1: try stage.world.restart(.secondary(0), .killed)
