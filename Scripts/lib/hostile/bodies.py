@@ -3,14 +3,13 @@ receive` and `tandem send`, which are apps with the real library.
 """
 import json
 import pathlib
-import re
 import threading
 import time
 
 from apps import ZERO, App, Refused, described, facts_of, install, new_identifier, sent_file
 from case import Case
 from daemons import Program, require, until
-from frames import decode, encode, frame
+from frames import KINDS, decode, encode, frame
 from peers import Identity, Peer
 
 APP = "org.example.bodies"
@@ -189,12 +188,6 @@ def answered(world):
     link.send(kind="message", app=OTHER, pairing=peer.pairing, id=identifier, reply=True, deadline=5000, body=GOOD)
     require(link.answer_to(identifier)["kind"] == "reply", "the app with the library does not answer any more")
     return f"{3 * len(chosen)} answers, {2 * len(bad)} messages ({', '.join(sorted(refused))}); the session lives"
-
-
-FRAMES = pathlib.Path(__file__).parents[3] / "Protocol" / "Frames.md"
-# The kinds of FRM-10's table, as a reader of the protocol finds them.
-KINDS = [kind for row in FRAMES.read_text().split("**FRM-10**")[1].split("**FRM-11**")[0].splitlines()
-         if row.startswith("| `") for kind in re.findall(r"`(\w+)`", row.split("|")[1])]
 
 
 def mutated(random, pairing):
