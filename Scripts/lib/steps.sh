@@ -34,4 +34,4 @@ step() {
 }
 
 # The last line of a step's output, when it is a summary worth repeating.
-summary() { tail -n 1 "$1" | grep -aoE '([0-9]+ (rooms|files|tests|exchanges|(hostile|fleet) cases)|with [0-9]+ tests?|Test run with).*' || true; }
+summary() { tail -n 1 "$1" | grep -aoE '([0-9]+ (rooms|files|tests|exchanges|(hostile|fleet) cases|of [0-9]+ mutants caught)|with [0-9]+ tests?|Test run with).*' || true; }

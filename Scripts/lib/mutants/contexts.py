@@ -1,0 +1,87 @@
+"""Mutants of contexts: old ones, others, none, and contexts that a restart has taken away."""
+import uuid
+
+from mutant import SECONDARY, Mutant, body_of, with_body
+
+NEWEST = "SES-52: the newest context"
+EMPTY = "SES-52: an empty context"
+
+
+class ContextStale(Mutant):
+    """delivers the context before once more, after the newer one"""
+    clause, judges, side = "DEL-20", NEWEST, SECONDARY
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.last, self.made = None, set()
+
+    def to_app(self, frame, line):
+        yield frame
+        if frame["kind"] == "delivery" and frame["channel"] == "context":
+            if self.last:
+                again = self.last | {"id": uuid.uuid4().bytes}
+                self.made.add(again["id"])
+                yield again
+            self.last = frame
+
+    def to_daemon(self, frame, line):
+        if frame["kind"] != "verdict" or frame["id"] not in self.made:
+            yield frame
+
+
+class RevisionStands(Mutant):
+    """accepts each context under the same revision"""
+    clause, judges = "DEL-19", NEWEST
+
+    def to_app(self, frame, line):
+        yield frame | {"revision": 1} if frame["kind"] == "accepted" and "revision" in frame else frame
+
+
+class SameContextSent(Mutant):
+    """sends a context whose bytes are those of the last one"""
+    clause, judges = "SES-48", "SES-48: a context with the bytes"
+
+    def to_daemon(self, frame, line):
+        is_context = frame["kind"] == "submit" and frame["channel"] == "context"
+        yield frame | {"name": "always"} if is_context else frame
+
+
+class ContextMisread(Mutant):
+    """adds a key to a context"""
+    clause, judges, side, is_short = "DEL-20", EMPTY, SECONDARY, True
+
+    def to_app(self, frame, line):
+        yield with_body(frame, more=True) if frame["kind"] == "context" else frame
+
+
+class SentContextUntold(Mutant):
+    """does not tell an app which context it has sent"""
+    clause, judges = "SES-52", EMPTY
+
+    def to_app(self, frame, line):
+        if frame["kind"] != "context" or frame["name"] != "sent":
+            yield frame
+
+
+class EmptyContextUntold(Mutant):
+    """takes an empty context for none"""
+    clause, judges, side = "DEL-19", EMPTY, SECONDARY
+
+    def to_app(self, frame, line):
+        if frame["kind"] != "context" or body_of(frame):
+            yield frame
+
+
+class RestartForgetsContexts(Mutant):
+    """forgets at a restart which context it has received"""
+    clause, judges, side = "SES-52", "SES-52: contexts are told again", SECONDARY
+
+    def to_app(self, frame, line):
+        if not self.place.is_restart or frame["kind"] != "context" or frame["name"] != "received":
+            yield frame
+
+
+MUTANTS = (
+    ContextStale, RevisionStands, SameContextSent, ContextMisread, SentContextUntold, EmptyContextUntold,
+    RestartForgetsContexts,
+)

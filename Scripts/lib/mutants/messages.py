@@ -1,0 +1,221 @@
+"""Mutants of messages: lost, repeated, out of order, to another app, and answered by something else."""
+from mutant import SECONDARY, Detours, Every, Held, Mutant, body_of, without
+
+MESSAGES = ("message", "messageData")
+ANSWERED = "SES-9: a message is answered"
+IN_ORDER = "messages arrive in the order"
+
+
+def is_failure_of_message(frame):
+    return frame["kind"] == "failure" and "channel" not in frame
+
+
+class ReplyDropped(Mutant):
+    """drops each reply"""
+    clause, judges = "SES-9", ANSWERED
+
+    def to_app(self, frame, line):
+        if frame["kind"] != "reply":
+            yield frame
+
+
+class MessageTwice(Mutant):
+    """delivers each message twice"""
+    clause, judges, side, is_short = "SES-8", ANSWERED, SECONDARY, True
+
+    def to_app(self, frame, line):
+        yield frame
+        if frame["kind"] in MESSAGES:
+            yield frame
+
+
+class MessagesSwapped(Mutant):
+    """lets a message pass the one before it now and then"""
+    clause, judges, side = "SES-14", IN_ORDER, SECONDARY
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.held, self.is_due = Held(), Every(10)
+
+    def to_app(self, frame, line):
+        if frame["kind"] in MESSAGES and not self.held.frame and self.is_due():
+            self.held.hold(frame, line.to_app, line)
+            return
+        yield frame
+        if frame["kind"] in MESSAGES and self.held.frame:
+            yield self.held.take()
+
+
+class RepliesCrossed(Mutant):
+    """gives two requests that are open at once each the other's reply"""
+    clause, judges = "SES-9", IN_ORDER
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.held = Held()
+
+    def to_app(self, frame, line):
+        if frame["kind"] != "reply":
+            yield frame
+        elif not self.held.frame:
+            self.held.hold(frame, line.to_app, line)
+        else:
+            other = self.held.take()
+            yield other | {"id": frame["id"]}
+            yield frame | {"id": other["id"]}
+
+
+class ReplyTwice(Mutant):
+    """gives a request its reply twice"""
+    clause, judges = "SES-9", "SES-9: of two replies"
+
+    def to_app(self, frame, line):
+        yield frame
+        if frame["kind"] == "reply":
+            yield frame
+
+
+class DuplicateDropped(Mutant):
+    """says nothing of a request under the identifier of an open one"""
+    clause, judges = "SES-10", "SES-10: a request under"
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.open = set()
+
+    def to_daemon(self, frame, line):
+        is_request = frame["kind"] in MESSAGES and frame.get("reply")
+        if not is_request or frame["id"] not in self.open:
+            yield frame
+        if is_request:
+            self.open.add(frame["id"])
+
+
+class ReplyElsewhere(Mutant):
+    """names another pairing in a reply than its request does"""
+    clause, judges = "SES-10", ANSWERED
+
+    def to_app(self, frame, line):
+        yield frame | {"pairing": b"another pairing!"} if frame["kind"] == "reply" else frame
+
+
+class DataFlipped(Mutant):
+    """changes a byte of a reply"""
+    clause, judges, is_short = "FRM-12", "SES-9: data is answered", True
+
+    def to_app(self, frame, line):
+        if frame["kind"] == "reply" and frame["body"]:
+            place = len(frame["body"]) // 2
+            changed = bytearray(frame["body"])
+            changed[place] ^= 1
+            frame = frame | {"body": bytes(changed)}
+        yield frame
+
+
+class DataTruncated(Mutant):
+    """loses the last byte of data"""
+    clause, judges, side = "FRM-12", "SES-9: data is answered", SECONDARY
+
+    def to_app(self, frame, line):
+        yield frame | {"body": frame["body"][:-1]} if frame["kind"] == "messageData" else frame
+
+
+class Failures(Mutant):
+    """A mutant of the failures of messages."""
+    clause, judges = "SES-12", "SES-12"
+
+    def to_app(self, frame, line):
+        yield self.changed(frame) if is_failure_of_message(frame) else frame
+
+
+class UnhandledUnreachable(Failures):
+    """says 7007 for a message that no handler took"""
+
+    def changed(self, frame):
+        return frame | {"code": 7007} if frame["code"] == 7014 else frame
+
+
+class DroppedUndelivered(Failures):
+    """says 7014 for a reply that was dropped"""
+
+    def changed(self, frame):
+        return frame | {"code": 7014} if frame["code"] == 7011 else frame
+
+
+class FailureNameless(Failures):
+    """loses the name of a failure"""
+
+    def changed(self, frame):
+        return without(frame, "name")
+
+
+class FailureWithoutSubject(Failures):
+    """does not say which message has failed"""
+    clause = "FRM-10"
+
+    def changed(self, frame):
+        return without(frame, "id")
+
+
+class FailureSwallowed(Mutant):
+    """says nothing of a request whose counterpart has left"""
+    clause, judges = "SES-11", "SES-11: when the counterpart leaves"
+
+    def to_app(self, frame, line):
+        if not is_failure_of_message(frame):
+            yield frame
+
+
+class MessageMisrouted(Mutant):
+    """sends a message to another device than its app has said"""
+    clause, judges = "SES-8", "SES-8: a message to one device"
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.pairings, self.detours = [], Detours("pairing")
+
+    def to_app(self, frame, line):
+        if frame["kind"] in ("registered", "state"):
+            self.pairings = [entry["pairing"] for entry in body_of(frame)["pairings"]]
+        yield self.detours.undone(frame)
+
+    def to_daemon(self, frame, line):
+        if frame["kind"] in MESSAGES and frame["pairing"] in self.pairings:
+            following = self.pairings.index(frame["pairing"]) + 1
+            frame = self.detours.detoured(frame, pairing=self.pairings[following % len(self.pairings)])
+        yield frame
+
+
+class BroadcastShort(Mutant):
+    """loses each broadcast for one of the devices"""
+    clause, judges, side = "SES-30", "SES-30: a broadcast reaches", SECONDARY
+
+    def to_app(self, frame, line):
+        if self.place.name != "secondary-1" or frame["kind"] not in MESSAGES or frame.get("reply"):
+            yield frame
+
+
+class BroadcastSilent(Mutant):
+    """does not say which device a broadcast could not reach"""
+    clause, judges = "SES-30", "SES-30"
+
+    def to_app(self, frame, line):
+        if not is_failure_of_message(frame):
+            yield frame
+
+
+class PingUnanswered(Mutant):
+    """does not answer a ping"""
+    clause, judges = "SES-17", "SES-30: a broadcast reaches"
+
+    def to_app(self, frame, line):
+        if frame["kind"] != "pong":
+            yield frame
+
+
+MUTANTS = (
+    ReplyDropped, MessageTwice, MessagesSwapped, RepliesCrossed, ReplyTwice, DuplicateDropped,
+    ReplyElsewhere, DataFlipped, DataTruncated,
+    UnhandledUnreachable, DroppedUndelivered, FailureNameless, FailureWithoutSubject, FailureSwallowed,
+    MessageMisrouted, BroadcastShort, BroadcastSilent, PingUnanswered,
+)

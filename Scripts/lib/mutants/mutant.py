@@ -1,0 +1,106 @@
+"""The form of a mutant: a daemon that keeps every clause save one. It is a correct daemon behind proxy.py, which gives
+the mutant each frame of its local socket on the way.
+"""
+from frames import decode, encode
+
+PRIMARY, SECONDARY = "primary", "secondary"
+
+
+class Mutant:
+    """A subclass says what it breaks in its docstring; `clause` is where Protocol forbids it, `judges` the cases of the
+    conformance suite that must notice: those whose description contains the text.
+
+    Each wrapper process has one object for all of its connections. A frame is never changed in place: the proxy
+    forwards one that a mutant yields as it came in its very bytes.
+    """
+    clause, judges = "", ""
+    side = PRIMARY
+    is_short = False
+
+    def __init__(self, place):
+        self.place = place
+
+    def to_app(self, frame, line):
+        """The frames that go to the app instead of this one of the daemon."""
+        yield frame
+
+    def to_daemon(self, frame, line):
+        """The frames that go to the daemon instead of this one of the app."""
+        yield frame
+
+    @classmethod
+    def title(cls):
+        return cls.__name__
+
+    @classmethod
+    def text(cls):
+        return f"{cls.clause}: {' '.join(cls.__doc__.split())}"
+
+
+class Faithful(Mutant):
+    """changes nothing"""
+
+
+class Every:
+    """True at each n-th call, the n-th first."""
+
+    def __init__(self, count):
+        self.count, self.seen = count, 0
+
+    def __call__(self):
+        self.seen += 1
+        return self.seen % self.count == 0
+
+
+class Held:
+    """One frame that waits for another to pass it, and no longer than that if none comes."""
+    LONGEST = 0.2  # seconds
+
+    def __init__(self):
+        self.frame = None
+
+    def hold(self, frame, send, line):
+        """Sends the frame by itself if nobody has taken it in time."""
+        self.frame = frame
+        line.later(self.LONGEST, lambda: send(self.take()) if self.frame is frame else None)
+
+    def take(self):
+        frame, self.frame = self.frame, None
+        return frame
+
+
+class Detours:
+    """Keys of frames about an item or a request that an app and its daemon are to see differently, by its `id`."""
+
+    def __init__(self, *keys):
+        self.keys = keys
+        self.originals = {}
+
+    def detoured(self, frame, **values):
+        self.originals[values.get("id", frame["id"])] = {key: frame[key] for key in ("id", *self.keys)}
+        return frame | values
+
+    def undone(self, frame):
+        """The frame as the other end knows it."""
+        original = self.originals.get(frame.get("id"))
+        return frame | {key: value for key, value in original.items() if key in frame} if original else frame
+
+
+def without(frame, *keys):
+    return {key: value for key, value in frame.items() if key not in keys}
+
+
+def body_of(frame):
+    return decode(frame["body"])
+
+
+def with_body(frame, **values):
+    """The frame with these values in its body; None takes a key away."""
+    body = body_of(frame) | values
+    return frame | {"body": encode({key: value for key, value in body.items() if value is not None})}
+
+
+def about(frame, kind, **values):
+    """A frame of that kind about the item of another one."""
+    subject = {key: frame[key] for key in ("app", "pairing", "id", "channel")}
+    return {"kind": kind} | subject | values
