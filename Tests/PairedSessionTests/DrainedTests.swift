@@ -113,6 +113,51 @@ struct DrainedTests {
         #expect(errors(ends) == [nil])
     }
 
+    @Test("SES-89, SES-31: a new connection gets what was not accepted before a switch on it continues")
+    func lostDaemonAndSwitch() throws {
+        let (id, _) = app.submit()
+        let ends = drain()
+        // A delegate's method that waits lets no switch continue.
+        app.core.run { core in core.beforeSwitching { _ in } }
+        app.daemon.situation.active = app.daemon.pair()
+        app.cut(waiting: .seconds(1))
+        app.scheduler.run()
+        #expect(app.session.activationState == .inactive && ends.all.isEmpty)
+        #expect(app.daemon.received.filter { $0.kind == .submit && $0.id == id }.count == 2)
+        accept(id, on: .userInfo)
+        #expect(errors(ends) == [nil])
+    }
+
+    @Test(
+        "SES-89, SES-84: a process is drained when the daemon has answered each withdrawal, also on a later connection")
+    func withdrawals() throws {
+        let (id, _) = app.submit()
+        accept(id, on: .userInfo)
+        app.core.run { core in core.takeBack(id, on: .userInfo) }
+        let ends = drain()
+        #expect(ends.all.isEmpty)
+        app.cut(waiting: .seconds(1))
+        app.scheduler.run()
+        #expect(ends.all.isEmpty)
+        try app.daemon.answerCancel("cancelled")
+        app.scheduler.run()
+        #expect(errors(ends) == [nil])
+    }
+
+    @Test("SES-89: the timer of a wait ends with it")
+    func timers() throws {
+        func pass(_ drain: () -> Ends?) -> Int {
+            let (id, _) = app.submit()
+            let ends = drain()
+            accept(id, on: .userInfo)
+            if let ends { #expect(errors(ends) == [nil]) }
+            return app.scheduler.timerCount
+        }
+        let others = pass { nil }
+        #expect(pass { drain(within: .seconds(600)) } == others)
+        #expect(errors(drain(within: .seconds(600))) == [nil] && app.scheduler.timerCount == others)
+    }
+
     @Test("SES-89, SES-49: a daemon that refuses the app for good ends the wait: its items have failed")
     func refusedForGood() throws {
         let (_, results) = app.submit()
@@ -216,6 +261,13 @@ struct DrainedTests {
             turn(until: results)
             #expect(results.all == [false])
         }
+    }
+
+    @Test("SES-89: a WCSession's drained is false at once on the session's own thread, where nothing ends the wait")
+    func ownThread() throws {
+        let session = WCSession(over: app.session)
+        _ = app.submit()
+        #expect(!session.drained(timeout: 600))
     }
 
     @Test("SES-89: a WCSession's drained can be awaited, and is false for a session that has ended")

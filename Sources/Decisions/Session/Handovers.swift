@@ -7,9 +7,9 @@ package struct Handovers<Token> {
     private struct Wait {
         let caller: UInt64
         /// The newest handover at the call.
-        let last: UInt64
-        /// The number of handovers up to ``last`` that have not ended.
-        var open: Int
+        let newest: UInt64
+        /// The number of handovers up to ``newest`` that have not ended.
+        var openCount: Int
         let token: Token
     }
 
@@ -20,7 +20,7 @@ package struct Handovers<Token> {
 
     package init() {}
 
-    /// An item begins its way to the daemon.
+    /// A submission to the daemon begins.
     /// - Returns: its number, for ``ended(_:)``.
     package mutating func begin() -> UInt64 {
         last += 1
@@ -28,13 +28,14 @@ package struct Handovers<Token> {
         return last
     }
 
-    /// The daemon has accepted the item, or never will. A repeated call changes nothing.
+    /// The daemon has accepted the item, or the submission has failed. A second call for the same number changes
+    /// nothing.
     /// - Returns: the tokens of the waits that end with it, in the order of their calls.
     package mutating func ended(_ number: UInt64) -> [Token] {
         guard open.remove(number) != nil else { return [] }
-        for index in waits.indices where waits[index].last >= number { waits[index].open -= 1 }
-        let over = waits.filter { $0.open == 0 }
-        if !over.isEmpty { waits.removeAll { $0.open == 0 } }
+        for index in waits.indices where waits[index].newest >= number { waits[index].openCount -= 1 }
+        let over = waits.filter { $0.openCount == 0 }
+        if !over.isEmpty { waits.removeAll { $0.openCount == 0 } }
         return over.map(\.token)
     }
 
@@ -42,7 +43,7 @@ package struct Handovers<Token> {
     /// - Parameter caller: a number by which the wait can be ended early.
     package mutating func wait(_ caller: UInt64, token: Token) -> Bool {
         guard !open.isEmpty else { return false }
-        waits.append(Wait(caller: caller, last: last, open: open.count, token: token))
+        waits.append(Wait(caller: caller, newest: last, openCount: open.count, token: token))
         return true
     }
 

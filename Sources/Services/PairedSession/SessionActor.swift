@@ -24,7 +24,8 @@ package actor SessionActor {
     let broadcasts: BroadcastTable
     let messages: MessageInbox
     private let queries: QueryTable
-    let transfers: TransferBook
+    let handovers: HandoverBook
+    private let transfers: TransferBook
     private let files: FileSubmissions
     let items: ItemInbox
     private var contexts = ContextTable()
@@ -33,8 +34,8 @@ package actor SessionActor {
     private var configuration: InstalledConfiguration?
 
     private var activating: [UInt64: Completion<Void>] = [:]
-    /// The connection whose daemon knows which items this process waits for.
-    private var followedOn: UInt64 = 0
+    /// The connection that has activated the session.
+    private var activatedOn: UInt64 = 0
     private var wasActivated = false
     /// Ended by the app, or released: no call begins any longer.
     private var isEnded = false
@@ -43,6 +44,9 @@ package actor SessionActor {
 
     /// Whether the app has ended the session; usable from any thread.
     package nonisolated var hasEnded: Bool { states.isFinished }
+
+    /// The caller is on the session's loop, where nothing of the session may be waited for.
+    package nonisolated var isCurrent: Bool { scheduler.isCurrent }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { scheduler.asUnownedSerialExecutor() }
 
@@ -58,8 +62,11 @@ package actor SessionActor {
         broadcasts = BroadcastTable(app: app, daemon: daemon, scheduler: scheduler)
         messages = MessageInbox(scheduler: scheduler)
         queries = QueryTable(app: app, daemon: daemon, connection: connection, scheduler: scheduler)
-        transfers = TransferBook(app: app, daemon: daemon, queries: queries, scheduler: scheduler)
-        files = FileSubmissions(app: app, daemon: daemon, queries: queries, transfers: transfers, scheduler: scheduler)
+        handovers = HandoverBook(scheduler: scheduler)
+        transfers = TransferBook(app: app, daemon: daemon, queries: queries, handovers: handovers, scheduler: scheduler)
+        files = FileSubmissions(
+            app: app, daemon: daemon, queries: queries, transfers: transfers, handovers: handovers,
+            scheduler: scheduler)
         items = ItemInbox(scheduler: scheduler)
     }
 
@@ -121,8 +128,7 @@ package actor SessionActor {
         for waiter in waiters.values { waiter(result) }
     }
 
-    /// Ends the session for good and completes everything that waits.
-    /// - Parameter completion: called when what was queued has left.
+    /// Ends the session for good, completes everything that waits, and calls back when what was queued has left.
     package func end(then completion: @escaping () -> Void = {}) {
         if !isEnded { close() }
         daemon.afterFlush(completion)
@@ -191,14 +197,15 @@ package actor SessionActor {
         onEvent?(.activation(.activated))
         if !wasActivated { starts() }
         wasActivated = true
-        // A switch activates on the same connection, whose daemon knows all of it.
-        if followedOn != daemon.number { transfers.connected() }
-        followedOn = daemon.number
+        transfers.connected()
+        activatedOn = daemon.number
         publish()
         finishActivating(.success(()))
     }
 
     private func awaitArrivals(_ number: Int) {
+        // At once on a new connection: the app may wait for it in the method that the switch has to wait for (SES-89).
+        transfers.connected()
         guard let deliverArrivals else {
             return _ = scheduler.schedule(after: .zero) { [weak connection] in connection?.arrivalsDelivered(number) }
         }
@@ -209,7 +216,7 @@ package actor SessionActor {
         states.publish(
             connection.machine, Clocks(now: scheduler.now, wall: scheduler.wallNow), passing: passing,
             contexts.contexts, hasContentPending: items.hasWaiting)
-        if connection.takesSettings, followedOn == daemon.number { configuration?.follow(states.snapshot.pairings) }
+        if connection.takesSettings, activatedOn == daemon.number { configuration?.follow(states.snapshot.pairings) }
     }
 
     /// Publishes whether an item waits for a handler, if that has changed.
@@ -368,8 +375,7 @@ package actor SessionActor {
     /// The caller gives up: its request completes now.
     package func abandon(_ id: UniqueIdentifier) { requests.abandon(id) }
 
-    /// Sends a message without a reply to several devices.
-    /// - Parameter completion: called once.
+    /// Sends a message without a reply to several devices; the completion is called once.
     package func broadcast(
         _ content: OutgoingContent, to receivers: BroadcastReceivers = .all, id: UniqueIdentifier = .random(),
         laterFailure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil,
@@ -410,8 +416,7 @@ package actor SessionActor {
 
     // MARK: durable items
 
-    /// Submits an item.
-    /// - Parameter accepted: called once, when the item is durable here or never will be.
+    /// Submits an item; the completion is called once, when the item is durable here or never will be.
     package func submit(_ submission: Submission, accepted: @escaping Completion<Acceptance>) {
         begin(submission.id, accepted) { () throws(SessionError) in
             transfers.submit(submission, to: try admission.item(submission), accepted: accepted)
@@ -492,8 +497,7 @@ package actor SessionActor {
 
     // MARK: queries
 
-    /// Asks the daemon about this app's own items.
-    /// - Parameter completion: called once.
+    /// Asks the daemon about this app's own items; the completion is called once.
     package func ask(
         _ question: QueryFrame.Question, pairing: UniqueIdentifier?, channel: Channel,
         then completion: @escaping Completion<AnswerFrame>
@@ -521,7 +525,6 @@ package actor SessionActor {
         }
     }
 
-    /// The items of a kind that have not ended.
     package func outstanding(
         _ kind: Transfer.Kind, to pairing: UniqueIdentifier?,
         then completion: @escaping Completion<[OutstandingTransfer]>
@@ -537,7 +540,6 @@ package actor SessionActor {
         }
     }
 
-    /// The rest of the budget of urgent items.
     package func urgentBudget(of pairing: UniqueIdentifier?, then completion: @escaping Completion<AnswerFrame>) {
         begin(nil, completion) {
             queries.budget(of: state?.pairing(pairing)?.pairing, named: pairing, then: completion)

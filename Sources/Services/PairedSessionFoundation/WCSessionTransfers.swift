@@ -107,10 +107,14 @@ extension WCSession {
 
     // MARK: before the process exits
 
-    /// Waits, as its async form does, on the calling thread. Also in a delegate's method, where the callbacks that are
-    /// due come after it returns.
+    /// Blocks the calling thread until the process is drained, as the async form does. It may be called in a delegate's
+    /// method: callbacks that become due meanwhile come after that method returns.
+    ///
+    /// The session works on a thread of its own, which calls the app only where the app has asked for that, such as
+    /// `PairedSessionOptions.onMissingDaemon`. On that thread the answer is false at once: nothing could end the wait.
     @available(*, noasync, message: "write 'await'")
     public func drained(timeout: TimeInterval) -> Bool {
+        if pairedSession?.core.isCurrent == true { return false }
         let ended = Semaphore()
         let isDrained = Mutex(false)
         drained(within: timeout) { result in
@@ -122,8 +126,9 @@ extension WCSession {
     }
 
     /// Waits until nothing that this process handed over before the call is left in it: this device's daemon has
-    /// accepted each user info, context and file, or the item has failed (SES-89). A process that exits before that can
-    /// lose what it has just handed over.
+    /// accepted each user info, context and file, or the item has failed (SES-89), and has answered each `cancel()`.
+    /// A process that exits before that can lose what it has just handed over. A call in another task or thread counts
+    /// once it has returned.
     ///
     /// The daemon has on disk what it has accepted, and delivers it without this process. It need not have reached the
     /// other device: `session(_:didFinish:error:)` reports that, in the next process if this one is gone. Messages are

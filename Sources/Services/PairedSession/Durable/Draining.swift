@@ -1,19 +1,24 @@
 // Wait of a process that is about to exit, until its daemon has what the process handed over (SES-89).
 
 import TandemBase
+import TandemReactor
 import TandemSession
 public import TandemWire
 
 extension PairedSession {
     /// Waits until nothing that this process submitted before the call is left in it: this device's daemon has accepted
-    /// each user info, urgent item, context and file, or the item has failed (SES-89).
+    /// each user info, urgent item, context and file, or the item has failed (SES-89). It also waits until the daemon
+    /// has answered each ``Transfer/cancel()``.
     ///
     /// A process may exit then: what was accepted is on this device's disk, and is delivered by the daemon
     /// (``AcknowledgementLevel/accepted``). It need not have reached the other device, which
-    /// ``Transfer/reached(_:)`` tells, and nothing is said about messages. An item that failed is reported where it was
-    /// submitted. A call that returns when its item is accepted needs no wait; a file that was begun
-    /// (``beginFileTransfer(_:metadata:options:)``) and calls in other tasks do. All sessions that share a connection
-    /// are drained together.
+    /// ``Transfer/reached(_:)`` tells. An item that failed is reported where it was submitted.
+    ///
+    /// Only a call that has begun counts. A call in another task may not have: await that task first. A call that
+    /// returns when its item is accepted needs no wait; a file that was begun
+    /// (``beginFileTransfer(_:metadata:options:)``) does. Messages do not count, and
+    /// ``deliver(_:topic:timeout:ifUnreachable:)`` counts only once it has queued its content. All sessions that share
+    /// a connection are drained together.
     /// - Parameter timeout: how long this caller waits, 1 ms to 600 s (LIM-8); nil: as long as its task is not
     ///   cancelled. Without a daemon the wait goes on, because what was not accepted is submitted to the next one.
     /// - Throws: 7008 `timeout` for one out of its range; 7012 after the timeout; 7001 `cancelled`; 7004 `ended`.
@@ -21,9 +26,9 @@ extension PairedSession {
         if let timeout, !Limits.deadline.contains(timeout) {
             throw SessionError(.badArgument(.timeout), messageID: nil)
         }
-        let number = UInt64.random(in: .min ... .max)
-        try await core.result(cancel: { $0.stopDraining(number, .cancelled(nil)) }) { core, completion in
-            core.drained(waiter: number, within: timeout, completion)
+        let caller = UInt64.random(in: .min ... .max)
+        try await core.result(cancel: { $0.handovers.stopWaiting(caller, .cancelled(nil)) }) { core, completion in
+            core.drained(caller: caller, within: timeout, completion)
         }
     }
 }
@@ -32,17 +37,65 @@ extension SessionActor {
     /// Waits as ``PairedSession/drained(timeout:)`` does.
     /// - Parameter completion: called once; at once if nothing is left.
     package func drained(
-        waiter number: UInt64 = .random(in: .min ... .max), within timeout: Duration?,
+        caller: UInt64 = .random(in: .min ... .max), within timeout: Duration?,
         _ completion: @escaping Completion<Void>
     ) {
         if hasEnded { return completion(.failure(SessionError(.ended, messageID: nil))) }
-        guard transfers.waitForHandovers(number, completion), let timeout else { return }
-        schedule(after: timeout) { $0.stopDraining(number, .notDrained) }
+        handovers.wait(caller, within: timeout, completion)
+    }
+}
+
+/// The open handovers of a session, and the callers that wait for them (SES-89); confined to the session's loop.
+final class HandoverBook {
+    private struct Caller {
+        /// Ends its wait; nil: it waits as long as its task.
+        let timer: TimerToken?
+        let completion: Completion<Void>
     }
 
-    /// A caller of `drained` waits no longer; what it waited for goes on.
-    func stopDraining(_ number: UInt64, _ error: SessionError) {
-        transfers.stopWaitingForHandovers(number, error)
+    private let scheduler: any Scheduler
+    private var handovers = Handovers<Caller>()
+
+    init(scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    /// Counts a handover until its completion, which is called once.
+    func track<Value>(_ completion: @escaping Completion<Value>) -> Completion<Value> {
+        let number = handovers.begin()
+        return { [weak self] result in
+            completion(result)
+            self?.ended(number)
+        }
+    }
+
+    private func ended(_ number: UInt64) {
+        for caller in handovers.ended(number) { complete(caller, .success(())) }
+    }
+
+    /// Waits until the handovers that are open now have ended.
+    /// - Parameters:
+    ///   - timeout: ends the wait with 7012; nil: nothing does.
+    ///   - completion: called once; at once if none is open.
+    func wait(_ caller: UInt64, within timeout: Duration?, _ completion: @escaping Completion<Void>) {
+        let timer = timeout.map { timeout in
+            scheduler.schedule(after: timeout) { [weak self] in self?.stopWaiting(caller, .notDrained) }
+        }
+        let waiting = Caller(timer: timer, completion: completion)
+        if !handovers.wait(caller, token: waiting) { complete(waiting, .success(())) }
+    }
+
+    /// A caller waits no longer; what it waited for goes on.
+    func stopWaiting(_ caller: UInt64, _ error: SessionError) {
+        if let waiting = handovers.stopWaiting(caller) { complete(waiting, .failure(error)) }
+    }
+
+    /// The session ends.
+    func failAll(_ error: SessionError) {
+        for waiting in handovers.stopWaiting() { complete(waiting, .failure(error)) }
+    }
+
+    private func complete(_ caller: Caller, _ result: Result<Void, SessionError>) {
+        if let timer = caller.timer { scheduler.cancel(timer) }
+        caller.completion(result)
     }
 }
 

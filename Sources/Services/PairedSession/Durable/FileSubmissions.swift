@@ -57,28 +57,30 @@ final class FileSubmissions {
     private let daemon: DaemonChannel
     private let queries: QueryTable
     private let transfers: TransferBook
+    private let handovers: HandoverBook
     private let scheduler: any Scheduler
     private var worker: FileWorker?
     /// The files that the daemon has neither accepted nor refused.
-    private var handovers: [UniqueIdentifier: Completion<Transfer>] = [:]
+    private var unanswered: [UniqueIdentifier: Completion<Transfer>] = [:]
     private var inspecting: Set<UniqueIdentifier> = []
     private var feeds: [UniqueIdentifier: Feed] = [:]
 
     init(
         app: ApplicationIdentifier, daemon: DaemonChannel, queries: QueryTable, transfers: TransferBook,
-        scheduler: any Scheduler
+        handovers: HandoverBook, scheduler: any Scheduler
     ) {
         self.app = app
         self.daemon = daemon
         self.queries = queries
         self.transfers = transfers
+        self.handovers = handovers
         self.scheduler = scheduler
     }
 
     /// Begins the handover of a file.
     /// - Returns: what ends it; to be called once.
     func handOver(_ transfer: FileTransfer) -> Completion<Transfer> {
-        handovers[transfer.id] = transfers.handingOver(transfer.answered)
+        unanswered[transfer.id] = handovers.track(transfer.answered)
         return answer(of: transfer.id)
     }
 
@@ -90,7 +92,7 @@ final class FileSubmissions {
     /// The daemon has accepted the file, or never will.
     private func answered(_ id: UniqueIdentifier, _ result: Result<Transfer, SessionError>) {
         ended(id)
-        handovers.removeValue(forKey: id)?(result)
+        unanswered.removeValue(forKey: id)?(result)
     }
 
     /// Records the file's status.
@@ -205,7 +207,7 @@ final class FileSubmissions {
     /// that of all sessions of the process.
     func end() {
         inspecting = []
-        for id in Array(handovers.keys) { answered(id, .failure(SessionError(.ended, messageID: id))) }
+        for id in Array(unanswered.keys) { answered(id, .failure(SessionError(.ended, messageID: id))) }
         feeds = [:]
         worker = nil
     }

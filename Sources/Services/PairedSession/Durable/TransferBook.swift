@@ -41,11 +41,15 @@ final class TransferBook {
     private let app: ApplicationIdentifier
     private let daemon: DaemonChannel
     private let queries: QueryTable
+    private let handovers: HandoverBook
     private let scheduler: any Scheduler
     private var items = TransferTable<Submitted>(capacity: Limits.queuedItems)
-    private var handovers = Handovers<Completion<Void>>()
     private var followed: [UniqueIdentifier: Followed] = [:]
-    private lazy var withdrawals = Withdrawals(daemon: daemon, queries: queries, scheduler: scheduler) {
+    /// The connection on which all of that was submitted, or subscribed to.
+    private var connection: UInt64 = 0
+    private lazy var withdrawals = Withdrawals(
+        daemon: daemon, queries: queries, handovers: handovers, scheduler: scheduler
+    ) {
         // Weakly: the caller of one withdrawal may have dropped the session before the next one ends.
         [weak self] item, result in
         self?.withdrawalEnded(item, result) ?? result.map { TransferCancellation($0) }
@@ -63,10 +67,14 @@ final class TransferBook {
     /// Items of former processes that the daemon has listed, and that have not ended.
     private var formerItems: [UniqueIdentifier: ItemKey] = [:]
 
-    init(app: ApplicationIdentifier, daemon: DaemonChannel, queries: QueryTable, scheduler: any Scheduler) {
+    init(
+        app: ApplicationIdentifier, daemon: DaemonChannel, queries: QueryTable, handovers: HandoverBook,
+        scheduler: any Scheduler
+    ) {
         self.app = app
         self.daemon = daemon
         self.queries = queries
+        self.handovers = handovers
         self.scheduler = scheduler
     }
 
@@ -76,7 +84,7 @@ final class TransferBook {
     /// - Parameter accepted: called once, when the item is durable here or never will be.
     func submit(_ submission: Submission, to entry: PairingState, accepted: @escaping Completion<Acceptance>) {
         let frame = submission.frame(app, to: entry.pairing)
-        let token = Submitted(accepted: handingOver(accepted), frame: frame, peer: entry.peer)
+        let token = Submitted(accepted: handovers.track(accepted), frame: frame, peer: entry.peer)
         guard items.submit(submission.id, to: entry.pairing, on: submission.channel, token: token) else {
             return token.accepted(.failure(.tooManySubmissions(submission.id)))
         }
@@ -113,34 +121,14 @@ final class TransferBook {
         daemon.enqueue(Outgoing(id: submit.item.id, frame: frame))
     }
 
-    /// Counts a handover until its completion, which is called once.
-    func handingOver<Value>(_ completion: @escaping Completion<Value>) -> Completion<Value> {
-        let number = handovers.begin()
-        return { [weak self] result in
-            completion(result)
-            for caller in self?.handovers.ended(number) ?? [] { caller(.success(())) }
-        }
-    }
-
-    /// Waits until the handovers that are open now have ended (SES-89).
-    /// - Parameter completion: called once.
-    /// - Returns: false if none is open: it was called at once.
-    func waitForHandovers(_ caller: UInt64, _ completion: @escaping Completion<Void>) -> Bool {
-        if handovers.wait(caller, token: completion) { return true }
-        completion(.success(()))
-        return false
-    }
-
-    func stopWaitingForHandovers(_ caller: UInt64, _ error: SessionError) {
-        handovers.stopWaiting(caller)?(.failure(error))
-    }
-
     /// The pairing of an item that this process has submitted.
     func pairing(of id: UniqueIdentifier) -> UniqueIdentifier? { items[id]?.pairing }
 
     /// A new connection is ready. Sends withdrawals first (SES-84), then submits unaccepted items again, and subscribes
-    /// to accepted ones (SES-56).
+    /// to accepted ones (SES-56). A repeated call on one connection changes nothing: its daemon knows all of it.
     func connected() {
+        guard connection != daemon.number else { return }
+        connection = daemon.number
         withdrawals.ask()
         for (id, entry) in items.unaccepted where !withdrawals.isPending(key(of: id, entry)) { send(entry.token.frame) }
         followAll()
@@ -380,7 +368,7 @@ final class TransferBook {
 
     /// The session ends: what was not accepted never will be. Accepted items continue without this session.
     func failAll(_ error: SessionError) {
-        for caller in handovers.stopWaiting() { caller(.failure(error)) }
+        handovers.failAll(error)
         withdrawals.fail(to: nil, error)
         failUnaccepted(error)
         for (id, follower) in followed {

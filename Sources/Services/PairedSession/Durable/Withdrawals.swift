@@ -17,6 +17,8 @@ final class Withdrawals {
     private struct Pending {
         /// The order of the calls.
         let number: UInt64
+        /// Ends its handover (SES-89): called once, when the withdrawal has ended.
+        let ended: Completion<Void>
         /// The daemon has to be asked, perhaps again.
         var isWaiting = true
         var callers: [UInt64: Caller] = [:]
@@ -26,6 +28,7 @@ final class Withdrawals {
     private let onEnd: (ItemKey, Result<AnswerFrame, SessionError>) -> Result<TransferCancellation, SessionError>
     private let daemon: DaemonChannel
     private let queries: QueryTable
+    private let handovers: HandoverBook
     private let scheduler: any Scheduler
     private var pending: [ItemKey: Pending] = [:]
     private var calls: UInt64 = 0
@@ -35,11 +38,12 @@ final class Withdrawals {
     private var underWay = 0
 
     init(
-        daemon: DaemonChannel, queries: QueryTable, scheduler: any Scheduler,
+        daemon: DaemonChannel, queries: QueryTable, handovers: HandoverBook, scheduler: any Scheduler,
         onEnd: @escaping (ItemKey, Result<AnswerFrame, SessionError>) -> Result<TransferCancellation, SessionError>
     ) {
         self.daemon = daemon
         self.queries = queries
+        self.handovers = handovers
         self.scheduler = scheduler
         self.onEnd = onEnd
     }
@@ -56,7 +60,7 @@ final class Withdrawals {
         calls += 1
         let number = calls
         if pending[item] == nil {
-            pending[item] = Pending(number: number)
+            pending[item] = Pending(number: number, ended: handovers.track { _ in })
             queue.append(item)
         }
         guard daemon.isRegistered else { return completion(.success(.unknown)) }
@@ -88,7 +92,10 @@ final class Withdrawals {
             return
         }
         underWay -= 1
-        if let ended = pending.removeValue(forKey: item) { complete(ended, onEnd(item, result)) }
+        if let withdrawal = pending.removeValue(forKey: item) {
+            complete(withdrawal, onEnd(item, result))
+            withdrawal.ended(.success(()))
+        }
         ask()
     }
 
@@ -117,7 +124,7 @@ final class Withdrawals {
     /// The connection is gone: its callers wait no longer, and the next daemon is asked for everything.
     func disconnected() {
         let all = pending.sorted { $0.value.number < $1.value.number }
-        pending = pending.mapValues { Pending(number: $0.number) }
+        pending = pending.mapValues { Pending(number: $0.number, ended: $0.ended) }
         (queue, underWay) = (all.map(\.key)[...], 0)
         for (_, withdrawal) in all { complete(withdrawal, .success(.unknown)) }
     }
@@ -126,7 +133,10 @@ final class Withdrawals {
     func fail(to pairing: UniqueIdentifier?, _ error: SessionError) {
         let gone = pending.filter { pairing == nil || $0.key.queue.pairing == pairing }
         for item in gone.keys { pending[item] = nil }
-        for withdrawal in gone.values.sorted(by: { $0.number < $1.number }) { complete(withdrawal, .failure(error)) }
+        for withdrawal in gone.values.sorted(by: { $0.number < $1.number }) {
+            complete(withdrawal, .failure(error))
+            withdrawal.ended(.failure(error))
+        }
     }
 }
 
