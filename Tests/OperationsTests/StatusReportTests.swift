@@ -105,7 +105,7 @@ import Testing
                 "applied": 2, "secondaries": 3, "lapsed": .integer(Int64(lapsed)), "drifted": 1,
             ]
             let table = DesiredReport.list(Fact(["desired": [.dictionary(row)]]))
-            #expect(table.rows.first?[3] == text && table.rows.first?[4] == "1")
+            #expect(table.rows.first?[3] == text && table.rows.first?[4] == "1" && table.columns[4] == "drifted")
         }
     }
 

@@ -152,7 +152,7 @@ package enum FrontPage {
     }
 
     private static func events(_ fact: Fact) -> Table {
-        let columns: [Fact.Column] = [
+        let columns: [Table.Column] = [
             .date("time", of: "wall"), "step", "direction", "app", "channel", "detail", "id",
         ]
         return Table("recent events", columns, of: fact.list("events").suffix(eventCount).reversed())

@@ -90,33 +90,4 @@ package struct Fact: Sendable, Equatable {
     private static func identifier(_ bytes: [UInt8]) -> String {
         UniqueIdentifier(bytes: bytes)?.description ?? Hexadecimal.encode(bytes)
     }
-
-    /// A column of a table of facts: its name, and the cell that each fact has in it.
-    package struct Column: ExpressibleByStringLiteral {
-        fileprivate let name: String
-        fileprivate let cell: (Fact) -> String
-
-        package init(_ name: String, cell: @escaping (Fact) -> String) {
-            self.name = name
-            self.cell = cell
-        }
-
-        /// The text of the key that is the column's name.
-        package init(stringLiteral key: String) { self.init(key) { $0.text(key) } }
-
-        package static func text(_ name: String, of key: String) -> Column { Column(name) { $0.text(key) } }
-        package static func date(_ name: String, of key: String? = nil) -> Column {
-            Column(name) { $0.date(key ?? name) }
-        }
-        package static func span(_ key: String) -> Column { Column(key) { $0.span(key) } }
-        package static func digest(_ key: String) -> Column { Column(key) { $0.digest(key) } }
-    }
-}
-
-extension Table {
-    /// A table with a row for each fact.
-    package init(_ title: String, _ columns: [Fact.Column], of facts: [Fact]) {
-        self.init(title, columns.map(\.name))
-        for fact in facts { add(columns.map { $0.cell(fact) }) }
-    }
 }

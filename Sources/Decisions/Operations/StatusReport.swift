@@ -39,7 +39,7 @@ package struct StatusReport {
     }
 
     private var pairings: Table {
-        let columns: [Fact.Column] = [
+        let columns: [Table.Column] = [
             "name", .init("is our") { Self.counterpart($0.text("role")) }, "state", .text("reachable", of: "level"),
             "reason", .span("since"), "waiting", .init("active") { Self.mark($0.body["active"]) }, "address", "pairing",
         ]
@@ -89,14 +89,14 @@ package struct StatusReport {
     private var far: Table {
         let devices = facts.list("far")
         let areSomeGone = devices.contains { !$0.date("gone").isEmpty }
-        var columns: [Fact.Column] = ["name", "via", "app", "target", "device"]
+        var columns: [Table.Column] = ["name", "via", "app", "target", "device"]
         if areSomeGone { columns.append(.date("gone since", of: "gone")) }
         return Table("far secondaries", columns, of: devices)
     }
 
     private var applications: Table {
         let apps = facts.list("applications")
-        var columns: [Fact.Column] = [
+        var columns: [Table.Column] = [
             "app", "uid", .text("side", of: "role"), "connected", "identifier", .digest("anchor"), "name", "version",
         ]
         // An app that is being developed; everywhere else there is none.
@@ -112,7 +112,7 @@ package struct StatusReport {
     }
 
     private var queues: Table {
-        let columns: [Fact.Column] = [
+        let columns: [Table.Column] = [
             "app", "channel", "waiting", "bytes", .span("oldest"), .text("refused", of: "refusal"), "pairing",
         ]
         return Table("queues", columns, of: facts.list("queues"))
@@ -124,13 +124,13 @@ package struct StatusReport {
     }
 
     private var configurations: Table {
-        let state = Fact.Column("state") { item in
+        let state = Table.Column("state") { item in
             item.text("state") + item.way + (item.body["trial"]?.booleanValue == true ? ", on trial" : "")
         }
-        let verdict = Fact.Column("last verdict") { item in
+        let verdict = Table.Column("last verdict") { item in
             ["lastVerdict", "text"].map(item.text).filter { !$0.isEmpty }.joined(separator: ": ")
         }
-        let columns: [Fact.Column] = [
+        let columns: [Table.Column] = [
             "app", "role", state, "version", .digest("digest"), .date("applied"), verdict, "target",
         ]
         return Table("configurations", columns, of: facts.list("configurations"))
@@ -193,12 +193,12 @@ package struct JoinLinkReport: Sendable {
 package enum DesiredReport {
     /// The configurations that are desired, with the numbers of secondaries (CTL-24).
     package static func list(_ facts: Fact) -> Table {
-        let applied = Fact.Column("applied") { row in
+        let applied = Table.Column("applied") { row in
             let lapsed = (row.body["lapsed"]?.integerValue ?? 0) > 0 ? ", lifetime over at \(row.text("lapsed"))" : ""
             return "\(row.text("applied")) of \(row.text("secondaries"))\(lapsed)"
         }
-        let columns: [Fact.Column] = [
-            "app", "role", "version", applied, .text("drift", of: "drifted"), "rollout", .date("accepted"),
+        let columns: [Table.Column] = [
+            "app", "role", "version", applied, "drifted", "rollout", .date("accepted"),
             .init("signed by", cell: signers), .digest("digest"), "target",
         ]
         return Table("desired", columns, of: facts.list("desired"))
@@ -206,7 +206,7 @@ package enum DesiredReport {
 
     /// The secondaries with what is desired of them, for `status` too.
     package static func secondaries(_ rows: [Fact], title: String) -> Table {
-        let columns: [Fact.Column] = [
+        let columns: [Table.Column] = [
             .init("name", cell: \.deviceName), "app", .text("desired", of: "version"), "reported",
             .init("verdict", cell: state), .date("stale since", of: "stale"),
             .init("drift") { $0.body["drift"]?.booleanValue == true ? "yes" : "" }, "rollout", "target",
@@ -224,11 +224,11 @@ package enum DesiredReport {
 
     /// One slot with its secondaries and its history.
     package static func lines(of facts: Fact) -> [String] {
-        let desired: [Fact.Column] = [
+        let desired: [Table.Column] = [
             "version", .date("accepted"), .init("signed by", cell: signers), "rollout",
             .init("first") { $0.texts("first").joined(separator: ", ") }, .digest("digest"),
         ]
-        let history: [Fact.Column] = [
+        let history: [Table.Column] = [
             "version", .date("accepted"), .init("signed by", cell: signers), .date("withdrawn"), .digest("digest"),
             .init("applied at") { applications(of: $0, facts) },
         ]
@@ -270,7 +270,7 @@ package enum DesiredReport {
 extension Table {
     /// Items that failed too often (CTL-16).
     package static func deadLetters(_ letters: [Fact]) -> Table {
-        let columns: [Fact.Column] = [
+        let columns: [Table.Column] = [
             "app", "channel", .text("way", of: "direction"), "attempts", .text("bytes", of: "size"), "topic",
             "refusal", "id", "pairing",
         ]

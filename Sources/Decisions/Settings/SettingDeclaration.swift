@@ -219,16 +219,17 @@ extension SettingDeclaration {
 
     private func brokenChoice(by value: SettingValue) -> SettingError.Rule? {
         guard isClosed, !choices.contains(where: { $0.value == value }) else { return nil }
-        return .choice(labels)
+        return .choice(isSecret ? "" : labels)
     }
 
-    /// The values that the rules allow beside the type, on one line for people; empty if it is any value of the type.
-    package var allowed: String {
+    /// The rules beside the type, on one line for people; empty if every value of the type is allowed. Of a secret
+    /// without its choices: one of them is its value.
+    package var rulesText: String {
         var rules: [String] = []
         if let bounds { rules.append(bounds.text) }
-        if !choices.isEmpty { rules.append(isClosed ? "one of \(labels)" : "any, such as \(labels)") }
+        if !choices.isEmpty, !isSecret { rules.append(isClosed ? "one of \(labels)" : "any, such as \(labels)") }
         if let pattern { rules.append("matches \(OutsideText.quoted(pattern))") }
-        if allowsNothing { rules.append("or nil") }
+        if allowsNothing { rules.append("nil") }
         return rules.joined(separator: "; ")
     }
 
@@ -238,7 +239,7 @@ extension SettingDeclaration {
         var shown: [String] = []
         var count = 0
         for choice in choices {
-            let isPlain = isSecret || choice.value.text == choice.label
+            let isPlain = choice.value.text == choice.label
             let label = OutsideText.quoted(choice.label) + (isPlain ? "" : " (\(choice.value.description))")
             count += label.count + 2
             guard count <= 200 else { return (shown + ["..."]).joined(separator: ", ") }

@@ -22,11 +22,11 @@ extension Subcommand {
         if arguments.has("json") {
             return console.print(json: .array(apps.map { Fact.plain(.dictionary($0.body)) }))
         }
-        let identifiers = Fact.Column("identifier") { app in
+        let identifiers = Table.Column("identifier") { app in
             ([app.text("identifier")] + app.list("claims").map(\.claimed)).filter { !$0.isEmpty }
                 .joined(separator: "; ")
         }
-        let columns: [Fact.Column] = [
+        let columns: [Table.Column] = [
             "app", .init("owner") { $0.owner("uid") }, .text("side", of: "role"), "connected", "receiving", "items",
             "files", "letters", "configuration", identifiers,
         ]

@@ -16,7 +16,8 @@ extension Subcommand {
         notes: """
             'layer' is where the value comes from, as far as the daemon knows: 'signed' configuration, a 'user's
             edit, or the app's 'default'. 'by' is the primary that made the edit; without one it was made on the device.
-            'allowed' is what the app's schema takes, beside the type: bounds, choices, a pattern, and nil.
+            'rules' are those of the app's schema beside the type: bounds, choices, a pattern, and whether nil is
+            allowed.
             'settings pages' also shows what a running app's own code, files and environment set.
             """,
         examples: ["settings list --app org.example.lamp", "settings list --app org.example.lamp --json"]
@@ -26,7 +27,7 @@ extension Subcommand {
         if isEmpty, arguments.has("secondary"), !arguments.has("json") {
             return console.print("no settings that the app opens to its primary (access 'counterpart')")
         }
-        let schema = isEmpty ? SettingsSchema([]) : try arguments.schema().schema
+        let schema = isEmpty ? SettingsSchema([]) : readableSchema(arguments, console)
         if arguments.has("json") { return console.print(json: answer.json(with: schema)) }
         for line in answer.table(with: schema).listing { console.print(line) }
     }
@@ -227,6 +228,18 @@ extension Subcommand {
         console.print(Printable.text(answer["text"]?.stringValue ?? "done"))
     }
 
+    /// The schema with the rules of the rows. Without one that this version reads, the rows are shown without rules.
+    private static func readableSchema(_ arguments: Arguments, _ console: Console) -> SettingsSchema {
+        let problem: String
+        do { return try arguments.schema().schema } catch let failure as CommandFailure {
+            problem = failure.text
+        } catch {
+            problem = "\(error)"
+        }
+        console.warn("the properties are shown without their rules: \(problem)")
+        return SettingsSchema([])
+    }
+
     /// Prints what the app's own checks have done, or could not do.
     private static func warn(of answer: PropertyListDictionary, _ console: Console) {
         for key in (answer["replaced"]?.arrayValue ?? []).compactMap(\.stringValue) {
@@ -310,13 +323,13 @@ private struct SettingsAnswer {
 
     var table: Table { Table("settings", Self.columns, of: rows) }
 
-    /// The same with the values that each property may have. The last column: it may be long.
+    /// The same with the rules of each property. The last column: it may be long.
     func table(with schema: SettingsSchema) -> Table {
-        let allowed = Fact.Column("allowed") { Printable.text(declaration(of: $0, in: schema)?.allowed ?? "") }
-        return Table("settings", Self.columns + [allowed], of: rows)
+        let rules = Table.Column("rules") { Printable.text(declaration(of: $0, in: schema)?.rulesText ?? "") }
+        return Table("settings", Self.columns + [rules], of: rows)
     }
 
-    private static var columns: [Fact.Column] {
+    private static var columns: [Table.Column] {
         [
             "key", .init("value", cell: value),
             .init("layer") { $0.body["unknown"] == true ? "not in the schema" : layer(of: $0) }, "by", "type",

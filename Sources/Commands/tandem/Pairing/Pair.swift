@@ -109,7 +109,7 @@ extension Subcommand {
     ) { arguments, console in
         let devices = try arguments.ask(.trustedDevices)["devices"] ?? .array([])
         if arguments.has("json") { return console.print(json: Fact.plain(devices)) }
-        let columns: [Fact.Column] = ["name", .text("is our", of: "role"), "address", "fingerprint"]
+        let columns: [Table.Column] = ["name", .text("is our", of: "role"), "address", "fingerprint"]
         let table = Table("trusted devices", columns, of: Fact.list(devices))
         for line in table.lines.isEmpty ? ["no device is trusted by hand"] : table.lines { console.print(line) }
     }

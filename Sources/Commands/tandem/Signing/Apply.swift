@@ -188,7 +188,7 @@ private struct ApplyFollower {
 
 enum ApplyReport {
     static func lines(of results: [Fact]) -> [String] {
-        let columns: [Fact.Column] = [
+        let columns: [Table.Column] = [
             .init("name", cell: \.deviceName), .init("verdict", cell: verdict), "version", .digest("digest"),
             "pairing", .text("reason", of: "text"),
         ]
