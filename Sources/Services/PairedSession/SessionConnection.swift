@@ -210,7 +210,7 @@ final class SessionConnection {
 
     private func received(_ envelope: Envelope) throws(WireError) {
         guard envelope[.app] ?? settings.application == settings.application else {
-            return refuse(Refusal(notOwn: .app, in: envelope.kind))
+            return refuse(Refusal(foreign: .app, in: envelope.kind))
         }
         switch envelope.kind {
         case .hello: try greeted(HelloFrame(envelope).hello)

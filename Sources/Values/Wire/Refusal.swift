@@ -19,15 +19,25 @@ package struct Refusal: Error, TypedFrame, Equatable, CustomStringConvertible {
     /// The refusal that answers a fault of the peer's bytes.
     package init(_ error: WireError) { self.init(error.refusalName, error.description) }
 
-    /// The refusal of a frame that reads, with the words of SES-21: its kind, and the first key that is wrong.
-    /// - Parameter fault: nil if no key of the frame is to blame.
+    /// The refusal of a frame that reads, with the text of ``text(in:_:)``.
     package init(_ name: RefusalName, in kind: FrameKind, _ fault: WireError?) {
-        self.init(name, "in \(kind.rawValue)" + (fault.map { ": \($0)" } ?? ""))
+        self.init(name, Self.text(in: kind, fault))
     }
 
     /// The refusal of a frame with another `app` or `pairing` than its connection's (FRM-13).
-    package init(notOwn key: EnvelopeKey, in kind: FrameKind) {
-        self.init(.notYours, in: kind, .invalidValue(key: key.rawValue, expected: "the one of this connection"))
+    package init(foreign key: EnvelopeKey, in kind: FrameKind) {
+        self.init(.notYours, Self.text(foreign: key, in: kind))
+    }
+
+    /// The words of SES-21 for a frame that reads: its kind, and the first key that is wrong.
+    /// - Parameter fault: nil if no key of the frame is to blame.
+    package static func text(in kind: FrameKind, _ fault: WireError?) -> String {
+        "in \(kind.rawValue)" + (fault.map { ": \($0)" } ?? "")
+    }
+
+    /// The same for a frame with another `app` or `pairing` than its connection's.
+    package static func text(foreign key: EnvelopeKey, in kind: FrameKind) -> String {
+        text(in: kind, .invalidValue(key: key.rawValue, expected: "the one of this connection"))
     }
 
     /// The known name; nil for a newer peer's.

@@ -48,7 +48,7 @@ package final class AppDelivery {
     /// - Returns: the refusal that the connection has earned; nil if all is well.
     func receive(_ envelope: Envelope, from connection: HostAppConnection) -> Refusal? {
         guard let app = connection.port?.app, envelope.isAbout(app) else {
-            return Refusal(notOwn: .app, in: envelope.kind)
+            return Refusal(foreign: .app, in: envelope.kind)
         }
         do throws(WireError) {
             switch envelope.kind {

@@ -200,7 +200,7 @@ package final class RelayPort: NumberedConnection {
     /// - Parameter envelope: nil for a frame whose head was taken: of its keys only the origin can be wrong.
     package func refusal(_ name: RefusalName, in kind: FrameKind, _ envelope: Envelope? = nil) -> Refusal {
         switch name {
-        case .notYours: Refusal(notOwn: isLink ? .pairing : .app, in: kind)
+        case .notYours: Refusal(foreign: isLink ? .pairing : .app, in: kind)
         default: Refusal(name, in: kind, envelope.flatMap { Self.fault(of: $0) })
         }
     }

@@ -184,7 +184,7 @@ package final class Link {
                 return refuse(.unexpected, "a frame of kind '\(envelope.kind.rawValue)' has no place on a ready link")
             }
             guard envelope[.pairing] == pairing else {
-                return refuse(.notYours, Refusal(notOwn: .pairing, in: envelope.kind).text)
+                return refuse(.notYours, Refusal.text(foreign: .pairing, in: envelope.kind))
             }
             context.host?.link(self, didReceive: envelope, in: frame)
         }

@@ -239,7 +239,7 @@ extension DialledConnection: FrameChannelDelegate {
             let envelope = try Envelope(reading: frame)
             switch envelope.kind {
             case .hello where envelope[.pairing] ?? record.pairing == record.pairing: try answered(envelope)
-            case .hello: channel.refuse(.notYours, Refusal(notOwn: .pairing, in: .hello).text)
+            case .hello: channel.refuse(.notYours, Refusal.text(foreign: .pairing, in: .hello))
             case .bye, .refusal: channel.end(SecuredChannel.farewell(envelope))
             default: channel.refuse(.helloExpected, "the first frame was '\(envelope.kind.rawValue)'")
             }

@@ -185,7 +185,7 @@ final class DeviceRouter {
             default: break
             }
         } catch { fault = error }
-        return (name, Refusal(name, in: envelope.kind, fault).text)
+        return (name, Refusal.text(in: envelope.kind, fault))
     }
 
     // MARK: durable delivery
