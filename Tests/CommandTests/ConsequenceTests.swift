@@ -142,12 +142,12 @@ import Testing
     func agreedPairing() {
         let pairing = PropertyListValue.data([UInt8](repeating: 7, count: 16))
         let answer = Fact(["pairing": pairing, "name": "kitchen", "target": "custom:two", "done": false])
-        #expect(answer.agreement(to: ["who": "kitchen"]) == ["pairing": pairing, "yes": true])
+        #expect(answer.confirmation(of: ["who": "kitchen"]) == ["pairing": pairing, "yes": true])
         #expect(
-            answer.agreement(to: ["who": "kitchen", "app": "org.example.lamp"], confirming: "target")
+            answer.confirmation(of: ["who": "kitchen", "app": "org.example.lamp"], confirming: "target")
                 == ["pairing": pairing, "app": "org.example.lamp", "target": "custom:two", "yes": true])
-        #expect(answer.agreement(to: ["app": "org.example.lamp"]) == ["app": "org.example.lamp", "yes": true])
+        #expect(answer.confirmation(of: ["app": "org.example.lamp"]) == ["app": "org.example.lamp", "yes": true])
         let older = Fact(["name": "kitchen", "done": false])
-        #expect(older.agreement(to: ["who": "kitchen"]) == ["who": "kitchen", "yes": true])
+        #expect(older.confirmation(of: ["who": "kitchen"]) == ["who": "kitchen", "yes": true])
     }
 }

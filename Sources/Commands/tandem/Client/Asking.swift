@@ -17,7 +17,18 @@ extension Arguments {
     func ask(
         _ command: ControlName, _ body: PropertyListDictionary = [:], of role: DeviceRole? = nil, time: Duration = .zero
     ) throws -> PropertyListDictionary {
-        let path = try DaemonChoice(device: value("device"), role: role).path()
+        try ask(command, body, at: try daemonPath(of: role), time: time)
+    }
+
+    /// The local socket of the daemon that `--device` names, or of the one that is right for the command.
+    func daemonPath(of role: DeviceRole? = nil) throws(CommandFailure) -> String {
+        try DaemonChoice(device: value("device"), role: role).path()
+    }
+
+    /// Asks the daemon at a path, for a command with several requests to one daemon.
+    func ask(
+        _ command: ControlName, _ body: PropertyListDictionary, at path: String, time: Duration = .zero
+    ) throws -> PropertyListDictionary {
         let answer = try ControlClient(path: path).ask(command, body, time: time)
         Fact(answer).leftOut.forEach { Console().warn($0) }
         return answer

@@ -18,14 +18,16 @@ extension Arguments {
         _ command: ControlName, _ body: PropertyListDictionary, of role: DeviceRole? = nil, _ console: Console,
         confirming shown: String? = nil, consequences: (Fact) -> [String]
     ) throws -> Fact {
-        let first = Fact(try ask(command, body, of: role))
+        // One path for both: a daemon that begins to serve between them knows nothing of the question.
+        let path = try daemonPath(of: role)
+        let first = Fact(try ask(command, body, at: path))
         guard first.body["done"] == .boolean(false) else {
             console.warn("the daemon is of an earlier version and has made the change without asking")
             return first
         }
         for line in consequences(first) { console.warn(line) }
         try agree(console)
-        return Fact(try ask(command, first.agreement(to: body, confirming: shown), of: role))
+        return Fact(try ask(command, first.confirmation(of: body, confirming: shown), at: path))
     }
 
     private func agree(_ console: Console) throws(CommandFailure) {
@@ -39,12 +41,12 @@ extension Arguments {
 }
 
 extension Fact {
-    /// The request for the change that this answer has told of. It names a pairing by its identifier: another device
-    /// may have the name by now.
+    /// The request that makes the change. It names a pairing by its identifier, because another device may have the
+    /// name by now (CTL-29).
     /// - Parameters:
     ///   - question: the request that was answered.
     ///   - shown: as in ``Arguments/askTwice(_:_:of:_:confirming:consequences:)``.
-    func agreement(to question: PropertyListDictionary, confirming shown: String? = nil) -> PropertyListDictionary {
+    func confirmation(of question: PropertyListDictionary, confirming shown: String? = nil) -> PropertyListDictionary {
         var request = question
         if question["who"] != nil, let pairing = body["pairing"] {
             request["who"] = nil

@@ -18,7 +18,7 @@ extension Arguments {
     /// - Parameter channels: what a receiving one takes; other items wait in the daemon.
     func session(receives: Bool, channels: Set<Channel> = Channel.forApps) throws -> PairedSession {
         var options = PairedSessionOptions(
-            application: try application().description, socketPath: try DaemonChoice(device: value("device")).path())
+            application: try application().description, socketPath: try daemonPath())
         options.receivesMessages = receives
         options.channels = channels
         options.software = "tandem \(Version.text)"

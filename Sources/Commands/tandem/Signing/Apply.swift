@@ -53,7 +53,7 @@ extension Subcommand {
             body["first"] = .integer(count)
         }
         if arguments.has("only") { body["only"] = .array(arguments.all("only").map { .string($0) }) }
-        let path = try DaemonChoice(device: arguments.value("device")).path()
+        let path = try arguments.daemonPath()
         var follower = ApplyFollower(path: path, body: body, progress: arguments.has("json") ? nil : console)
         let answer: PropertyListDictionary
         do { answer = try follower.answer(within: wait) } catch let error as ControlError
