@@ -80,6 +80,8 @@ final class JoinTests {
         let token = try #require(fixture.registry.tokens[fixture.link.token])
         _ = fixture.registry.unpair(pairing)
         #expect(fixture.join(try fixture.request()).cause == .unknownToken)
+        let others = fixture.join(try fixture.request(by: fixture.stranger), peer: fixture.stranger)
+        #expect(others.cause == .unknownToken, "no alarm")
         // As an earlier release has left it.
         fixture.registry = try PairingRegistry(
             rows: [PairingChange.putToken(token).row], sealedUnder: JoinFixture.tokenKey)

@@ -39,7 +39,7 @@ package enum OpenSSLMemory {
     /// the heap (PAR-13). For daemons only: in an app's process the setting would be the app's. Call it before
     /// everything else of OpenSSL.
     /// - Returns: whether it took effect.
-    package static func cleanseWhatIsFreed() -> Bool { CTandemOpenSSL_cleanse_freed_memory() == 1 }
+    package static func clearOnFree() -> Bool { CTandemOpenSSL_cleanse_freed_memory() == 1 }
 }
 
 /// Runs one OpenSSL operation with an empty error queue and takes all that it left there.

@@ -34,12 +34,14 @@ enum ServiceRun {
         // Before anything that could start a thread.
         try ProcessSignal.prepareProcess()
         try Linux.closeToOthers()
-        // Fails if OpenSSL is in use already: then ended connections leave more in a memory that is closed to others.
-        _ = OpenSSLMemory.cleanseWhatIsFreed()
+        let clearsMemory = OpenSSLMemory.clearOnFree()
         try? Linux.setDescriptorLimit(descriptors)
         let environment = Environment()
         let log = LogSink(
             lending: STDERR_FILENO, threshold: level, journal: try environment.value("JOURNAL_STREAM"))
+        if !clearsMemory {
+            log.write(LogEvent(.warning, "OpenSSL's memory is not cleared: keys of ended links may stay in it"))
+        }
         let loop = try EventLoop()
         let supervisor = try supervisor(environment, on: loop, log)
         var failure: (any Error)?
