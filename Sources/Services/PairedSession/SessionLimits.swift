@@ -15,8 +15,8 @@ public struct SessionLimits: Sendable {
     public let userInfo = Limits.userInfoBody
     /// A context (LIM-2); beyond it 7009.
     public let context = Limits.contextBody
-    /// A file's metadata together with its name and size, which are one dictionary (LIM-2); beyond it 7009. Some 100
-    /// bytes of it are not the metadata's and the name's.
+    /// A file's metadata with its name and size, which are sent as one dictionary (LIM-2); beyond it 7009. The encoding
+    /// takes about 100 bytes besides metadata and name.
     public let fileDescription = Limits.fileDescription
     /// The UTF-8 of a file's name (LIM-30); beyond it 7008.
     public let fileName = Limits.fileName
@@ -26,7 +26,7 @@ public struct SessionLimits: Sendable {
     public let topic = Limits.shortText
     /// The items that wait for one device on one channel (LIM-14); beyond it 7001 `queue-full`.
     public let waitingItems = Limits.queuedItems
-    /// Their bytes together, beside the count (LIM-14); beyond it 7001 `queue-full`.
+    /// The total bytes of these items (LIM-14); both limits apply. Beyond it 7001 `queue-full`.
     public let waitingBytes = Limits.queuedItemBytes
     /// The messages of one app that wait for a reply (LIM-7); beyond it 7001 `too-many-requests`.
     public let openMessages = Limits.openRequests

@@ -14,7 +14,7 @@ package enum Limits {
     package static let userInfoBody = 65_536
     /// Body of a context (LIM-2): WCSession's.
     package static let contextBody = 262_144
-    /// The body that describes a file: its name, size and metadata (LIM-2). Metadata is no data.
+    /// The body that describes a file: its name, size and metadata (LIM-2).
     package static let fileDescription = 65_536
     /// The bytes of a file's name (LIM-30): what Linux allows.
     package static let fileName = 255

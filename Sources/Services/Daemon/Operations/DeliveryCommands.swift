@@ -40,8 +40,8 @@ struct DrainCommand: ControlCommand {
 
 /// `dead-letters`: the items that failed too often and are kept until an operator decides.
 struct DeadLettersCommand: ControlCommand {
-    /// An answer has no room for more: each letter is a value and has at least six, each with its key, and the values
-    /// of a frame are limited (LIM-12). The daemon must not stop for letters that nobody is shown.
+    /// The most letters that an answer has room for: each takes 13 values, its dictionary and at least six keys with
+    /// their values (LIM-12). Further ones are counted and not read.
     private static let limit = PropertyListLimits.standard.values / 13
 
     private let app: ApplicationIdentifier?
