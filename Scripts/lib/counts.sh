@@ -37,7 +37,7 @@ relay_up() {
 # trips NAME BYTES PAIRS WINDOW: one line of JSON, for each round trip of the case. A number of trips and not only a time:
 # what a daemon does once would be much of the few that a busy machine makes in a second.
 trips() {
-    timeout 120 "$workspace/load" trips tandem \
+    timeout --foreground 120 "$workspace/load" trips tandem \
         --at "$workspace/$1/primary.sock" --counterpart "$workspace/$1/secondary.sock" \
         --relay "${started[$1]}" --counts "$workspace/$1.counts" --bytes "$2" --pairs "$3" --window "$4" --seconds 1 \
         --least 10000
@@ -104,24 +104,34 @@ count_crowded() {
 # daemons do by the clock while the others have theirs. A look at each device would be ten times as much. (The simulator
 # runs all of these devices: its time for an item grows with the memory that they have together.)
 count_receipts() {
-    local few many name failed=0
-    few=$(receipts 100) && many=$(receipts 1000) || return 1
-    for name in allocations calls; do
-        judge receipts "$(awk -v name=$name -v few="$(field "$few" $name)" -v many="$(field "$many" $name)" \
-            'BEGIN { if (few > 0) printf "\"%s\": %.3f", name, many / few }')" $name "$(bound receipts 1.5)" || failed=1
+    local devices name
+    for devices in 100 1000; do
+        name=receipts-$devices
+        relay_up "$name" 4096 --secondaries "$devices"
+        receipts "$name" "$devices" >"$workspace/$name.line"
+        stop "$name"
     done
-    return $failed
+    judge_receipts
 }
 
-# receipts DEVICES: one line of JSON, for each item.
+# receipts NAME DEVICES: one line of JSON, for each item.
 receipts() {
-    local name=receipts-$1
-    relay_up "$name" 4096 --secondaries "$1"
-    timeout 120 "$workspace/load" receipts tandem \
-        --at "$workspace/$name/primary.sock" --counterpart "$workspace/$name/secondary.sock" \
-        --relay "${started[$name]}" --counts "$workspace/$name.counts" --receivers "$1" --until handled --bytes 300 \
+    timeout --foreground 120 "$workspace/load" receipts tandem \
+        --at "$workspace/$1/primary.sock" --counterpart "$workspace/$1/secondary.sock" \
+        --relay "${started[$1]}" --counts "$workspace/$1.counts" --receivers "$2" --until handled --bytes 300 \
         --seconds 2
-    stop "$name"
+}
+
+# judge_receipts: judges the figures of both runs, which have ended.
+judge_receipts() {
+    local few many name failed=0
+    few=$(<"$workspace/receipts-100.line") many=$(<"$workspace/receipts-1000.line")
+    for name in allocations calls; do
+        judge receipts "$(awk -v name=$name -v few="$(field "$few" $name)" -v many="$(field "$many" $name)" \
+            'BEGIN { if (few > 0 && many > 0) printf "\"%s\": %.3f", name, many / few }')" \
+            $name "$(bound receipts 1.5)" || failed=1
+    done
+    return $failed
 }
 
 # The allocations of reading a setting: those of a long run without those of a short one.
@@ -181,10 +191,16 @@ run_counts() {
 prove_refusal() {
     local name
     for name in allocations copies reads writes calls; do
-        if (export "COUNTS_BOUND_$name=-1" && judge_frames frames-300-1x1 2.1 6.2) >"$workspace/proof.log" 2>&1; then
-            echo "a bound of -1 $name was not refused" >&2
-            return 1
-        fi
-        grep -q "$name is .*, at most -1 is allowed" "$workspace/proof.log"
+        prove_bound "$name" "$name" judge_frames frames-300-1x1 2.1 6.2
     done
+    for name in allocations calls; do prove_bound receipts "$name" judge_receipts; done
+}
+
+# prove_bound BOUND FIGURE COMMAND...: the command judges figures again, and must refuse this one by this bound.
+prove_bound() {
+    if (export "COUNTS_BOUND_$1=-1" && "${@:3}") >"$workspace/proof.log" 2>&1; then
+        echo "a bound of -1 $1 was not refused" >&2
+        return 1
+    fi
+    grep -q "$2 is [0-9].*, at most -1 is allowed" "$workspace/proof.log"
 }
