@@ -7,28 +7,13 @@ run_campaign() {
     while (($# > 0)); do
         case $1 in
         --seed)
-            if [[ ! ${2-} =~ ^[0-9]{1,9}$ ]]; then
-                echo "Scripts/$name: $1 wants a number" >&2
-                exit 2
-            fi
+            if [[ ! ${2-} =~ ^[0-9]{1,9}$ ]]; then refuse "$1 wants a number"; fi
             seed=$2
             shift 2
             ;;
         --case)
-            if [[ -z ${2-} ]]; then
-                echo "Scripts/$name: $1 wants a text" >&2
-                exit 2
-            fi
+            if [[ -z ${2-} ]]; then refuse "$1 wants a text"; fi
             options+=(--case "$2")
-            shift 2
-            ;;
-        --kills)
-            if [[ $name != fleet ]]; then refuse_argument "$1"; fi
-            if [[ ! ${2-} =~ ^[1-9][0-9]{0,5}$ ]]; then
-                echo "Scripts/$name: $1 wants a number from 1" >&2
-                exit 2
-            fi
-            options+=(--kills "$2")
             shift 2
             ;;
         --short) options+=(--short) && shift ;;

@@ -7,11 +7,12 @@ script=$(realpath -- "$0")
 # Prints the comment at the head of the script that runs, for --help.
 print_help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"; }
 
-# Ends the script for an argument that it does not know.
-refuse_argument() {
-    echo "Scripts/${script##*/}: unknown argument '$1'; see --help" >&2
+# Ends the script for how it was called, with a text.
+refuse() {
+    echo "Scripts/${script##*/}: $1" >&2
     exit 2
 }
+refuse_argument() { refuse "unknown argument '$1'; see --help"; }
 
 # The C libraries that Package.swift names (check-rooms compares the two lists), what finds them, and the tools that
 # the scripts and tests use: python3 (rooms check, a client in another language), openssl (independent signatures),

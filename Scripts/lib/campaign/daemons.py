@@ -195,16 +195,12 @@ class Daemon:
 class World:
     """The surroundings of one case: daemons, lines and floods, all of which end with it."""
 
-    def __init__(self, tandem, workspace, random, short, kills=0):
-        self.tandem, self.workspace, self.random, self.short, self.kills = tandem, workspace, random, short, kills
+    def __init__(self, tandem, workspace, random, short):
+        self.tandem, self.workspace, self.random, self.short = tandem, workspace, random, short
         self.is_root = can_be_others()
         self.programs = []
         self.began = time.monotonic()
         workspace.mkdir(mode=0o711)
-
-    def points(self, usual, few):
-        """At how many points a case kills: as many as were asked for, else as the campaign's form says."""
-        return self.kills or (few if self.short else usual)
 
     def starts(self, program):
         self.programs.append(program)

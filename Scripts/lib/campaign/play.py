@@ -15,9 +15,9 @@ from apps import Refused
 from daemons import CaseFailure, World
 
 
-def play(case, tandem, seed, workspace, short, kills):
+def play(case, tandem, seed, workspace, short):
     """The verdict of one case and its figures."""
-    world = World(tandem, workspace / case.name, random.Random(f"{seed} {case.name}"), short, kills)
+    world = World(tandem, workspace / case.name, random.Random(f"{seed} {case.name}"), short)
     if case.needs_root and not world.is_root:
         return "skip", "only root can be several users, and see a daemon's descriptors"
     try:
@@ -41,14 +41,12 @@ def tail(workspace):
 
 
 def run(rooms, noun, arguments):
-    """Plays with the arguments TANDEM SEED [--short] [--case TEXT] [--kills N]; the exit code."""
-    def value(option):
-        return arguments[arguments.index(option) + 1] if option in arguments else None
-    return play_all(rooms, noun, arguments[0], arguments[1], "--short" in arguments, value("--case") or "",
-                    int(value("--kills") or 0))
+    """Plays with the arguments TANDEM SEED [--short] [--case TEXT]; the exit code."""
+    wanted = arguments[arguments.index("--case") + 1] if "--case" in arguments else ""
+    return play_all(rooms, noun, arguments[0], arguments[1], "--short" in arguments, wanted)
 
 
-def play_all(rooms, noun, tandem, seed, short, wanted, kills):
+def play_all(rooms, noun, tandem, seed, short, wanted):
     workspace = pathlib.Path(tempfile.mkdtemp(prefix="tandem."))
     workspace.chmod(0o711)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -63,7 +61,7 @@ def play_all(rooms, noun, tandem, seed, short, wanted, kills):
             return 2
         for case in cases:
             start = time.monotonic()
-            verdict, figures = play(case, tandem, seed, workspace, short, kills)
+            verdict, figures = play(case, tandem, seed, workspace, short)
             seconds = time.monotonic() - start
             table.append((case.name, verdict, seconds, case.text, figures))
             print(f"{case.name:<4} {verdict:<4} {seconds:6.1f} s  {case.text}: {figures}", flush=True)

@@ -62,6 +62,15 @@ class Signer:
         return {"mood": mood} | {f"n{number}": version for number in range(WIDTH)}
 
 
+asked = []  # what `points` has answered so far
+
+
+def points(world, usual, few):
+    """At how many points a case kills: as many as were asked for, else as the campaign's form says."""
+    asked.append(int(os.environ.get("FLEET_KILLS", 0)) or (few if world.short else usual))
+    return asked[-1]
+
+
 def made(world, *arguments):
     code, output = world.command(*arguments)
     require(code == 0, f"tandem {arguments[0]} ended with {code}: {output.strip()}")

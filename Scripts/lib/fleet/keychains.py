@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from case import Case
 from daemons import CaseFailure, require, until
-from host import APP, Configuration, HostApp, Signer, active_file, made
+from host import APP, Configuration, HostApp, Signer, active_file, made, points
 from kills import Shell
 from recovery import Stopwatch, agreed
 from views import applied_disagreement, settle
@@ -170,7 +170,7 @@ def play_point(scene, how, victims, delay):
 
 def at_random_points(world):
     scene = Scene(world)
-    count, times, changes = world.points(POINTS, FEW), [], {ROTATE: 0, REVOKE: 0, WITHDRAW: 0}
+    count, times, changes = points(world, POINTS, FEW), [], {ROTATE: 0, REVOKE: 0, WITHDRAW: 0}
     hub, kiosk = scene.hub, scene.kiosk
     for number in range(count):
         how = world.random.choices((ROTATE, REVOKE, WITHDRAW), (2, 1, 1))[0] if scene.keys.can_sign else ROTATE

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from case import Case
 from daemons import CaseFailure, require
-from host import APP, CRASH, DIES, GOOD, Configuration, HostApp, Signer, active_file
+from host import APP, CRASH, DIES, GOOD, Configuration, HostApp, Signer, active_file, points
 from recovery import Stopwatch, agreed
 from views import (
     applied_disagreement, desired_of, failed_disagreement, reports, require_same_in_shell, settle, state_of,
@@ -159,7 +159,7 @@ def require_once(scene, since, wanted, point):
 def at_random_points(world):
     scene = Scene(world)
     scene.goes_on()
-    count = world.points(POINTS, FEW)
+    count = points(world, POINTS, FEW)
     courses, found, times = collections.Counter(), collections.Counter(), []
     for number in range(count):
         point = drawn(world.random)

@@ -5,7 +5,7 @@ import time
 
 from case import Case
 from daemons import CaseFailure, join, link_of, require
-from host import APP, CRASH, GOOD, SILENT, Configuration, HostApp, Signer, active_file
+from host import APP, CRASH, GOOD, SILENT, Configuration, HostApp, Signer, active_file, points
 from kills import Shell
 from recovery import Stopwatch, agreed
 from views import applied_disagreement, failed_disagreement, settle, versions_of
@@ -100,7 +100,7 @@ def play_point(scene, mood, victims, delay):
 
 def rollout(world):
     scene = Scene(world, 3)
-    count, stopped, times = world.points(POINTS, FEW), 0, []
+    count, stopped, times = points(world, POINTS, FEW), 0, []
     hub, first, other = scene.hub, scene.kiosks[0], scene.kiosks[1]
     for number in range(count):
         mood = world.random.choice((GOOD, TOUCHY))

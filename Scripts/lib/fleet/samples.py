@@ -18,7 +18,7 @@ from apps import App, Refused
 from case import Case
 from daemons import CaseFailure, Daemon, join, link_of, require, until
 from frames import ProtocolError, encode
-from host import APP, DIES, GOOD, Configuration, Signer, active_file
+from host import APP, DIES, GOOD, Configuration, Signer, active_file, points
 from keychains import REVOKE, ROTATE, WITHDRAW, Keys, disagreement, known, require_whole
 from kills import Shell
 from recovery import Stopwatch, agreed
@@ -353,7 +353,7 @@ def play_keys(scene, point):
 
 def at_random_points(world):
     scene = Scene(world)
-    count = world.points(POINTS, FEW)
+    count = points(world, POINTS, FEW)
     courses, victims, times = collections.Counter(), collections.Counter(), []
     for number in range(count):
         point = drawn(world.random, scene.keys.can_sign)
