@@ -15,9 +15,9 @@ for name in ("campaign", "fleet"):
 
 # Before the others: it says where the modules of the system tests are.
 import play  # noqa: E402
-import counted  # noqa: E402
 import course  # noqa: E402
 import large  # noqa: E402
+import messages  # noqa: E402
 
-room = counted if "SOAK_COUNT" in os.environ else large if "SOAK_FILE" in os.environ else course
+room = messages if "SOAK_COUNT" in os.environ else large if "SOAK_FILE" in os.environ else course
 sys.exit(play.run((room,), "soak", sys.argv[1:]))

@@ -12,7 +12,7 @@ import time
 
 from apps import App, described
 from case import Case
-from daemons import Beside, join, link_of, require, until
+from daemons import join, link_of, require, until
 from frames import decode, encode, frame
 
 APP = "org.example.count"
@@ -165,19 +165,21 @@ class Answerer(Connection):
 
 
 def ask(connections, answer):
-    """Until all has been answered, or nothing comes any more."""
-    tally, poll, waiting = Tally(), select.epoll(), {}
-    for connection in connections:
-        waiting[connection.stream.fileno()] = connection
-        poll.register(connection.stream, select.EPOLLIN)
+    """Until all has been answered and no second copy of an answer came behind the last, or nothing comes any more.
+    Sends its tally and when the last frame came."""
+    tally, poll, last = Tally(), select.epoll(), time.monotonic()
+    streams = {connection.stream.fileno(): connection for connection in connections if not connection.is_done}
+    for descriptor, connection in streams.items():
+        poll.register(descriptor, select.EPOLLIN)
         connection.fill()
-    while waiting and (events := poll.poll(SILENCE)):
+    waiting = set(streams)
+    while events := poll.poll(SILENCE if waiting else QUIET):
+        last = time.monotonic()
         for descriptor, _ in events:
-            connection = waiting[descriptor]
-            connection.serve(tally)
-            if connection.is_done:
-                poll.unregister(waiting.pop(descriptor).stream)
-    answer.send(tally)
+            streams[descriptor].serve(tally)
+            if streams[descriptor].is_done:
+                waiting.discard(descriptor)
+    answer.send((tally, last))
 
 
 def reply(connections, stop, answer):
@@ -222,21 +224,20 @@ class Scene:
 
 def exchange(world, pairs, count):
     scene = Scene(world, pairs, count)
-    ends = [multiprocessing.Pipe() for _ in range(3)]
-    (ours, asked), (there, replied), (stop, told) = ends
-    answering = world.starts(Beside(reply, scene.answerers, told, replied))
+    (asked, asked_end), (replied, replied_end), (stop, stop_end) = (multiprocessing.Pipe() for _ in range(3))
+    answering = world.beside(reply, scene.answerers, stop_end, replied_end)
     began = time.monotonic()
-    asking = world.starts(Beside(ask, scene.askers, asked))
-    answered = received(ours, asking)
-    seconds = time.monotonic() - began
+    asking = world.beside(ask, scene.askers, asked_end)
+    answered, ended = received(asked, asking)
     stop.send(None)
-    return {"arrived": received(there, answering), "answered": answered}, scene.wanted, seconds
+    return {"arrived": received(replied, answering), "answered": answered}, scene.wanted, ended - began
 
 
 def received(end, beside):
     """What a process sends at its end."""
     while not end.poll(1):
-        require(beside.process.is_alive(), "a process that counts has failed")
+        # It may have sent and ended since.
+        require(beside.process.is_alive() or end.poll(), "a process that counts has failed")
     return end.recv()
 
 
