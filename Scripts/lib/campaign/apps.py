@@ -3,6 +3,7 @@ slower or more politely than a case wants. The frames are those of the system te
 """
 import contextlib
 import grp
+import hashlib
 import os
 import select
 import socket
@@ -222,6 +223,11 @@ class App(Stream):
         require(answer["kind"] == "accepted", f"a submission ended as {described(answer)}")
         return answer
 
+    def handle(self, delivery, name="handled"):
+        """Answers a delivery with its verdict."""
+        keys = {key: delivery[key] for key in ("app", "pairing", "id", "channel")}
+        self.send(kind="verdict", name=name, **keys)
+
     def query(self, command, seconds=10, body=None, **keys):
         identifier = new_identifier()
         self.send(kind="query", app=self.app, id=identifier, command=command, body=encode(body or {}), **keys)
@@ -255,6 +261,11 @@ def sent_file(app, data, name="hostile.bin", pairing=None, identifier=None, meta
                 sent += CHUNK
         else:
             app.kept.append(envelope)
+
+
+def digest_of(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def described(envelope):
@@ -301,9 +312,7 @@ class Counterpart(threading.Thread):
             case "delivery":
                 self.items.append(identifier)
                 self.attempts.append(envelope["attempt"])
-                self.connection.send(
-                    kind="verdict", app=app, pairing=pairing, id=identifier, channel=envelope["channel"],
-                    name=self.verdict)
+                self.connection.handle(envelope, self.verdict)
             case "context":
                 self.contexts.append((envelope["name"], envelope["revision"], len(envelope["body"])))
 

@@ -136,6 +136,10 @@ class Daemon:
         self.ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", ready)]
         return self
 
+    def keep_port(self, *options):
+        """From its next start on it listens where it does now."""
+        self.options = (*options, "--listen", f"127.0.0.1:{self.ports[0]}")
+
     def stop(self, with_signal=signal.SIGTERM):
         self.program.end(with_signal)
 

@@ -4,8 +4,9 @@ has each item and file that had been acknowledged, in order and whole, and nothi
 import hashlib
 import signal
 import time
+import uuid
 
-from apps import App, Refused, new_identifier, sent_file
+from apps import App, Refused, digest_of, new_identifier, sent_file
 from case import Case
 from daemons import CaseFailure, Daemon, require
 from disk import EVERYTHING, NOTHING, SOME, Disk, recorder
@@ -132,7 +133,7 @@ class Recording:
 def scene(world):
     """A pair whose apps know each other, with the app that submits."""
     hub, kiosk, _ = world.pair()
-    hub.options = ("--listen", f"127.0.0.1:{hub.ports[0]}")
+    hub.keep_port()
     App(kiosk, APP, receives=True).close()
     app = App(hub, APP)
     pairing = app.until_installed()
@@ -174,11 +175,10 @@ def outstanding(daemon, connection, pairing, channel):
 
 def spooled(daemon, identifier):
     """The digest of an item's file on the spool."""
-    text = identifier.hex().upper()
-    name = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    name = str(uuid.UUID(bytes=identifier)).upper()
     files = list((daemon.state / "spool").rglob(name))
     require(len(files) == 1, f"file {name} is {len(files)} times on the spool")
-    return hashlib.sha256(files[0].read_bytes()).digest()
+    return digest_of(files[0])
 
 
 def receiver(world):
@@ -221,10 +221,8 @@ def taken(connection, envelope):
     """A delivery, which is answered."""
     channel, body = envelope["channel"], envelope["body"]
     if channel == "file":
-        with open(decode(body)["path"], "rb") as file:
-            body = hashlib.sha256(file.read()).digest()
-    whose = {key: envelope[key] for key in ("app", "pairing", "id", "channel")}
-    connection.send(kind="verdict", name="handled", **whose)
+        body = digest_of(decode(body)["path"])
+    connection.handle(envelope)
     return channel, envelope["id"], body
 
 

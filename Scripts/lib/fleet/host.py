@@ -7,6 +7,7 @@ import os
 import plistlib
 import threading
 import time
+import uuid
 
 from apps import App, Refused
 from daemons import require, until
@@ -78,8 +79,7 @@ def made(world, *arguments):
 
 
 def device_of(daemon):
-    text = daemon.status()["device"].hex().upper()
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return str(uuid.UUID(bytes=daemon.status()["device"])).upper()
 
 
 def active_file(directory):

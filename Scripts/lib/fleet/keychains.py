@@ -93,7 +93,7 @@ class Scene:
     def __init__(self, world):
         self.world = world
         self.hub, self.kiosk, _ = world.pair()
-        self.hub.options = ("--listen", f"127.0.0.1:{self.hub.ports[0]}")
+        self.hub.keep_port()
         self.hub.stop()
         self.hub.start()
         self.keys = Keys(world, self.hub)

@@ -47,7 +47,7 @@ class Scene:
     def __init__(self, world):
         self.world = world
         self.hub, self.kiosk, _ = world.pair()
-        self.hub.options = ("--log", "debug", "--listen", f"127.0.0.1:{self.hub.ports[0]}")
+        self.hub.keep_port("--log", "debug")
         self.hub.stop()
         self.hub.start()
         self.signer = Signer(world, self.hub)

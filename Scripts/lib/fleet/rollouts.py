@@ -21,7 +21,7 @@ class Scene:
 
     def __init__(self, world, count):
         self.world, self.hub = world, world.hub()
-        self.hub.options = ("--listen", f"127.0.0.1:{self.hub.ports[0]}")
+        self.hub.keep_port()
         self.signer = Signer(world, self.hub)
         self.kiosks = [world.kiosk(f"kiosk-{number}") for number in range(count)]
         for kiosk in self.kiosks:

@@ -144,7 +144,7 @@ class Scene:
 
     def __init__(self, world):
         self.world, self.hub = world, world.hub("--log", "debug")
-        self.hub.options = ("--log", "debug", "--listen", f"127.0.0.1:{self.hub.ports[0]}")
+        self.hub.keep_port("--log", "debug")
         self.keys = Lamps(world, self.hub)
         key = world.workspace / "anchor"
         key.write_bytes(self.keys.anchor)

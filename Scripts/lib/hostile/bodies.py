@@ -281,8 +281,7 @@ def names(world):
         require(path.is_relative_to(inside) and path.resolve() == path and path.read_bytes() == b"bytes",
                 f"'{name}' arrived as {path}")
         require(not path.name.startswith((".", "-")) and path.name.isprintable(), f"'{name}' became '{path.name}'")
-        receiver.send(kind="verdict", app=APP, pairing=delivery["pairing"], id=identifier, channel="file",
-                      name="handled")
+        receiver.handle(delivery)
         app.next("finished", 10, id=identifier)
         app.send(kind="finishedAck", app=APP, pairing=delivery["pairing"], id=identifier, channel="file")
     strange = [path for path in set(world.workspace.rglob("*")) - before

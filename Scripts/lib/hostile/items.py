@@ -39,7 +39,7 @@ def repeated(world):
             app.query("budget", pairing=pairing)
             app.close()
         hub.stop(signal.SIGKILL)
-        hub.options = ("--listen", f"127.0.0.1:{hub.ports[0]}")
+        hub.keep_port()
         hub.start()
         app = App(hub, APP)
         app.until_installed()
@@ -59,7 +59,7 @@ def repeated(world):
 def lost_in_burst(world):
     """Connections that go at a random moment, and repeat all that was not answered, with the daemon killed between."""
     hub, kiosk, _ = world.pair()
-    hub.options = ("--listen", f"127.0.0.1:{hub.ports[0]}")
+    hub.keep_port()
     receiver = Counterpart(App(kiosk, APP, receives=True))
     pairing = App(hub, APP).until_installed()
     wanted, answered, repetitions = [], set(), 0

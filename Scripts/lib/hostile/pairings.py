@@ -104,7 +104,7 @@ def itself(world):
     hub.stop(signal.SIGTERM)
     code, output = world.command("join", "--state", hub.state, text=link)
     require(code == 1, f"joining in its own state directory ended with {code}: {output.strip()}")
-    hub.options = ("--listen", f"127.0.0.1:{hub.ports[0]}")
+    hub.keep_port()
     hub.start()
     until(lambda: hub.linked() == 1, 20, "the link to the kiosk")
     require(len(hub.status()["pairings"]) == 1, "the hub is paired with itself")

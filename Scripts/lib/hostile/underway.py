@@ -88,7 +88,7 @@ def daemon_stops(world):
         pairing = app.until_reachable()
         identifiers = begin(app, pairing, lambda: until(lambda: len(silent.requests) == REQUESTS, 10, "arrival"))
         if stopped is hub:
-            hub.options = ("--listen", f"127.0.0.1:{hub.ports[0]}")
+            hub.keep_port()
         stopped.stop(how)
         require_ends(app, identifiers, way, 7014)
         told.append(way)

@@ -42,7 +42,7 @@ class Course:
     def __init__(self, world, seconds):
         self.world, self.seconds = world, seconds
         self.hub, self.kiosk, self.line = world.pair(line=True)
-        self.hub.options = ("--listen", f"127.0.0.1:{self.hub.ports[0]}")
+        self.hub.keep_port()
         self.daemons = (self.hub, self.kiosk)
         self.disturbances, self.problems = Disturbances(), []
         self.cuts = self.kills = self.version = self.asked = 0

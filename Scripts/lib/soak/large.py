@@ -6,7 +6,7 @@ import pathlib
 import threading
 import time
 
-from apps import App, Refused, new_identifier, sent_file
+from apps import App, Refused, digest_of, new_identifier, sent_file
 from case import Case
 from daemons import CaseFailure, require, until
 from frames import ProtocolError, decode
@@ -38,11 +38,9 @@ class Receiver(threading.Thread):
 
     def take(self, envelope):
         body = decode(envelope["body"])
-        with open(body["path"], "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").digest()
-        self.files.append((pathlib.Path(body["path"]).stat().st_size, digest, body["metadata"]["digest"]))
-        whose = {key: envelope[key] for key in ("app", "pairing", "id", "channel")}
-        self.connection.send(kind="verdict", name="handled", **whose)
+        size = pathlib.Path(body["path"]).stat().st_size
+        self.files.append((size, digest_of(body["path"]), body["metadata"]["digest"]))
+        self.connection.handle(envelope)
 
 
 def made(world, size):

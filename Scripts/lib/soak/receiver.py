@@ -58,7 +58,7 @@ class ReceivingApp:
             case "delivery":
                 channel = envelope["channel"]
                 self.note(channel, self.number_of(channel, decode(envelope["body"])), envelope["attempt"])
-                connection.send(kind="verdict", **whose, channel=channel, name="handled")
+                connection.handle(envelope)
             case "finished":
                 self.note("end", envelope["id"].hex(), envelope["name"])
                 connection.send(kind="finishedAck", **whose, channel=envelope["channel"])

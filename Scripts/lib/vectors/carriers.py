@@ -1,5 +1,6 @@
 """Statements of carriers and what a primary must answer (Protocol/SignedConfiguration.md CFG-101, CFG-102)."""
 import base64
+import uuid
 
 from .formats import APP, Signer, bplist, pem
 from .reports import enveloped
@@ -14,8 +15,7 @@ UPPER, LOWER, BESIDE, NEXT = (bytes([first] * 16) for first in (0x21, 0x22, 0x23
 
 
 def vendor(device):
-    text = device.hex().upper()
-    return "vendor:" + "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return f"vendor:{str(uuid.UUID(bytes=device)).upper()}"
 
 
 class Makers:
