@@ -16,6 +16,7 @@ APP = "org.example.power"
 CHANNELS = ("userInfo", "context", "file")
 BURSTS, FEW = 40, 6
 PATIENCE = 20  # seconds
+QUIET = 0.3  # seconds in which a second delivery of an item would have come
 
 
 class Submitted:
@@ -182,7 +183,8 @@ def spooled(daemon, identifier):
 
 
 def receiver(world):
-    """The secondary, whose app is away: each item that its primary knows as stored waits."""
+    """The secondary, whose app is away: each item that its primary knows as stored waits. No context
+    counts as stored here: contexts are tested to be whole and in order, and the loss of one is not seen."""
     hub, kiosk, pairing = scene(world)
     recording = Recording(world, kiosk)
     app = App(hub, APP)
@@ -202,11 +204,11 @@ def receiver(world):
         found, connection, deadline = [], App(daemon, APP, receives=True), time.monotonic() + PATIENCE
         early, connection.kept = connection.kept, []
         try:
-            # All of them, and what comes at once behind them.
+            # All of them, and what comes behind them.
             while True:
                 try:
                     envelope = early.pop(0) if early else connection.read(
-                        deadline - time.monotonic() if wanted else 0.02)
+                        deadline - time.monotonic() if wanted else QUIET)
                 except TimeoutError:
                     return found
                 if envelope["kind"] == "delivery":
