@@ -1,9 +1,9 @@
 """Possible contents of a disk after the power failed, from a trace of what a daemon asked of its files (strace).
 
-What a file's sync covered is there, and any part of each later write, in pieces of 4 KiB that may be torn. The sync of
-a directory covers all names that were made, moved or removed before it, also those of the directories above: ext4, XFS
-and btrfs write them in order, which POSIX does not ask for. Of the later ones a beginning is there. A sync counts from
-its end on, for what came before its beginning.
+A sync makes the earlier writes of its file durable. Of later writes any part may be there, in pieces of 4 KiB that may
+be torn. The sync of a directory makes all names durable that were made, moved or removed before it, also in the
+directories above: ext4, XFS and btrfs write them in order, which POSIX does not require. Of later names a prefix is
+there. A sync takes effect at its end, for the calls before its beginning.
 """
 import collections
 import functools

@@ -1,5 +1,7 @@
-"""Remains of a pairing that has ended: no secret of its join link or of its TLS connections is in a daemon's memory or
-state directory (PAR-5, PAR-13).
+"""Remains of a pairing that has ended: no secret of its join link is in the memory or the state directory of either
+daemon, and none of its TLS connections in those of the primary, whose counterpart here logs them (PAR-5, PAR-13). A
+secondary's secrets of TLS are not looked for. The text of the link, which the primary had shown to its operator, may
+still be in memory that the primary has freed.
 """
 import base64
 import hmac
