@@ -66,8 +66,7 @@ public final class PairedSession: Sendable {
         }
         let number = UInt64.random(in: .min ... .max)
         try await core.result(cancel: { $0.stopWaiting(number, .cancelled(nil)) }) { core, completion in
-            core.activate(waiter: number, completion)
-            if let timeout { core.stopWaiting(number, after: timeout) }
+            core.activate(waiter: number, within: timeout, completion)
         }
     }
 

@@ -93,15 +93,18 @@ package actor SessionActor {
     // MARK: activation
 
     /// Begins; the completion is called once: activated, or a refusal that waiting cannot cure.
+    /// - Parameter timeout: how long the caller waits.
     package func activate(
-        waiter number: UInt64 = .random(in: .min ... .max), _ completion: @escaping Completion<Void>
+        waiter number: UInt64 = .random(in: .min ... .max), within timeout: Duration? = nil,
+        _ completion: @escaping Completion<Void>
     ) {
         if connection.machine.activation == .activated, !gate.isClosed { return completion(.success(())) }
         begin(nil, completion) {
             installationWindow.close()
             activating[number] = completion
             connection.activate { [weak self] event in self?.assumeIsolated { $0.happened(event) } }
-            scheduler.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.reportNoDaemon(number) } }
+            schedule(after: .seconds(1)) { $0.reportNoDaemon(number) }
+            if let timeout { schedule(after: timeout) { $0.stopWaiting(number, .noDaemon($0.daemon.dialFailure)) } }
         }
     }
 
@@ -113,13 +116,6 @@ package actor SessionActor {
     /// A caller of `activate` waits no longer; the session continues its attempts.
     func stopWaiting(_ number: UInt64, _ error: SessionError) {
         activating.removeValue(forKey: number)?(.failure(error))
-    }
-
-    /// The same after a time.
-    func stopWaiting(_ number: UInt64, after timeout: Duration) {
-        scheduler.schedule(after: timeout) { [weak self] in
-            self?.assumeIsolated { $0.stopWaiting(number, .noDaemon($0.daemon.dialFailure)) }
-        }
     }
 
     private func finishActivating(_ result: Result<Void, SessionError>) {
