@@ -387,16 +387,6 @@ package actor SessionActor {
 
     // MARK: receiving
 
-    /// Adds a receiver of messages; its number, or nil if the session has ended.
-    func addReceiver(
-        _ interest: MessageInbox.Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void
-    ) -> UInt64? {
-        guard !isEnded else { return nil }
-        if messages.hasNoReceiver { messages.starts() }
-        if messages.hasNoReceiver, items.hasNoHandler { items.starts() }
-        return messages.add(interest, take: take, ended: ended)
-    }
-
     /// Adds a handler of durable items, called on the scheduler; its number, or nil if the session has ended.
     @discardableResult
     package func handleItems(

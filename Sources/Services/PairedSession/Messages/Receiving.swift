@@ -86,6 +86,16 @@ extension SessionActor {
     package func receive(
         pairing: UniqueIdentifier? = nil, topic: String? = nil, _ take: @escaping (ReceivedMessage) -> Void
     ) { _ = addReceiver(MessageInbox.Interest(pairing: pairing, topic: topic), take: take, ended: {}) }
+
+    /// Adds a receiver of messages; its number, or nil if the session has ended.
+    fileprivate func addReceiver(
+        _ interest: MessageInbox.Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void
+    ) -> UInt64? {
+        guard !hasEnded else { return nil }
+        if messages.hasNoReceiver { messages.starts() }
+        if messages.hasNoReceiver, items.hasNoHandler { items.starts() }
+        return messages.add(interest, take: take, ended: ended)
+    }
 }
 
 /// The messages of a session as an async sequence; each iteration is a receiver of its own.
