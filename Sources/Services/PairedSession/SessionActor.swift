@@ -34,9 +34,8 @@ package actor SessionActor {
     private var configuration: InstalledConfiguration?
 
     private var activating: [UInt64: Completion<Void>] = [:]
-    /// The connection that has activated the session.
+    /// The connection that has activated the session; 0 before the first activation.
     private var activatedOn: UInt64 = 0
-    private var wasActivated = false
     /// Ended by the app, or released: no call begins any longer.
     private var isEnded = false
     private var onEvent: ((SessionEvent) -> Void)?
@@ -191,8 +190,7 @@ package actor SessionActor {
 
     private func activated() {
         onEvent?(.activation(.activated))
-        if !wasActivated { starts() }
-        wasActivated = true
+        if activatedOn == 0 { starts() }
         transfers.connected()
         activatedOn = daemon.number
         publish()
