@@ -123,13 +123,6 @@ extension SessionError {
             messageID: messageID)
     }
 
-    /// The counterpart's reply to a dictionary is none.
-    package static func malformedReply(_ error: any Error, messageID: UniqueIdentifier? = nil) -> SessionError {
-        SessionError(
-            .messageReplyFailed, .malformed, reason: "the reply is not a valid dictionary: \(error)",
-            messageID: messageID)
-    }
-
     static var reservedKey: SessionError {
         SessionError(
             .deliveryFailed, .reservedKey, reason: "top-level keys that start with 'tandem.' are reserved")

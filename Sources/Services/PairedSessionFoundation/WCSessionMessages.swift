@@ -16,11 +16,7 @@ extension WCSession {
     ) {
         send(OutgoingContent(foundation: message), wantsReply: replyHandler != nil, errorHandler) { body in
             guard let replyHandler else { return }
-            let values: PropertyListDictionary
-            do { values = try PropertyListReader.readDictionary(body) } catch {
-                throw SessionError.malformedReply(error)
-            }
-            replyHandler(values.foundationValue)
+            replyHandler(try PropertyListDictionary(reply: body).foundationValue)
         }
     }
 

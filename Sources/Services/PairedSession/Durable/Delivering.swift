@@ -64,7 +64,9 @@ extension PairedSession {
         let target = try target(for: id)
         do throws(SessionError) {
             let body = try await request(content, timeout, id: id, to: target)
-            return try DeliveryReceipt(id, target, replied: body)
+            return DeliveryReceipt(
+                id: id, pairing: target, channel: .message, level: .handled,
+                reply: try PropertyListDictionary(reply: body, messageID: id), transfer: nil, unreachable: nil)
         } catch {
             guard policy == .queue, error.code == .notReachable else { throw error }
             return try await queue(content, topic, id: id, to: target, because: error)
@@ -87,25 +89,8 @@ extension PairedSession {
         var submission = Submission(.userInfo, to: target, content)
         submission.id = id
         submission.options.topic = topic
-        return DeliveryReceipt(id, target, queued: try await transfer(submission), because: error)
-    }
-}
-
-extension DeliveryReceipt {
-    fileprivate init(
-        _ id: UniqueIdentifier, _ pairing: UniqueIdentifier, replied body: [UInt8]
-    ) throws(SessionError) {
-        (self.id, self.pairing, channel, level) = (id, pairing, .message, .handled)
-        (transfer, unreachable) = (nil, nil)
-        do { reply = try PropertyListReader.readDictionary(body) } catch {
-            throw .malformedReply(error, messageID: id)
-        }
-    }
-
-    fileprivate init(
-        _ id: UniqueIdentifier, _ pairing: UniqueIdentifier, queued transfer: Transfer, because error: SessionError
-    ) {
-        (self.id, self.pairing, channel, level) = (id, pairing, .userInfo, .accepted)
-        (reply, self.transfer, unreachable) = (nil, transfer, error)
+        return DeliveryReceipt(
+            id: id, pairing: target, channel: .userInfo, level: .accepted, reply: nil,
+            transfer: try await transfer(submission), unreachable: error)
     }
 }

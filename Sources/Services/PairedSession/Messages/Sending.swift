@@ -1,7 +1,7 @@
 // Sending interactive messages, which need the counterpart to be reachable now. Nothing falls back to another channel
 // by itself: a message that cannot be delivered is an error.
 
-import TandemBase
+package import TandemBase
 public import TandemPropertyList
 import TandemSession
 public import TandemWire
@@ -21,9 +21,7 @@ extension PairedSession {
         _ message: PropertyListDictionary, topic: String? = nil, timeout: Duration = PairedSession.standardTimeout
     ) async throws(SessionError) -> PropertyListDictionary {
         let body = try await request(OutgoingContent(message, topic: topic), timeout, to: pairing)
-        do { return try PropertyListReader.readDictionary(body) } catch {
-            throw .malformedReply(error)
-        }
+        return try PropertyListDictionary(reply: body)
     }
 
     /// Sends bytes and waits for the reply's bytes; otherwise as ``sendMessage(_:topic:timeout:)``.
@@ -131,6 +129,18 @@ package struct OutgoingContent: Sendable {
     ) throws(SessionError) -> [UInt8] {
         do { return try PropertyListWriter.write(dictionary) } catch {
             throw SessionError(.unsupported(UnsupportedContent(.reply, error)), messageID: id)
+        }
+    }
+}
+
+extension PropertyListDictionary {
+    /// Reads the body of a reply to a dictionary.
+    /// - Throws: 7011 `malformed` for one that is none.
+    package init(reply body: [UInt8], messageID: UniqueIdentifier? = nil) throws(SessionError) {
+        do { self = try PropertyListReader.readDictionary(body) } catch {
+            throw SessionError(
+                .messageReplyFailed, .malformed, reason: "the reply is not a valid dictionary: \(error)",
+                messageID: messageID)
         }
     }
 }
