@@ -164,10 +164,9 @@ extension ReceivedMessage {
 
     /// The receiver's queue is full (bounded memory): the sender may try again later.
     package func refuseFull() {
-        token.answer(
-            .failure(
-                SessionError(
-                    .deliveryFailed, .inboxFull, reason: "the counterpart has too many unread messages",
-                    limit: ReceivedMessage.waitingAtMost, isRetryable: true)))
+        refuse(
+            SessionError(
+                .deliveryFailed, .inboxFull, reason: "the counterpart has too many unread messages",
+                limit: ReceivedMessage.waitingAtMost, isRetryable: true))
     }
 }

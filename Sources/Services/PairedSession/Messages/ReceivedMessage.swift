@@ -35,7 +35,7 @@ public struct ReceivedMessage: Sendable {
     public private(set) var deadline: Duration?
     /// The sender waits for a reply.
     public let wantsReply: Bool
-    let token: ReplyToken
+    private let token: ReplyToken
 
     /// The same message after a wait here.
     func remaining(_ time: Duration) -> ReceivedMessage {

@@ -71,7 +71,7 @@ extension PairedSession {
         let interest = MessageInbox.Interest(pairing: pairing, kind: kind, topic: topic)
         core.run { core in
             let take: (ReceivedMessage) -> Void = { message in
-                if claims { message.token.claim() }
+                if claims { message.claim() }
                 if case .dropped(let refused) = continuation.yield(message) { refused.refuseFull() }
             }
             let number = core.addReceiver(interest, take: take) { continuation.finish() }
