@@ -278,11 +278,12 @@ package actor SessionActor {
         gate.pass(isOfConnection: frame.wantsReply) { [messages] in messages.arrived(message) }
     }
 
-    private func send(_ answer: MessageAnswer, to id: UniqueIdentifier, pairing: UniqueIdentifier, ifOn number: UInt64)
-    {
+    private func send(
+        _ answer: Result<[UInt8], SessionError>, to id: UniqueIdentifier, pairing: UniqueIdentifier, ifOn number: UInt64
+    ) {
         guard number == daemon.number else { return }
         switch answer {
-        case .reply(let body):
+        case .success(let body):
             daemon.send(MessageFrame(.reply, app: settings.application, pairing: pairing, id: id, body: body[...]))
         case .failure(let error):
             daemon.send(FailureFrame(app: settings.application, pairing: pairing, id: id, error))

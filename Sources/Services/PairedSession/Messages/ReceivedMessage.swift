@@ -94,7 +94,7 @@ public struct ReceivedMessage: Sendable {
         guard body.count <= Limits.messageBody else {
             throw SessionError(.tooLarge(actual: body.count, limit: Limits.messageBody), messageID: id)
         }
-        guard token.answer(.reply(body)) else {
+        guard token.answer(.success(body)) else {
             throw SessionError(
                 .invalidParameter, .alreadyAnswered, reason: "this message was answered already", messageID: id)
         }
@@ -123,16 +123,9 @@ extension ReceivedMessage {
     }
 }
 
-/// The answer to a message.
-package enum MessageAnswer: Sendable {
-    /// The reply's body.
-    case reply([UInt8])
-    case failure(SessionError)
-}
-
 /// The right to answer one message, shared by everyone who got it; usable from any thread. It is used exactly once: by
 /// the first answer, or when the last holder drops it.
-package final class ReplyToken: Sendable {
+final class ReplyToken: Sendable {
     private enum State {
         /// Nobody has taken the message as its own yet.
         case offered
@@ -144,9 +137,12 @@ package final class ReplyToken: Sendable {
     private let state = Mutex(State.offered)
     private let wantsReply: Bool
     private let topic: String?
-    private let send: @Sendable (MessageAnswer) -> Void
+    private let send: @Sendable (Result<[UInt8], SessionError>) -> Void
 
-    init(wantsReply: Bool, topic: String? = nil, send: @escaping @Sendable (MessageAnswer) -> Void) {
+    /// - Parameter send: sends the answer: the reply's body, or a failure.
+    init(
+        wantsReply: Bool, topic: String?, send: @escaping @Sendable (Result<[UInt8], SessionError>) -> Void
+    ) {
         self.wantsReply = wantsReply
         self.topic = topic
         self.send = send
@@ -154,7 +150,7 @@ package final class ReplyToken: Sendable {
 
     /// Uses the token; false if it was used before.
     @discardableResult
-    package func answer(_ answer: MessageAnswer) -> Bool {
+    func answer(_ answer: Result<[UInt8], SessionError>) -> Bool {
         let isFirst = state.withLock { state in
             defer { state = .answered }
             return state != .answered
@@ -164,7 +160,7 @@ package final class ReplyToken: Sendable {
     }
 
     /// From now on, letting go is a dropped reply and no longer an unhandled message.
-    package func claim() {
+    func claim() {
         state.withLock { if $0 == .offered { $0 = .claimed } }
     }
 
