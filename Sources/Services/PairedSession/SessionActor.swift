@@ -505,8 +505,7 @@ package actor SessionActor {
                 throw SessionError(.withoutPairing(pairing), messageID: id)
             }
             files.ended(id)
-            let queue = QueueKey(pairing: target, app: settings.application, channel: channel)
-            transfers.takeBack(ItemKey(queue, id), then: completion)
+            transfers.takeBack(id, on: channel, in: target, then: completion)
         }
     }
 

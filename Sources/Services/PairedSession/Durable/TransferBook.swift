@@ -130,7 +130,8 @@ final class TransferBook {
         guard connection != daemon.number else { return }
         connection = daemon.number
         withdrawals.ask()
-        for (id, entry) in items.unaccepted where !withdrawals.isPending(key(of: id, entry)) { send(entry.token.frame) }
+        let frames = items.unaccepted.map { $0.entry.token.frame }
+        for frame in frames where !withdrawals.isPending(frame.item) { send(frame) }
         followAll()
     }
 
@@ -140,25 +141,29 @@ final class TransferBook {
         withdrawals.disconnected()
     }
 
-    private func key(of id: UniqueIdentifier, _ entry: TransferTable<Submitted>.Entry) -> ItemKey {
-        ItemKey(QueueKey(pairing: entry.pairing, app: app, channel: entry.channel), id)
+    private func key(_ id: UniqueIdentifier, in pairing: UniqueIdentifier, on channel: Channel) -> ItemKey {
+        ItemKey(QueueKey(pairing: pairing, app: app, channel: channel), id)
     }
 
-    /// The key that its submission has: a demoted item is in the queue of another channel.
-    private func key(of transfer: Transfer) -> ItemKey {
-        let queue = QueueKey(pairing: transfer.pairing, app: app, channel: transfer.kind.channel)
-        return items[transfer.id].map { key(of: transfer.id, $0) } ?? ItemKey(queue, transfer.id)
+    /// The key that the item's submission has, if this process has submitted it: a demoted item is in the queue of
+    /// another channel.
+    private func submittedKey(
+        _ id: UniqueIdentifier, in pairing: UniqueIdentifier, on channel: Channel
+    ) -> ItemKey {
+        items[id]?.token.frame.item ?? key(id, in: pairing, on: channel)
     }
 
     // MARK: taking back
 
     /// Takes an item back (SES-84).
     /// - Parameter completion: called once.
-    func takeBack(_ item: ItemKey, then completion: @escaping Completion<TransferCancellation>) {
-        let item = items[item.id].map { key(of: item.id, $0) } ?? item
+    func takeBack(
+        _ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier,
+        then completion: @escaping Completion<TransferCancellation>
+    ) {
         // The withdrawal passes what waits for the daemon to read, and the item must not come behind it.
-        daemon.removeQueued(item.id)
-        withdrawals.begin(item, then: completion)
+        daemon.removeQueued(id)
+        withdrawals.begin(submittedKey(id, in: pairing, on: channel), then: completion)
     }
 
     /// A withdrawal has ended.
@@ -184,8 +189,7 @@ final class TransferBook {
         case .cancelled, .unknown:
             // An end that the daemon still sends, because it had accepted the item, is not reported again.
             for channel in [entry.channel, entry.channel.properties.overflow].compactMap(\.self) {
-                let queue = QueueKey(pairing: entry.pairing, app: app, channel: channel)
-                _ = reported.insert(ItemKey(queue, item.id))
+                _ = reported.insert(key(item.id, in: entry.pairing, on: channel))
             }
             submissionFailed(item.id, .cancelled(item.id))
             return .cancelled
@@ -314,7 +318,8 @@ final class TransferBook {
     private func followAll() {
         var pages: [UniqueIdentifier: [Transfer.Kind: [UniqueIdentifier]]] = [:]
         for transfer in followed.values.map(\.transfer) {
-            if withdrawals.isWaiting(key(of: transfer)) {
+            let item = submittedKey(transfer.id, in: transfer.pairing, on: transfer.kind.channel)
+            if withdrawals.isWaiting(item) {
                 followedAfterWithdrawal.insert(transfer.id)
             } else {
                 pages[transfer.pairing, default: [:]][transfer.kind, default: []].append(transfer.id)
@@ -356,8 +361,7 @@ final class TransferBook {
             follower.transfer.unfollowed(.endUnknown(id))
             follower.file?.ended(isStored: false)
             let transfer = follower.transfer
-            let queue = QueueKey(pairing: transfer.pairing, app: app, channel: transfer.kind.channel)
-            reportEnd(of: ItemKey(queue, id), .failed(.endUnknown(id)))
+            reportEnd(of: key(id, in: transfer.pairing, on: transfer.kind.channel), .failed(.endUnknown(id)))
         }
     }
 
@@ -390,8 +394,7 @@ final class TransferBook {
             follower?.file?.ended(isStored: false)
             // A demoted item is in the queue of another channel than it was submitted to.
             let channel = follower?.transfer.kind.channel ?? entry.channel
-            let item = ItemKey(QueueKey(pairing: pairing, app: app, channel: channel), id)
-            reportEnd(of: item, outcome)
+            reportEnd(of: key(id, in: pairing, on: channel), outcome)
         }
         for (id, item) in formerItems where item.queue.pairing == pairing {
             formerItems[id] = nil
