@@ -379,7 +379,7 @@ package actor SessionActor {
         begin(id, completion) { () throws(SessionError) in
             let pairings = try admission.broadcast(content, id: id)
             broadcasts.send(
-                content, id, to: pairings.filter(receivers.includes), isToAll: receivers.isAll,
+                content, id, to: pairings.filter(receivers.includes), isToAll: receivers == .all,
                 laterFailure: laterFailure, completion: completion)
         }
     }

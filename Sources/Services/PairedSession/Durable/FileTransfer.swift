@@ -190,14 +190,11 @@ public final class FileTransfer: Sendable {
     /// The daemon has accepted the file, or it is refused.
     @Sendable func answered(_ result: Result<Transfer, SessionError>) {
         switch result {
-        case .failure(let error): refused(error)
+        case .failure(let error):
+            leave(.refused(error), hasEnded: true)
+            onRefusal(error)
         case .success(let transfer): leave(.accepted(transfer), hasEnded: false)
         }
-    }
-
-    private func refused(_ error: SessionError) {
-        leave(.refused(error), hasEnded: true)
-        onRefusal(error)
     }
 
     private func leave(_ phase: Phase, hasEnded: Bool) {

@@ -55,8 +55,6 @@ package struct Submission: Sendable {
         if channel == .context, content.kind != .message { self.content.badArgument = .kind }
     }
 
-    var bodyLimit: Int { channel.properties.bodyLimit ?? 0 }
-
     /// The fault of the options; nil for none.
     var badArgument: BadArgument? {
         guard channel.isForApps else { return .channel }
@@ -95,7 +93,7 @@ extension Submission {
         var content = content
         content.badArgument = badArgument
         return content.refusal(
-            standing, counterpart, of: pairing, bodyLimit: bodyLimit, needsReachability: false)
+            standing, counterpart, of: pairing, bodyLimit: channel.properties.bodyLimit ?? 0, needsReachability: false)
     }
 }
 

@@ -26,8 +26,6 @@ public enum BroadcastReceivers: Sendable, Equatable {
 }
 
 extension BroadcastReceivers {
-    var isAll: Bool { self == .all }
-
     func includes(_ entry: PairingState) -> Bool {
         switch self {
         case .all: true

@@ -40,9 +40,6 @@ final class MessageInbox {
         func expiry(_ startedAt: MonotonicTime?) -> MonotonicTime { startedAt.map { min($0, deadline) } ?? deadline }
     }
 
-    /// From the activation, or from the first receiver, until the app has registered all of them (LIM-33).
-    static var startingTime: Duration { Limits.startingTime }
-
     private let scheduler: any Scheduler
     private let timer: DeadlineTimer
     private var receivers: [Receiver] = []
@@ -94,7 +91,7 @@ final class MessageInbox {
 
     /// The app is at its start, within which it registers all of its receivers.
     func starts() {
-        startedAt = scheduler.now + Self.startingTime
+        startedAt = scheduler.now + Limits.startingTime
         watch()
     }
 
