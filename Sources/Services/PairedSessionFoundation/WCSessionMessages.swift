@@ -34,10 +34,11 @@ extension WCSession {
         _ content: OutgoingContent, wantsReply: Bool, _ errorHandler: (@Sendable (any Error) -> Void)?,
         _ deliver: @escaping @Sendable ([UInt8]) throws -> Void
     ) {
-        guard let session = pairedSession, delegate != nil, activationState == .activated else {
-            return fail(errorHandler, unreadyError)
-        }
         let callbacks = callbacks
+        let session: PairedSession
+        do throws(WCError) { session = try ready() } catch {
+            return callbacks.async { errorHandler?(error) }
+        }
         let finish: @Sendable (Result<[UInt8], SessionError>) -> Void = { result in
             callbacks.async {
                 do { try deliver(result.get()) } catch { errorHandler?(WCError(error)) }
@@ -52,7 +53,15 @@ extension WCSession {
         }
     }
 
-    var unreadyError: SessionError {
+    /// The session, if something may be sent or queued.
+    func ready() throws(WCError) -> PairedSession {
+        guard let session = pairedSession, delegate != nil, activationState == .activated else {
+            throw WCError(unreadyError)
+        }
+        return session
+    }
+
+    private var unreadyError: SessionError {
         if pairedSession?.isSupported == false {
             return SessionError(
                 .sessionNotSupported, .version,
@@ -64,10 +73,6 @@ extension WCSession {
         }
         return loss
             ?? SessionError(.sessionNotActivated, reason: "call activate() and wait for its callback first")
-    }
-
-    private func fail(_ handler: (@Sendable (any Error) -> Void)?, _ error: SessionError) {
-        callbacks.async { handler?(WCError(error)) }
     }
 
     // MARK: receiving

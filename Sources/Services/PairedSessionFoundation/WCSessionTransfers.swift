@@ -232,16 +232,6 @@ extension WCSession {
         }
     }
 
-    // MARK: readiness
-
-    /// The session, if something may be queued.
-    func ready() throws(WCError) -> PairedSession {
-        guard let session = pairedSession, delegate != nil, activationState == .activated else {
-            throw WCError(unreadyError)
-        }
-        return session
-    }
-
     static func report(_ text: String) {
         FileHandle.standardError.write(Data("PairedSession: \(text)\n".utf8))
     }
