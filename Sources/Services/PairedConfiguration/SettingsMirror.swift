@@ -164,7 +164,7 @@ final class SettingsMirror: Sendable {
     /// - Returns: why they cannot be stored.
     private func save() -> String? {
         do throws(PreferenceStoreError) {
-            if stored.isDirty { try stored.synchronise() }
+            if store.isPending { try stored.synchronise() }
         } catch {
             return error.description
         }

@@ -58,9 +58,6 @@ final class StoredPreferences: Sendable {
     /// The faults found at start.
     var startEvents: [PreferenceEvent] { state.withLock(\.startEvents) }
 
-    /// Whether the store lacks a change of the app's.
-    var isDirty: Bool { values.isPending }
-
     /// The app has changed a value.
     private func pended() {
         UnwrittenPreferences.add(self)
