@@ -135,25 +135,23 @@ private struct NodeElements: UnkeyedEncodingContainer {
 
     mutating func encodeNil() throws { node.element().set(SettingEncoder.null) }
 
-    mutating func encode<Value: Encodable>(_ value: Value) throws {
-        let path = codingPath + [IndexKey(count)]
-        node.element().set(try SettingEncoder.tree(of: value, at: path))
-    }
-
-    mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        let path = codingPath + [IndexKey(count)]
-        return NodeEncoder(node: node.element(), codingPath: path).container(keyedBy: type)
-    }
-
-    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        let path = codingPath + [IndexKey(count)]
-        return NodeEncoder(node: node.element(), codingPath: path).unkeyedContainer()
-    }
-
-    mutating func superEncoder() -> any Encoder {
+    private func next() -> NodeEncoder {
         let path = codingPath + [IndexKey(count)]
         return NodeEncoder(node: node.element(), codingPath: path)
     }
+
+    mutating func encode<Value: Encodable>(_ value: Value) throws {
+        let next = next()
+        next.node.set(try SettingEncoder.tree(of: value, at: next.codingPath))
+    }
+
+    mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        next().container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { next().unkeyedContainer() }
+
+    mutating func superEncoder() -> any Encoder { next() }
 }
 
 private struct NodeMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
@@ -167,23 +165,23 @@ private struct NodeMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
         node.member(key.stringValue).set(value)
     }
 
+    private func member(_ key: any CodingKey) -> NodeEncoder {
+        NodeEncoder(node: node.member(key.stringValue), codingPath: codingPath + [key])
+    }
+
     mutating func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
     ) -> KeyedEncodingContainer<Nested> {
-        NodeEncoder(node: node.member(key.stringValue), codingPath: codingPath + [key]).container(keyedBy: type)
+        member(key).container(keyedBy: type)
     }
 
     mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        NodeEncoder(node: node.member(key.stringValue), codingPath: codingPath + [key]).unkeyedContainer()
+        member(key).unkeyedContainer()
     }
 
-    mutating func superEncoder() -> any Encoder {
-        NodeEncoder(node: node.member("super"), codingPath: codingPath + [IndexKey(name: "super")])
-    }
+    mutating func superEncoder() -> any Encoder { member(IndexKey(name: "super")) }
 
-    mutating func superEncoder(forKey key: Key) -> any Encoder {
-        NodeEncoder(node: node.member(key.stringValue), codingPath: codingPath + [key])
-    }
+    mutating func superEncoder(forKey key: Key) -> any Encoder { member(key) }
 }
 
 /// The index of an element, or a name of ours, in a path.
