@@ -122,9 +122,7 @@ struct CancelledCallTests {
                 app.daemon.tellSituation()
                 app.scheduler.run()
             }
-            let (id, results) = app.submit()
-            app.say(.accepted, id)
-            let transfer = try #require(try results.all.first?.get())
+            let transfer = try app.accepted()
             let answers = Collector<TransferCancellation?>()
             Task { answers.add(try? await transfer.cancel()) }
             for _ in 0..<100_000 where !app.daemon.received.contains(where: { $0.command == "cancel" }) {
@@ -138,7 +136,7 @@ struct CancelledCallTests {
                 await Task.yield()
             }
             #expect(answers.all.isEmpty == waits)
-            if let end { app.say(.finished, id, end) } else { app.scheduler.advance(by: .seconds(30)) }
+            if let end { app.say(.finished, transfer.id, end) } else { app.scheduler.advance(by: .seconds(30)) }
             for _ in 0..<100_000 where answers.all.isEmpty {
                 app.scheduler.run()
                 await Task.yield()

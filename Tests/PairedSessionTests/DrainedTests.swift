@@ -106,8 +106,7 @@ struct DrainedTests {
     func lostDaemon() throws {
         let (id, _) = app.submit()
         let ends = drain()
-        app.cut(waiting: .seconds(1))
-        app.scheduler.run()
+        app.reconnect()
         #expect(ends.all.isEmpty)
         accept(id, on: .userInfo)
         #expect(errors(ends) == [nil])
@@ -163,8 +162,7 @@ struct DrainedTests {
         let (_, results) = app.submit()
         let ends = drain()
         app.daemon.refusal = Refusal(.appRemoved)
-        app.cut(waiting: .seconds(1))
-        app.scheduler.run()
+        app.reconnect()
         #expect(errors(ends) == [nil] && results.all.first?.error?.name == "app-removed")
     }
 

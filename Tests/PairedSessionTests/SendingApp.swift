@@ -6,6 +6,7 @@ import TandemPropertyList
 import TandemSession
 import TandemTestSupport
 import TandemWire
+import Testing
 
 struct SendingApp {
     private let fixture: SessionFixture
@@ -26,6 +27,12 @@ struct SendingApp {
     func cut(waiting time: Duration = .zero) { fixture.cut(waiting: time) }
     func tellSituation() { fixture.tellSituation() }
 
+    /// The connection ends, and there is another one.
+    func reconnect() {
+        cut(waiting: .seconds(1))
+        scheduler.run()
+    }
+
     /// Submits an item; its completions are collected.
     func submit(
         _ content: PropertyListDictionary = ["n": 1], on channel: Channel = .userInfo,
@@ -38,6 +45,13 @@ struct SendingApp {
         core.run { core in core.transfer(ready) { results.add($0) } }
         scheduler.run()
         return (ready.id, results)
+    }
+
+    /// Submits an item that the daemon accepts.
+    func accepted() throws -> Transfer {
+        let (id, results) = submit()
+        say(.accepted, id)
+        return try #require(try results.all.first?.get())
     }
 
     /// Sends a context; its completions are collected.

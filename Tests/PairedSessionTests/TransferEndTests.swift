@@ -20,8 +20,7 @@ struct TransferEndTests {
         arguments: [(FrameKind.progress, "stored"), (.finished, "handled")])
     func acceptedUnheard(kind: FrameKind, name: String) throws {
         let (id, results) = fixture.submit()
-        fixture.cut(waiting: .seconds(1))
-        fixture.scheduler.run()
+        fixture.reconnect()
         #expect(results.all.isEmpty)
         fixture.say(kind, id, name)
         #expect(results.all.count == 1)
@@ -52,13 +51,8 @@ struct TransferEndTests {
         "SES-56: a new connection names the items that are waited for, and what the daemon forgot is waited for no more"
     )
     func followsAgain() async throws {
-        let transfers = try (0..<2).map { _ in
-            let (id, results) = fixture.submit()
-            fixture.say(.accepted, id)
-            return try #require(try results.all.first?.get())
-        }
-        fixture.cut(waiting: .seconds(1))
-        fixture.scheduler.run()
+        let transfers = try (0..<2).map { _ in try fixture.accepted() }
+        fixture.reconnect()
         let question = try #require(fixture.daemon.received.last { $0.command == "subscribe" })
         let named = try #require(try question.dictionaryBody()["items"]?.arrayValue).compactMap(\.dataValue)
         #expect(Set(named) == Set(transfers.map(\.id.bytes)) && question.channel == .userInfo)
@@ -73,14 +67,8 @@ struct TransferEndTests {
 
     @Test("SES-56: a daemon that cannot tell now is asked again after a second, for what is waited for then")
     func followsLater() throws {
-        let ids = try (0..<2).map { _ in
-            let (id, results) = fixture.submit()
-            fixture.say(.accepted, id)
-            _ = try #require(try results.all.first?.get())
-            return id
-        }
-        fixture.cut(waiting: .seconds(1))
-        fixture.scheduler.run()
+        let ids = try (0..<2).map { _ in try fixture.accepted().id }
+        fixture.reconnect()
         var questions: [Envelope] { fixture.daemon.received.filter { $0.command == "subscribe" } }
         func refuse(_ question: Envelope) {
             fixture.daemon.send(
@@ -108,9 +96,7 @@ struct TransferEndTests {
 
     @Test("SES-23, SES-50: an accepted item ends with its pairing, and nobody waits for it beyond the session")
     func pairingEnds() async throws {
-        let (id, results) = fixture.submit()
-        fixture.say(.accepted, id)
-        let transfer = try #require(try results.all.first?.get())
+        let transfer = try fixture.accepted()
         fixture.daemon.situation.pairings = []
         fixture.daemon.situation.active = nil
         fixture.tellSituation()
@@ -121,9 +107,7 @@ struct TransferEndTests {
 
     @Test("SES-50: whoever waits for an item's end hears when the session ends")
     func sessionEnds() async throws {
-        let (id, results) = fixture.submit()
-        fixture.say(.accepted, id)
-        let transfer = try #require(try results.all.first?.get())
+        let transfer = try fixture.accepted()
         fixture.core.run { core in core.end() }
         fixture.scheduler.run()
         #expect(transfer.state == .accepted)
@@ -132,16 +116,14 @@ struct TransferEndTests {
 
     @Test("SES-50: an accepted item ends with its pairing, also while its app has no daemon")
     func pairingEndsMeanwhile() async throws {
-        let (id, results) = fixture.submit()
-        fixture.say(.accepted, id)
-        let transfer = try #require(try results.all.first?.get())
+        let transfer = try fixture.accepted()
         fixture.daemon.cut()
         fixture.daemon.situation.pairings = []
         fixture.daemon.situation.active = nil
         fixture.scheduler.advance(by: .seconds(1))
         guard case .finished(.failed(let error)) = transfer.state
         else { throw Unexpected("it waits for a device that is no more") }
-        #expect(error.code == .deviceNotPaired && error.messageID == id)
+        #expect(error.code == .deviceNotPaired && error.messageID == transfer.id)
         fixture.scheduler.advance(by: .seconds(5))
         #expect(!fixture.daemon.received.contains { $0.command == "subscribe" })
     }
@@ -152,8 +134,7 @@ struct TransferEndTests {
         fixture.say(.accepted, accepted.0)
         let transfer = try #require(try accepted.1.all.first?.get())
         fixture.daemon.refusal = Refusal(.appRemoved)
-        fixture.cut(waiting: .seconds(1))
-        fixture.scheduler.run()
+        fixture.reconnect()
         #expect(waiting.1.all.map(\.error?.name) == ["app-removed"])
         fixture.daemon.refusal = nil
         fixture.activate()

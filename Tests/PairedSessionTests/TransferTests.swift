@@ -38,8 +38,7 @@ struct TransferTests {
         let (first, firstResults) = fixture.submit(["n": 1])
         let (second, secondResults) = fixture.submit(["n": 2])
         fixture.say(.accepted, first)
-        fixture.cut(waiting: .seconds(1))
-        fixture.scheduler.run()
+        fixture.reconnect()
         #expect(submitted.map(\.id) == [first, second, second])
         #expect(firstResults.all.count == 1 && secondResults.all.isEmpty)
         fixture.say(.accepted, second)
@@ -56,8 +55,7 @@ struct TransferTests {
         }
         fixture.say(.accepted, id)
         fixture.say(.finished, id, "handled")
-        fixture.cut(waiting: .seconds(1))
-        fixture.scheduler.run()
+        fixture.reconnect()
         fixture.say(.finished, id, "handled")
         #expect(told.all == [id])
         #expect(fixture.daemon.received.filter { $0.kind == .finishedAck }.map(\.id) == [id, id])
@@ -68,8 +66,7 @@ struct TransferTests {
         arguments: [true, false])
     func endWithoutAcceptance(isStoredFirst: Bool) throws {
         let (id, results) = fixture.submit()
-        fixture.cut(waiting: .seconds(1))
-        fixture.scheduler.run()
+        fixture.reconnect()
         if isStoredFirst { fixture.say(.progress, id, "stored") }
         fixture.say(.finished, id, "handled")
         #expect(try results.all.first?.get().state == .finished(.handled))
@@ -78,16 +75,14 @@ struct TransferTests {
 
     @Test("SES-50: stored and the end are told once each, and confirmed")
     func ends() throws {
-        let (id, results) = fixture.submit()
-        fixture.say(.accepted, id)
-        let transfer = try #require(try results.all.first?.get())
+        let transfer = try fixture.accepted()
         #expect(transfer.state == .accepted && transfer.isTransferring)
-        fixture.say(.progress, id, "stored")
+        fixture.say(.progress, transfer.id, "stored")
         #expect(transfer.state == .stored && !transfer.isTransferring)
-        fixture.say(.finished, id, "handled")
+        fixture.say(.finished, transfer.id, "handled")
         #expect(transfer.state == .finished(.handled))
         let heard = try #require(fixture.daemon.received.last)
-        #expect(heard.kind == .finishedAck && heard.id == id && heard.channel == .userInfo)
+        #expect(heard.kind == .finishedAck && heard.id == transfer.id && heard.channel == .userInfo)
     }
 
     @Test(
@@ -98,20 +93,18 @@ struct TransferTests {
             ("from the future", nil, 7014),
         ] as [(String, Int?, Int?)])
     func outcomes(name: String, code: Int?, error: Int?) throws {
-        let (id, results) = fixture.submit()
-        fixture.say(.accepted, id)
-        fixture.say(.finished, id, name, code: code)
-        guard case .finished(let outcome) = try results.all.first?.get().state
+        let transfer = try fixture.accepted()
+        fixture.say(.finished, transfer.id, name, code: code)
+        guard case .finished(let outcome) = transfer.state
         else { throw Unexpected("the item has not ended") }
         #expect(outcome.error?.code.rawValue == error)
     }
 
     @Test("SES-26, FIL-13: what the other device gave up for want of room is not to be sent again as it is")
     func tooLargeForTheOtherDisk() throws {
-        let (id, results) = fixture.submit()
-        fixture.say(.accepted, id)
-        fixture.say(.finished, id, "dead", code: 7015)
-        guard case .finished(.failed(let error)) = try results.all.first?.get().state
+        let transfer = try fixture.accepted()
+        fixture.say(.finished, transfer.id, "dead", code: 7015)
+        guard case .finished(.failed(let error)) = transfer.state
         else { throw Unexpected("the item has not ended") }
         #expect(error.code == .insufficientSpace && !error.isRetryable)
     }

@@ -25,12 +25,6 @@ struct WithdrawalTests {
         return answers
     }
 
-    private func accepted() throws -> Transfer {
-        let (id, results) = fixture.submit()
-        fixture.say(.accepted, id)
-        return try #require(try results.all.first?.get())
-    }
-
     private func answer(_ name: String, _ body: PropertyListDictionary = [:], code: Int = 0) throws {
         try fixture.daemon.answerCancel(name, body, code: code)
         fixture.scheduler.run()
@@ -40,11 +34,6 @@ struct WithdrawalTests {
         fixture.daemon.received.filter { $0.kind == .query && $0.command != "outstanding" }.map(\.command)
     }
 
-    private func reconnect() {
-        fixture.cut(waiting: .seconds(1))
-        fixture.scheduler.run()
-    }
-
     @Test(
         "SES-54: taking an item back waits for the daemon, and returns the answer",
         arguments: [
@@ -52,34 +41,34 @@ struct WithdrawalTests {
             ("too-late", ["outcome": "handled"], .tooLate(.handled)), ("from the future", [:], .unknown),
         ] as [(String, PropertyListDictionary, TransferCancellation)])
     func answersOfTakingBack(name: String, body: PropertyListDictionary, expected: TransferCancellation) throws {
-        let answers = takeBack(try accepted().id)
+        let answers = takeBack(try fixture.accepted().id)
         #expect(answers.all.isEmpty)
         try answer(name, body)
         #expect(try answers.all.map { try $0.get() } == [expected])
-        reconnect()
+        fixture.reconnect()
         #expect(questions.filter { $0 == "cancel" }.count == 1)
     }
 
     @Test("SES-84: on a new connection a withdrawal without an answer comes before all else of its item")
     func repeatedFirst() throws {
-        let transfer = try accepted()
+        let transfer = try fixture.accepted()
         let answers = takeBack(transfer.id)
         fixture.cut()
         #expect(try answers.all.map { try $0.get() } == [.unknown])
         let before = questions.count
-        reconnect()
+        fixture.reconnect()
         #expect(questions.dropFirst(before) == ["cancel", "subscribe"])
         try answer("cancelled")
         fixture.say(.finished, transfer.id, "cancelled")
         #expect(transfer.state == .finished(.cancelled))
-        reconnect()
+        fixture.reconnect()
         #expect(questions.count == before + 2 && answers.all.count == 1)
     }
 
     @Test("SES-84: a daemon that does not answer in 30 s, or cannot, is asked again, and the caller waits no longer")
     func repeatedLater() throws {
         fixture.daemon.answerPings()
-        let transfer = try accepted()
+        let transfer = try fixture.accepted()
         let answers = takeBack(transfer.id)
         fixture.scheduler.advance(by: .seconds(29))
         #expect(answers.all.isEmpty)
@@ -96,7 +85,7 @@ struct WithdrawalTests {
     @Test("SES-84: a refusal that asking again does not change ends the withdrawal")
     func refusedForGood() throws {
         fixture.daemon.answerPings()
-        let transfer = try accepted()
+        let transfer = try fixture.accepted()
         let answers = takeBack(transfer.id)
         try answer("channel", code: 7008)
         fixture.scheduler.advance(by: .seconds(60))
@@ -123,7 +112,7 @@ struct WithdrawalTests {
     @Test("SES-84: the submission of what the daemon does not have ends as cancelled, and so does the caller's wait")
     func neverAccepted() throws {
         let (id, results) = fixture.submit()
-        reconnect()
+        fixture.reconnect()
         let answers = takeBack(id)
         #expect(results.all.isEmpty)
         try answer("unknown")
@@ -138,7 +127,7 @@ struct WithdrawalTests {
         try answer("not-paired", code: 7005)
         #expect(refused.all.map(\.error?.code) == [.deviceNotPaired])
         #expect(results.all.map(\.error?.code) == [.deviceNotPaired])
-        let transfer = try accepted()
+        let transfer = try fixture.accepted()
         let answers = takeBack(transfer.id)
         fixture.daemon.situation.pairings = []
         fixture.daemon.situation.active = nil
@@ -203,7 +192,7 @@ struct WithdrawalTests {
 
     @Test("SES-84: on a new connection an item whose withdrawal waits for others is followed behind it")
     func followedBehind() throws {
-        let transfers = try (0..<300).map { _ in try accepted() }
+        let transfers = try (0..<300).map { _ in try fixture.accepted() }
         let answers = takeBack(transfers.map(\.id))
         fixture.cut()
         #expect(answers.all.count == 300)
@@ -268,13 +257,13 @@ struct WithdrawalTests {
         fixture.daemon.device = .random()
         (fixture.daemon.situation.pairings, fixture.daemon.situation.active) = ([], nil)
         fixture.daemon.pair()
-        reconnect()
+        fixture.reconnect()
         let answers = Answers()
         fixture.core.run { core in core.takeBack(file.id, on: .file) { answers.add($0) } }
         fixture.scheduler.run()
         #expect(answers.all.isEmpty && withdrawals.map(\.pairing) == [pairing])
         (fixture.daemon.device, fixture.daemon.situation) = (own, situation)
-        reconnect()
+        fixture.reconnect()
         #expect(withdrawals.map(\.pairing) == [pairing, pairing])
         try answer("unknown")
         #expect(file.refusal?.name == "cancelled")
