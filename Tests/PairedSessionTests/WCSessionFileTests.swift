@@ -41,8 +41,7 @@ struct WCSessionFileTests: WCSessionSuite {
     init() throws {
         apple = try WCSessionFixture(FileDelegate())
         fixture.daemon.pair(.unreachable, .noLink)
-        session.activate()
-        settle()
+        activate()
     }
 
     private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
@@ -92,8 +91,7 @@ struct WCSessionFileTests: WCSessionSuite {
         session.transferFile(makeFile(), metadata: nil)
         // Comes behind the call, and before the file has been opened on another thread.
         fixture.daemon.situation.active = fixture.daemon.pair()
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         #expect(submitted.map(\.pairing) == [first])
     }
 
@@ -326,11 +324,8 @@ struct WCSessionFileTests: WCSessionSuite {
 
     @Test("SES-13: without a pairing a file finishes with 7005, whatever else there is against it")
     func unpaired() throws {
-        (fixture.daemon.situation.pairings, fixture.daemon.situation.active) = ([], nil)
-        fixture.daemon.tellSituation()
-        settle()
-        session.activate()
-        settle()
+        unpair()
+        activate()
         session.transferFile(makeFile(), metadata: ["bad": URL(fileURLWithPath: "/")])
         session.transferFile(try #require(URL(string: "https://example.org/etc/hostname")), metadata: nil)
         settle()

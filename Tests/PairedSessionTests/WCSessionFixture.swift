@@ -24,6 +24,8 @@ struct WCSessionFixture<Delegate: WCSessionDelegate> {
 protocol WCSessionSuite {
     associatedtype Delegate: WCSessionDelegate
     var apple: WCSessionFixture<Delegate> { get }
+    /// Runs the loop, and then everything that the callback queue has to do.
+    func settle()
 }
 
 extension WCSessionSuite {
@@ -36,7 +38,18 @@ extension WCSessionSuite {
         settle()
     }
 
-    /// Runs the loop, and then everything that the callback queue has to do.
+    /// The daemon tells its situation.
+    func tellSituation() {
+        fixture.daemon.tellSituation()
+        settle()
+    }
+
+    /// All pairings of the device end.
+    func unpair() {
+        (fixture.daemon.situation.pairings, fixture.daemon.situation.active) = ([], nil)
+        tellSituation()
+    }
+
     func settle() {
         for _ in 0..<4 {
             fixture.scheduler.run()

@@ -74,8 +74,7 @@ struct WCSessionMemberTests: WCSessionSuite {
         }
         fixture.scheduler.run()
         fixture.daemon.situation.active = fixture.daemon.pair()
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         session.activate()
         settle()
         let queues = delegate.queues.withLock { $0 }
@@ -109,8 +108,7 @@ struct WCSessionMemberTests: WCSessionSuite {
         activate()
         let before = delegate.queues.withLock { $0.count }
         fixture.daemon.situation.pairings[0].features.hasComplication = true
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         #expect(session.isComplicationEnabled && delegate.queues.withLock { $0.count } == before + 1)
     }
 }

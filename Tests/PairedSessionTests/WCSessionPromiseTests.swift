@@ -95,8 +95,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         fixture.daemon.role = .secondary
         if !knowsLater { fixture.daemon.capabilities.removeAll { $0 == .later } }
         let next = fixture.daemon.pair()
-        session.activate()
-        settle()
+        activate()
         try deliver(5, on: .context, through: next, id: id)
         return next
     }
@@ -104,8 +103,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     /// The pairing becomes the active one.
     private func choose(_ pairing: UniqueIdentifier) {
         fixture.daemon.situation.active = pairing
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
     }
 
     @Test(
@@ -152,13 +150,11 @@ struct WCSessionPromiseTests: WCSessionSuite {
     func firstCounterpart(_ role: DeviceRole) throws {
         fixture.daemon.role = role
         (fixture.daemon.situation.pairings, fixture.daemon.situation.active) = ([], nil)
-        session.activate()
-        settle()
+        activate()
         #expect(session.remainingComplicationUserInfoTransfers == 0 && session.outstandingUserInfoTransfers.isEmpty)
         try store()
         fixture.daemon.pair()
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         #expect(session.remainingComplicationUserInfoTransfers == 7)
         #expect(session.outstandingUserInfoTransfers.count == 1 && session.outstandingFileTransfers.count == 1)
         #expect(calls.filter { $0.hasPrefix("activated") }.count == 1)
@@ -169,8 +165,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         fixture.daemon.role = .secondary
         let next = fixture.daemon.pair()
         fixture.daemon.stored?.budget = BudgetAnswer(remaining: 3, limit: 50, resets: .seconds(60))
-        session.activate()
-        settle()
+        activate()
         #expect(session.remainingComplicationUserInfoTransfers == 3)
         let stored = fixture.daemon.stored
         fixture.daemon.stored = nil
@@ -191,8 +186,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     func nextPrimaryAtOnce() throws {
         fixture.daemon.role = .secondary
         let next = fixture.daemon.pair(.unreachable, .noLink)
-        session.activate()
-        settle()
+        activate()
         #expect(session.isReachable)
         fixture.daemon.stored = nil
         choose(next)
@@ -254,20 +248,16 @@ struct WCSessionPromiseTests: WCSessionSuite {
         _ = try contextOfAnotherPrimary(knowsLater: false)
         #expect(session.hasContentPending)
         fixture.daemon.situation.pairings.removeLast()
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         #expect(!session.hasContentPending && !calls.contains("context 5"))
     }
 
     @Test("SES-62: without a pairing no urgent items are left")
     func budgetWithoutPairing() {
         fixture.daemon.stored?.budget = BudgetAnswer(remaining: 3, limit: 50, resets: .seconds(60))
-        session.activate()
-        settle()
+        activate()
         #expect(session.remainingComplicationUserInfoTransfers == 3)
-        (fixture.daemon.situation.pairings, fixture.daemon.situation.active) = ([], nil)
-        fixture.daemon.tellSituation()
-        settle()
+        unpair()
         #expect(session.remainingComplicationUserInfoTransfers == 0)
     }
 
@@ -336,8 +326,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         fixture.daemon.isRunning = true
         advance(by: .seconds(31))
         fixture.daemon.situation.active = fixture.daemon.pair()
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         fixture.daemon.isRunning = false
         fixture.daemon.cut()
         settle()
@@ -367,8 +356,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     func lateBudget() throws {
         fixture.daemon.role = .secondary
         let next = fixture.daemon.pair()
-        session.activate()
-        settle()
+        activate()
         let known = fixture.daemon.received.count
         fixture.daemon.stored = nil
         session.transferCurrentComplicationUserInfo(["n": 1])

@@ -95,8 +95,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
         session.callbacks.resume()
         settle()
         #expect(session.activationState == .notActivated && session.isPaired && isFormer)
-        session.activate()
-        settle()
+        activate()
         #expect(session.isComplicationEnabled && session.receivedApplicationContext["n"] as? Int == 1)
     }
 
@@ -170,8 +169,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
         settle()
         try message(1, from: new, reply: true)
         fixture.daemon.situation.active = old
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         #expect(calls == ["inactive inactive -", "deactivated notActivated -"])
         try message(2, from: old)
         activate()

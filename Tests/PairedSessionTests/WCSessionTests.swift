@@ -61,8 +61,7 @@ struct WCSessionTests: WCSessionSuite {
         activate()
         fixture.daemon.pair()
         fixture.daemon.situation.active = fixture.daemon.situation.pairings.last?.pairing
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         #expect(calls.suffix(3) == ["inactive", "reachable false", "deactivated"])
         #expect(session.activationState == .notActivated)
         session.activate()
@@ -77,16 +76,14 @@ struct WCSessionTests: WCSessionSuite {
         let next = fixture.daemon.pair()
         fixture.daemon.situation.pairings[1].features.hasComplication = true
         fixture.daemon.situation.active = next
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         #expect(!calls.contains("watch true") && !session.isComplicationEnabled)
         session.activate()
         settle()
         #expect(calls.suffix(3) == ["activation activated 0", "watch true", "reachable true"])
         #expect(session.isComplicationEnabled)
         fixture.daemon.situation.pairings[1].features.hasComplication = false
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         #expect(calls.last == "watch true" && !session.isComplicationEnabled)
     }
 
@@ -96,8 +93,7 @@ struct WCSessionTests: WCSessionSuite {
         settle()
         #expect(calls == ["activation activated 0"] && !session.isPaired)
         fixture.daemon.pair()
-        fixture.daemon.tellSituation()
-        settle()
+        tellSituation()
         #expect(calls.dropFirst() == ["watch true", "reachable true"])
     }
 
@@ -123,8 +119,7 @@ struct WCSessionTests: WCSessionSuite {
         for level in [ReachabilityLevel.unreachable, .unreachable, .background, .immediate, .immediate, .background] {
             fixture.daemon.situation.pairings[0].level = level
             fixture.daemon.situation.pairings[0].reason = level == .immediate ? .none : .noLink
-            fixture.daemon.tellSituation()
-            settle()
+            tellSituation()
         }
         #expect(calls == ["reachable false", "reachable true", "reachable false"])
     }

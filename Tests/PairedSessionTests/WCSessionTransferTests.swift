@@ -117,10 +117,8 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(calls == ["finished 2 7001"] && first.isCurrentComplicationInfo)
         let former = try #require(fixture.daemon.situation.active)
         fixture.daemon.situation.active = fixture.daemon.pair()
-        fixture.daemon.tellSituation()
-        settle()
-        session.activate()
-        settle()
+        tellSituation()
+        activate()
         let other = session.transferCurrentComplicationUserInfo(["n": 3])
         settle()
         let envelope = try #require(submitted.last)
@@ -274,9 +272,7 @@ struct WCSessionTransferTests: WCSessionSuite {
     @Test("SES-50: what a former process queued is over when its pairing is")
     func formerProcessUnpaired() throws {
         let transfer = try learnedTransfer(.random())
-        (fixture.daemon.situation.active, fixture.daemon.situation.pairings) = (nil, [])
-        fixture.daemon.tellSituation()
-        settle()
+        unpair()
         #expect(calls == ["finished 9 7005"] && !transfer.isTransferring)
         #expect(session.outstandingUserInfoTransfers.isEmpty)
     }
@@ -496,10 +492,7 @@ struct WCSessionTransferTests: WCSessionSuite {
         let transfer = session.transferUserInfo(["n": 3])
         settle()
         say(.accepted, of: try #require(submitted.last))
-        fixture.daemon.situation.pairings = []
-        fixture.daemon.situation.active = nil
-        fixture.daemon.tellSituation()
-        settle()
+        unpair()
         #expect(calls == ["finished 3 7005"])
         #expect(!transfer.isTransferring && session.outstandingUserInfoTransfers.isEmpty)
     }
