@@ -66,6 +66,13 @@ private struct ValueSession: WCSessionSuite {
         settle()
         return try #require(fixture.daemon.received.last { $0.kind == .message }).dictionaryBody()
     }
+
+    /// The error that the sender of a message gets for the delegate's reply.
+    func replyRefusal() throws -> SessionError {
+        try fixture.daemon.message(reply: true)
+        settle()
+        return try SessionError(failure: try #require(fixture.daemon.received.last { $0.kind == .failure }))
+    }
 }
 
 struct FoundationValueTests {
@@ -240,12 +247,7 @@ struct FoundationValueTests {
                 "the metadata holds \(fault) at metadata.u",
                 "the metadata holds a real that is not finite at metadata.n",
             ])
-        let daemon = place.fixture.daemon
-        let envelope = Envelope(
-            .message, app: daemon.app, pairing: daemon.situation.active, id: .random(), reply: true)
-        daemon.send(try envelope.with(body: ["n": 1]))
-        place.settle()
-        let refusal = try SessionError(failure: try #require(daemon.received.last { $0.kind == .failure }))
+        let refusal = try place.replyRefusal()
         #expect(refusal.code == .messageReplyFailed && refusal.reason == "the reply holds \(fault)")
     }
 
@@ -272,12 +274,7 @@ struct FoundationValueTests {
     func longKeyOfReply() throws {
         let key = String(repeating: "k", count: Limits.frame + 1)
         let place = try ValueSession { ["a": [key: URL(fileURLWithPath: "/")]] }
-        let daemon = place.fixture.daemon
-        let envelope = Envelope(
-            .message, app: daemon.app, pairing: daemon.situation.active, id: .random(), reply: true)
-        daemon.send(try envelope.with(body: ["n": 1]))
-        place.settle()
-        let refusal = try SessionError(failure: try #require(daemon.received.last { $0.kind == .failure }))
+        let refusal = try place.replyRefusal()
         #expect(refusal.code == .messageReplyFailed && refusal.keyPath == "a")
         #expect(refusal.reason.contains("a key of \(Limits.frame + 1) bytes"), "\(refusal)")
     }

@@ -22,17 +22,12 @@ struct HandlingTests {
     @discardableResult
     private func deliver(
         _ id: UniqueIdentifier = .random(), _ body: PropertyListDictionary = ["n": 1], attempt: Int = 1,
-        topic: String? = nil, on channel: Channel = .userInfo
+        topic: String? = nil, through other: UniqueIdentifier? = nil
     ) throws -> UniqueIdentifier {
-        let envelope = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: pairing, id: id, channel: channel, attempt: attempt,
-            topic: topic)
-        fixture.daemon.send(try envelope.with(body: body))
+        try fixture.daemon.deliver(body, through: other ?? pairing, id: id, attempt: attempt, topic: topic)
         fixture.scheduler.run()
         return id
     }
-
-    private typealias Given = (item: DeliveredItem, token: HandlingToken)
 
     private func handle(
         _ channels: Set<Channel> = [.userInfo, .urgent], pairing: UniqueIdentifier? = nil, topic: String? = nil
@@ -52,10 +47,7 @@ struct HandlingTests {
         let other = fixture.daemon.pair()
         fixture.daemon.tellSituation()
         let id = try deliver()
-        let second = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: other, id: id, channel: .userInfo, attempt: 1)
-        fixture.daemon.send(try second.with(body: ["n": 2]))
-        fixture.scheduler.run()
+        try deliver(id, ["n": 2], through: other)
         let given = handle()
         #expect(given.all.map(\.0.facts.pairing) == [pairing, other])
         given.all.first?.1.returned()
@@ -199,21 +191,16 @@ struct HandlingTests {
         let free = handle()
         try deliver()
         #expect(bound.all.count == 1 && free.all.isEmpty)
-        let envelope = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: other, id: .random(), channel: .userInfo, attempt: 1)
-        fixture.daemon.send(try envelope.with(body: ["n": 2]))
-        fixture.scheduler.run()
+        try deliver(through: other)
         #expect(bound.all.count == 1 && free.all.map(\.0.facts.pairing) == [other])
     }
 
     @Test("SES-15: an item with a reserved key or a body that is no dictionary is refused and never shown")
     func malformed() throws {
         let given = handle()
-        try deliver(body: ["tandem.x": 1])
+        try deliver(.random(), ["tandem.x": 1])
         #expect(given.all.isEmpty && verdicts.last?.name == "rejected")
     }
-
-    private func deliver(body: PropertyListDictionary) throws { try deliver(.random(), body) }
 
     // MARK: contexts
 
@@ -259,10 +246,7 @@ struct HandlingTests {
         }
         fixture.scheduler.run()
         try deliver()
-        let second = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: other, id: .random(), channel: .userInfo, attempt: 1)
-        fixture.daemon.send(try second.with(body: ["n": 2]))
-        fixture.scheduler.run()
+        try deliver(through: other)
         for await _ in began.stream { break }
         fixture.core.run { core in core.end() }
         fixture.scheduler.run()

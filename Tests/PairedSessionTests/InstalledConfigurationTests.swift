@@ -44,10 +44,26 @@ struct InstalledConfigurationTests {
         pairing = fixture.daemon.pair()
     }
 
-    private func send(_ kind: FrameKind, _ body: PropertyListDictionary, channel: Channel? = nil) throws {
-        var envelope = Envelope(kind, app: fixture.daemon.app, pairing: pairing, id: .random(), channel: channel)
-        if kind == .delivery { envelope.attempt = 1 } else { envelope.reply = true }
-        fixture.daemon.send(try envelope.with(body: body))
+    private func send(_ body: PropertyListDictionary, _ kind: FrameKind = .message) throws {
+        try fixture.daemon.message(body, kind, reply: true)
+        fixture.scheduler.run()
+    }
+
+    private func deliver() throws {
+        try fixture.daemon.deliver()
+        fixture.scheduler.run()
+    }
+
+    private func handleItems() -> Collector<DeliveredItem> {
+        let items = Collector<DeliveredItem>()
+        fixture.core.run { core in _ = core.handleItems([.userInfo]) { item, _ in items.add(item) } }
+        return items
+    }
+
+    /// A load of the configuration has ended.
+    private func loaded(_ index: Int = 0) throws {
+        try #require(configuration.loads.all.count > index)
+        configuration.loads.all[index].loaded()
         fixture.scheduler.run()
     }
 
@@ -98,11 +114,10 @@ struct InstalledConfigurationTests {
     @Test("SES-70: activation is complete, and messages and items reach the app, once the configuration is loaded")
     func loadsFirst() throws {
         try fixture.core.install(configuration.installed())
-        let (messages, items) = (fixture.receive(), Collector<DeliveredItem>())
-        fixture.core.run { core in _ = core.handleItems([.userInfo]) { item, _ in items.add(item) } }
+        let (messages, items) = (fixture.receive(), handleItems())
         let (first, second) = (fixture.activate(), fixture.activate())
-        try send(.message, ["n": 1])
-        try send(.delivery, ["n": 2], channel: .userInfo)
+        try send(["n": 1])
+        try deliver()
         let load = try #require(configuration.loads.all.first)
         #expect(load.role == .primary && load.directory == "/apps/x" && configuration.loads.all.count == 1)
         #expect(first.all.isEmpty && second.all.isEmpty && messages.all.isEmpty && items.all.isEmpty)
@@ -238,13 +253,11 @@ struct InstalledConfigurationTests {
         try fixture.core.install(configuration.installed())
         let messages = fixture.receive()
         fixture.activate()
-        for number in 0..<257 { try send(.message, ["n": .integer(Int64(number))]) }
+        for number in 0..<257 { try send(["n": .integer(Int64(number))]) }
         #expect(fixture.daemon.received.last?.name == "inbox-full")
-        try send(.delivery, ["n": 2], channel: .userInfo)
-        let items = Collector<DeliveredItem>()
-        fixture.core.run { core in _ = core.handleItems([.userInfo]) { item, _ in items.add(item) } }
-        try #require(configuration.loads.all.first).loaded()
-        fixture.scheduler.run()
+        try deliver()
+        let items = handleItems()
+        try loaded()
         #expect(messages.all.map { $0.dictionary?["n"]?.integerValue } == (0..<256).map { Int64($0) })
         #expect(items.all.count == 1)
     }
@@ -254,14 +267,10 @@ struct InstalledConfigurationTests {
         try fixture.core.install(configuration.installed())
         let results = fixture.activate()
         fixture.cut(waiting: .seconds(10))
-        let loads = configuration.loads.all
-        try #require(loads.count == 2)
-        loads[0].loaded()
-        fixture.scheduler.run()
+        try #require(configuration.loads.all.count == 2)
+        try loaded(0)
         #expect(results.all.isEmpty)
-        loads[1].loaded()
-        loads[1].loaded()
-        fixture.scheduler.run()
+        for _ in 0..<2 { try loaded(1) }
         #expect(results.all.count == 1)
     }
 
@@ -269,7 +278,7 @@ struct InstalledConfigurationTests {
     func loadedTooLate() throws {
         try fixture.core.install(configuration.installed())
         fixture.activate()
-        try #require(configuration.loads.all.first).loaded()
+        try loaded()
         fixture.core.run { $0.submit(Submission(.userInfo, to: nil, OutgoingContent(["n": 1]))) { _ in } }
         fixture.scheduler.run()
         fixture.cut(waiting: .seconds(10))
@@ -277,15 +286,13 @@ struct InstalledConfigurationTests {
         fixture.daemon.isRunning = false
         fixture.cut()
         let results = fixture.activate()
-        configuration.loads.all[1].loaded()
-        fixture.scheduler.run()
+        try loaded(1)
         #expect(results.all.isEmpty && fixture.session.activationState != .activated)
         fixture.daemon.isRunning = true
         fixture.scheduler.advance(by: .seconds(10))
         try #require(configuration.loads.all.count == 3)
         #expect(results.all.isEmpty)
-        configuration.loads.all[2].loaded()
-        fixture.scheduler.run()
+        try loaded(2)
         #expect(results.all.count == 1)
         #expect(
             fixture.daemon.received.filter { $0.kind == .submit }.count == 2, "once on the first connection, once more")
@@ -294,18 +301,15 @@ struct InstalledConfigurationTests {
     @Test("SES-70: what waits for a load and is owed an answer goes with its connection; a message without one stays")
     func waitingAtALoss() throws {
         try fixture.core.install(configuration.installed())
-        let (messages, items) = (fixture.receive(), Collector<DeliveredItem>())
-        fixture.core.run { core in _ = core.handleItems([.userInfo]) { item, _ in items.add(item) } }
+        let (messages, items) = (fixture.receive(), handleItems())
         fixture.activate()
-        try send(.message, ["n": 1])
-        try send(.delivery, ["n": 2], channel: .userInfo)
-        let note = Envelope(.message, app: fixture.daemon.app, pairing: pairing, id: .random())
-        fixture.daemon.send(try note.with(body: ["n": 3]))
+        try send(["n": 1])
+        try deliver()
+        try fixture.daemon.message(["n": 3])
         fixture.scheduler.run()
         fixture.cut(waiting: .seconds(10))
         try #require(configuration.loads.all.count == 2)
-        configuration.loads.all[1].loaded()
-        fixture.scheduler.run()
+        try loaded(1)
         #expect(messages.all.map { $0.dictionary?["n"] } == [3] && items.all.isEmpty)
     }
 
@@ -314,9 +318,9 @@ struct InstalledConfigurationTests {
         try fixture.core.install(configuration.installed())
         let messages = fixture.receive()
         fixture.activate()
-        try #require(configuration.loads.all.first).loaded()
-        try send(.configuration, ["tandem.configuration": .data([1])])
-        try send(.message, ["n": 1])
+        try loaded()
+        try send(["tandem.configuration": .data([1])], .configuration)
+        try send(["n": 1])
         #expect(configuration.taken.all.count == 1 && messages.all.count == 1)
         let taken = try #require(configuration.taken.all.first)
         try taken.reply(["tandem.verdict": "applied"])
@@ -328,11 +332,10 @@ struct InstalledConfigurationTests {
     func endedWhileLoading() throws {
         try fixture.core.install(configuration.installed())
         let (messages, results) = (fixture.receive(), fixture.activate())
-        try send(.message, ["n": 1])
+        try send(["n": 1])
         fixture.core.run { $0.end() }
         fixture.scheduler.run()
-        try #require(configuration.loads.all.first).loaded()
-        fixture.scheduler.run()
+        try loaded()
         #expect(messages.all.isEmpty && results.all.count == 1 && results.all[0].error?.name == "ended")
     }
 }
@@ -369,13 +372,12 @@ private func turn(_ fixture: SessionFixture, _ session: WCSession) {
 @Suite(.timeLimit(.minutes(10)))
 struct InstalledOnWCSessionTests {
     private let fixture: SessionFixture
-    private let pairing: UniqueIdentifier
     private let session: WCSession
     private let configuration = ClockConfiguration()
 
     init() throws {
         fixture = try SessionFixture()
-        pairing = fixture.daemon.pair()
+        fixture.daemon.pair()
         session = WCSession(over: fixture.session)
     }
 
@@ -387,8 +389,7 @@ struct InstalledOnWCSessionTests {
         #expect(session.activationState == .activated)
         #expect(fixture.daemon.registrations.first?.identifier?.description == "clock")
         #expect(fixture.daemon.registrations.first?.anchor == ClockConfiguration.keys[.primary])
-        let envelope = Envelope(.configuration, app: fixture.daemon.app, pairing: pairing, id: .random(), reply: true)
-        fixture.daemon.send(try envelope.with(body: ["tandem.reload": true]))
+        try fixture.daemon.message(["tandem.reload": true], .configuration, reply: true)
         turn(fixture, session)
         #expect(try fixture.daemon.received.last?.dictionaryBody() == ["tandem.verdict": "applied"])
     }

@@ -26,8 +26,7 @@ struct ReceivingTests {
         _ fixture: SessionFixture, _ pairing: UniqueIdentifier, _ body: PropertyListDictionary = ["a": 1],
         kind: FrameKind = .message, reply: Bool = true
     ) throws {
-        let envelope = Envelope(kind, app: fixture.daemon.app, pairing: pairing, id: .random(), reply: reply)
-        fixture.daemon.send(try envelope.with(body: body))
+        try fixture.daemon.message(body, kind, from: pairing, reply: reply)
         fixture.scheduler.run()
     }
 

@@ -108,6 +108,33 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
         send(.state, body: situation.body(now: scheduler.now))
     }
 
+    /// Sends an item for the app's handlers.
+    /// - Parameter pairing: nil: the active one.
+    func deliver(
+        _ body: PropertyListDictionary = ["n": 1], on channel: Channel = .userInfo,
+        through pairing: UniqueIdentifier? = nil, id: UniqueIdentifier = .random(), attempt: Int = 1,
+        topic: String? = nil
+    ) throws {
+        let envelope = Envelope(
+            .delivery, app: app, pairing: pairing ?? situation.active, id: id, channel: channel, attempt: attempt,
+            topic: topic)
+        send(try envelope.with(body: body))
+    }
+
+    /// Sends a message of the counterpart's.
+    /// - Parameter pairing: nil: the active one.
+    /// - Returns: its identifier.
+    @discardableResult
+    func message(
+        _ body: PropertyListDictionary = ["n": 1], _ kind: FrameKind = .message,
+        from pairing: UniqueIdentifier? = nil, reply: Bool? = nil
+    ) throws -> UniqueIdentifier {
+        let id = UniqueIdentifier.random()
+        let envelope = Envelope(kind, app: app, pairing: pairing ?? situation.active, id: id, reply: reply)
+        send(try envelope.with(body: body))
+        return id
+    }
+
     /// The last question of this command.
     func question(_ command: String) throws -> Envelope { try #require(received.last { $0.command == command }) }
 

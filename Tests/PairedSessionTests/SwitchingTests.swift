@@ -69,15 +69,14 @@ struct SwitchingTests {
     @Test("SES-31: a reply to a message of the former counterpart still goes there, after the switch, too")
     func replyTokens() throws {
         let messages = fixture.receive()
-        let envelope = Envelope(.message, app: fixture.daemon.app, pairing: old, id: .random(), reply: true)
-        fixture.daemon.send(try envelope.with(body: ["from": "old"]))
+        let id = try fixture.daemon.message(["from": "old"], from: old, reply: true)
         fixture.scheduler.run()
         fixture.daemon.situation.active = new
         fixture.tellSituation()
         try #require(messages.all.first).reply(["to": "old"])
         fixture.scheduler.run()
         let reply = try #require(fixture.daemon.received.last)
-        #expect(reply.kind == .reply && reply.pairing == old && reply.id == envelope.id)
+        #expect(reply.kind == .reply && reply.pairing == old && reply.id == id)
     }
 
     @Test("SES-31: a secondary's session stays activated when its active primary changes")

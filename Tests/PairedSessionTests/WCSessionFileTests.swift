@@ -401,14 +401,11 @@ struct WCSessionFileTests: WCSessionSuite {
 
     @Test("FIL-11, FIL-15: a file arrives at its own callback with its metadata, and returning is handling it")
     func receives() throws {
-        let envelope = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
-            channel: .file, attempt: 1)
-        fixture.daemon.send(
-            try envelope.with(body: [
+        try fixture.daemon.deliver(
+            [
                 "path": "/apps/x/inbox/p/i/photo.jpg", "name": "photo.jpg", "size": 5, "digest": .data([1]),
                 "metadata": .dictionary(["album": 7]),
-            ]))
+            ], on: .file)
         settle()
         #expect(calls == ["received /apps/x/inbox/p/i/photo.jpg 7"])
         #expect(fixture.daemon.received.last?.kind == .verdict && fixture.daemon.received.last?.name == "handled")

@@ -68,9 +68,7 @@ struct WCSessionMemberTests: WCSessionSuite {
             } errorHandler: { _ in
                 answers.add(DispatchQueue.getSpecific(key: ThreadDelegate.key))
             }
-            let message = Envelope(
-                .message, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random())
-            fixture.daemon.send(try message.with(body: ["n": 1]))
+            try fixture.daemon.message()
         }
         fixture.scheduler.run()
         fixture.daemon.situation.active = fixture.daemon.pair()

@@ -67,9 +67,8 @@ struct WCSessionPromiseTests: WCSessionSuite {
         _ number: Int64, on channel: Channel = .userInfo, through other: UniqueIdentifier? = nil,
         id: UniqueIdentifier = .random(), attempt: Int = 1
     ) throws {
-        let envelope = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: other ?? pairing, id: id, channel: channel, attempt: attempt)
-        fixture.daemon.send(try envelope.with(body: ["n": .integer(number)]))
+        try fixture.daemon.deliver(
+            ["n": .integer(number)], on: channel, through: other ?? pairing, id: id, attempt: attempt)
         settle()
     }
 
@@ -121,8 +120,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     func arrivalsWait() throws {
         fixture.daemon.stored = nil
         activate()
-        let message = Envelope(.message, app: fixture.daemon.app, pairing: pairing, id: .random())
-        fixture.daemon.send(try message.with(body: ["n": 1]))
+        try fixture.daemon.message()
         try deliver(2)
         #expect(calls.allSatisfy { $0.hasPrefix("watch") } && session.activationState == .notActivated)
         #expect(session.hasContentPending)
@@ -170,8 +168,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         let stored = fixture.daemon.stored
         fixture.daemon.stored = nil
         choose(next)
-        let message = Envelope(.message, app: fixture.daemon.app, pairing: next, id: .random())
-        fixture.daemon.send(try message.with(body: ["n": 1]))
+        try fixture.daemon.message(from: next)
         settle()
         #expect(!calls.contains("message 1") && session.activationState == .activated)
         try refuseQuestions()
@@ -429,16 +426,11 @@ struct WCSessionPromiseTests: WCSessionSuite {
     func noDelegateOverLostDaemon() throws {
         activate()
         session.delegate = nil
-        let envelope = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: pairing, id: .random(), channel: .userInfo, attempt: 1)
-        fixture.daemon.send(try envelope.with(body: ["n": 1]))
-        settle()
+        let id = UniqueIdentifier.random()
+        try deliver(1, id: id)
         fixture.daemon.cut()
         advance(by: .seconds(1))
-        var again = envelope
-        again.attempt = 2
-        fixture.daemon.send(try again.with(body: ["n": 1]))
-        settle()
+        try deliver(1, id: id, attempt: 2)
         #expect(verdicts.isEmpty)
         session.delegate = delegate
         settle()

@@ -52,8 +52,7 @@ struct WCSessionSwitchTests: WCSessionSuite {
     }
 
     private func message(_ number: Int, from pairing: UniqueIdentifier, reply: Bool = false) throws {
-        let envelope = Envelope(.message, app: fixture.daemon.app, pairing: pairing, id: .random(), reply: reply)
-        fixture.daemon.send(try envelope.with(body: ["n": .integer(Int64(number))]))
+        try fixture.daemon.message(["n": .integer(Int64(number))], from: pairing, reply: reply)
     }
 
     private func switchToNew() {

@@ -245,10 +245,7 @@ struct WCSessionTests: WCSessionSuite {
     }
 
     private func deliver(_ body: PropertyListDictionary, reply: Bool = true) throws {
-        let daemon = fixture.daemon
-        let envelope = Envelope(
-            .message, app: daemon.app, pairing: daemon.situation.active, id: .random(), reply: reply)
-        daemon.send(try envelope.with(body: body))
+        try fixture.daemon.message(body, reply: reply)
         settle()
     }
 }

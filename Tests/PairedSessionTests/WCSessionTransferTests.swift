@@ -146,10 +146,7 @@ struct WCSessionTransferTests: WCSessionSuite {
     @Test("contexts and user infos arrive at their own callbacks, and returning is handling them")
     func receives() throws {
         for (channel, number) in [(Channel.context, Int64(1)), (.userInfo, 2), (.urgent, 3)] {
-            let envelope = Envelope(
-                .delivery, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
-                channel: channel, attempt: 1)
-            fixture.daemon.send(try envelope.with(body: ["n": .integer(number)]))
+            try fixture.daemon.deliver(["n": .integer(number)], on: channel)
             settle()
             #expect(fixture.daemon.received.last?.kind == .verdict)
             #expect(fixture.daemon.received.last?.name == "handled")
@@ -169,10 +166,7 @@ struct WCSessionTransferTests: WCSessionSuite {
             fixture.scheduler.run()
             session.callbacks.sync {}
         }
-        let envelope = Envelope(
-            .delivery, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
-            channel: .userInfo, attempt: 1)
-        fixture.daemon.send(try envelope.with(body: ["n": 1]))
+        try fixture.daemon.deliver()
         for _ in 0..<3 {
             fixture.scheduler.run()
             session.callbacks.sync {}
