@@ -85,6 +85,15 @@ struct WCSessionFileTests: WCSessionSuite {
         return URL(fileURLWithPath: directory.path("photo.jpg"))
     }
 
+    /// A file whose submission the daemon has.
+    private func submit(
+        _ bytes: [UInt8] = [1, 2, 3, 4, 5]
+    ) throws -> (transfer: WCSessionFileTransfer, envelope: Envelope) {
+        let transfer = session.transferFile(makeFile(bytes), metadata: nil)
+        settle()
+        return (transfer, try #require(submitted.last))
+    }
+
     @Test("SES-31: a file is for the device that was active at the call, whichever is when the file has been opened")
     func switchWhileOpening() throws {
         let first = try #require(fixture.daemon.situation.active)
@@ -158,9 +167,7 @@ struct WCSessionFileTests: WCSessionSuite {
 
     @Test("FIL-3: a part that was read for a connection before is not sent on the next one, whose daemon asks again")
     func readForAnother() throws {
-        session.transferFile(makeFile([UInt8](repeating: 7, count: 8 * 65_536)), metadata: nil)
-        settle()
-        let envelope = try #require(submitted.last)
+        let envelope = try submit([UInt8](repeating: 7, count: 8 * 65_536)).envelope
         fixture.daemon.send(
             Envelope(
                 .progress, app: envelope.app, pairing: envelope.pairing, id: envelope.id, channel: .file,
@@ -180,9 +187,7 @@ struct WCSessionFileTests: WCSessionSuite {
         "FIL-10: a file's progress stays finished, also an empty one's, whatever comes behind its storage",
         arguments: [[], [1, 2, 3]])
     func lateStep(_ bytes: [UInt8]) throws {
-        let transfer = session.transferFile(makeFile(bytes), metadata: nil)
-        settle()
-        let envelope = try #require(submitted.last)
+        let (transfer, envelope) = try submit(bytes)
         try say(.progress, of: envelope, "taking", offset: 0)
         try say(.accepted, of: envelope)
         try say(.progress, of: envelope, "stored")
@@ -197,9 +202,7 @@ struct WCSessionFileTests: WCSessionSuite {
         "a file that ends before it is stored finishes with its error, once",
         arguments: [("expired", 7017), ("cancelled", 7014)])
     func failed(_ name: String, _ code: Int) throws {
-        session.transferFile(makeFile(), metadata: nil)
-        settle()
-        let envelope = try #require(submitted.last)
+        let envelope = try submit().envelope
         try say(.accepted, of: envelope)
         try say(.finished, of: envelope, name)
         #expect(calls == ["finished photo.jpg \(code)"])
@@ -208,9 +211,7 @@ struct WCSessionFileTests: WCSessionSuite {
 
     @Test("SES-50, FIL-11: what a peer refused to the end finishes with the name of its last refusal")
     func refusedByPeer() throws {
-        session.transferFile(makeFile(), metadata: nil)
-        settle()
-        let envelope = try #require(submitted.last)
+        let envelope = try submit().envelope
         try say(.accepted, of: envelope)
         try say(.finished, of: envelope, "dead", code: 7014, body: ["refusal": "digest-mismatch"])
         let error = try #require(delegate.errors.all.first)
@@ -246,9 +247,7 @@ struct WCSessionFileTests: WCSessionSuite {
     func cancelled() throws {
         for takeBack in [{ $0.cancel() }, { $0.progress.cancel() }] as [(WCSessionFileTransfer) -> Void] {
             delegate.calls.removeAll()
-            let transfer = session.transferFile(makeFile(), metadata: nil)
-            settle()
-            let envelope = try #require(submitted.last)
+            let (transfer, envelope) = try submit()
             let item = PropertyListValue.data(try #require(envelope.id).bytes)
             takeBack(transfer)
             for _ in 0..<1_000 where fixture.daemon.received.last?.command != "cancel" {
@@ -271,9 +270,7 @@ struct WCSessionFileTests: WCSessionSuite {
         "SES-84: a file whose acceptance was lost with the connection is taken back on the next one, and ends as the daemon says",
         arguments: [("asked", [:]), ("too-late", ["outcome": "handled"])] as [(String, PropertyListDictionary)])
     func acceptanceLost(_ name: String, _ body: PropertyListDictionary) throws {
-        let transfer = session.transferFile(makeFile(), metadata: nil)
-        settle()
-        let envelope = try #require(submitted.last)
+        let (transfer, envelope) = try submit()
         try say(.progress, of: envelope, "taking", offset: 0)
         fixture.daemon.cut()
         settle()
@@ -293,9 +290,7 @@ struct WCSessionFileTests: WCSessionSuite {
 
     @Test("an accepted file is taken back at the daemon")
     func cancelledLater() throws {
-        let transfer = session.transferFile(makeFile(), metadata: nil)
-        settle()
-        let envelope = try #require(submitted.last)
+        let (transfer, envelope) = try submit()
         try say(.accepted, of: envelope)
         transfer.cancel()
         settle()

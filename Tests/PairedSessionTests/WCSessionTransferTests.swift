@@ -52,6 +52,21 @@ struct WCSessionTransferTests: WCSessionSuite {
         settle()
     }
 
+    /// An item of a former process for the active counterpart.
+    private func formerItem(_ id: UniqueIdentifier = .random(), on channel: Channel = .userInfo) -> Envelope {
+        Envelope(
+            .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: id, channel: channel)
+    }
+
+    /// A user info that the daemon has accepted.
+    private func accepted() throws -> (transfer: WCSessionUserInfoTransfer, submission: Envelope) {
+        let transfer = session.transferUserInfo(["n": 3])
+        settle()
+        let submission = try #require(submitted.last)
+        say(.accepted, of: submission)
+        return (transfer, submission)
+    }
+
     @Test("transferUserInfo is outstanding until it is stored, and finishes once")
     func userInfo() throws {
         let transfer = session.transferUserInfo(["n": 3])
@@ -70,11 +85,7 @@ struct WCSessionTransferTests: WCSessionSuite {
 
     @Test("a transfer that ends before it is stored finishes with its error")
     func failed() throws {
-        session.transferUserInfo(["n": 3])
-        settle()
-        let envelope = try #require(submitted.last)
-        say(.accepted, of: envelope)
-        say(.finished, of: envelope, "expired")
+        say(.finished, of: try accepted().submission, "expired")
         #expect(calls == ["finished 3 7017"])
     }
 
@@ -190,11 +201,7 @@ struct WCSessionTransferTests: WCSessionSuite {
         let id = UniqueIdentifier.random()
         let transfer = try learnedTransfer(id)
         #expect(transfer.userInfo["n"] as? Int == 9)
-        fixture.daemon.send(
-            Envelope(
-                .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: id,
-                channel: .userInfo, name: "handled"))
-        settle()
+        say(.finished, of: formerItem(id), "handled")
         #expect(calls == ["finished 9 0"] && !transfer.isTransferring)
     }
 
@@ -219,10 +226,7 @@ struct WCSessionTransferTests: WCSessionSuite {
         reconnect()
         #expect(calls == ["finished 9 0"] && !transfer.isTransferring)
         #expect(session.outstandingUserInfoTransfers.isEmpty)
-        let end = Envelope(
-            .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: id,
-            channel: .userInfo)
-        say(.finished, of: end, "handled")
+        say(.finished, of: formerItem(id), "handled")
         #expect(calls.count == 1)
     }
 
@@ -274,17 +278,12 @@ struct WCSessionTransferTests: WCSessionSuite {
     @Test("SES-50: what ended while no process ran is told to the delegate of the next one, once")
     func formerEnd() {
         for channel in [Channel.userInfo, .urgent] {
-            let item = Envelope(
-                .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
-                channel: channel)
+            let item = formerItem(on: channel)
             say(.progress, of: item, "stored")
             say(.finished, of: item, "handled")
         }
         #expect(calls == ["finished -1 0", "finished -1 0"])
-        let lost = Envelope(
-            .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
-            channel: .userInfo)
-        say(.finished, of: lost, "expired")
+        say(.finished, of: formerItem(), "expired")
         #expect(calls.last == "finished -1 7017" && calls.count == 3)
         #expect(fixture.daemon.received.filter { $0.kind == .finishedAck }.count == 3)
     }
@@ -381,10 +380,7 @@ struct WCSessionTransferTests: WCSessionSuite {
     @Test("SES-85: an end is acknowledged when the delegate's method has returned, also after `stored`")
     func acknowledgedLater() throws {
         for isStored in [true, false] {
-            session.transferUserInfo(["n": 3])
-            settle()
-            let envelope = try #require(submitted.last)
-            say(.accepted, of: envelope)
+            let envelope = try accepted().submission
             let (former, reported) = (acknowledged, calls.count)
             session.callbacks.suspend()
             for (kind, name) in [(FrameKind.progress, "stored"), (.finished, "handled")] {
@@ -405,9 +401,7 @@ struct WCSessionTransferTests: WCSessionSuite {
     @Test("SES-63, SES-85: an end that waits for a delegate is not acknowledged, and is reported once")
     func unacknowledgedWithoutDelegate() throws {
         session.delegate = nil
-        let end = Envelope(
-            .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
-            channel: .userInfo)
+        let end = formerItem()
         say(.finished, of: end, "expired")
         fixture.daemon.cut()
         reconnect()
@@ -426,9 +420,9 @@ struct WCSessionTransferTests: WCSessionSuite {
     func waitingEndBehindMany() {
         session.delegate = nil
         let ends = (0...Limits.unacknowledgedEnds).map { _ in
-            Envelope(
-                .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
-                channel: .userInfo, name: "expired")
+            var end = formerItem()
+            end.name = "expired"
+            return end
         }
         for end in ends + ends.prefix(1) { fixture.daemon.send(end) }
         fixture.scheduler.run()
@@ -483,9 +477,7 @@ struct WCSessionTransferTests: WCSessionSuite {
 
     @Test("SES-50, SES-63: a transfer that the daemon has accepted finishes with 7005 when its pairing ends")
     func unpaired() throws {
-        let transfer = session.transferUserInfo(["n": 3])
-        settle()
-        say(.accepted, of: try #require(submitted.last))
+        let transfer = try accepted().transfer
         unpair()
         #expect(calls == ["finished 3 7005"])
         #expect(!transfer.isTransferring && session.outstandingUserInfoTransfers.isEmpty)
