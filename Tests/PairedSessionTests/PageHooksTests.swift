@@ -135,10 +135,20 @@ private final class OwnConfiguration: Configuration, @unchecked Sendable {
 
     /// Sends a question as a daemon does.
     private func ask(_ message: PropertyListDictionary) throws -> UniqueIdentifier {
-        let id = UniqueIdentifier.random()
-        let envelope = Envelope(.configuration, app: fixture.daemon.app, pairing: .zero, id: id, reply: true)
-        fixture.daemon.send(try envelope.with(body: message))
-        return id
+        try fixture.daemon.message(message, .configuration, from: .zero, reply: true)
+    }
+
+    /// Starts a configuration whose bundle has a page with these entries.
+    private func start<Hooked: Configuration>(withEntries entries: String, _ make: () -> Hooked) throws -> Hooked {
+        let place = TemporaryDirectory()
+        let page =
+            "<plist version=\"1.0\"><dict><key>PreferenceSpecifiers</key><array>\(entries)</array></dict></plist>"
+        place.write(Array(page.utf8), to: "Root.plist")
+        bundlePath.withLock { $0 = place.path }
+        defer { withExtendedLifetime(place) { bundlePath.withLock { $0 = nil } } }
+        let configuration = make()
+        try start(configuration)
+        return configuration
     }
 
     /// The answer to a question, once the tasks of the app's closures have run.
@@ -151,8 +161,10 @@ private final class OwnConfiguration: Configuration, @unchecked Sendable {
         throw CancellationError()
     }
 
-    private func answer(_ question: PageQuestion) async throws -> PropertyListDictionary {
-        let envelope = try await answer(to: try ask(question.message()))
+    private func answer(
+        _ question: PageQuestion, for person: PagePerson? = nil
+    ) async throws -> PropertyListDictionary {
+        let envelope = try await answer(to: try ask(question.message(by: person)))
         let body = try #require(envelope.body)
         return try #require(PageQuestion.answer(in: Array(body)))
     }
@@ -206,16 +218,11 @@ private final class OwnConfiguration: Configuration, @unchecked Sendable {
     @Test("PAG-33: closures of presses and checks know the person, and nobody where the question names none")
     func person() async throws {
         try start(HookedConfiguration())
-        func answered(_ question: PageQuestion, _ person: PagePerson?) async throws -> PropertyListDictionary {
-            let envelope = try await answer(to: try ask(question.message(by: person)))
-            let body = try #require(envelope.body)
-            return try #require(PageQuestion.answer(in: Array(body)))
-        }
         for (person, text): (PagePerson?, String) in [
             (.user(1000), "user(1000)"), (.primary("hub"), "primary(\"hub\")"), (nil, "nobody"),
         ] {
-            #expect(PressAnswer(try await answered(.press("who"), person)) == .done(text))
-            let results = try await answered(.validate(["colour": "#000000"]), person)["results"]?.dictionaryValue
+            #expect(PressAnswer(try await answer(.press("who"), for: person)) == .done(text))
+            let results = try await answer(.validate(["colour": "#000000"]), for: person)["results"]?.dictionaryValue
             let check = results?["colour"]?.dictionaryValue.flatMap { PageValidation($0) }
             #expect(check == (person == .primary("hub") ? .failed("Not from hub.", replacement: nil) : .ok))
         }
@@ -224,17 +231,11 @@ private final class OwnConfiguration: Configuration, @unchecked Sendable {
 
     @Test("PAG-31: an app's closure has the parts of a mail's entry, and changes them or refuses the mail")
     func mails() async throws {
-        let place = TemporaryDirectory()
         let entries = ["ask", "tell"].map { key in
             "<dict><key>Type</key><string>IASKMailComposeSpecifier</string><key>Key</key><string>\(key)</string>"
                 + "<key>IASKMailComposeToRecipents</key><array><string>a@b</string></array></dict>"
         }.joined()
-        let page =
-            "<plist version=\"1.0\"><dict><key>PreferenceSpecifiers</key><array>\(entries)</array></dict></plist>"
-        place.write(Array(page.utf8), to: "Root.plist")
-        bundlePath.withLock { $0 = place.path }
-        defer { bundlePath.withLock { $0 = nil } }
-        try start(MailConfiguration(preferences: MemoryPreferences()))
+        _ = try start(withEntries: entries) { MailConfiguration(preferences: MemoryPreferences()) }
         #expect(fixture.daemon.registrations.last?.questions.names == ["page"])
         let mail = PageView.Mail(to: ["a@b"], copy: ["e@f"], blindCopy: [], subject: "", body: "Volume 50")
         #expect(
@@ -243,19 +244,13 @@ private final class OwnConfiguration: Configuration, @unchecked Sendable {
 
     @Test("PAG-34: a running app tells what it has set itself, but no secret, and of a list with secrets only that")
     func ownValues() async throws {
-        let place = TemporaryDirectory()
         let secure = "<key>Type</key><string>PSTextFieldSpecifier</string><key>IsSecure</key><true/>"
-        let page = """
-            <plist version="1.0"><dict><key>PreferenceSpecifiers</key><array>
+        let entries = """
             <dict>\(secure)<key>Key</key><string>code</string></dict>
             <dict><key>Type</key><string>IASKListGroupSpecifier</string><key>Key</key><string>accounts</string>
-            <key>ItemSpecifier</key><dict>\(secure)</dict></dict></array></dict></plist>
+            <key>ItemSpecifier</key><dict>\(secure)</dict></dict>
             """
-        place.write(Array(page.utf8), to: "Root.plist")
-        bundlePath.withLock { $0 = place.path }
-        defer { bundlePath.withLock { $0 = nil } }
-        let configuration = OwnConfiguration(preferences: MemoryPreferences())
-        try start(configuration)
+        let configuration = try start(withEntries: entries) { OwnConfiguration(preferences: MemoryPreferences()) }
         #expect(fixture.daemon.registrations.last?.questions.names == ["page"])
         #expect(RunningPage(try await answer(.page)) == RunningPage())
         (configuration.volume, configuration.token, configuration.code) = (70, "swordfish", "1234")
