@@ -25,18 +25,16 @@ import Testing
             try write(["volume": 80], in: directory)
             let app = fixture.app(in: directory.path)
             #expect(app.volume == 80 && app.$volume.layer == .userEdit)
-            let changes = Mutex<[SettingChanges]>([])
-            let observation = app.observe { change in changes.withLock { $0.append(change) } }
+            let changes = app.observedChanges()
             try write(["volume": 90, "logging": true], in: directory)
             #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == ["tandem.verdict": "applied"])
             #expect(app.volume == 90 && app.logging)
-            #expect(changes.withLock { $0 }.map(\.origin) == [.user])
+            #expect(changes.all.map(\.origin) == [.user])
             app.volume = 60
             #expect(app.volume == 90, "an edit hides the stored preference")
             try directory.remove("edits.plist")
             app.reload()
             #expect(app.volume == 60 && !app.logging)
-            observation.cancel()
         }
     }
 
@@ -65,17 +63,15 @@ import Testing
     func skips() throws {
         try Fixture.withDirectory { directory in
             let app = fixture.app(in: directory.path)
-            let events = Mutex<[ConfigurationEvent]>([])
-            let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+            let events = app.observedEvents()
             try write(["volume": 101, "rating": 95, "gone": 1], in: directory)
             app.reload()
             app.reload()
             #expect(app.rating == 95 && app.volume == 75)
-            let errors = events.withLock { $0 }.compactMap {
+            let errors = events.all.compactMap {
                 if case .editIgnored(let error) = $0 { error.description } else { nil }
             }
             #expect(errors == ["there is no property 'gone'", "volume: 101 is over the maximum 100"])
-            observation.cancel()
         }
     }
 
@@ -84,19 +80,17 @@ import Testing
         try Fixture.withDirectory { directory in
             try write(["volume": 80], in: directory)
             let app = fixture.app(in: directory.path)
-            let events = Mutex<[ConfigurationEvent]>([])
-            let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+            let events = app.observedEvents()
             let later: PropertyListDictionary = ["v": 2, "values": [:]]
             for bytes in [Array("nonsense".utf8), try PropertyListWriter.write(later)] {
                 try directory.replace("edits.plist", with: bytes)
                 app.reload()
                 #expect(app.volume == 80)
             }
-            let files = events.withLock { $0 }.compactMap {
+            let files = events.all.compactMap {
                 if case .fileRefused(let failure) = $0 { failure.file } else { nil }
             }
             #expect(files == ["edits.plist", "edits.plist"])
-            observation.cancel()
         }
     }
 
@@ -113,8 +107,7 @@ import Testing
         try Fixture.withDirectory { directory in
             let app = CounterpartConfiguration()
             fixture.load(app, in: directory.path)
-            let changes = Mutex<[SettingChanges]>([])
-            let observation = app.observe { change in changes.withLock { $0.append(change) } }
+            let changes = app.observedChanges()
             let author: PropertyListValue = .data(Array(repeating: 7, count: 16))
             var file: PropertyListDictionary = [
                 "v": 1, "values": ["volume": 80, "name": "hall"], "nothing": ["colour"],
@@ -129,10 +122,9 @@ import Testing
             app.reload()
             #expect(app.name == "lamp" && app.colour == "red")
             #expect(
-                changes.withLock { $0 }.map { "\($0.origin) \($0.changes.map(\.name))" } == [
+                changes.all.map { "\($0.origin) \($0.changes.map(\.name))" } == [
                     #"user ["colour"]"#, #"counterpart ["name"]"#, #"user ["colour"]"#, #"counterpart ["name"]"#,
                 ])
-            observation.cancel()
         }
     }
 }

@@ -189,45 +189,37 @@ private struct OtherEvent: Error {}
     func oneBatch() async {
         write("config.plist", volume(7) + "<key>logging</key><true/><key>speed</key><integer>1</integer>")
         let app = ShopConfiguration()
-        let seen = Mutex<[SettingChanges]>([])
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observations = [
-            app.observe { changes in seen.withLock { $0.append(changes) } },
-            app.observeEvents { event in events.withLock { $0.append(event) } },
-        ]
+        let (seen, events) = (app.observedChanges(), app.observedEvents())
         let loaded = load(app)
         #expect(loaded.report.skipped == [LoadReport.Skipped(key: "speed", reason: .noProperty)])
-        #expect(seen.withLock { $0.map(\.origin) } == [.file])
-        #expect(seen.withLock { $0.first?.changes.map(\.name) } == ["volume", "logging"])
-        #expect(events.withLock { $0 } == [.fileLoaded(loaded)])
+        #expect(seen.all.map(\.origin) == [.file])
+        #expect(seen.all.first?.changes.map(\.name) == ["volume", "logging"])
+        #expect(events.all == [.fileLoaded(loaded)])
         app.volume = 8
         // The library's thread, which stores it, could otherwise be the one that delivers what follows.
         await ConfigurationThread.rest()
         write("config.plist", volume(9))
         _ = load(app)
         #expect(app.volume == 8 && !app.logging)
-        #expect(seen.withLock { $0.last?.changes.map(\.name) } == ["logging"])
+        #expect(seen.all.last?.changes.map(\.name) == ["logging"])
         app.$volume.remove()
         #expect(app.volume == 9)
-        withExtendedLifetime(observations) {}
     }
 
     @Test("SET-7: the command line wins over the environment, and that over the file")
     func theCommandLineWins() throws {
         write("config.plist", volume(1) + "<key>logging</key><true/>")
         let app = ShopConfiguration()
-        let seen = Mutex<[SettingOrigin]>([])
-        let observation = app.observe { changes in seen.withLock { $0.append(changes.origin) } }
+        let seen = app.observedChanges()
         _ = load(app)
         #expect(try app.load(environment: ["SHOP_VOLUME": "2"], prefix: "SHOP").loaded == ["volume"])
         #expect(app.volume == 2 && app.$volume.layer == .environment)
         #expect(try app.load(arguments: ["--volume", "3", "--no-logging"]).loaded == ["volume", "logging"])
         #expect(app.volume == 3 && !app.logging && app.$logging.layer == .commandLine)
-        #expect(seen.withLock { $0 } == [.file, .environment, .commandLine])
+        #expect(seen.all.map(\.origin) == [.file, .environment, .commandLine])
         _ = try app.load(environment: ["SHOP_VOLUME": "4"], prefix: "SHOP")
         _ = try app.load(arguments: [])
         #expect(app.volume == 4)
-        withExtendedLifetime(observation) {}
     }
 
     @Test("SET-7: without an argument the variables of the process count")
@@ -258,11 +250,10 @@ private struct OtherEvent: Error {}
     func anOverride() {
         write("config.plist", "<key>base_url</key><string>a</string><key>name</key><string>n</string>")
         let app = ManualConfiguration()
-        let seen = Mutex<[SettingChanges]>([])
-        let observation = app.observe { changes in seen.withLock { $0.append(changes) } }
+        let seen = app.observedChanges()
         #expect(load(app).report == LoadReport(loaded: ["home", "volume"]))
         #expect(app.home == "a" && app.name == "none" && app.$home.layer == .file)
-        #expect(seen.withLock { $0.map(\.origin) } == [.file])
+        #expect(seen.all.map(\.origin) == [.file])
         write("config.plist", "<key>automatic</key><true/><key>name</key><string>n</string>")
         #expect(
             load(app).report
@@ -272,7 +263,6 @@ private struct OtherEvent: Error {}
                         LoadReport.Skipped(key: "automatic", reason: .noProperty)
                     ]))
         #expect(app.home.isEmpty && app.name == "n")
-        withExtendedLifetime(observation) {}
     }
 
     @Test("SET-14: an override reads what super has loaded, and what it has assigned itself")
@@ -393,14 +383,12 @@ private struct OtherEvent: Error {}
     func reload() {
         write("config.plist", volume(1))
         let app = ShopConfiguration()
-        let events = Mutex(0)
-        let observation = app.observeEvents { _ in events.withLock { $0 += 1 } }
+        let events = app.observedEvents()
         _ = load(app)
         app.reload()
-        #expect(events.withLock(\.self) == 1)
+        #expect(events.all.count == 1)
         write("config.plist", volume(2))
         app.reload()
-        #expect(app.volume == 2 && events.withLock(\.self) == 2)
-        withExtendedLifetime(observation) {}
+        #expect(app.volume == 2 && events.all.count == 2)
     }
 }

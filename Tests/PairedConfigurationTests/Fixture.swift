@@ -125,6 +125,31 @@ final class TestTime: Sendable {
     }
 }
 
+/// The reports of a configuration, in their order; it observes as long as this is kept.
+final class Observed<Report: Sendable>: Sendable {
+    private final class Reports: Sendable {
+        let all = Mutex<[Report]>([])
+    }
+
+    private let reports: Reports
+    private let observation: ConfigurationObservation
+
+    /// - Parameter observe: begins the observation.
+    init(_ observe: (@escaping @Sendable (Report) -> Void) -> ConfigurationObservation) {
+        let reports = Reports()
+        self.reports = reports
+        observation = observe { report in reports.all.withLock { $0.append(report) } }
+    }
+
+    var all: [Report] { reports.all.withLock { $0 } }
+}
+
+extension Configuration {
+    func observedEvents() -> Observed<ConfigurationEvent> { Observed { observeEvents($0) } }
+
+    func observedChanges() -> Observed<SettingChanges> { Observed { observe($0) } }
+}
+
 extension OwnedDirectory {
     func write(_ name: String, _ fields: PropertyListDictionary) throws {
         try replace(name, with: try PropertyListWriter.write(fields))

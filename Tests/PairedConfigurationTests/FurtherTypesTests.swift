@@ -223,10 +223,8 @@ private struct Refusing: Codable {
     @Test("SET-51: an observer of events receives the mistakes in the declaration at once")
     func mistakesInTheDeclarationAreEvents() {
         let broken = BrokenConfiguration()
-        let seen = Mutex<[ConfigurationEvent]>([])
-        let observation = broken.observeEvents { event in seen.withLock { $0.append(event) } }
-        #expect(seen.withLock { $0 } == broken.declarationProblems.map { .declarationProblem($0) })
+        let seen = broken.observedEvents()
+        #expect(seen.all == broken.declarationProblems.map { .declarationProblem($0) })
         #expect(!broken.declarationProblems.isEmpty)
-        observation.cancel()
     }
 }

@@ -170,11 +170,9 @@ private final class BusyStore: PreferenceStore {
         let fault = PreferenceStoreError(.unavailable, store: "odd", detail: "gone")
         store.fail(fault)
         let app = Preferences(preferences: store)
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
-        #expect(events.withLock { $0 } == [.preferences(.failed(fault))])
+        let events = app.observedEvents()
+        #expect(events.all == [.preferences(.failed(fault))])
         #expect(app.sliderSetting == 0.5)
-        withExtendedLifetime(observation) {}
     }
 
     @Test(
@@ -271,16 +269,14 @@ private final class BusyStore: PreferenceStore {
         let coded: PropertyListValue = ["tag": "Rectangle", "version": 1, "data": .data([1, 2, 3])]
         try edit(store, ["rectPref": coded, "tandem.synced": ["rectPref": [coded]]])
         let third = Preferences(preferences: store)
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observation = third.observeEvents { event in events.withLock { $0.append(event) } }
+        let events = third.observedEvents()
         #expect(third.rectPref == Preferences.Rectangle(x: 0, y: 0, width: 1, height: 1))
-        #expect(events.withLock { $0 }.count == 1)
+        #expect(events.all.count == 1)
         #expect(
-            "\(events.withLock { $0 })".contains(
+            "\(events.all)".contains(
                 "'rectPref' is skipped: rectPref: 'Rectangle' in 3 bytes cannot be read"))
         try third.writePreferences()
         #expect(try entries(store)["rectPref"] == coded)
-        withExtendedLifetime(observation) {}
     }
 
     // MARK: edits

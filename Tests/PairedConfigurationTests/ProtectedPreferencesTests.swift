@@ -58,9 +58,8 @@ private final class Preferences: Configuration, @unchecked Sendable {
         try one.writePreferences()
         let second = store(.whenUnlocked)
         let other = Preferences(preferences: second)
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observation = other.observeEvents { event in events.withLock { $0.append(event) } }
-        #expect(other.token.isEmpty && "\(events.withLock(\.self))".contains("locked"))
+        let events = other.observedEvents()
+        #expect(other.token.isEmpty && "\(events.all)".contains("locked"))
         #expect(fault { try second.unlock(passphrase: "wrong horse") } == .locked)
         #expect(fault { try other.readPreferences() } == .locked)
         try second.unlock(passphrase: "correct horse")
@@ -74,7 +73,6 @@ private final class Preferences: Configuration, @unchecked Sendable {
         try other.writePreferences()
         try one.readPreferences()
         #expect(one.token == "marlin")
-        withExtendedLifetime(observation) {}
     }
 
     @Test("SET-36: from the first unlocking on, locking changes nothing")
@@ -126,8 +124,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
             let present = store(step.to)
             if step.to != .always && step.to != .alwaysThisDeviceOnly { try present.unlock(passphrase: "correct") }
             let app = Preferences(preferences: present)
-            let events = Mutex<[ConfigurationEvent]>([])
-            let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+            let events = app.observedEvents()
             if app.token.isEmpty { try present.unlock(passphrase: "correct") }
             for _ in 0..<2 { try app.readPreferences() }
             #expect(app.token == "swordfish")
@@ -135,8 +132,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
             await ConfigurationThread.rest()
             let told = ConfigurationEvent.preferences(
                 .weakerClass(step.from, store: place.path("secret.plist")))
-            #expect(events.withLock { $0.count { $0 == told } } == (step.isWeaker ? 1 : 0), "\(step)")
-            withExtendedLifetime(observation) {}
+            #expect(events.all.count { $0 == told } == (step.isWeaker ? 1 : 0), "\(step)")
         }
     }
 

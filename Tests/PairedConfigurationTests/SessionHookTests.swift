@@ -52,8 +52,7 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
 
     @Test("CFG-41: a configuration is applied and answered")
     func aConfigurationIsAppliedAndAnswered() throws {
-        let seen = Mutex<[SettingChanges]>([])
-        let observation = app.observe { changes in seen.withLock { $0.append(changes) } }
+        let seen = app.observedChanges()
         let envelope = try fixture.envelope(values: ["volume": 90, "logging": true, "colour": "#ffe4e1"])
         let reply = try #require(app.sessionDidReceiveMessage(try fixture.message(envelope)))
         #expect(reply["tandem.verdict"] == "applied")
@@ -61,13 +60,12 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
         #expect(reply["tandem.version"] == 7)
         #expect(reply["tandem.txid"]?.dataValue == app.applied?.transaction.bytes)
         #expect(app.volume == 90 && app.logging && app.colour == "#ffe4e1")
-        let batches = seen.withLock { $0 }
+        let batches = seen.all
         #expect(batches.count == 1)
         #expect(batches.first?.origin == .signed)
         #expect(batches.first?.changes.map(\.name) == ["logging", "volume", "colour"])
         app.volume = 60
         #expect(app.volume == 90, "a signed override hides what is set in code")
-        observation.cancel()
     }
 
     @Test("CFG-12: the payload applies whole or not at all")
@@ -126,31 +124,27 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
     }
 
     @Test func theSameOneTwiceIsAppliedOnceAndAnOlderOneIsRefused() throws {
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+        let events = app.observedEvents()
         let message = try fixture.message(try fixture.envelope())
         #expect(fixture.verdict(app, message) == "applied")
         #expect(fixture.verdict(app, message) == "applied")
-        #expect(events.withLock(\.count) == 1)
+        #expect(events.all.count == 1)
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 6))) == "rollback")
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 7))) == "equivocation")
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 8), mark: 9)) == "rollback")
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 8), mark: 7)) == "applied")
-        observation.cancel()
     }
 
     @Test func aForeignSignatureIsRefusedWithOneEventAndNothingChanges() throws {
         #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 6))) == "applied")
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+        let events = app.observedEvents()
         let foreign = try fixture.envelope(values: ["volume": 50], key: ConfigurationPrivateKey.generate())
         for allowed in [false, true] {
             let message = try fixture.message(foreign, allowsInvalid: allowed)
             #expect(fixture.verdict(app, message) == "threshold", "the app's half is no")
         }
         #expect(app.volume == 90 && app.applied?.version == 6)
-        #expect(events.withLock(\.count) == 2)
-        observation.cancel()
+        #expect(events.all.count == 2)
     }
 
     @Test("CFG-22: an invalid signature is taken only if app and daemon allow it and is marked")

@@ -53,10 +53,7 @@ private final class CodePreferences: Configuration, @unchecked Sendable {
         bundlePath.withLock { $0 = path ?? place.path }
         defer { bundlePath.withLock { $0 = nil } }
         let app = Preferences(preferences: store)
-        let events = Mutex<[ConfigurationEvent]>([])
-        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
-        observation.cancel()
-        return (app, events.withLock(\.self))
+        return (app, app.observedEvents().all)
     }
 
     @Test("SET-34: the pages show the properties of their keys, and their defaults are the properties'")
@@ -211,12 +208,10 @@ private final class CodePreferences: Configuration, @unchecked Sendable {
                 + groups)
         let (app, events) = make()
         #expect(events.contains { "\($0)".contains("'i6'") } && !events.contains { "\($0)".contains("'i5'") })
-        let later = Mutex<[ConfigurationEvent]>([])
-        let observation = app.observeEvents { event in later.withLock { $0.append(event) } }
-        defer { observation.cancel() }
+        let later = app.observedEvents()
         let layout = try #require(app.announcedSchema?.layout)
         #expect(layout["images"] == nil && layout["pages"]?.arrayValue?.count == 1)
-        #expect(later.withLock { $0.contains { "\($0)".contains("has no images") } })
+        #expect(later.all.contains { "\($0)".contains("has no images") })
     }
 
     @Test("PAG-7: pages that do not fit into the schema are left out, translations first, and that is an event")
@@ -231,10 +226,8 @@ private final class CodePreferences: Configuration, @unchecked Sendable {
             let strings = (0..<count).map { "\"\(title)\($0)\" = \"\($0) \(title)\";" }.joined(separator: "\n")
             place.write(Array(strings.utf8), to: "Settings.bundle/de.lproj/Root.strings")
             let (app, _) = make(in: place.path("Settings.bundle"))
-            let events = Mutex<[ConfigurationEvent]>([])
-            let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
-            defer { observation.cancel() }
-            return (try #require(app.announcedSchema), "\(events.withLock(\.self))")
+            let events = app.observedEvents()
+            return (try #require(app.announcedSchema), "\(events.all)")
         }
         let (small, without) = try told(200)
         #expect(small.layout != nil && small.layout?["strings"] == nil && without.contains("has no translations"))

@@ -207,20 +207,18 @@ import Testing
     @Test("CFG-34, CFG-68: a lifetime ends in a running app without its daemon, and stays ended")
     func lifetimeEnds() throws {
         try withAnHour { app, time, directory, brief in
-            let events = Mutex<[ConfigurationEvent]>([])
-            let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+            let events = app.observedEvents()
             time.setWall(Fixture.now + .seconds(-86_400))
             time.advance(by: .seconds(3599))
-            #expect(app.volume == 90 && events.withLock(\.isEmpty))
+            #expect(app.volume == 90 && events.all.isEmpty)
             time.advance(by: .seconds(1))
             #expect(app.volume == 75 && app.applied == nil)
-            #expect(events.withLock { $0 } == [.deactivated])
+            #expect(events.all == [.deactivated])
             time.setWall(Fixture.now + .seconds(60))
             let again = try fixture.message(brief)
             #expect(fixture.verdict(app, again) == "rollback")
             let (next, load) = start(in: directory)
             #expect(next.volume == 75 && load.failures.map(\.rejection.name) == ["reverted"])
-            observation.cancel()
         }
     }
 
