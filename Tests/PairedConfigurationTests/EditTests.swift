@@ -15,8 +15,7 @@ import Testing
     init() throws { fixture = try Fixture() }
 
     private func write(_ values: PropertyListDictionary, in directory: OwnedDirectory) throws {
-        let file: PropertyListDictionary = ["v": 1, "values": .dictionary(values)]
-        try directory.replace("edits.plist", with: try PropertyListWriter.write(file))
+        try directory.write("edits.plist", ["v": 1, "values": .dictionary(values)])
     }
 
     @Test("SCH-10: edits are read at the load, and again when the daemon says so, as one batch of origin user")
@@ -50,7 +49,7 @@ import Testing
                     "v": 1, "values": ["duration": 30],
                     "choices": ["duration": [["label": "Month", "value": 30], ["label": "Long", "value": 400]]],
                 ]
-                try directory.replace("edits.plist", with: try PropertyListWriter.write(file))
+                try directory.write("edits.plist", file)
                 let app = fixture.app(in: directory.path)
                 #expect(app.$duration.choices.first == week && app.$duration.choices.last == month)
                 #expect(app.$duration.choices.count == 3 && app.duration == 30)
@@ -113,12 +112,12 @@ import Testing
                 "v": 1, "values": ["volume": 80, "name": "hall"], "nothing": ["colour"],
                 "by": ["name": author, "volume": author],
             ]
-            try directory.replace("edits.plist", with: try PropertyListWriter.write(file))
+            try directory.write("edits.plist", file)
             app.reload()
             #expect(app.volume == 7, "not open to a primary")
             #expect(app.name == "hall" && app.colour == nil)
             file = ["v": 1, "values": [:]]
-            try directory.replace("edits.plist", with: try PropertyListWriter.write(file))
+            try directory.write("edits.plist", file)
             app.reload()
             #expect(app.name == "lamp" && app.colour == "red")
             #expect(

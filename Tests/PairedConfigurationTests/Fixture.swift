@@ -41,6 +41,11 @@ struct Fixture {
         ActiveConfiguration(try record(envelope), applied: Fixture.now, isWaived: false)
     }
 
+    /// Writes the file of what the daemon has as applied.
+    func writeActive(_ envelope: [UInt8], in directory: OwnedDirectory) throws {
+        try directory.write("configuration.plist", try active(envelope).dictionary)
+    }
+
     func envelope(
         version: UInt64 = 7, values: PropertyListDictionary = ["volume": 90],
         key: ConfigurationPrivateKey = AppConfiguration.key, _ change: (inout ConfigurationPayload) -> Void = { _ in }

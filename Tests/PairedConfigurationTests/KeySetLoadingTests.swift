@@ -63,11 +63,6 @@ import Testing
             KeySetChainFile.name, KeySetChainFile(subject: try Self.subject(), chain: chain).dictionary)
     }
 
-    private func writeActive(_ envelope: [UInt8], in directory: OwnedDirectory) throws {
-        let active = ActiveConfiguration(try fixture.record(envelope), applied: Fixture.now, isWaived: false)
-        try directory.write("configuration.plist", active.dictionary)
-    }
-
     @Test("CFG-93: the chain is followed from the compiled anchor, and read again for each configuration")
     func theChainIsFollowed() throws {
         try Fixture.withDirectory { directory in
@@ -96,7 +91,7 @@ import Testing
         ]
         for (chain, isRevoked) in cases {
             try Fixture.withDirectory { directory in
-                try writeActive(try envelope(7, 60, by: Self.old, under: 1), in: directory)
+                try fixture.writeActive(try envelope(7, 60, by: Self.old, under: 1), in: directory)
                 try write(chain, in: directory)
                 let load = fixture.load(RotatingConfiguration(), in: directory.path)
                 #expect(load.applied?.version == 7)
@@ -105,7 +100,7 @@ import Testing
             }
         }
         try Fixture.withDirectory { directory in
-            try writeActive(try envelope(7, 60, by: Self.old, under: 1), in: directory)
+            try fixture.writeActive(try envelope(7, 60, by: Self.old, under: 1), in: directory)
             try write([first, try Self.revocation(under: 1, withdraws: true)], in: directory)
             let load = fixture.load(RotatingConfiguration(), in: directory.path)
             #expect(load.applied == nil)
@@ -117,7 +112,7 @@ import Testing
     func unreadKeysRejectNothing() throws {
         try Fixture.withDirectory { directory in
             let (first, second) = (try Self.set(1, Self.old), try Self.set(2, Self.new))
-            try writeActive(try envelope(7, 60, by: Self.new, under: 2), in: directory)
+            try fixture.writeActive(try envelope(7, 60, by: Self.new, under: 2), in: directory)
             try write([first, second], in: directory)
             let app = RotatingConfiguration()
             #expect(fixture.load(app, in: directory.path).applied?.version == 7)
@@ -174,7 +169,7 @@ import Testing
         ]
         for (name, chain) in chains {
             try Fixture.withDirectory { directory in
-                try writeActive(try envelope(7, 60, by: Self.old, under: 1), in: directory)
+                try fixture.writeActive(try envelope(7, 60, by: Self.old, under: 1), in: directory)
                 try write(chain, in: directory)
                 let app = RotatingConfiguration()
                 let load = fixture.load(app, in: directory.path)

@@ -18,7 +18,7 @@ import Testing
     func theActiveOneIsAppliedAtStart() throws {
         try Fixture.withDirectory { directory in
             let envelope = try fixture.envelope { $0.expires = Fixture.now.seconds + 1 }
-            try directory.write("configuration.plist", try fixture.active(envelope).dictionary)
+            try fixture.writeActive(envelope, in: directory)
             let app = fixture.app(in: directory.path, at: Fixture.now + .seconds(1_000_000))
             #expect(app.volume == 90)
             #expect(app.applied?.digest == SHA256.digest(envelope))
@@ -29,7 +29,7 @@ import Testing
     @Test("CFG-37: the staged one is tried first")
     func theStagedOneIsTriedFirst() throws {
         try Fixture.withDirectory { directory in
-            try directory.write("configuration.plist", try fixture.active(try fixture.envelope(version: 6)).dictionary)
+            try fixture.writeActive(try fixture.envelope(version: 6), in: directory)
             let staged = try fixture.envelope(version: 7, values: ["volume": 55])
             try directory.write("staged.plist", try fixture.staged(staged, mark: 6).dictionary)
             let app = fixture.app(in: directory.path)
@@ -51,7 +51,7 @@ import Testing
         for (name, envelope, mark) in bad {
             try Fixture.withDirectory { directory in
                 let active = try fixture.envelope(version: 6, values: ["volume": 66])
-                try directory.write("configuration.plist", try fixture.active(active).dictionary)
+                try fixture.writeActive(active, in: directory)
                 try directory.write("staged.plist", try fixture.staged(envelope, mark: mark).dictionary)
                 let app = AppConfiguration()
                 let load = fixture.load(app, in: directory.path)
@@ -80,7 +80,7 @@ import Testing
             try directory.replace("configuration.plist", with: flipped)
             #expect(fixture.load(AppConfiguration(), in: directory.path).applied == nil)
             let foreign = try fixture.envelope(key: ConfigurationPrivateKey.generate())
-            try directory.write("configuration.plist", try fixture.active(foreign).dictionary)
+            try fixture.writeActive(foreign, in: directory)
             let load = fixture.load(AppConfiguration(), in: directory.path)
             #expect(load.failures.map(\.rejection.name) == ["threshold"])
         }
@@ -92,7 +92,7 @@ import Testing
     func aLifetimeThatIsOverIsNotLoadedAndARemovedFileDeactivates() throws {
         try Fixture.withDirectory { directory in
             let envelope = try fixture.envelope { $0.lifetime = 604_800 }
-            try directory.write("configuration.plist", try fixture.active(envelope).dictionary)
+            try fixture.writeActive(envelope, in: directory)
             let app = fixture.app(in: directory.path, at: Fixture.now + .seconds(604_799))
             #expect(app.volume == 90)
             let late = fixture.app(in: directory.path, at: Fixture.now + .seconds(604_800))
@@ -107,11 +107,11 @@ import Testing
     func aReloadNamesTheFaultOfWhatIsApplied() throws {
         try Fixture.withDirectory { directory in
             let foreign = try fixture.envelope(key: ConfigurationPrivateKey.generate())
-            try directory.write("configuration.plist", try fixture.active(foreign).dictionary)
+            try fixture.writeActive(foreign, in: directory)
             let app = fixture.app(in: directory.path)
             let reply = try #require(app.sessionDidReceiveMessage(["tandem.reload": true]).flatMap { OfferReply($0) })
             #expect(reply.verdict == .rejected(.threshold) && reply.digest == SHA256.digest(foreign))
-            try directory.write("configuration.plist", try fixture.active(try fixture.envelope()).dictionary)
+            try fixture.writeActive(try fixture.envelope(), in: directory)
             #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == ["tandem.verdict": "applied"])
         }
     }

@@ -19,11 +19,14 @@ import Testing
         bad = try fixture.envelope(version: 7, values: ["volume": 77])
     }
 
-    /// The daemon's files while version 7 is on trial.
-    private func writeTrial(in directory: OwnedDirectory, attempts: UInt64 = 0) throws {
-        try directory.write("configuration.plist", try fixture.active(bad).dictionary)
+    /// The daemon's files while a configuration is on trial: version 7 if none is named.
+    private func writeTrial(
+        of envelope: [UInt8]? = nil, in directory: OwnedDirectory, attempts: UInt64 = 0
+    ) throws {
+        let tried = envelope ?? bad
+        try fixture.writeActive(tried, in: directory)
         let trial = ConfigurationTrial(
-            digest: SHA256.digest(bad), attempts: attempts, deliveries: ConfigurationDeliveries(),
+            digest: SHA256.digest(tried), attempts: attempts, deliveries: ConfigurationDeliveries(),
             previous: try fixture.active(good))
         try directory.write("trial.plist", trial.dictionary)
     }
@@ -87,7 +90,7 @@ import Testing
     @Test("CFG-62, CFG-66: a staged one is counted, too, and leaves the active one in force when it fails")
     func staged() throws {
         try Fixture.withDirectory { directory in
-            try directory.write("configuration.plist", try fixture.active(good).dictionary)
+            try fixture.writeActive(good, in: directory)
             try directory.write("staged.plist", try fixture.staged(bad, mark: 6).dictionary)
             for _ in 1...3 { #expect(start(in: directory).app.volume == 77) }
             let (app, load) = start(in: directory)
@@ -107,11 +110,7 @@ import Testing
             #expect(try Self.attempts(in: directory).starts(of: SHA256.digest(bad)) == 1)
             let later = try fixture.envelope(version: 8)
             #expect(fixture.verdict(app, try fixture.message(later, mark: 7)) == "applied")
-            try directory.write("configuration.plist", try fixture.active(later).dictionary)
-            let trial = ConfigurationTrial(
-                digest: SHA256.digest(later), attempts: 1, deliveries: ConfigurationDeliveries(),
-                previous: try fixture.active(good))
-            try directory.write("trial.plist", trial.dictionary)
+            try writeTrial(of: later, in: directory, attempts: 1)
             app.reload()
             #expect(app.volume == 90)
             #expect(try Self.attempts(in: directory).starts(of: SHA256.digest(later)) == 0)
@@ -142,7 +141,7 @@ import Testing
     @Test("CFG-61: what is not on trial is not counted and sets no alarm")
     func provenOnesAreNotCounted() throws {
         try Fixture.withDirectory { directory in
-            try directory.write("configuration.plist", try fixture.active(good).dictionary)
+            try fixture.writeActive(good, in: directory)
             let time = TestTime(Fixture.now)
             let app = AppConfiguration()
             fixture.load(app, in: directory.path, time: time.time)
@@ -177,7 +176,7 @@ import Testing
     @Test("CFG-64: one that replaced another during its trial leaves both on trial")
     func replacedDuringItsTrial() throws {
         try Fixture.withDirectory { directory in
-            try directory.write("configuration.plist", try fixture.active(bad).dictionary)
+            try fixture.writeActive(bad, in: directory)
             let trial = ConfigurationTrial(
                 digest: SHA256.digest([8]), replaced: SHA256.digest(bad), attempts: 3,
                 deliveries: ConfigurationDeliveries(),
@@ -197,7 +196,7 @@ import Testing
     ) throws {
         let brief = try fixture.envelope { $0.lifetime = 3600 }
         try Fixture.withDirectory { directory in
-            try directory.write("configuration.plist", try fixture.active(brief).dictionary)
+            try fixture.writeActive(brief, in: directory)
             let (app, time) = (AppConfiguration(), TestTime(Fixture.now))
             fixture.load(app, in: directory.path, time: time.time)
             try body(app, time, directory, brief)
@@ -226,7 +225,7 @@ import Testing
     func lifetimeAddsUp() throws {
         let brief = try fixture.envelope { $0.lifetime = 3600 }
         try Fixture.withDirectory { directory in
-            try directory.write("configuration.plist", try fixture.active(brief).dictionary)
+            try fixture.writeActive(brief, in: directory)
             for _ in 0..<3 {
                 let time = TestTime(Fixture.now + .seconds(-86_400))
                 let app = AppConfiguration()
