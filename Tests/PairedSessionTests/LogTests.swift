@@ -67,18 +67,12 @@ private final class ShortDelegate: WCSessionDelegate {
         let apple = try WCSessionFixture(ShortDelegate())
         let (daemon, scheduler) = (apple.fixture.daemon, apple.fixture.scheduler)
         let pairings = [daemon.pair(), daemon.pair()]
-        func settle() {
-            for _ in 0..<4 {
-                scheduler.run()
-                apple.session.callbacks.sync {}
-            }
-        }
         for next in pairings.reversed() {
             apple.session.activate()
-            settle()
+            apple.session.settle(with: scheduler)
             daemon.situation.active = next
             daemon.tellSituation()
-            settle()
+            apple.session.settle(with: scheduler)
         }
         let own = pairings.map { LogField.text("pairing", "\($0)") }
         let reports = events.all.filter { $0.fields.contains(where: own.contains) }

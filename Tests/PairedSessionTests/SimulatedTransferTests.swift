@@ -84,10 +84,7 @@ struct SimulatedTransferTests {
     private func start(_ session: WCSession, _ delegate: CountingDelegate) {
         session.delegate = delegate
         session.activate()
-        for _ in 0..<4 {
-            apps.scheduler.run()
-            session.callbacks.sync {}
-        }
+        session.settle(with: apps.scheduler)
         apps.scheduler.run()
     }
 }

@@ -77,12 +77,7 @@ private final class Situated {
         fixture.daemon.tellSituation()
     }
 
-    func settle() {
-        for _ in 0..<4 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
-        }
-    }
+    private func settle() { session.settle(with: fixture.scheduler) }
 
     /// Only turns of the loop: the callback queue may be held.
     private func turn() { fixture.scheduler.run() }

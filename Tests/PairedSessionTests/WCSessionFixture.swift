@@ -50,10 +50,15 @@ extension WCSessionSuite {
         tellSituation()
     }
 
-    func settle() {
+    func settle() { session.settle(with: fixture.scheduler) }
+}
+
+extension WCSession {
+    /// Runs the loop, and then everything that the callback queue has to do.
+    func settle(with scheduler: ManualScheduler) {
         for _ in 0..<4 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
+            scheduler.run()
+            callbacks.sync {}
         }
     }
 }

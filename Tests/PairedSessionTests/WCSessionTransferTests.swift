@@ -173,15 +173,9 @@ struct WCSessionTransferTests: WCSessionSuite {
         session.delegate = plain
         fixture.daemon.pair()
         session.activate()
-        for _ in 0..<3 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
-        }
+        session.settle(with: fixture.scheduler)
         try fixture.daemon.deliver()
-        for _ in 0..<3 {
-            fixture.scheduler.run()
-            session.callbacks.sync {}
-        }
+        session.settle(with: fixture.scheduler)
         let verdict = try #require(fixture.daemon.received.last)
         #expect(verdict.kind == .verdict && verdict.name == "rejected" && verdict.code == 7014)
     }
