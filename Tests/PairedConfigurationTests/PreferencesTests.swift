@@ -238,16 +238,13 @@ private final class BusyStore: PreferenceStore {
         let store = OddStore()
         let app = Preferences(preferences: store)
         // The library's thread writes, too, and may be the one that delivers.
-        let (seen, continuation) = AsyncStream.makeStream(of: SettingChanges.self)
-        let observation = app.observe { continuation.yield($0) }
-        defer { observation.cancel() }
+        var changes = app.updates.makeAsyncIterator()
         app.sliderSetting = 0.75
         try app.writePreferences()
         app.$sliderSetting.remove()
         try app.writePreferences()
         #expect(app.sliderSetting == 0.5 && app.$sliderSetting.layer == .declaredDefault)
         #expect(store.entries.isEmpty)
-        var changes = seen.makeAsyncIterator()
         #expect(
             await changes.next()?.changes == [
                 SettingChange(name: "sliderSetting", old: .double(0.5), new: .double(0.75))
@@ -313,14 +310,11 @@ private final class BusyStore: PreferenceStore {
         app.sliderSetting = 0.25
         try app.writePreferences()
         await ConfigurationThread.rest()
-        let (changes, continuation) = AsyncStream.makeStream(of: SettingChanges.self)
-        let observation = app.observe { continuation.yield($0) }
-        var change = changes.makeAsyncIterator()
+        var changes = app.updates.makeAsyncIterator()
         try edit(store, ["sliderSetting": 0.75, "nameSetting": "Carl"])
-        let found = await change.next()
+        let found = await changes.next()
         #expect(found?.origin == .user && found?.changes.map(\.name) == ["nameSetting", "sliderSetting"])
         #expect(app.sliderSetting == 0.75 && app.nameSetting == "Carl")
-        withExtendedLifetime(observation) {}
     }
 
     @Test("SET-31: an explicit reading takes edits and writes nothing")
@@ -380,13 +374,10 @@ private final class BusyStore: PreferenceStore {
         let store = MemoryPreferences()
         let one = Preferences(preferences: store)
         let other = LaterPreferences(preferences: store)
-        let (changes, continuation) = AsyncStream.makeStream(of: SettingChanges.self)
-        let observation = other.observe { continuation.yield($0) }
+        var changes = other.updates.makeAsyncIterator()
         one.sliderSetting = 0.75
-        var change = changes.makeAsyncIterator()
-        while let found = await change.next(), found["sliderSetting"] == nil {}
+        while let found = await changes.next(), found["sliderSetting"] == nil {}
         #expect(other.sliderSetting == 0.75)
-        withExtendedLifetime(observation) {}
     }
 
     @Test("SET-48: a Codable type may read the configuration while its stored bytes are decoded")
