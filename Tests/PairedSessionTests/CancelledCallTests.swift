@@ -49,15 +49,8 @@ struct CancelledCallTests {
     private func result(of task: Task<SessionError?, Never>) async -> SessionError? {
         let ended = Collector<SessionError?>()
         Task { ended.add(await task.value) }
-        await turn { !ended.all.isEmpty }
+        await fixture.scheduler.run { !ended.all.isEmpty }
         return ended.all.first ?? nil
-    }
-
-    private func turn(until isDone: () -> Bool) async {
-        for _ in 0..<100_000 where !isDone() {
-            fixture.scheduler.run()
-            await Task.yield()
-        }
     }
 
     @Test("SES-9: each call that waits for a silent daemon ends when its task is cancelled", arguments: calls.indices)
@@ -65,7 +58,7 @@ struct CancelledCallTests {
         let (name, call) = Self.calls[index]
         let before = fixture.daemon.received.count
         let task = start(call)
-        await turn { fixture.daemon.received.count > before }
+        await fixture.scheduler.run { fixture.daemon.received.count > before }
         task.cancel()
         let error = try #require(await result(of: task))
         #expect(error.code == .genericError && error.name == "cancelled")
@@ -89,7 +82,7 @@ struct CancelledCallTests {
         let task = start { session throws(SessionError) in
             _ = try await session.transferUserInfo(["n": 1], until: .handled)
         }
-        await turn { fixture.daemon.received.count > before }
+        await fixture.scheduler.run { fixture.daemon.received.count > before }
         let id = try #require(fixture.daemon.received.last?.id)
         fixture.say(.accepted, id)
         switch ending {
@@ -125,22 +118,13 @@ struct CancelledCallTests {
             let transfer = try app.accepted()
             let answers = Collector<TransferCancellation?>()
             Task { answers.add(try? await transfer.cancel()) }
-            for _ in 0..<100_000 where !app.daemon.received.contains(where: { $0.command == "cancel" }) {
-                app.scheduler.run()
-                await Task.yield()
-            }
+            await app.scheduler.run { app.daemon.received.contains { $0.command == "cancel" } }
             try app.daemon.answerCancel(answer)
             let waits = isLinked && answer == "asked"
-            for _ in 0..<(waits ? 1_000 : 100_000) where answers.all.isEmpty {
-                app.scheduler.run()
-                await Task.yield()
-            }
+            await app.scheduler.run(atMost: waits ? 1_000 : 100_000) { !answers.all.isEmpty }
             #expect(answers.all.isEmpty == waits)
             if let end { app.say(.finished, transfer.id, end) } else { app.scheduler.advance(by: .seconds(30)) }
-            for _ in 0..<100_000 where answers.all.isEmpty {
-                app.scheduler.run()
-                await Task.yield()
-            }
+            await app.scheduler.run { !answers.all.isEmpty }
             let expected: TransferCancellation =
                 end == "cancelled" ? .cancelled : end == "handled" ? .tooLate(.handled) : .unknown
             #expect(answers.all == [expected])

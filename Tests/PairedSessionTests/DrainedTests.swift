@@ -204,18 +204,12 @@ struct DrainedTests {
         }
         let cancelled = start()
         cancelled.cancel()
-        for _ in 0..<100_000 where ends.all.isEmpty {
-            app.scheduler.run()
-            await Task.yield()
-        }
+        await app.scheduler.run { !ends.all.isEmpty }
         #expect(ends.all == ["cancelled"])
         ends.removeAll()
         _ = start()
         accept(id, on: .userInfo)
-        for _ in 0..<100_000 where ends.all.isEmpty {
-            app.scheduler.run()
-            await Task.yield()
-        }
+        await app.scheduler.run { !ends.all.isEmpty }
         #expect(ends.all == [nil])
     }
 
@@ -273,10 +267,7 @@ struct DrainedTests {
         let (session, results) = (WCSession(over: app.session), Collector<Bool>())
         app.session.end {}
         Task { results.add(await session.drained(timeout: .infinity)) }
-        for _ in 0..<100_000 where results.all.isEmpty {
-            app.scheduler.run()
-            await Task.yield()
-        }
+        await app.scheduler.run { !results.all.isEmpty }
         #expect(results.all == [false])
     }
 }

@@ -89,6 +89,16 @@ struct SessionFixture {
     }
 }
 
+extension ManualScheduler {
+    /// Runs the loop, with turns for tasks in between, until it is so or after many turns.
+    func run(atMost turns: Int = 100_000, until isDone: () -> Bool) async {
+        for _ in 0..<turns where !isDone() {
+            run()
+            await Task.yield()
+        }
+    }
+}
+
 extension Result where Failure == SessionError {
     var error: SessionError? { if case .failure(let error) = self { error } else { nil } }
 }
