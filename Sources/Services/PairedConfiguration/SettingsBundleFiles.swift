@@ -14,13 +14,12 @@ struct SettingsBundleFiles {
     private let bundles: [OwnedDirectory]
     /// Why the bundle cannot be read.
     private let fault: FileError?
-    private let device: DeviceKind
+    /// The kind of this device.
+    private let device = DeviceKind(configured: Linux.environment("TANDEM_DEVICE_KIND"))
 
-    /// - Parameters:
-    ///   - path: the directory of the bundle. An `InAppSettings.bundle` beside a `Settings.bundle` hides its files.
-    ///   - device: the kind of this device; nil for the variable `TANDEM_DEVICE_KIND`.
-    init(_ path: String, device: DeviceKind? = nil) {
-        self.device = device ?? DeviceKind(configured: Linux.environment("TANDEM_DEVICE_KIND"))
+    /// - Parameter path: the directory of the bundle. An `InAppSettings.bundle` beside a `Settings.bundle` hides its
+    ///   files.
+    init(_ path: String) {
         let trimmed = path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
         let name = trimmed.split(separator: "/").last.map(String.init) ?? ""
         let parent = trimmed.dropLast(name.count)

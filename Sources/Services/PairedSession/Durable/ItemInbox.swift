@@ -91,7 +91,7 @@ final class ItemInbox {
     }
 
     /// Adds a handler and passes it what waited; returns its number.
-    func add(_ interest: Interest, take: @escaping Take, ended: @escaping () -> Void = {}) -> UInt64 {
+    func add(_ interest: Interest, take: @escaping Take, ended: @escaping () -> Void) -> UInt64 {
         nextNumber += 1
         handlers.append(Handler(number: nextNumber, interest: interest, take: take, ended: ended))
         judgeWaiting()

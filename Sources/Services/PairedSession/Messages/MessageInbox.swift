@@ -69,7 +69,7 @@ final class MessageInbox {
 
     /// Adds a receiver and passes it what waited for one like it, in order; returns its number.
     func add(
-        _ interest: Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void = {}
+        _ interest: Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void
     ) -> UInt64 {
         let now = scheduler.now
         nextNumber += 1
