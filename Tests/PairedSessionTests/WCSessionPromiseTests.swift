@@ -83,7 +83,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         var file = OutstandingPage.Item(id: .random())
         file.body = try PropertyListWriter.write(["name": "photo.jpg", "size": 5] as PropertyListDictionary)
         fixture.daemon.stored?.outstanding = [.userInfo: [info], .file: [file]]
-        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 7, limit: 50, resets: .seconds(60))
+        setBudget(7)
     }
 
     /// The session of a secondary is activated, and a context comes from a primary that is not the active one.
@@ -162,7 +162,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
     func nextPrimary() throws {
         fixture.daemon.role = .secondary
         let next = fixture.daemon.pair()
-        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 3, limit: 50, resets: .seconds(60))
+        setBudget(3)
         activate()
         #expect(session.remainingComplicationUserInfoTransfers == 3)
         let stored = fixture.daemon.stored
@@ -251,7 +251,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-62: without a pairing no urgent items are left")
     func budgetWithoutPairing() {
-        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 3, limit: 50, resets: .seconds(60))
+        setBudget(3)
         activate()
         #expect(session.remainingComplicationUserInfoTransfers == 3)
         unpair()
@@ -333,12 +333,26 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     // MARK: the budget
 
+    /// The daemon accepts an urgent item.
+    private func spendUrgent() throws {
+        session.transferCurrentComplicationUserInfo(["n": 1])
+        settle()
+        let submit = try #require(fixture.daemon.received.last { $0.kind == .submit })
+        fixture.daemon.send(
+            Envelope(.accepted, app: submit.app, pairing: pairing, id: submit.id, channel: .urgent))
+        settle()
+    }
+
+    private func setBudget(_ remaining: Int, resets: Duration = .seconds(60)) {
+        fixture.daemon.stored?.budget = BudgetAnswer(remaining: remaining, limit: 50, resets: resets)
+    }
+
     @Test("SES-54: the budget of urgent items recovers at the end of the day, without a call of the app")
     func budgetRecovers() throws {
-        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 0, limit: 50, resets: .seconds(60))
+        setBudget(0)
         activate()
         #expect(session.remainingComplicationUserInfoTransfers == 0)
-        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 50, limit: 50, resets: .zero)
+        setBudget(50, resets: .zero)
         advance(by: .seconds(59))
         #expect(session.remainingComplicationUserInfoTransfers == 0)
         advance(by: .seconds(1))
@@ -356,12 +370,7 @@ struct WCSessionPromiseTests: WCSessionSuite {
         activate()
         let known = fixture.daemon.received.count
         fixture.daemon.stored = nil
-        session.transferCurrentComplicationUserInfo(["n": 1])
-        settle()
-        let submit = try #require(fixture.daemon.received.last { $0.kind == .submit })
-        fixture.daemon.send(
-            Envelope(.accepted, app: submit.app, pairing: pairing, id: submit.id, channel: .urgent))
-        settle()
+        try spendUrgent()
         choose(next)
         let questions = fixture.daemon.received.dropFirst(known).filter { $0.command == "budget" }
         #expect(questions.map(\.pairing) == [pairing, next])
@@ -375,21 +384,16 @@ struct WCSessionPromiseTests: WCSessionSuite {
 
     @Test("SES-54: a spent item is seen, and a question without an answer is asked again")
     func budgetIsSpent() throws {
-        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 50, limit: 50, resets: .zero)
+        setBudget(50, resets: .zero)
         activate()
-        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 49, limit: 50, resets: .seconds(86_400))
-        session.transferCurrentComplicationUserInfo(["n": 1])
-        settle()
-        let submit = try #require(fixture.daemon.received.last { $0.kind == .submit })
-        fixture.daemon.send(
-            Envelope(.accepted, app: submit.app, pairing: pairing, id: submit.id, channel: .urgent))
-        settle()
+        setBudget(49, resets: .seconds(86_400))
+        try spendUrgent()
         #expect(session.remainingComplicationUserInfoTransfers == 49)
         let stored = fixture.daemon.stored
         fixture.daemon.stored = nil
         advance(by: .seconds(86_400))
         fixture.daemon.stored = stored
-        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 50, limit: 50, resets: .zero)
+        setBudget(50, resets: .zero)
         advance(by: .seconds(120))
         #expect(session.remainingComplicationUserInfoTransfers == 50)
     }
