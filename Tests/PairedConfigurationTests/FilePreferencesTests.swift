@@ -23,15 +23,6 @@ private final class Preferences: Configuration, @unchecked Sendable {
         String(decoding: TemporaryDirectory.read(place.path("preferences.plist")) ?? [], as: UTF8.self)
     }
 
-    private func entries() throws -> PropertyListDictionary? {
-        var found: PropertyListDictionary?
-        try store.update { entries in
-            found = entries
-            return PreferenceEdit()
-        }
-        return found
-    }
-
     private func write(_ content: String) {
         place.write(Array("<plist version=\"1.0\"><dict>\(content)</dict></plist>\n".utf8), to: "preferences.plist")
     }
@@ -129,7 +120,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
             return PreferenceEdit(values: ["seen": entries?["volume"] ?? 0])
         }
         #expect(calls == 2)
-        #expect(try entries() == ["volume": 2, "seen": 2])
+        #expect(try store.read() == ["volume": 2, "seen": 2])
     }
 
     @Test("SET-29: a program that writes all the time is a fault, and its file stays")
@@ -142,7 +133,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
                 return PreferenceEdit(values: ["seen": 1])
             }
         } throws: { ($0 as? PreferenceStoreError)?.reason == .inUse }
-        #expect(try entries()?["seen"] == nil)
+        #expect(try store.read()?["seen"] == nil)
     }
 
     @Test("LIM-97: a holder that does not end its turn is a fault after a while, and nothing is written")
@@ -157,7 +148,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
         #expect(error?.reason == .inUse && place.names.isEmpty)
         flock(directory, LOCK_UN)
         try impatient.update { _ in PreferenceEdit(values: ["a": 1]) }
-        #expect(try entries() == ["a": 1])
+        #expect(try store.read() == ["a": 1])
     }
 
     // MARK: damage
@@ -194,7 +185,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
                 }
             }
             #expect(error?.reason == .damaged && error?.aside == name)
-            #expect(try entries() == ["a": 1])
+            #expect(try store.read() == ["a": 1])
         }
         #expect(place.names == ["preferences.plist", "preferences.plist.damaged", "preferences.plist.damaged-2"])
     }

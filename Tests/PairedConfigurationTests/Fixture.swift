@@ -22,8 +22,12 @@ struct Fixture {
     }
 
     func app(in directory: String? = nil, at now: WallTime = Fixture.now) -> AppConfiguration {
+        app(in: directory, time: TestTime(now))
+    }
+
+    func app(in directory: String?, time: TestTime) -> AppConfiguration {
         let app = AppConfiguration()
-        load(app, in: directory, at: now)
+        load(app, in: directory, time: time.time)
         return app
     }
 
@@ -153,6 +157,18 @@ extension Configuration {
     func observedEvents() -> Observed<ConfigurationEvent> { Observed { observeEvents($0) } }
 
     func observedChanges() -> Observed<SettingChanges> { Observed { observe($0) } }
+}
+
+extension PreferenceStore {
+    /// All entries; nil if they cannot be read.
+    func read() throws -> PropertyListDictionary? {
+        var found: PropertyListDictionary?
+        try update { entries in
+            found = entries
+            return PreferenceEdit()
+        }
+        return found
+    }
 }
 
 extension OwnedDirectory {

@@ -93,15 +93,6 @@ private final class BusyStore: PreferenceStore {
         try store.update { _ in PreferenceEdit(values: values) }
     }
 
-    private func entries(_ store: any PreferenceStore) throws -> PropertyListDictionary {
-        var found: PropertyListDictionary?
-        try store.update { entries in
-            found = entries
-            return PreferenceEdit()
-        }
-        return try #require(found)
-    }
-
     // MARK: they survive
 
     @Test("SET-21: what is assigned is there after a restart, in a file in the app's own directory")
@@ -273,7 +264,7 @@ private final class BusyStore: PreferenceStore {
             "\(events.all)".contains(
                 "'rectPref' is skipped: rectPref: 'Rectangle' in 3 bytes cannot be read"))
         try third.writePreferences()
-        #expect(try entries(store)["rectPref"] == coded)
+        #expect(try store.read()?["rectPref"] == coded)
     }
 
     // MARK: edits
@@ -287,7 +278,7 @@ private final class BusyStore: PreferenceStore {
         try edit(store, ["sliderSetting": 0.75])
         let second = Preferences(preferences: store)
         #expect(second.sliderSetting == 0.75)
-        let stored = try entries(store)
+        let stored = try #require(try store.read())
         #expect(stored["sliderSetting"] == 0.75)
         #expect(stored["tandem.synced"]?.dictionaryValue?["sliderSetting"] == [0.75])
     }
@@ -300,7 +291,7 @@ private final class BusyStore: PreferenceStore {
         try app.writePreferences()
         let text = String(decoding: try #require(TemporaryDirectory.read(store.path)), as: UTF8.self)
         #expect(text.contains("\t<key>nameSetting</key>\n\t<string>Bert</string>\n"))
-        #expect(try entries(store)["tandem.synced"]?.dictionaryValue?["nameSetting"] == ["Bert"])
+        #expect(try store.read()?["tandem.synced"]?.dictionaryValue?["nameSetting"] == ["Bert"])
     }
 
     @Test("SET-31: an edit of the file is read while the app runs, as one notification of the origin user")

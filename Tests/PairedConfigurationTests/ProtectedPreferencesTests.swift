@@ -98,9 +98,9 @@ private final class Preferences: Configuration, @unchecked Sendable {
             try next.unlock(passphrase: passphrase)
             let text = String(decoding: bytes, as: UTF8.self)
             #expect(text.contains(accessibility.rawValue))
-            #expect(try entries(next) == ["a": 1])
+            #expect(try next.read() == ["a": 1])
         }
-        #expect(try entries(store(.always)) == ["a": 1])
+        #expect(try store(.always).read() == ["a": 1])
     }
 
     @Test("SET-58: a store of a weaker class than the app's is one event; one of a stronger class is none")
@@ -136,15 +136,6 @@ private final class Preferences: Configuration, @unchecked Sendable {
         }
     }
 
-    private func entries(_ store: ProtectedPreferences) throws -> PropertyListDictionary? {
-        var found: PropertyListDictionary?
-        try store.update { entries in
-            found = entries
-            return PreferenceEdit()
-        }
-        return found
-    }
-
     @Test(
         "SET-36: the machine's identifier is 32 digits, a link leads to it, and another machine does not open the store"
     )
@@ -161,7 +152,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
         unlink(machine)
         symlink(place.path("real"), machine)
         try store().update { _ in PreferenceEdit(values: ["a": 1]) }
-        #expect(try entries(store()) == ["a": 1])
+        #expect(try store().read() == ["a": 1])
         place.write(Array("1123456789abcdef0123456789abcdef\n".utf8), to: "real")
         #expect(fault { try store().update { _ in PreferenceEdit() } } == .locked)
     }
@@ -188,12 +179,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
             try store.update { _ in PreferenceEdit(values: ["a": 1]) }
             let again = ProtectedPreferences(directory.path("a"), accessibility: accessibility)
             try again.unlock(passphrase: "a")
-            var found: PropertyListDictionary?
-            try again.update { entries in
-                found = entries
-                return PreferenceEdit()
-            }
-            #expect(found == ["a": 1])
+            #expect(try again.read() == ["a": 1])
         }
     }
 
@@ -306,12 +292,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
         ]
         for store in stores {
             try store.update { _ in PreferenceEdit(values: ["token": "swordfish"]) }
-            var read: PropertyListValue?
-            try store.update { entries in
-                read = entries?["token"]
-                return PreferenceEdit()
-            }
-            #expect(read == "swordfish")
+            #expect(try store.read()?["token"] == "swordfish")
         }
         #expect(!place.names.contains("home"))
         #expect(throws: PreferenceStoreError.self) { try ProtectedPreferences(accessGroup: "..", variable: lookup) }

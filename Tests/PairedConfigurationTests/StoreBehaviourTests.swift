@@ -39,14 +39,7 @@ private let writes = Atomic<Int>(0)
 
     private var path: String { place.path("preferences") }
 
-    private func entries(_ form: Form) throws -> PropertyListDictionary? {
-        var found: PropertyListDictionary?
-        try form.store(path).update { entries in
-            found = entries
-            return PreferenceEdit()
-        }
-        return found
-    }
+    private func entries(_ form: Form) throws -> PropertyListDictionary? { try form.store(path).read() }
 
     private func edit(_ form: Form, _ values: PropertyListDictionary, removing removed: Set<String> = []) throws {
         try form.store(path).update { _ in PreferenceEdit(values: values, removed: removed) }

@@ -123,8 +123,7 @@ import Testing
             try Fixture.withDirectory { directory in
                 try writeTrial(in: directory)
                 let time = TestTime(Fixture.now)
-                let app = AppConfiguration()
-                fixture.load(app, in: directory.path, time: time.time)
+                let app = fixture.app(in: directory.path, time: time)
                 if confirms {
                     app.confirmHealthy()
                 } else {
@@ -143,8 +142,7 @@ import Testing
         try Fixture.withDirectory { directory in
             try fixture.writeActive(good, in: directory)
             let time = TestTime(Fixture.now)
-            let app = AppConfiguration()
-            fixture.load(app, in: directory.path, time: time.time)
+            let app = fixture.app(in: directory.path, time: time)
             app.confirmHealthy()
             #expect(try app.volume == 66 && directory.names() == ["configuration.plist"])
             #expect(time.alarmCount == 0)
@@ -197,9 +195,8 @@ import Testing
         let brief = try fixture.envelope { $0.lifetime = 3600 }
         try Fixture.withDirectory { directory in
             try fixture.writeActive(brief, in: directory)
-            let (app, time) = (AppConfiguration(), TestTime(Fixture.now))
-            fixture.load(app, in: directory.path, time: time.time)
-            try body(app, time, directory, brief)
+            let time = TestTime(Fixture.now)
+            try body(fixture.app(in: directory.path, time: time), time, directory, brief)
         }
     }
 
@@ -228,14 +225,12 @@ import Testing
             try fixture.writeActive(brief, in: directory)
             for _ in 0..<3 {
                 let time = TestTime(Fixture.now + .seconds(-86_400))
-                let app = AppConfiguration()
-                fixture.load(app, in: directory.path, time: time.time)
+                let app = fixture.app(in: directory.path, time: time)
                 #expect(app.volume == 90)
                 time.advance(by: .seconds(1200))
             }
             let time = TestTime(Fixture.now + .seconds(-86_400))
-            let app = AppConfiguration()
-            fixture.load(app, in: directory.path, time: time.time)
+            let app = fixture.app(in: directory.path, time: time)
             #expect(app.volume == 75)
         }
     }
@@ -260,8 +255,7 @@ import Testing
             try directory.write("staged.plist", try fixture.staged(brief).dictionary)
             for expected in [90, 75] {
                 let time = TestTime(Fixture.now)
-                let app = AppConfiguration()
-                fixture.load(app, in: directory.path, time: time.time)
+                let app = fixture.app(in: directory.path, time: time)
                 #expect(app.volume == 90)
                 // The trial, and three counts.
                 time.advance(by: .seconds(1830))
@@ -276,8 +270,7 @@ import Testing
     @Test("CFG-34, CFG-68: one that the daemon handed over ends, too, without any file")
     func handedOverOneEnds() throws {
         let time = TestTime(Fixture.now)
-        let app = AppConfiguration()
-        fixture.load(app, in: nil, time: time.time)
+        let app = fixture.app(in: nil, time: time)
         let brief = try fixture.envelope { $0.lifetime = 60 }
         #expect(fixture.verdict(app, try fixture.message(brief)) == "applied")
         time.advance(by: .seconds(59))
