@@ -2,7 +2,6 @@
 // what is signed, judged by the app's own schema; and the schema that the app tells the daemon.
 
 import PairedConfiguration
-import Synchronization
 import TandemFiles
 import TandemPropertyList
 import TandemSettings

@@ -3,7 +3,6 @@
 
 import Glibc
 import PairedConfiguration
-import Synchronization
 import TandemTestSupport
 import Testing
 

@@ -2,7 +2,6 @@
 
 import Glibc
 import PairedConfiguration
-import Synchronization
 import TandemTestSupport
 import Testing
 

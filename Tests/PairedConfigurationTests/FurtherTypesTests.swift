@@ -2,7 +2,6 @@
 // tagged bytes with a version.
 
 import PairedConfiguration
-import Synchronization
 import Testing
 
 /// One preference of each further type.

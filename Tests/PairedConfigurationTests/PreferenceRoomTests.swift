@@ -2,7 +2,6 @@
 
 import PairedConfiguration
 import PairedConfigurationSQLite
-import Synchronization
 import TandemTestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 // The hook: what is not ours, what is applied, what is refused and by which name; and that a refusal changes nothing.
 
 import PairedConfiguration
-import Synchronization
 import TandemCrypto
 import TandemSignedConfiguration
 import Testing

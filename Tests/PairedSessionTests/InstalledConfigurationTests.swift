@@ -5,7 +5,6 @@ import Foundation
 import PairedConfiguration
 import PairedSession
 import PairedSessionFoundation
-import Synchronization
 import TandemBase
 import TandemCrypto
 import TandemFiles

@@ -6,7 +6,6 @@ import Glibc
 import PairedConfiguration
 import PairedSession
 import PairedSessionFoundation
-import Synchronization
 import TandemBase
 import TandemReactor
 import TandemSession

@@ -4,7 +4,6 @@
 import Foundation
 import PairedSession
 import PairedSessionFoundation
-import Synchronization
 import TandemBase
 import TandemPropertyList
 import TandemReactor

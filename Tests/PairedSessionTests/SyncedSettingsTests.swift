@@ -3,7 +3,6 @@
 import Foundation
 import PairedConfiguration
 import PairedSession
-import Synchronization
 import TandemDaemon
 import TandemReactor
 import TandemTestSupport
