@@ -103,32 +103,27 @@ package final class Arrivals {
 
     /// The handler has taken a received item.
     package func handled(_ ordinal: UInt64, in key: QueueKey) {
-        let reading = reading
-        table[key]?.perform { $0.handled(ordinal, at: reading) }
+        table[key]?.perform { [reading] in $0.handled(ordinal, at: reading) }
     }
 
     /// The handler has rejected a received item for good.
     package func rejected(_ ordinal: UInt64, code: Int64, in key: QueueKey) {
-        let reading = reading
-        table[key]?.perform { $0.rejected(ordinal, code: code, at: reading) }
+        table[key]?.perform { [reading] in $0.rejected(ordinal, code: code, at: reading) }
     }
 
     /// The handler could not take a received item: it comes again after a pause.
     package func failed(_ ordinal: UInt64, in key: QueueKey) {
-        let reading = reading
-        table[key]?.perform { $0.failed(ordinal, at: reading) }
+        table[key]?.perform { [reading] in $0.failed(ordinal, at: reading) }
     }
 
     /// The handler cannot take the item now: no attempt, and the item comes again after the pauses of DEL-12.
     func pauseWithoutAttempt(_ ordinal: UInt64, in key: QueueKey) {
-        let reading = reading
-        table[key]?.perform { $0.pauseWithoutAttempt(ordinal, at: reading) }
+        table[key]?.perform { [reading] in $0.pauseWithoutAttempt(ordinal, at: reading) }
     }
 
     /// The handler has not begun with a received item, which waits until its application takes the queue's items again.
     func putOff(_ ordinal: UInt64, in key: QueueKey) {
-        let reading = reading
-        table[key]?.perform { $0.putOff(ordinal, at: reading) }
+        table[key]?.perform { [reading] in $0.putOff(ordinal, at: reading) }
     }
 
     // MARK: frames
@@ -155,8 +150,7 @@ package final class Arrivals {
 
     /// The sender has made an outcome durable.
     func outcomeAcknowledged(_ sequence: UInt64, in key: QueueKey) {
-        let reading = reading
-        table[key]?.performFrame({ $0.outcomeAcknowledged(sequence, at: reading) }, repeats: true)
+        table[key]?.performFrame({ [reading] in $0.outcomeAcknowledged(sequence, at: reading) }, repeats: true)
     }
 
     /// Whether an item of this sequence and size would be stored now (DEL-3).
@@ -270,8 +264,7 @@ package final class Arrivals {
     }
 
     private func startHandler(of key: QueueKey) {
-        let reading = reading
-        if hasConsumer(key) { table[key]?.perform { $0.consumerArrived(at: reading) } }
+        if hasConsumer(key) { table[key]?.perform { [reading] in $0.consumerArrived(at: reading) } }
     }
 
     /// A peer may name any application. On each channel it gets as many ledgers as a device has apps (LIM-11).

@@ -278,8 +278,7 @@ package final class DurableDelivery {
         guard let item = failure.item, let queue = outbound[item.queue], queue.machine.record(of: item.id) != nil else {
             return false
         }
-        let reading = environment.reading
-        queue.perform { $0.refused(failure, at: reading) }
+        queue.perform { [reading = environment.reading] in $0.refused(failure, at: reading) }
         if item.queue.channel.properties.hasFile { files?.refused(item) }
         return true
     }

@@ -421,8 +421,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private func timeAdvanced() {
         timer = nil
         guard let deadline = machine.nextDeadline, deadline <= scheduler.now else { return setTimer() }
-        let reading = scheduler.reading
-        perform { $0.timeAdvanced(at: reading) }
+        perform { [reading = scheduler.reading] in $0.timeAdvanced(at: reading) }
     }
 }
 

@@ -39,15 +39,13 @@ final class OutboundQueues {
             preconditionFailure("a queue of a pairing that does not exist")
         }
         let queue = table.make(key, epoch: epoch)
-        let reading = reading
-        if environment.isOpen(key) { queue.perform { $0.linkOpened(received: 0, at: reading) } }
+        if environment.isOpen(key) { queue.perform { [reading] in $0.linkOpened(received: 0, at: reading) } }
         return queue
     }
 
     private func wasReadBack(_ key: QueueKey) {
-        let reading = reading
         if environment.isOpen(key) {
-            table[key]?.perform { $0.linkOpened(received: $0.lastStored, at: reading) }
+            table[key]?.perform { [reading] in $0.linkOpened(received: $0.lastStored, at: reading) }
         }
         reconsider(key)
     }
@@ -119,21 +117,18 @@ final class OutboundQueues {
     /// (DEL-13).
     func stored(through sequence: UInt64, in key: QueueKey) {
         guard let queue = table[key] else { return environment.report(.violation(key.pairing)) }
-        let reading = reading
-        queue.performFrame { $0.stored(through: sequence, at: reading) }
+        queue.performFrame { [reading] in $0.stored(through: sequence, at: reading) }
     }
 
     /// The peer reports how an item ended, once for each link.
     func ended(_ sequence: UInt64, _ outcome: Outcome, in key: QueueKey) {
         guard let queue = table[key] else { return environment.report(.violation(key.pairing)) }
-        let reading = reading
-        queue.performFrame({ $0.ended(sequence, outcome, at: reading) }, repeats: true)
+        queue.performFrame({ [reading] in $0.ended(sequence, outcome, at: reading) }, repeats: true)
     }
 
     /// This device cannot send the item now.
     func failed(_ id: UniqueIdentifier, _ refusal: ItemRefusal, in key: QueueKey) {
-        let reading = reading
-        table[key]?.perform { $0.refused(id, refusal, at: reading) }
+        table[key]?.perform { [reading] in $0.refused(id, refusal, at: reading) }
     }
 
     /// Whether an item of this identifier was sent, is not stored by the peer, and is not being taken back.
@@ -162,8 +157,7 @@ final class OutboundQueues {
     private func finished(_ id: UniqueIdentifier, _ outcome: Outcome, _ refusal: ItemRefusal?, in key: QueueKey) {
         environment.report(.ended(id, key, outcome, refusal))
         if !key.channel.isForApps {
-            let reading = reading
-            table[key]?.perform { $0.forget(id, at: reading) }
+            table[key]?.perform { [reading] in $0.forget(id, at: reading) }
         }
         release(id, of: key.app, in: key.pairing)
     }

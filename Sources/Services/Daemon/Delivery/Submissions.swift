@@ -113,8 +113,7 @@ package final class Submissions {
     /// A newer item of the kind is in the other queue of the two: none here is current any more (DEL-23).
     private func untag(_ kind: String?, in key: QueueKey) {
         guard let kind, let queue = queues[key] else { return }
-        let reading = reading
-        queue.perform({ $0.untag(kind, at: reading) }, repeats: true)
+        queue.perform({ [reading] in $0.untag(kind, at: reading) }, repeats: true)
     }
 
     // MARK: taking back
@@ -130,8 +129,7 @@ package final class Submissions {
 
     private func cancel(_ id: UniqueIdentifier, at key: QueueKey, then completion: @escaping (Cancellation) -> Void) {
         guard let queue = queues[key] else { return later { completion(.unknown) } }
-        let reading = reading
-        queue.perform({ $0.cancel(id, at: reading) }, then: { completion((try? $0.get()) ?? .notStored) })
+        queue.perform({ [reading] in $0.cancel(id, at: reading) }, then: { completion((try? $0.get()) ?? .notStored) })
     }
 
     /// The submitter knows how an item ended: its record may go, except that of a dead letter.
