@@ -433,8 +433,7 @@ extension DurableDelivery: FileItems {
     package func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { outbound.isUnderWay(id, in: queue) }
 
     package func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) {
-        let code = Int64(SessionError.Code.deliveryFailed.rawValue)
-        outbound.failed(id, ItemRefusal(code: code, name: ErrorName.fileError.rawValue), in: queue)
+        outbound.failed(id, .fileError, in: queue)
     }
 
     package func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {

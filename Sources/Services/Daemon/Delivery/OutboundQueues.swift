@@ -126,8 +126,9 @@ final class OutboundQueues {
         queue.performFrame({ [reading] in $0.ended(sequence, outcome, at: reading) }, repeats: true)
     }
 
-    /// This device cannot send the item now.
-    func failed(_ id: UniqueIdentifier, _ refusal: ItemRefusal, in key: QueueKey) {
+    /// This device cannot send the item now, for a reason of this name.
+    func failed(_ id: UniqueIdentifier, _ name: ErrorName, in key: QueueKey) {
+        let refusal = ItemRefusal(code: Int64(SessionError.Code.deliveryFailed.rawValue), name: name.rawValue)
         table[key]?.perform { [reading] in $0.refused(id, refusal, at: reading) }
     }
 
@@ -226,8 +227,7 @@ final class OutboundQueues {
     /// letter.
     private func bodyIsUnreadable(_ id: UniqueIdentifier, _ error: StoreError, in key: QueueKey) {
         environment.bodyIsUnreadable(error)
-        let code = Int64(SessionError.Code.deliveryFailed.rawValue)
-        failed(id, ItemRefusal(code: code, name: ErrorName.store.rawValue), in: key)
+        failed(id, .store, in: key)
     }
 
     private static func frame(_ dispatch: OutboundDispatch, _ body: [UInt8], of key: QueueKey) -> ItemFrame {
