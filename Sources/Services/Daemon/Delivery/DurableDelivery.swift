@@ -387,13 +387,7 @@ package final class DurableDelivery {
     package func deadLetters(
         of app: ApplicationIdentifier?, atMost limit: Int
     ) -> (letters: [DeadLetter], more: Int) {
-        typealias Place = (key: QueueKey, direction: DeliveryDirection, count: Int)
-        var places: [Place] = outbound.table.deadLetterCounts.map { place -> Place in
-            (key: place.key, direction: .outbound, count: place.count)
-        }
-        for place in arrivals.table.deadLetterCounts {
-            places.append((key: place.key, direction: .inbound, count: place.count))
-        }
+        var places = outbound.table.deadLetterCounts + arrivals.table.deadLetterCounts
         if let app { places.removeAll { $0.key.app != app } }
         places.sort {
             ($0.key.pairing, $0.key.app, $0.key.channel.rawValue, $0.direction.rawValue)

@@ -179,8 +179,9 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     // MARK: dead letters
 
     /// The queues that have dead letters, with their numbers.
-    var deadLetterCounts: [(key: QueueKey, count: Int)] {
-        queues.map { (key: $0, count: $1.machine.deadLetterCount) }.filter { $0.count > 0 }
+    var deadLetterCounts: [(key: QueueKey, direction: DeliveryDirection, count: Int)] {
+        queues.map { (key: $0, direction: Machine.direction, count: $1.machine.deadLetterCount) }
+            .filter { $0.count > 0 }
     }
 
     var deadLetterCount: Int { queues.values.reduce(0) { $0 + $1.machine.deadLetterCount } }
