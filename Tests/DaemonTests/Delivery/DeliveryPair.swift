@@ -123,8 +123,10 @@ final class MemoryDevice {
         }
     }
 
-    private var marks: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] {
-        delivery.positions(of: pairing).received.map { ($0.key.app, $0.key.channel, $0.sequence) }
+    private var marks: [SequenceMark] {
+        delivery.positions(of: pairing).received.map {
+            SequenceMark(app: $0.key.app, channel: $0.key.channel, sequence: $0.sequence)
+        }
     }
 
     func key(_ channel: Channel) -> QueueKey { QueueKey(pairing: pairing, app: app, channel: channel) }

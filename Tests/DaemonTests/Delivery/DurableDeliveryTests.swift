@@ -163,7 +163,8 @@ import Testing
     @Test("DEL-10: a peer that has more than was ever sent makes the sender ask for a new epoch, and makes no queue")
     func restoredSender() throws {
         let unknown = try (0..<50).map { try ApplicationIdentifier("org.example.app\($0)") }
-        sender.delivery.linkOpened(key.pairing, received: unknown.map { ($0, .configuration, 7) })
+        let marks = unknown.map { SequenceMark(app: $0, channel: .configuration, sequence: 7) }
+        sender.delivery.linkOpened(key.pairing, received: marks)
         pair.run(until: { sender.epochsWanted == 1 })
         #expect(sender.delivery.queues.isEmpty)
         let id = try submit(1)

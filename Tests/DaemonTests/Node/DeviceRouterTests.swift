@@ -54,7 +54,8 @@ import Testing
     }
 
     private func open(received: UInt64? = nil) {
-        router.open(key.pairing, over: path, received: received.map { [(key.app, key.channel, $0)] } ?? [])
+        let mark = received.map { SequenceMark(app: key.app, channel: key.channel, sequence: $0) }
+        router.open(key.pairing, over: path, received: mark.map { [$0] } ?? [])
         device.scheduler.run()
     }
 

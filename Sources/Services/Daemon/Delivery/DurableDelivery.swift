@@ -212,7 +212,7 @@ package final class DurableDelivery {
     ///   - isSameRun: whether the same run of the peer's daemon had the last link. Its store was not restored since: an
     ///     acknowledgement on that link may have overtaken `received`.
     package func linkOpened(
-        _ pairing: UniqueIdentifier, received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)],
+        _ pairing: UniqueIdentifier, received: [SequenceMark],
         channels agreed: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false
     ) {
         environment.linkOpened(pairing, channels: channels.intersection(agreed))
@@ -223,17 +223,14 @@ package final class DurableDelivery {
     /// Whether the queues contradict what a peer says it has stored: one of the two stores was restored (DEL-10). For a
     /// hello, before any link: parameters as in ``linkOpened(_:received:channels:isSameRun:)``.
     package func contradicts(
-        _ pairing: UniqueIdentifier, received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)],
-        channels agreed: Set<Channel>, isSameRun: Bool
+        _ pairing: UniqueIdentifier, received: [SequenceMark], channels agreed: Set<Channel>, isSameRun: Bool
     ) -> Bool {
         outbound.contradicts(
             pairing, positions: Self.positions(received, of: pairing), channels: channels.intersection(agreed),
             isSameRun: isSameRun)
     }
 
-    private static func positions(
-        _ received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)], of pairing: UniqueIdentifier
-    ) -> [QueueKey: UInt64] {
+    private static func positions(_ received: [SequenceMark], of pairing: UniqueIdentifier) -> [QueueKey: UInt64] {
         Dictionary(received.map { (QueueKey(pairing: pairing, app: $0.app, channel: $0.channel), $0.sequence) }) {
             max($0, $1)
         }

@@ -108,9 +108,8 @@ final class DeviceRouter {
     ///   - scope: the requests about settings that both ends know (SES-72); nil for none.
     func open(
         _ pairing: UniqueIdentifier, over path: any PeerPath, port: RelayPort? = nil,
-        received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] = [],
-        channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false, readsTrials: Bool = true,
-        carries: Bool = false, settings scope: RemoteSettings.Scope? = nil
+        received: [SequenceMark] = [], channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false,
+        readsTrials: Bool = true, carries: Bool = false, settings scope: RemoteSettings.Scope? = nil
     ) {
         peers[pairing] = Peer(path: path, port: port)
         delivery.linkOpened(pairing, received: received, channels: channels, isSameRun: isSameRun)

@@ -217,7 +217,7 @@ extension LinkService: LinkHost {
         _ peer: PeerGreeting, in pairing: UniqueIdentifier, capabilities: Set<Capability>
     ) -> Bool {
         delivery.contradicts(
-            pairing, received: peer.received, channels: Set(capabilities.compactMap(\.channel)),
+            pairing, received: peer.positions.received, channels: Set(capabilities.compactMap(\.channel)),
             isSameRun: peerRuns[pairing] == peer.instance)
     }
 
@@ -230,7 +230,7 @@ extension LinkService: LinkHost {
             endpoint, pairing: link.pairing, role: link.role, capabilities: Array(link.agreement.capabilities))
         link.forwarder = port
         router.open(
-            link.pairing, over: link, port: port, received: link.peer.received,
+            link.pairing, over: link, port: port, received: link.peer.positions.received,
             channels: Set(link.agreement.capabilities.compactMap(\.channel)),
             isSameRun: peerRuns.updateValue(link.peer.instance, forKey: link.pairing) == link.peer.instance,
             readsTrials: link.agreement.capabilities.contains(.trial),
@@ -363,13 +363,6 @@ private final class LinkEndpoint: RelayEndpoint {
 }
 
 extension RelayPort: LinkForwarder {}
-
-extension PeerGreeting {
-    /// The last items that the peer has stored.
-    fileprivate var received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] {
-        positions.received.map { ($0.app, $0.channel, $0.sequence) }
-    }
-}
 
 extension LinkFailure {
     /// Strangers can cause any number of these; another key than the pinned one is for the operator to look at.
