@@ -97,12 +97,6 @@ package final class Link {
         finish(.refused(name, text))
     }
 
-    /// The peer has said why it ends the link.
-    private func farewell(_ reason: LinkCloseReason) {
-        channel.end(reason)
-        finish(reason)
-    }
-
     private func finish(_ reason: LinkCloseReason) {
         guard !isOver else { return }
         isOver = true
@@ -177,7 +171,9 @@ package final class Link {
         case .ping: answer(PingFrame(envelope))
         case .pong: if envelope.has(.id) { context.host?.link(self, didReceive: envelope, in: frame) }
         case .bye, .refusal:
-            farewell(SecuredChannel.farewell(envelope))
+            let reason = SecuredChannel.farewell(envelope)
+            channel.end(reason)
+            finish(reason)
         case .application: context.host?.link(self, didReceive: envelope, in: frame)
         default:
             guard envelope.kind.mayBeSent(by: .link) else {

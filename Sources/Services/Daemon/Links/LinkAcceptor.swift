@@ -115,7 +115,7 @@ package final class LinkAcceptor {
 final class AcceptedConnection {
     private enum Phase {
         case securing
-        case greeting(KeyIdentifier, isPinned: Bool)
+        case greeting(KeyIdentifier)
         case judging
         case over
     }
@@ -223,10 +223,6 @@ final class AcceptedConnection {
 
     // MARK: join
 
-    private func asked(_ envelope: Envelope, by pin: KeyIdentifier) throws(WireError) {
-        judge(try JoinRequest(body: JoinFrame(envelope).body), pin: pin)
-    }
-
     private func judge(_ request: JoinRequest, pin: KeyIdentifier) {
         guard let host = context.host else { return refuse(.stopping, "this device is stopping") }
         guard let exporter = channel.tls.channelBinding else { return refuse(.unexpected, "no channel binding") }
@@ -250,22 +246,21 @@ final class AcceptedConnection {
 extension AcceptedConnection: FrameChannelDelegate {
     func channelDidOpen(_ frames: FrameChannel) {
         guard let pin = channel.tls.peerPin else { return channel.cut(.notSecured(.noCertificate)) }
-        let isPinned = context.host?.isPinned(pin) ?? false
         self.pin = pin
-        phase = .greeting(pin, isPinned: isPinned)
-        guard isPinned else { return }
-        isStranger = false
+        phase = .greeting(pin)
+        isStranger = context.host?.isPinned(pin) != true
+        if isStranger { return }
         channel.frames.limit = Limits.helloFrame
         acceptor?.pinned(self, pin)
     }
 
     func channel(_ frames: FrameChannel, didReceive frame: Frame) {
-        guard case .greeting(let pin, let isPinned) = phase else { return }
+        guard case .greeting(let pin) = phase else { return }
         do throws(WireError) {
             let envelope = try Envelope(reading: frame)
             switch envelope.kind {
-            case .join: try asked(envelope, by: pin)
-            case .hello where isPinned: try greeted(envelope, by: pin)
+            case .join: judge(try JoinRequest(body: JoinFrame(envelope).body), pin: pin)
+            case .hello where !isStranger: try greeted(envelope, by: pin)
             case .hello: refuse(.notPaired, "this device has no pairing with the key that TLS showed")
             case .bye, .refusal: channel.end(SecuredChannel.farewell(envelope))
             default: refuse(.helloExpected, "the first frame was '\(envelope.kind.rawValue)'")

@@ -176,10 +176,6 @@ final class DialledConnection {
         completion = nil
     }
 
-    private func answered(_ envelope: Envelope) throws(WireError) {
-        judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.scheduler.now))
-    }
-
     private func judge(_ hello: PeerGreeting) {
         guard let host = context.host else { return channel.refuse(.stopping, "this device is stopping") }
         guard case .chosen(let version) = hello.versions else {
@@ -238,7 +234,8 @@ extension DialledConnection: FrameChannelDelegate {
         do throws(WireError) {
             let envelope = try Envelope(reading: frame)
             switch envelope.kind {
-            case .hello where envelope[.pairing] ?? record.pairing == record.pairing: try answered(envelope)
+            case .hello where envelope[.pairing] ?? record.pairing == record.pairing:
+                judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.scheduler.now))
             case .hello: channel.refuse(.notYours, Refusal.text(foreign: .pairing, in: .hello))
             case .bye, .refusal: channel.end(SecuredChannel.farewell(envelope))
             default: channel.refuse(.helloExpected, "the first frame was '\(envelope.kind.rawValue)'")
