@@ -47,11 +47,8 @@ final class LoneSecondary {
                 pairing: .random(), role: .secondary, name: "the primary", device: .random(),
                 reportKey: ReportPrivateKey.generate().publicKey.key.subjectPublicKeyInfo)
         queue = .configuration(of: app, at: primary.pairing)
-        delivery = DurableDelivery(store: rows, scheduler: scheduler) { channel in
-            var limits = DeliveryLimits.standard(channel)
-            limits.items = LoneSecondary.room
-            return limits
-        }
+        let limits = DeliveryLimits.standard(with: \.items, LoneSecondary.room)
+        delivery = DurableDelivery(store: rows, scheduler: scheduler, limits: limits)
         delivery.connect(send: { _, _ in }, queuedBytes: { _ in 0 }, onEvent: { _ in })
         delivery.setPairing(primary.pairing, epoch: 1)
         host = LoneHost(.vendor(device), peers: [primary])

@@ -210,11 +210,7 @@ import Testing
 
     @Test("LIM-14: a queue takes its limit and not one more, and room comes back", arguments: [9, 10, 11])
     func quotas(count: Int) throws {
-        let pair = try DeliveryPair { channel in
-            var limits = DeliveryLimits.standard(channel)
-            limits.items = 10
-            return limits
-        }
+        let pair = try DeliveryPair(limits: DeliveryLimits.standard(with: \.items, 10))
         var results: [Result<SubmitReceipt, DeliveryFailure>?] = []
         for number in 1...count { results.append(pair.sender.submit(payloadItem(number), to: .userInfo)) }
         #expect(results.prefix(10).allSatisfy { $0 == .success(SubmitReceipt()) })

@@ -105,11 +105,7 @@ extension RowChange {
 
     @Test("A record that one event changes twice is written once, in its last form, also in a pack", arguments: [1, 8])
     func twiceInOneEvent(items: Int) throws {
-        let device = try Device { channel in
-            var limits = DeliveryLimits.standard(channel)
-            limits.attempts = 1
-            return limits
-        }
+        let device = try Device(limits: DeliveryLimits.standard(with: \.attempts, 1))
         let ids = (0..<items).map { _ in UniqueIdentifier.random() }
         for id in ids {
             device.delivery.submissions.submit(OutboundItem(id: id, payload: [1]), to: device.key) { _ in }

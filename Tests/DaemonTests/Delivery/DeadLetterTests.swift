@@ -14,13 +14,7 @@ import Testing
     private var sender: MemoryDevice { pair.sender }
     private var receiver: MemoryDevice { pair.receiver }
 
-    init() throws {
-        pair = try DeliveryPair { channel in
-            var limits = DeliveryLimits.standard(channel)
-            limits.deadLetters = 3
-            return limits
-        }
-    }
+    init() throws { pair = try DeliveryPair(limits: DeliveryLimits.standard(with: \.deadLetters, 3)) }
 
     private func act(_ action: DeadLetterAction, on device: MemoryDevice) -> Bool? {
         guard let letter = device.delivery.deadLetters().first else { return nil }

@@ -245,6 +245,19 @@ struct DeliveryPair {
     func advance(_ seconds: Int) { scheduler.advance(by: .seconds(seconds)) }
 }
 
+extension DeliveryLimits {
+    /// The standard limits of each channel, with another value for one of them.
+    static func standard<Value>(
+        with limit: WritableKeyPath<DeliveryLimits, Value>, _ value: Value
+    ) -> (Channel) -> DeliveryLimits {
+        { channel in
+            var limits = standard(channel)
+            limits[keyPath: limit] = value
+            return limits
+        }
+    }
+}
+
 func payloadItem(
     _ number: Int, topic: String? = nil, kind: String? = nil, key: String? = nil, lifetime: Duration? = nil,
     after: UniqueIdentifier? = nil

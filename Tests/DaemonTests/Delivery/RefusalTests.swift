@@ -13,17 +13,16 @@ import TandemWire
 import Testing
 
 struct RefusalTests {
-    private static func limits(_ channel: Channel) -> DeliveryLimits {
-        var limits = DeliveryLimits.standard(channel)
-        limits.items = 2
-        return limits
+    /// A device whose queues take two items.
+    private func narrowDevice() throws -> OneDevice {
+        try OneDevice(limits: DeliveryLimits.standard(with: \.items, 2))
     }
 
     @Test(
         "LIM-14, DEL-1: a queue without room is told at once, with no commit before it; what was accepted waits for its own"
     )
     func queueFull() throws {
-        let device = try OneDevice(limits: Self.limits)
+        let device = try narrowDevice()
         let app = try device.simulation.app(.primary)
         device.store.hold(commits: true)
         let ids = (0..<3).map { _ in UniqueIdentifier.random() }
@@ -75,7 +74,7 @@ struct RefusalTests {
 
     @Test("LIM-14: refusals alone ask nothing of the disk")
     func noCommit() throws {
-        let device = try OneDevice(limits: Self.limits)
+        let device = try narrowDevice()
         let app = try device.simulation.app(.primary)
         for _ in 0..<2 { try device.submit(from: app) }
         device.run()
