@@ -14,8 +14,12 @@ import Testing
 struct AppDeliveryTests {
     private let simulation = Simulation()
     private let app: ApplicationIdentifier
+    private let queue: QueueKey
 
-    init() throws { app = try ApplicationIdentifier("com.example.app") }
+    init() throws {
+        app = try ApplicationIdentifier("com.example.app")
+        queue = QueueKey(pairing: simulation.pairing, app: app, channel: .userInfo)
+    }
 
     private func item(
         _ body: PropertyListDictionary = ["n": 1], on channel: Channel = .userInfo, key: String? = nil,
@@ -69,8 +73,7 @@ struct AppDeliveryTests {
         try secondary.deliver(delivery.verdict())
         let finished = try #require(primary.received(.finished).first)
         #expect(finished.id == envelope.id && finished.name == "handled" && finished.code == nil)
-        try primary.deliver(
-            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo))
+        try primary.deliver(finished.acknowledgement)
         #expect(primary.refusal == nil && secondary.refusal == nil)
     }
 
@@ -81,7 +84,6 @@ struct AppDeliveryTests {
         let envelope = try item()
         try primary.deliver(envelope)
         let id = try #require(envelope.id)
-        let queue = QueueKey(pairing: simulation.pairing, app: app, channel: .userInfo)
         let refusal = ItemRefusal(code: 7014, name: "digest-mismatch")
         simulation.simulator.primary.items?.take(.ended(id, queue, .withdrawn(.dead), refusal))
         simulation.scheduler.run()
@@ -148,8 +150,7 @@ struct AppDeliveryTests {
         simulation.scheduler.run()
         let third = try simulation.app(.primary)
         #expect(third.received(.finished).map(\.id) == [envelope.id])
-        try third.deliver(
-            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo))
+        try third.deliver(envelope.acknowledgement)
         third.disconnect()
         simulation.scheduler.run()
         #expect(try simulation.app(.primary).received(.finished).isEmpty)
@@ -246,16 +247,11 @@ struct AppDeliveryTests {
         let items = try (0..<3).map { try item(["n": .integer(Int64($0))], key: "k\($0)") }
         for item in items { try primary.deliver(item) }
         // The simulator stores at once: what is stored is listed without its body.
-        try primary.deliver(
-            Envelope(
-                .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "outstanding"
-            ))
+        try primary.deliver(queue.query("outstanding"))
         let answer = try #require(primary.received(.answer).first)
         let listed = try #require(try answer.dictionaryBody()["items"]?.arrayValue)
         #expect(listed.map { $0.dictionaryValue?["id"]?.dataValue } == items.map { $0.id?.bytes })
-        let question = try Envelope(
-            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "cancel"
-        ).with(body: ["item": .data(try #require(items[1].id).bytes)])
+        let question = try queue.query("cancel").with(body: ["item": .data(#require(items[1].id).bytes)])
         try primary.deliver(question)
         let cancelled = try #require(primary.received(.answer).last)
         #expect(cancelled.name == "asked" && cancelled.id == question.id)
@@ -268,9 +264,7 @@ struct AppDeliveryTests {
         let (lost, primary) = (try simulation.app(.primary, receives: false), try simulation.app(.primary))
         try installCounterpart()
         let item = try item(["n": 1], key: "k")
-        let question = try Envelope(
-            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "cancel"
-        ).with(body: ["item": .data(try #require(item.id).bytes)])
+        let question = try queue.query("cancel").with(body: ["item": .data(#require(item.id).bytes)])
         try primary.deliver(question)
         #expect(primary.received(.answer).last?.name == "unknown")
         try lost.deliver(item)
@@ -311,8 +305,7 @@ struct AppDeliveryTests {
         let codes = try primary.received(.failure).map { try SessionError(failure: $0).code }
         #expect(codes == [.deviceNotPaired, .invalidParameter, .payloadTooLarge])
         #expect(primary.received(.failure).last?.id != nil)
-        let query = Envelope(
-            .query, app: app, pairing: .random(), id: .random(), channel: .userInfo, command: "outstanding")
+        let query = QueueKey(pairing: .random(), app: app, channel: .userInfo).query("outstanding")
         try primary.deliver(query)
         let answer = try #require(primary.received(.answer).last)
         #expect(answer.id == query.id && answer.name == "not-paired")
@@ -344,12 +337,9 @@ struct AppDeliveryTests {
     func configurationIsNoApps() throws {
         let primary = try simulation.app(.primary)
         try installCounterpart()
+        let queue = QueueKey.configuration(of: app, at: simulation.pairing)
         for command in ["outstanding", "cancel"] {
-            try primary.deliver(
-                Envelope(
-                    .query, app: app, pairing: simulation.pairing, id: .random(), channel: .configuration,
-                    command: command
-                ).with(body: ["item": .data(UniqueIdentifier.random().bytes)]))
+            try primary.deliver(queue.query(command).with(body: ["item": .data(UniqueIdentifier.random().bytes)]))
         }
         #expect(primary.received(.answer).map(\.code) == [7008, 7008])
         #expect(primary.received(.answer).map(\.name) == ["channel", "channel"])
@@ -360,12 +350,7 @@ struct AppDeliveryTests {
         let primary = try simulation.app(.primary)
         try installCounterpart()
         try primary.deliver(item())
-        for _ in 0..<9 {
-            try primary.send(
-                Envelope(
-                    .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo,
-                    command: "outstanding"))
-        }
+        for _ in 0..<9 { try primary.send(queue.query("outstanding")) }
         simulation.scheduler.run()
         #expect(primary.received(.answer).count == 9)
         #expect(primary.received(.answer).filter { $0.name == "too-many-requests" }.count == 1)

@@ -32,10 +32,7 @@ struct BlockedOnSpaceTests {
     }
 
     private func outstanding() throws -> PropertyListDictionary? {
-        try app.deliver(
-            Envelope(
-                .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
-                command: "outstanding"))
+        try app.deliver(device.queue.query("outstanding"))
         let body = try #require(app.received(.answer).last).dictionaryBody()
         return body["items"]?.arrayValue?.first?.dictionaryValue
     }

@@ -11,8 +11,12 @@ import Testing
 struct FollowingTests {
     private let simulation = Simulation()
     private let app: ApplicationIdentifier
+    private let queue: QueueKey
 
-    init() throws { app = try ApplicationIdentifier("com.example.app") }
+    init() throws {
+        app = try ApplicationIdentifier("com.example.app")
+        queue = QueueKey(pairing: simulation.pairing, app: app, channel: .userInfo)
+    }
 
     private func submit(from client: Client) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()
@@ -22,9 +26,7 @@ struct FollowingTests {
     }
 
     private func follow(_ ids: [UniqueIdentifier], from client: Client) throws -> PropertyListDictionary {
-        let question = Envelope(
-            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "subscribe")
-        try client.deliver(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]))
+        try client.deliver(queue.query("subscribe", for: ids))
         return try #require(client.received(.answer).last).dictionaryBody()
     }
 
@@ -51,9 +53,7 @@ struct FollowingTests {
         let app = try simulation.app(.primary, receives: false)
         let ids = (0..<513).map { _ in UniqueIdentifier.random() }
         #expect(try follow(Array(ids.dropLast()), from: app)["unknown"]?.arrayValue?.count == 512)
-        let question = Envelope(
-            .query, app: self.app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "subscribe")
-        try app.deliver(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]))
+        try app.deliver(queue.query("subscribe", for: ids))
         #expect(app.received(.answer).last?.name == "items")
     }
 
@@ -118,8 +118,7 @@ struct FollowingTests {
     func malformed() throws {
         try simulation.app(.secondary).disconnect()
         let client = try simulation.app(.primary)
-        let question = Envelope(
-            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "subscribe")
+        let question = queue.query("subscribe")
         let many = (0...512).map { _ in PropertyListValue.data(UniqueIdentifier.random().bytes) }
         let bodies: [PropertyListDictionary] = [[:], ["items": 1], ["items": [.data([1])]], ["items": .array(many)]]
         for body in bodies { try client.deliver(question.with(body: body)) }

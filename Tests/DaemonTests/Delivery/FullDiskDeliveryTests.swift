@@ -48,10 +48,7 @@ import Testing
         let id = UniqueIdentifier.random()
         try device.submit(id, from: app)
         device.run()
-        let question = try Envelope(
-            .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
-            command: "cancel"
-        ).with(body: ["item": .data(id.bytes)])
+        let question = try device.queue.query("cancel").with(body: ["item": .data(id.bytes)])
         for isFull in [true, false] {
             device.store.isFull = isFull
             try app.deliver(question)

@@ -15,15 +15,8 @@ struct MissedOutcomesTests {
 
     init() throws { device = try OneDevice() }
 
-    private func heard(_ end: Envelope) -> Envelope {
-        Envelope(.finishedAck, app: end.app, pairing: end.pairing, id: end.id, channel: end.channel)
-    }
-
     private func follow(_ ids: [UniqueIdentifier], from app: Client) throws {
-        let question = Envelope(
-            .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
-            command: "subscribe")
-        try app.deliver(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]))
+        try app.deliver(device.queue.query("subscribe", for: ids))
     }
 
     /// Items that were submitted by an app which has gone, and handled by the peer then.
@@ -44,10 +37,10 @@ struct MissedOutcomesTests {
         let app = try device.simulation.app(.primary)
         #expect(app.received(.finished).map(\.id) == Array(ids.prefix(256)))
         device.store.isFull = true
-        app.onFrame = { [heard] client, _, envelope in
-            if envelope.kind == .finished { try? client.send(heard(envelope)) }
+        app.onFrame = { client, _, envelope in
+            if envelope.kind == .finished { try? client.send(envelope.acknowledgement) }
         }
-        for end in app.received(.finished) { try app.send(heard(end)) }
+        for end in app.received(.finished) { try app.send(end.acknowledgement) }
         let before = device.store.commits
         device.run()
         device.simulation.scheduler.advance(by: .seconds(10))

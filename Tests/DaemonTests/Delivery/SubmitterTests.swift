@@ -28,11 +28,10 @@ struct SubmitterTests {
         let id = UniqueIdentifier.random()
         for pairing in simulation.simulator.pairings { try sender.send(submit(id, ["n": 1], .userInfo, to: pairing)) }
         simulation.scheduler.run()
-        for (secondary, pairing) in zip(secondaries, simulation.simulator.pairings) {
+        for secondary in secondaries {
             let delivery = try #require(secondary.received(.delivery).first)
             try secondary.deliver(delivery.verdict())
-            try sender.deliver(
-                Envelope(.finishedAck, app: delivery.app, pairing: pairing, id: id, channel: .userInfo))
+            try sender.deliver(delivery.acknowledgement)
         }
         #expect(sender.received(.finished).map(\.pairing) == simulation.simulator.pairings)
     }
@@ -80,9 +79,7 @@ struct SubmitterTests {
         let receiver = try simulation.app(.primary)
         simulation.scheduler.run()
         #expect(!submitter.isClosed)
-        try secondary.deliver(
-            Envelope(
-                .verdict, app: item.app, pairing: pairing, id: item.id, channel: .userInfo, name: "handled"))
+        try secondary.deliver(item.verdict())
         #expect(receiver.received(.finished).map(\.id) == [item.id])
     }
 
@@ -110,14 +107,10 @@ struct SubmitterTests {
         let simulation = Simulation(secondaries: 3)
         try storeContexts(in: simulation)
         let second = try simulation.greet(.primary)
-        try second.register(ApplicationIdentifier("com.example.app"))
-        for _ in 0..<2 {
-            try second.deliver(
-                Envelope(
-                    .query, app: ApplicationIdentifier("com.example.app"), pairing: simulation.pairing, id: .random(),
-                    channel: .userInfo, command: "outstanding"
-                ).with(body: ["after": 0]))
-        }
+        let queue = QueueKey(
+            pairing: simulation.pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
+        try second.register(queue.app)
+        for _ in 0..<2 { try second.deliver(outstanding(queue)) }
         simulation.scheduler.advance(by: .seconds(2))
         let kinds = second.envelopes.map(\.kind).filter { $0 == .context || $0 == .answer }
         #expect(kinds == [.context, .context, .context, .answer, .answer])
@@ -140,9 +133,7 @@ struct SubmitterTests {
         #expect(second.received(.finished).map(\.id) == ids.prefix(256).map(\.self))
         for finished in second.received(.finished) {
             #expect(second.received(.finished).count == 256)
-            try second.deliver(
-                Envelope(
-                    .finishedAck, app: finished.app, pairing: finished.pairing, id: finished.id, channel: .userInfo))
+            try second.deliver(finished.acknowledgement)
         }
         #expect(second.received(.finished).map(\.id) == ids.map(\.self))
     }
@@ -155,14 +146,13 @@ struct SubmitterTests {
         let ids = (0..<513).map { _ in UniqueIdentifier.random() }
         for id in ids { try app.send(submit(id, ["n": 1], .userInfo, to: simulation.pairing)) }
         simulation.scheduler.run()
+        let queue = QueueKey(
+            pairing: simulation.pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
         var listed: [[UInt8]?] = []
         var pages: [Int] = []
         var after: PropertyListValue? = 0
         while let next = after {
-            let question = Envelope(
-                .query, app: try ApplicationIdentifier("com.example.app"), pairing: simulation.pairing, id: .random(),
-                channel: .userInfo, command: "outstanding")
-            try app.deliver(question.with(body: ["after": next]))
+            try app.deliver(queue.query("outstanding").with(body: ["after": next]))
             let body = try #require(app.received(.answer).last).dictionaryBody()
             let items = body["items"]?.arrayValue ?? []
             listed += items.map { $0.dictionaryValue?["id"]?.dataValue }
@@ -188,10 +178,7 @@ struct SubmitterTests {
     }
 
     private func outstanding(_ queue: QueueKey) throws -> Envelope {
-        try Envelope(
-            .query, app: queue.app, pairing: queue.pairing, id: .random(), channel: queue.channel,
-            command: "outstanding"
-        ).with(body: ["after": 0])
+        try queue.query("outstanding").with(body: ["after": 0])
     }
 
     @Test("SES-69, LIM-77: four of a user's reads are at work, the next follow in order; others do not wait for them")

@@ -21,13 +21,6 @@ struct WaitingFramesTests {
 
     private var sequences: [UInt64] { device.sent.filter { $0.kind == .item }.compactMap(\.sequence) }
 
-    private func ask() throws {
-        let question = Envelope(
-            .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
-            command: "subscribe")
-        try app.deliver(question.with(body: ["items": []]))
-    }
-
     @Test func `DEL-43: reports to apps and answers to their questions wait for no link`() throws {
         let item = try Envelope(.submit, app: device.queue.app, pairing: device.queue.pairing, channel: .userInfo)
             .with(body: ["a": .data([UInt8](repeating: 7, count: 60_000))])
@@ -41,7 +34,7 @@ struct WaitingFramesTests {
         #expect(!sequences.isEmpty && sequences.count < 60)
         device.handled(1...3)
         #expect(app.received(.progress).count == 3 && app.received(.finished).count == 3)
-        try ask()
+        try app.deliver(device.queue.query("subscribe", for: []))
         #expect(app.received(.answer).count == 1)
     }
 

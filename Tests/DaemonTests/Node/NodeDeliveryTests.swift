@@ -103,8 +103,7 @@ import Testing
             try sender.send(item)
             nodes.run(until: { sender.received(.finished).count == 1 })
             #expect(sender.received(.accepted).count == 1 && sender.received(.finished).first?.name == "handled")
-            try sender.send(
-                Envelope(.finishedAck, app: item.app, pairing: item.pairing, id: item.id, channel: .userInfo))
+            try sender.send(item.acknowledgement)
             nodes.clock.advance(by: .seconds(1))
             sender.disconnect()
             if run == 1 { try nodes.restart(.primary) }

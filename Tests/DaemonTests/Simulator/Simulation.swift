@@ -72,10 +72,27 @@ extension Simulator {
     }
 }
 
+extension QueueKey {
+    /// A question of the app about the queue.
+    func query(_ command: String) -> Envelope {
+        Envelope(.query, app: app, pairing: pairing, id: .random(), channel: channel, command: command)
+    }
+
+    /// A question of the app about these items of the queue.
+    func query(_ command: String, for items: [UniqueIdentifier]) throws -> Envelope {
+        try query(command).with(body: ["items": .array(items.map { .data($0.bytes) })])
+    }
+}
+
 extension Envelope {
     /// The verdict on this delivery.
     func verdict(_ name: String = "handled", code: Int? = nil) -> Envelope {
         Envelope(.verdict, app: app, pairing: pairing, id: id, channel: channel, code: code, name: name)
+    }
+
+    /// The acknowledgement of the end of this item.
+    var acknowledgement: Envelope {
+        Envelope(.finishedAck, app: app, pairing: pairing, id: id, channel: channel)
     }
 
     /// The reply to this request.
