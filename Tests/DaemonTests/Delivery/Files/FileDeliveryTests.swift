@@ -143,24 +143,17 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
     @Test("FIL-3, FIL-14: an app that breaks the order or goes away has handed over nothing")
     func brokenOff() throws {
         let key = devices.key(1)
-        devices.sender.files.uploads.take(
-            key, body: ["name": "x", "size": .integer(100_000)], from: devices.sender.source
-        ) { _ in
-            Issue.record("it was never complete")
-        }
+        devices.announce(key, size: 100_000) { _ in Issue.record("it was never complete") }
         devices.settle()
         #expect(devices.sender.told.map(\.name) == ["taking"])
-        #expect(
-            devices.sender.take(devices.chunk([1], at: 0, of: key), from: devices.sender.source))
-        #expect(
-            !devices.sender.take(devices.chunk([1], at: 5, of: key), from: devices.sender.source))
+        #expect(devices.sender.take(devices.chunk([1], at: 0, of: key)))
+        #expect(!devices.sender.take(devices.chunk([1], at: 5, of: key)))
         devices.settle()
         #expect(try devices.sender.names(in: "spool").count == 1)
         devices.sender.files.uploads.sourceLeft(devices.sender.source)
         devices.settle()
         #expect(try devices.sender.names(in: "spool").isEmpty)
-        #expect(
-            devices.sender.take(devices.chunk([1], at: 1, of: key), from: devices.sender.source))
+        #expect(devices.sender.take(devices.chunk([1], at: 1, of: key)))
     }
 
     @Test("FIL-14: a daemon that starts keeps what belongs to items, and removes the rest")
@@ -192,18 +185,16 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
     func takenOver() throws {
         let (key, older) = (devices.key(1), ConnectionNumber(2))
         var refusals: [FileRefusal] = []
-        devices.sender.files.uploads.take(key, body: ["name": "x", "size": 2], from: older) { result in
-            if case .failure(let refusal) = result { refusals.append(refusal) }
+        devices.announce(key, size: 2, from: older) {
+            if case .failure(let refusal) = $0 { refusals.append(refusal) }
         }
         devices.settle()
         #expect(devices.sender.take(devices.chunk([9], at: 0, of: key), from: older))
         #expect(try #require(devices.handOver([1, 2])).get().isEmpty == false)
         #expect(refusals == [.takenOver])
-        #expect(
-            devices.sender.take(devices.chunk([9], at: 1, of: key), from: older),
-            "is dropped")
-        devices.sender.files.uploads.take(devices.key(2), body: ["name": "x", "size": 2], from: older) { result in
-            if case .failure(let refusal) = result { refusals.append(refusal) }
+        #expect(devices.sender.take(devices.chunk([9], at: 1, of: key), from: older), "is dropped")
+        devices.announce(devices.key(2), size: 2, from: older) {
+            if case .failure(let refusal) = $0 { refusals.append(refusal) }
         }
         devices.settle()
         #expect(devices.sender.files.uploads.drop(devices.key(2), for: devices.sender.source, .cancelled))

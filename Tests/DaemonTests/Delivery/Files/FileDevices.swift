@@ -43,8 +43,9 @@ final class FileDevice {
     }
 
     /// A part of a file from its app.
-    func take(_ chunk: Envelope, from source: ConnectionNumber) -> Bool {
-        (try? ChunkFrame(chunk)).map { files.uploads.take($0, from: source) } ?? false
+    /// - Parameter other: the connection; nil for the app's own.
+    func take(_ chunk: Envelope, from other: ConnectionNumber? = nil) -> Bool {
+        (try? ChunkFrame(chunk)).map { files.uploads.take($0, from: other ?? source) } ?? false
     }
 
     /// The names of the files in one of its directories, at any depth.
@@ -183,11 +184,21 @@ final class FileDevices {
         var offset = 0
         while result == nil, offset < bytes.count {
             let part = Array(bytes[offset..<min(offset + 65_536, bytes.count)])
-            #expect(sender.take(chunk(part, at: offset, of: key), from: sender.source))
+            #expect(sender.take(chunk(part, at: offset, of: key)))
             offset += part.count
             settle()
         }
         return result
+    }
+
+    /// An app of the sender announces a file, and hands nothing of it over yet.
+    /// - Parameter source: the connection; nil for the app's own.
+    func announce(
+        _ key: FileKey, size: Int64 = 9, from source: ConnectionNumber? = nil,
+        then completion: @escaping (Result<[UInt8], FileRefusal>) -> Void = { _ in }
+    ) {
+        sender.files.uploads.take(
+            key, body: ["name": "x", "size": .integer(size)], from: source ?? sender.source, then: completion)
     }
 
     func chunk(_ bytes: [UInt8], at offset: Int, of key: FileKey) -> Envelope {

@@ -28,13 +28,10 @@ import Testing
 
         var result: Result<[UInt8], FileRefusal>?
         let key = devices.key(2)
-        devices.sender.files.uploads.take(key, body: ["name": "x", "size": 9], from: devices.sender.source) {
-            result = $0
-        }
+        devices.announce(key) { result = $0 }
         devices.settle()
         devices.sender.files.limits.reserve = 1 << 60
-        #expect(
-            devices.sender.take(devices.chunk([1], at: 0, of: key), from: devices.sender.source))
+        #expect(devices.sender.take(devices.chunk([1], at: 0, of: key)))
         devices.settle()
         guard case .failure(.noSpace)? = result else { throw Unexpected("a part was written without room") }
     }
@@ -120,17 +117,11 @@ import Testing
         let devices = try FileDevices(senderLimits: limits)
         var ended = 0
         for number in UInt64(1)...1000 {
-            devices.sender.files.uploads.take(
-                devices.key(number), body: ["name": "x", "size": 9], from: devices.sender.source
-            ) { _ in
-                ended += 1
-            }
+            devices.announce(devices.key(number)) { _ in ended += 1 }
         }
         devices.settle()
         let last = devices.chunk([1], at: 0, of: devices.key(1000))
-        #expect(
-            !devices.sender.take(last, from: devices.sender.source),
-            "it has not begun")
+        #expect(!devices.sender.take(last), "it has not begun")
         devices.sender.files.uploads.sourceLeft(devices.sender.source)
         devices.settle()
         #expect(ended == 0)
@@ -231,10 +222,9 @@ import Testing
             let queue = try app.map {
                 QueueKey(pairing: devices.queue.pairing, app: try ApplicationIdentifier($0), channel: .file)
             }
-            devices.sender.files.uploads.take(
-                FileKey(queue ?? devices.queue, devices.key(number).id), body: ["name": "x", "size": 9],
-                from: devices.sender.source
-            ) { if case .failure(let refusal) = $0 { refused.append(refusal) } }
+            devices.announce(FileKey(queue ?? devices.queue, devices.key(number).id)) {
+                if case .failure(let refusal) = $0 { refused.append(refusal) }
+            }
         }
         for number in UInt64(1)...6 { try announce(number) }
         #expect(refused.map(\.name) == ["queue-full", "queue-full"])
@@ -252,9 +242,9 @@ import Testing
         let devices = try FileDevices(senderLimits: limits)
         var refused: [FileRefusal] = []
         for number in UInt64(1)...6 {
-            devices.sender.files.uploads.take(
-                devices.key(number), body: ["name": "x", "size": 9], from: devices.sender.source
-            ) { if case .failure(let refusal) = $0 { refused.append(refusal) } }
+            devices.announce(devices.key(number)) {
+                if case .failure(let refusal) = $0 { refused.append(refusal) }
+            }
         }
         devices.settle()
         #expect(devices.sender.told.map(\.id) == [devices.key(1).id, devices.key(2).id])
@@ -263,8 +253,7 @@ import Testing
             QueueKey(
                 pairing: devices.queue.pairing, app: try ApplicationIdentifier("org.example.other"), channel: .file),
             devices.key(9).id)
-        devices.sender.files.uploads.take(other, body: ["name": "x", "size": 9], from: devices.sender.source) { _ in
-        }
+        devices.announce(other)
         devices.settle()
         #expect(devices.sender.told.last?.id == other.id)
         devices.sender.files.uploads.drop(devices.key(1))
