@@ -103,8 +103,7 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
 
     @Test("FIL-13: without room a file is refused with the numbers, on either side, and comes when there is room")
     func space() throws {
-        var full = FileLimits()
-        full.reserve = 1 << 60
+        let full = FileLimits { $0.reserve = 1 << 60 }
         let refused = try FileDevices(senderLimits: full)
         guard case .failure(.noSpace(let needed, let available, _))? = refused.handOver([1])
         else { throw Unexpected("a file was taken without room") }

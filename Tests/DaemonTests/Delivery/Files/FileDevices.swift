@@ -106,6 +106,14 @@ final class StandInItems: FileItems {
     }
 }
 
+extension FileLimits {
+    /// The standard limits with a change.
+    init(_ change: (inout FileLimits) -> Void) {
+        self.init()
+        change(&self)
+    }
+}
+
 /// Both devices and the wire.
 final class FileDevices {
     let temporary = TemporaryDirectory()

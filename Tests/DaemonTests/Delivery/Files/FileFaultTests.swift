@@ -112,9 +112,7 @@ import Testing
 
     @Test("LIM-31: a thousand files that wait for their turn go with their app, and others have their turn")
     func manyWait() throws {
-        var limits = FileLimits()
-        limits.uploads = 1
-        let devices = try FileDevices(senderLimits: limits)
+        let devices = try FileDevices(senderLimits: FileLimits { $0.uploads = 1 })
         var ended = 0
         for number in UInt64(1)...1000 {
             devices.announce(devices.key(number)) { _ in ended += 1 }
@@ -132,8 +130,7 @@ import Testing
 
     @Test("LIM-43: what a user's apps hand over and nobody fetches has a limit in bytes, also after a restart")
     func spoolBudget() throws {
-        var limits = FileLimits()
-        limits.spooled = 150
+        let limits = FileLimits { $0.spooled = 150 }
         let devices = try FileDevices(senderLimits: limits)
         _ = try #require(devices.handOver([UInt8](repeating: 1, count: 200))).get()
         let refusal = FileRefusal.overBudget(actual: 200, limit: 150)
@@ -161,9 +158,7 @@ import Testing
 
     @Test("LIM-43: what came through a pairing and is not handled has a limit in bytes")
     func receivedBudget() throws {
-        var limits = FileLimits()
-        limits.received = 150
-        let devices = try FileDevices(receiverLimits: limits)
+        let devices = try FileDevices(receiverLimits: FileLimits { $0.received = 150 })
         let manifests = try (1...2).map { number in
             try #require(devices.handOver([UInt8](repeating: 1, count: 100), number: number)).get()
         }
@@ -214,9 +209,7 @@ import Testing
 
     @Test("LIM-51, SES-60: files that are announced and not handed over have a limit for each user")
     func announced() throws {
-        var limits = FileLimits()
-        limits.described = 10_000
-        let devices = try FileDevices(senderLimits: limits)
+        let devices = try FileDevices(senderLimits: FileLimits { $0.described = 10_000 })
         var refused: [FileRefusal] = []
         func announce(_ number: UInt64, app: String? = nil) throws {
             let queue = try app.map {
@@ -237,9 +230,7 @@ import Testing
 
     @Test("LIM-31: an app that begins many files and goes on with none holds up no other, and waits within bounds")
     func turns() throws {
-        var limits = FileLimits()
-        (limits.uploads, limits.waiting) = (2, 3)
-        let devices = try FileDevices(senderLimits: limits)
+        let devices = try FileDevices(senderLimits: FileLimits { ($0.uploads, $0.waiting) = (2, 3) })
         var refused: [FileRefusal] = []
         for number in UInt64(1)...6 {
             devices.announce(devices.key(number)) {

@@ -10,12 +10,6 @@ import TandemWire
 import Testing
 
 @Suite struct FilesWithoutRoomTests {
-    private func limits(_ change: (inout FileLimits) -> Void) -> FileLimits {
-        var limits = FileLimits()
-        change(&limits)
-        return limits
-    }
-
     private func key(_ app: String, _ devices: FileDevices) throws -> FileKey {
         FileKey(
             QueueKey(pairing: devices.queue.pairing, app: try ApplicationIdentifier(app), channel: .file),
@@ -38,7 +32,7 @@ import Testing
 
     @Test("FIL-13, LIM-43: a file that is refused counts with what is there of it, not with what it was promised")
     func refusedIsNotCounted() throws {
-        let devices = try FileDevices(receiverLimits: limits { $0.received = 1_000_000 })
+        let devices = try FileDevices(receiverLimits: FileLimits { $0.received = 1_000_000 })
         let (large, small) = (try key("org.example.large", devices), try key("org.example.small", devices))
         let reserve = devices.receiver.files.limits.reserve
         devices.receiver.files.limits.reserve = 1 << 60
@@ -53,7 +47,7 @@ import Testing
         "FIL-13: of two files that fit alone, but not both, the second waits instead of filling the disk with the first"
     )
     func promisedOnce() throws {
-        let devices = try FileDevices(receiverLimits: limits { ($0.received, $0.reserve) = (.max, 0) })
+        let devices = try FileDevices(receiverLimits: FileLimits { ($0.received, $0.reserve) = (.max, 0) })
         let (first, second) = (try key("org.example.first", devices), try key("org.example.second", devices))
         let size =
             try FileSpool(hashed: "any", in: OwnedDirectory(path: devices.receiver.path)).availableSpace() / 3 * 2
@@ -70,7 +64,7 @@ import Testing
 
     @Test("FIL-7, FIL-13: what was sent ahead of a file that is refused keeps no other file from the link's window")
     func windowIsGivenBack() throws {
-        let devices = try FileDevices(senderLimits: limits { $0.linkWindow = $0.window })
+        let devices = try FileDevices(senderLimits: FileLimits { $0.linkWindow = $0.window })
         let bytes = [UInt8](repeating: 7, count: 20 * 65_536)
         for number in [1, 2] as [UInt64] { _ = try #require(devices.handOver(bytes, number: number)).get() }
         func want(_ number: UInt64) -> Envelope {
