@@ -158,20 +158,13 @@ import Testing
             body: [UInt8](repeating: 1, count: count))
     }
 
-    private func start() throws -> (sender: Client, link: FakeLink) {
-        try world.linkUp()
-        let sender = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
-        return (sender, try #require(world.links?.primary))
-    }
-
     private func send(_ messages: [Envelope], from sender: Client) throws {
         for message in messages { try sender.send(message) }
         world.scheduler.run()
     }
 
     @Test func `SES-30: the broadcasts of a turn are one write for each receiver`() throws {
-        let (sender, link) = try start()
+        let (sender, _, link) = try world.linkedApps()
         let sent = try (0..<20).map { _ in try broadcast() }
         try send(sent, from: sender)
         #expect(link.sent(.messageData).map(\.id) == sent.map(\.id))
@@ -180,7 +173,7 @@ import Testing
     }
 
     @Test func `LIM-6: where the quota ends among them, exactly those fail that do not fit`() throws {
-        let (sender, link) = try start()
+        let (sender, _, link) = try world.linkedApps()
         link.isStuck = true
         var room: Int { Limits.queuedBytes - link.queuedBytes }
         while room > 65_000 { try send([broadcast(60_000)], from: sender) }
@@ -201,7 +194,7 @@ import Testing
     }
 
     @Test func `SES-11: of broadcasts that left together those fail that did not leave whole`() throws {
-        let (sender, link) = try start()
+        let (sender, _, link) = try world.linkedApps()
         try send([broadcast()], from: sender)
         link.isStuck = true
         let sent = try [broadcast(10), broadcast(200), broadcast(30)]

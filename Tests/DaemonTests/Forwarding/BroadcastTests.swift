@@ -224,22 +224,18 @@ import Testing
     }
 
     @Test func `SES-30: over a link goes an ordinary message of the pairing`() throws {
-        try world.linkUp()
-        let sender = try world.devices.primary.app()
-        let counterpart = try world.devices.secondary.app()
+        let (sender, counterpart, link) = try world.linkedApps()
         var message = try broadcast()
         try sender.deliver(message)
         message.pairing = world.pairing
-        #expect(world.links?.primary.sent.last == (try message.frame()))
+        #expect(link.sent.last == (try message.frame()))
         #expect(counterpart.frames.last == (try message.frame()))
     }
 
     @Test func `SES-11: what did not leave on a lost link fails as 7007 for its pairing`() throws {
-        try world.linkUp()
-        let sender = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
+        let (sender, _, link) = try world.linkedApps()
         try sender.deliver(broadcast())
-        world.links?.primary.isStuck = true
+        link.isStuck = true
         let unsent = try broadcast()
         try sender.deliver(unsent)
         world.linkDown()

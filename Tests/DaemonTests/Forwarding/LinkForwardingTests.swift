@@ -16,9 +16,7 @@ import Testing
 
     /// A request that waits for its answer.
     private func openRequest() throws -> (caller: Client, counterpart: Client, request: Envelope) {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        let counterpart = try world.devices.secondary.app()
+        let (caller, counterpart, _) = try world.linkedApps()
         let request = try world.message()
         try caller.deliver(request)
         return (caller, counterpart, request)
@@ -98,12 +96,10 @@ import Testing
     }
 
     @Test func `SES-11: when the link goes, 7014 for what was sent on it and 7007 for what was not`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
+        let (caller, _, link) = try world.linkedApps()
         let sent = try world.message("sent")
         try caller.deliver(sent)
-        world.links?.primary.isStuck = true
+        link.isStuck = true
         let unsent = try world.message("unsent")
         let unsentWithoutReply = try world.message("unsent", wantsReply: false)
         for message in [unsent, unsentWithoutReply] { try caller.send(message) }
@@ -116,10 +112,7 @@ import Testing
     }
 
     @Test func `SES-11: a frame of which only a part has left counts as not sent`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
-        let link = try #require(world.links?.primary)
+        let (caller, _, link) = try world.linkedApps()
         link.isStuck = true
         try caller.deliver(world.message())
         link.departedBytes = link.acceptedBytes - 1
@@ -128,9 +121,7 @@ import Testing
     }
 
     @Test func `SES-11: a counterpart that disconnects fails its requests at the other device`() throws {
-        try world.linkUp()
-        let caller = try world.devices.secondary.app()
-        let counterpart = try world.devices.primary.app()
+        let (counterpart, caller, _) = try world.linkedApps()
         try caller.deliver(world.message())
         counterpart.disconnect()
         world.scheduler.run()
@@ -139,9 +130,7 @@ import Testing
     }
 
     @Test func `SES-19: a new link replaces the older one, whose requests fail`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        let counterpart = try world.devices.secondary.app()
+        let (caller, counterpart, _) = try world.linkedApps()
         try caller.deliver(world.message())
         try world.linkUp()
         #expect(try caller.onlyFailure().name == "link-lost")
@@ -161,15 +150,13 @@ import Testing
     }
 
     @Test func `an answer that names another app than the request is a failure, never delivered`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app("app.a")
-        _ = try world.devices.secondary.app("app.a")
+        let (caller, _, link) = try world.linkedApps("app.a")
         world.links?.secondary.isStuck = true
         let request = try world.message(app: "app.a")
         try caller.deliver(request)
         var answer = try request.answer("for somebody else")
         answer.app = try ApplicationIdentifier("app.b")
-        #expect(try world.links?.primary.port?.receive(answer.frame(), answer) == nil)
+        #expect(try link.port?.receive(answer.frame(), answer) == nil)
         world.scheduler.run()
         #expect(try caller.onlyFailure().name == "mismatched-answer")
         #expect(caller.received(.reply).isEmpty)
@@ -192,10 +179,7 @@ import Testing
     }
 
     @Test func `LIM-6: what does not fit a link's quota fails, and the link is told`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
-        let link = try #require(world.links?.primary)
+        let (caller, _, link) = try world.linkedApps()
         link.isStuck = true
         let size = 60_000
         let count = Limits.queuedBytes / size + 3
@@ -212,10 +196,7 @@ import Testing
     }
 
     @Test func `SES-67: what is for a congested link waits, and goes on when it has drained`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        let counterpart = try world.devices.secondary.app()
-        let link = try #require(world.links?.primary)
+        let (caller, counterpart, link) = try world.linkedApps()
         link.isCongested = true
         for _ in 0..<3 {
             try caller.deliver(world.message())
@@ -250,10 +231,7 @@ import Testing
     }
 
     @Test func `SES-67, SES-11: what waits for a link that goes has not left, a broadcast neither`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
-        let link = try #require(world.links?.primary)
+        let (caller, _, link) = try world.linkedApps()
         let sent = try world.message()
         try caller.deliver(sent)
         link.isCongested = true
@@ -269,10 +247,7 @@ import Testing
     }
 
     @Test func `SES-11, LIM-78: each of many messages that wait for a link fails when it goes, in order`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
-        let link = try #require(world.links?.primary)
+        let (caller, _, link) = try world.linkedApps()
         link.isCongested = true
         let messages = try (0..<1500).map { _ in try world.message(wantsReply: false) }
         for message in messages { try caller.send(message) }
@@ -285,10 +260,7 @@ import Testing
     }
 
     @Test func `SES-67: a request that has waited and left is 7014 when the link goes`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
-        let link = try #require(world.links?.primary)
+        let (caller, _, link) = try world.linkedApps()
         link.isCongested = true
         for _ in 0..<2 { try caller.send(world.message()) }
         world.scheduler.run()
@@ -301,11 +273,8 @@ import Testing
     }
 
     @Test func `LIM-62: an app with much that waits is not read, and a link that stays full costs it 1 s`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app("app.a")
-        _ = try world.devices.secondary.app("app.a")
+        let (caller, _, link) = try world.linkedApps("app.a")
         let (other, counterpart) = (try world.devices.primary.app("app.b"), try world.devices.secondary.app("app.b"))
-        let link = try #require(world.links?.primary)
         link.isCongested = true
         var message = try world.message(app: "app.a", wantsReply: false)
         message.kind = .messageData
@@ -339,9 +308,7 @@ import Testing
     }
 
     @Test func `PAR-13: a removed pairing is 7005, and its link is no longer of use`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
+        let (caller, _, _) = try world.linkedApps()
         world.devices.primary.relay.removePairing(world.pairing, role: .primary)
         try caller.deliver(world.message())
         #expect(try caller.onlyFailure().code == .deviceNotPaired)

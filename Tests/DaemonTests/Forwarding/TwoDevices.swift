@@ -43,6 +43,15 @@ final class TwoDevices {
         scheduler.run()
     }
 
+    /// A ready link with an app at each end, and the primary's end of it.
+    func linkedApps(
+        _ name: String = "com.example.app"
+    ) throws -> (primary: Client, secondary: Client, link: FakeLink) {
+        try linkUp()
+        let (primary, secondary) = (try devices.primary.app(name), try devices.secondary.app(name))
+        return (primary, secondary, try #require(links?.primary))
+    }
+
     /// Both ends lose the link.
     func linkDown(_ reason: ReachabilityReason = .noLink) {
         for role in DeviceRole.allCases { links?[role].lose(reason) }
