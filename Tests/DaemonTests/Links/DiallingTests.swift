@@ -100,31 +100,23 @@ import Testing
     }
 
     @Test func aVersionBelowTheHighestSeenIsRefusedUntilTheOperatorAllowsIt() throws {
-        let primary = try LinkedDevice("gateway", on: network.scheduler)
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
-        try network.attach(primary)
-        let pairing = UniqueIdentifier.random()
-        try primary.remember(pairing, .primary, peer: secondary, version: ProtocolVersion(2))
-        try secondary.remember(pairing, .secondary, peer: primary)
+        let versions = PerRole(primary: ProtocolVersion(2), secondary: nil)
+        let (primary, secondary) = try network.pairedDevices(versions: versions)
         let dialer = try network.dial(from: secondary)
         #expect(primary.failures.first?.reason.name == "version-lowered")
         #expect(secondary.failures.first?.reason == .refusedByPeer(.versionLowered))
         #expect(primary.pairingEvents.contains { if case .versionLowered = $0 { true } else { false } })
-        _ = try primary.registry.allowVersion(.first, for: pairing)
+        _ = try primary.registry.allowVersion(.first, for: dialer.pairing)
         network.scheduler.advance(by: .seconds(1))
         #expect(dialer.status == .linked)
     }
 
     @Test func aServerThatLowersTheVersionIsRefusedByTheClient() throws {
-        let primary = try LinkedDevice("gateway", on: network.scheduler)
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
-        try network.attach(primary)
-        let pairing = UniqueIdentifier.random()
-        try primary.remember(pairing, .primary, peer: secondary)
-        try secondary.remember(pairing, .secondary, peer: primary, version: ProtocolVersion(2))
+        let versions = PerRole(primary: nil, secondary: ProtocolVersion(2))
+        let (primary, secondary) = try network.pairedDevices(versions: versions)
         let dialer = try network.dial(from: secondary)
         #expect(secondary.failures.first?.reason.name == "version-lowered")
-        #expect(secondary.ready.isEmpty)
+        #expect(secondary.ready.isEmpty && primary.closed.count == primary.ready.count)
         #expect(dialer.lastFailure != nil)
     }
 
@@ -141,12 +133,8 @@ import Testing
     private func settle(
         primary: UInt64, empty primaryIsEmpty: Bool, secondary: UInt64, empty secondaryIsEmpty: Bool
     ) throws -> UInt64? {
-        let gateway = try LinkedDevice("gateway", on: network.scheduler)
-        let panel = try LinkedDevice("panel", on: network.scheduler)
-        try network.attach(gateway)
-        let pairing = UniqueIdentifier.random()
-        try gateway.remember(pairing, .primary, peer: panel, epoch: primary)
-        try panel.remember(pairing, .secondary, peer: gateway, epoch: secondary)
+        let (gateway, panel) = try network.pairedDevices(epochs: PerRole(primary: primary, secondary: secondary))
+        let pairing = try #require(gateway.registry.pairings.first).pairing
         let mark = SequenceMark(app: try ApplicationIdentifier("app"), channel: .configuration, sequence: 9)
         if !primaryIsEmpty { gateway.positions[pairing] = LinkPositions(epoch: primary, sent: [mark]) }
         if !secondaryIsEmpty { panel.positions[pairing] = LinkPositions(epoch: secondary, received: [mark]) }
@@ -170,13 +158,8 @@ import Testing
     }
 
     @Test func `THR-106: an answer in an earlier epoch, as a backup would give it, makes no link`() throws {
-        let primary = try LinkedDevice("gateway", on: network.scheduler)
-        let secondary = try LinkedDevice("panel", on: network.scheduler)
-        try network.attach(primary)
-        let pairing = UniqueIdentifier.random()
-        try primary.remember(pairing, .primary, peer: secondary, epoch: 4)
-        try secondary.remember(pairing, .secondary, peer: primary, epoch: 4)
-        primary.positions[pairing] = LinkPositions(epoch: 3)
+        let (primary, secondary) = try network.pairedDevices(epochs: PerRole(4))
+        primary.positions[try #require(primary.registry.pairings.first).pairing] = LinkPositions(epoch: 3)
         let dialer = try network.dial(from: secondary)
         #expect(dialer.lastFailure.map { "\($0)" }?.hasPrefix("epoch") == true)
         #expect(secondary.ready.isEmpty)

@@ -88,18 +88,23 @@ final class TestNetwork: NodeNetwork {
 
     /// Two devices with one pairing, pending or active on both sides.
     /// - Parameters:
+    ///   - epochs: those that their records name.
+    ///   - versions: the highest ones that they have seen of each other.
     ///   - clocks: their schedulers; nil for the network's.
     ///   - offer: what the secondary's hello offers.
     func pairedDevices(
-        state: PairingRecord.State = .active, on clocks: (primary: any Scheduler, secondary: any Scheduler)? = nil,
-        offer: HelloOffer? = nil
+        state: PairingRecord.State = .active, epochs: PerRole<UInt64> = PerRole(1),
+        versions: PerRole<ProtocolVersion?> = PerRole(nil),
+        on clocks: (primary: any Scheduler, secondary: any Scheduler)? = nil, offer: HelloOffer? = nil
     ) throws -> (primary: LinkedDevice, secondary: LinkedDevice) {
         let primary = try LinkedDevice("gateway", on: clocks?.primary ?? scheduler)
         let secondary = try LinkedDevice("panel", on: clocks?.secondary ?? scheduler, offer: offer)
         try attach(primary)
         let pairing = UniqueIdentifier.random()
-        try primary.remember(pairing, .primary, peer: secondary, state: state)
-        try secondary.remember(pairing, .secondary, peer: primary, state: state)
+        try primary.remember(
+            pairing, .primary, peer: secondary, state: state, epoch: epochs.primary, version: versions.primary)
+        try secondary.remember(
+            pairing, .secondary, peer: primary, state: state, epoch: epochs.secondary, version: versions.secondary)
         return (primary, secondary)
     }
 
