@@ -20,24 +20,33 @@ import Testing
         kind == "unix" ? .unix(path: directory.path("device.sock")) : try SocketAddress("127.0.0.1:0")
     }
 
-    private func linkedDevices(_ kind: String) throws -> (LinkedDevice, LinkedDevice, LinkDialer) {
+    private typealias Devices = (
+        primary: LinkedDevice, secondary: LinkedDevice, acceptor: LinkAcceptor, dialer: LinkDialer
+    )
+
+    /// Two devices with a ready link between them.
+    /// - Parameter connections: those that the primary takes at once.
+    private func linkedDevices(
+        _ kind: String, connections: Int = LinkAcceptor.connectionLimit
+    ) throws -> Devices {
         let primary = try LinkedDevice("gateway", on: loop)
         let secondary = try LinkedDevice("panel", on: loop)
         let pairing = UniqueIdentifier.random()
         try primary.remember(pairing, .primary, peer: secondary)
         try secondary.remember(pairing, .secondary, peer: primary)
-        let listening = try primary.acceptor.listen(at: address(kind), on: loop)
+        let acceptor = LinkAcceptor(context: primary.context, connections: connections)
+        let listening = try acceptor.listen(at: address(kind), on: loop)
         let dialer = LinkDialer(
             pairing: pairing, at: listening, context: secondary.context, source: .sockets(on: loop), random: { 7 },
             record: { [weak secondary] in secondary?.registry[pairing] })
         dialer.start()
         loop.run { secondary.ready.count == 1 && primary.ready.count == 1 }
-        return (primary, secondary, dialer)
+        return (primary, secondary, acceptor, dialer)
     }
 
     @Test(arguments: ["unix", "tcp"])
     func devicesLinkAndExchangeFramesOverSockets(kind: String) throws {
-        let (primary, secondary, dialer) = try linkedDevices(kind)
+        let (primary, secondary, acceptor, dialer) = try linkedDevices(kind)
         let pairing = try #require(secondary.link).pairing
         let app = try ApplicationIdentifier("com.example.lights")
         secondary.link?.send(Envelope(.messageData, app: app, pairing: pairing, id: .random(), body: [1, 2, 3]))
@@ -47,11 +56,11 @@ import Testing
         loop.run { !secondary.closed.isEmpty }
         #expect(secondary.closed == [.endedByPeer(.stopping)])
         #expect(primary.received.first?.body == [1, 2, 3])
-        primary.acceptor.close()
+        acceptor.close()
     }
 
     @Test func theFramesOfATurnLeaveWithOneWrite() throws {
-        let (primary, secondary, dialer) = try linkedDevices("tcp")
+        let (primary, secondary, acceptor, dialer) = try linkedDevices("tcp")
         let app = try ApplicationIdentifier("com.example.lights")
         let pairing = try #require(secondary.link).pairing
         let frame = try Envelope(.messageData, app: app, pairing: pairing, id: .random(), body: [1, 2, 3]).frame()
@@ -62,24 +71,15 @@ import Testing
         #expect(counts.writes == 1)
         loop.run { primary.received.count == 40 }
         dialer.stop()
-        primary.acceptor.close()
+        acceptor.close()
     }
 
     @Test func `LIM-4: links and strangers have their places together, and a connection beyond them is closed at once`()
         throws
     {
-        let (primary, secondary) = try (LinkedDevice("gateway", on: loop), LinkedDevice("panel", on: loop))
         #expect(LinkAcceptor.connectionLimit == 4096, "all places, where no test sets fewer")
-        let pairing = UniqueIdentifier.random()
-        try primary.remember(pairing, .primary, peer: secondary)
-        try secondary.remember(pairing, .secondary, peer: primary)
-        let acceptor = LinkAcceptor(context: primary.context, connections: 3)
-        let address = try acceptor.listen(at: address("unix"), on: loop)
-        let dialer = LinkDialer(
-            pairing: pairing, at: address, context: secondary.context, source: .sockets(on: loop), random: { 7 },
-            record: { [weak secondary] in secondary?.registry[pairing] })
-        dialer.start()
-        loop.run { primary.ready.count == 1 && secondary.ready.count == 1 }
+        let devices = try linkedDevices("unix", connections: 3)
+        let (acceptor, dialer) = (devices.acceptor, devices.dialer)
         let path = directory.path("device.sock")
         var strangers = try (0..<2).map { _ in try TandemTestSupport.RawPeer(connectingTo: path) }
         loop.run { acceptor.unknownConnections == 2 }
