@@ -2,12 +2,10 @@
 // that there was at the hello.
 
 import TandemBase
-import TandemCrypto
 import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemSession
-import TandemTLS
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -112,12 +110,8 @@ import Testing
 
     @Test("SES-86, FRM-9: an absurd clock does no harm, and a value of another type is passed over")
     func anAbsurdClock() throws {
-        let primary = try LinkedDevice("gateway", on: gateway)
-        let secondary = try LinkedDevice("panel", on: panel)
         let pairing = UniqueIdentifier.random()
-        try primary.remember(pairing, .primary, peer: secondary)
-        let peer = try RawPeer(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: secondary.key))
-        peer.device = secondary.pin.derivedIdentifier
+        let (primary, peer) = try network.rawSecondary(in: pairing, on: gateway)
         try peer.greet(pairing)
         network.scheduler.run()
         let link = try #require(primary.link)

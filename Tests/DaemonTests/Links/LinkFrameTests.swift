@@ -2,12 +2,10 @@
 // reading would have refused (FRM-10 to FRM-13).
 
 import TandemBase
-import TandemCrypto
 import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemSession
-import TandemTLS
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -20,13 +18,8 @@ import Testing
 
     /// A primary whose ready link has a forwarder, and the raw peer at its other end.
     private func link() throws -> (primary: LinkedDevice, peer: RawPeer) {
-        let primary = try LinkedDevice("gateway", on: network.scheduler)
-        let panel = try LinkedDevice("panel", on: network.scheduler)
-        let kiosk = try LinkedDevice("kiosk", on: network.scheduler)
-        try primary.remember(mine, .primary, peer: panel)
-        try primary.remember(others, .primary, peer: kiosk)
-        let peer = try RawPeer(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: panel.key))
-        peer.device = panel.pin.derivedIdentifier
+        let (primary, peer) = try network.rawSecondary(in: mine)
+        try primary.remember(others, .primary, peer: LinkedDevice("kiosk", on: network.scheduler))
         try peer.greet(mine)
         network.scheduler.run()
         try #require(primary.link).forwarder = forwarder

@@ -2,13 +2,11 @@
 // there (FRM-13, SES-4, PAR-2). A field never proves anything.
 
 import TandemBase
-import TandemCrypto
 import TandemDaemon
 import TandemPairing
 import TandemPropertyList
 import TandemReactor
 import TandemSession
-import TandemTLS
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -23,14 +21,8 @@ import Testing
     private let others = UniqueIdentifier.random()
 
     init() throws {
-        primary = try LinkedDevice("gateway", on: network.scheduler)
-        let first = try LinkedDevice("panel", on: network.scheduler)
-        let second = try LinkedDevice("kiosk", on: network.scheduler)
-        try primary.remember(mine, .primary, peer: first)
-        try primary.remember(others, .primary, peer: second)
-        peer = try RawPeer(
-            over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: first.key))
-        peer.device = first.pin.derivedIdentifier
+        (primary, peer) = try network.rawSecondary(in: mine)
+        try primary.remember(others, .primary, peer: LinkedDevice("kiosk", on: network.scheduler))
     }
 
     @Test func aHelloForAnothersPairingIsRefused() throws {

@@ -7,6 +7,7 @@ import TandemDaemon
 import TandemPairing
 import TandemReactor
 import TandemSession
+import TandemTLS
 import TandemTestSupport
 import TandemTransport
 import TandemWire
@@ -106,6 +107,18 @@ final class TestNetwork: NodeNetwork {
         try secondary.remember(
             pairing, .secondary, peer: primary, state: state, epoch: epochs.secondary, version: versions.secondary)
         return (primary, secondary)
+    }
+
+    /// A primary and a raw peer with the key of its secondary in this pairing, which has said nothing yet.
+    func rawSecondary(
+        in pairing: UniqueIdentifier, on clock: (any Scheduler)? = nil
+    ) throws -> (primary: LinkedDevice, peer: RawPeer) {
+        let primary = try LinkedDevice("gateway", on: clock ?? scheduler)
+        let panel = try LinkedDevice("panel", on: scheduler)
+        try primary.remember(pairing, .primary, peer: panel)
+        let peer = try RawPeer(over: connect(to: primary.acceptor), identity: TLSIdentity(key: panel.key))
+        peer.device = panel.pin.derivedIdentifier
+        return (primary, peer)
     }
 
     func dialer(of secondary: LinkedDevice, seed: UInt64 = 1) throws -> LinkDialer {
