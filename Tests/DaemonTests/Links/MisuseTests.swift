@@ -97,15 +97,6 @@ import Testing
         #expect(primary.ready.count == 1 && primary.closed.count == 1)
     }
 
-    @Test func anUnknownKindEndsTheLinkByName() throws {
-        try peer.greet(mine)
-        network.scheduler.run()
-        peer.send(try Frame(payload: Body.bytes(["kind": "teleport"])).bytes.copied())
-        network.scheduler.run()
-        #expect(peer.refusals == ["unknown-kind"])
-        #expect(primary.closed.count == 1)
-    }
-
     @Test func aLengthOverTheLimitEndsAPinnedLinkToo() throws {
         try peer.greet(mine)
         network.scheduler.run()
@@ -113,15 +104,6 @@ import Testing
         network.scheduler.run()
         #expect(primary.closed.first?.name == "invalid-frame")
         #expect(peer.isClosed)
-    }
-
-    @Test func aPingIsAnsweredAtOnceWithItsIdentifier() throws {
-        let id = UniqueIdentifier.random()
-        try peer.greet(mine)
-        try peer.send(Envelope(.ping, id: id))
-        network.scheduler.run()
-        #expect(peer.received.contains { $0.kind == .pong && $0.id == id })
-        #expect(primary.ready.count == 1 && primary.received.isEmpty)
     }
 
     @Test func aPeerThatOnlySendsHalfAFrameIsEndedInTime() throws {
