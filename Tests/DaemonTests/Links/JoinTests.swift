@@ -78,22 +78,14 @@ import Testing
         #expect(primary.registry[record.pairing]?.state == .active)
     }
 
-    @Test func thePrimaryAnswersOnlyWhenItsCommitIsDurable() throws {
-        primary.holdsCommits = true
+    @Test(arguments: DeviceRole.allCases)
+    func aJoinSucceedsOnlyWhenTheCommitOfEachSideIsDurable(role: DeviceRole) throws {
+        let device = role == .primary ? primary : secondary
+        device.holdsCommits = true
         let outcome = join(secondary, .link(try link()))
         network.scheduler.run()
         #expect(outcome.result == nil)
-        primary.releaseCommits()
-        network.scheduler.run()
-        #expect(outcome.record != nil)
-    }
-
-    @Test func theCallerHearsOfSuccessOnlyWhenItsOwnCommitIsDurable() throws {
-        secondary.holdsCommits = true
-        let outcome = join(secondary, .link(try link()))
-        network.scheduler.run()
-        #expect(outcome.result == nil)
-        secondary.releaseCommits()
+        device.releaseCommits()
         network.scheduler.run()
         #expect(outcome.record != nil)
     }

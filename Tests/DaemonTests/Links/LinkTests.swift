@@ -57,10 +57,8 @@ import Testing
 
     @Test func thePairingBecomesActiveWithTheFirstHelloOnBothSides() throws {
         let (primary, secondary) = try network.pairedDevices(state: .pending)
-        let dialer = try network.dialer(of: secondary)
-        dialer.start()
-        network.scheduler.run()
-        #expect(primary.ready.count == 1 && secondary.ready.count == 1)
+        let dialer = try network.dial(from: secondary)
+        #expect(dialer.status == .linked && primary.ready.count == 1 && secondary.ready.count == 1)
         #expect(primary.registry.pairings.first?.state == .active)
         #expect(secondary.registry.pairings.first?.state == .active)
         #expect(primary.committed.count > 0 && secondary.committed.count > 0)
@@ -69,28 +67,24 @@ import Testing
     @Test func theServerAnswersAHelloOnlyWhenItsCommitIsDurable() throws {
         let (primary, secondary) = try network.pairedDevices(state: .pending)
         primary.holdsCommits = true
-        let dialer = try network.dialer(of: secondary)
-        dialer.start()
-        network.scheduler.run()
+        let dialer = try network.dial(from: secondary)
         #expect(secondary.ready.isEmpty && primary.ready.isEmpty)
         primary.releaseCommits()
         network.scheduler.run()
-        #expect(secondary.ready.count == 1 && primary.ready.count == 1)
+        #expect(dialer.status == .linked && secondary.ready.count == 1 && primary.ready.count == 1)
     }
 
     @Test func theClientIsReadyOnlyWhenItsOwnCommitIsDurable() throws {
         let (primary, secondary) = try network.pairedDevices(state: .pending)
         secondary.holdsCommits = true
-        let dialer = try network.dialer(of: secondary)
-        dialer.start()
-        network.scheduler.run()
+        let dialer = try network.dial(from: secondary)
         let pairing = try #require(primary.link).pairing
         primary.link?.send(message(pairing))
         network.scheduler.run()
         #expect(secondary.ready.isEmpty && secondary.received.isEmpty)
         secondary.releaseCommits()
         network.scheduler.run()
-        #expect(secondary.ready.count == 1 && secondary.received.count == 1)
+        #expect(dialer.status == .linked && secondary.ready.count == 1 && secondary.received.count == 1)
     }
 
     @Test func aCommitThatIsDurableAfterTheConnectionEndedMakesNoLink() throws {
@@ -163,10 +157,8 @@ import Testing
 
     @Test func aNewerLinkReplacesTheOlderOne() throws {
         let (primary, secondary, _) = try network.linkedDevices()
-        let second = try network.dialer(of: secondary)
-        second.start()
-        network.scheduler.run()
-        #expect(primary.ready.count == 2)
+        let second = try network.dial(from: secondary)
+        #expect(second.status == .linked && primary.ready.count == 2)
         #expect(primary.closed == [.ended(.replaced)])
         #expect(primary.context.links.all.count == 1)
         #expect(primary.context.links.all.first === primary.ready.last)
