@@ -345,10 +345,8 @@ package final class DurableDelivery {
         outbound.waiting.map { entry in
             guard entry.key.channel.properties.hasFile else { return entry }
             var queue = entry
-            // Sparse files can add up to more bytes than an Int holds.
-            queue.bytes = submissions.outstanding(in: queue.key).reduce(0) { sum, record in
-                let (next, overflow) = sum.addingReportingOverflow(size(of: record, in: queue.key))
-                return overflow ? .max : next
+            queue.bytes = submissions.outstanding(in: queue.key).reduce(0) {
+                $0.addingWithSaturation(size(of: $1, in: queue.key))
             }
             return queue
         }

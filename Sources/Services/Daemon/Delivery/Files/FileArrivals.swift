@@ -126,13 +126,13 @@ final class FileArrivals {
         }
     }
 
-    /// The bytes that other files of the same peer still need. Not those of other peers, which could keep the whole
-    /// disk with files that never come.
+    /// The bytes that other files of the same peer still need: two files that each fit alone must not fill the disk and
+    /// wait for each other. Not those of other peers, which could keep the whole disk with files that never come.
     private func promised(besides arrival: FileArrival) -> Int64 {
         let others = arrivals.filter { queue, other in
             queue.pairing == arrival.key.queue.pairing && other !== arrival && !other.isOver
         }
-        return FileSpace.promised(to: others.values.map(\.missing))
+        return others.values.reduce(0) { $0.addingWithSaturation($1.missing) }
     }
 
     /// The disk has answered: the item that came meanwhile has its turn.

@@ -23,10 +23,9 @@ struct FileSpace: Sendable {
 
     private func check(for bytes: Int64, leaving rest: Int64) throws(FileRefusal) {
         let available = try translating { () throws(FileError) in try spool.availableSpace() }
-        let (needed, overflow) = bytes.addingReportingOverflow(rest)
-        guard !overflow, needed <= available else {
-            throw .noSpace(
-                needed: overflow ? .max : needed, available: available, besides: overflow ? .max - bytes : rest)
+        let needed = bytes.addingWithSaturation(rest)
+        guard needed < .max, needed <= available else {
+            throw .noSpace(needed: needed, available: available, besides: needed - bytes)
         }
     }
 
@@ -34,13 +33,12 @@ struct FileSpace: Sendable {
     /// - Throws: ``FileRefusal/neverFits(needed:capacity:)`` if freeing space would not help.
     /// - Parameter promised: bytes that others may write meanwhile.
     func check(for missing: Int64, of size: Int64, besides promised: Int64) throws(FileRefusal) {
-        let (taken, isTooMuch) = reserve.addingReportingOverflow(promised)
-        do throws(FileRefusal) { try check(for: missing, leaving: isTooMuch ? .max : taken) } catch {
+        do throws(FileRefusal) { try check(for: missing, leaving: reserve.addingWithSaturation(promised)) } catch {
             // Read only if there is no space; an error of this call must not hide the first one.
             guard case .noSpace = error, let capacity = try? spool.wholeSpace() else { throw error }
-            let (needed, overflow) = size.addingReportingOverflow(reserve)
-            guard overflow || needed > capacity else { throw error }
-            throw .neverFits(needed: overflow ? .max : needed, capacity: capacity)
+            let needed = size.addingWithSaturation(reserve)
+            guard needed == .max || needed > capacity else { throw error }
+            throw .neverFits(needed: needed, capacity: capacity)
         }
     }
 
@@ -50,14 +48,14 @@ struct FileSpace: Sendable {
         try check(for: Int64(bytes.count))
         try translating { () throws(FileError) in try file.append(bytes) }
     }
+}
 
-    /// The bytes that files under way still need: two files that each fit alone must not fill the disk and wait for
-    /// each other.
-    static func promised(to missing: some Sequence<Int64>) -> Int64 {
-        missing.reduce(0) { sum, bytes in
-            let (next, overflow) = sum.addingReportingOverflow(bytes)
-            return overflow ? .max : next
-        }
+extension FixedWidthInteger {
+    /// The sum with another number, both at least 0; the largest number if it is larger. Sparse files can add up to
+    /// that.
+    func addingWithSaturation(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
     }
 }
 
