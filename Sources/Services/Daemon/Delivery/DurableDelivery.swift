@@ -369,7 +369,12 @@ package final class DurableDelivery {
     func pairings(
         where condition: (_ count: Int, _ bytes: Int, _ refusal: ItemRefusal?) -> Bool
     ) -> Set<UniqueIdentifier> {
-        outbound.pairings(where: condition)
+        outbound.table.queues.reduce(into: []) { pairings, entry in
+            let queue = entry.value
+            if condition(queue.machine.count, queue.machine.bytes, queue.machine.headRefusal) {
+                pairings.insert(entry.key.pairing)
+            }
+        }
     }
 
     package var deadLetterCount: Int { outbound.table.deadLetterCount + arrivals.table.deadLetterCount }

@@ -300,18 +300,6 @@ final class OutboundQueues {
         .sorted { ($0.0.pairing, $0.0.app, $0.0.channel.rawValue) < ($1.0.pairing, $1.0.app, $1.0.channel.rawValue) }
     }
 
-    /// The pairings with a queue that a condition on its items, their bytes and the refusal of the first is true of.
-    func pairings(
-        where condition: (_ count: Int, _ bytes: Int, _ refusal: ItemRefusal?) -> Bool
-    ) -> Set<UniqueIdentifier> {
-        queues.reduce(into: []) { pairings, entry in
-            let queue = entry.value
-            if condition(queue.machine.count, queue.machine.bytes, queue.machine.headRefusal) {
-                pairings.insert(entry.key.pairing)
-            }
-        }
-    }
-
     /// Unfinished items and dead letters of each queue.
     var counts: [(key: QueueKey, items: Int, letters: Int)] {
         queues.map { ($0, Self.count($1), $1.machine.deadLetterCount) }
@@ -325,13 +313,6 @@ final class OutboundQueues {
     /// Unfinished items, without those of a former application that the peer has not answered yet.
     private static func count(_ queue: JournaledQueue<OutboundQueue>) -> Int {
         queue.machine.outstanding().count { !$0.isCleared }
-    }
-
-    /// The queues of an application with ended items that it has not acknowledged.
-    func withEnds(of app: ApplicationIdentifier) -> [QueueKey] {
-        table.appEntries(of: app).filter { $0.value.machine.hasUnacknowledged }
-            .map(\.key)
-            .sorted { ($0.pairing, $0.channel.rawValue) < ($1.pairing, $1.channel.rawValue) }
     }
 
     /// The highest sequences sent to the peer (SES-2).

@@ -224,7 +224,9 @@ package final class Submissions {
 
     /// The queues of an application with ended items that it has not acknowledged.
     package func queuesWithEnds(of app: ApplicationIdentifier) -> [QueueKey] {
-        queues.withEnds(of: app)
+        queues.table.appEntries(of: app).filter { $0.value.machine.hasUnacknowledged }
+            .map(\.key)
+            .sorted { ($0.pairing, $0.channel.rawValue) < ($1.pairing, $1.channel.rawValue) }
     }
 
     /// The first ones of a queue's items that have ended and that the application has not acknowledged.
