@@ -76,29 +76,20 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     // MARK: making
 
     /// Makes a queue that was never used.
-    func make(_ key: QueueKey, epoch: UInt64) -> Queue {
-        add(
-            Machine(
-                key, from: DeliveryRows(), epoch: epoch, at: environment.reading,
-                limits: environment.limits(key.channel)), ItemPacks(key, items: Machine.items))
-    }
+    func make(_ key: QueueKey, epoch: UInt64) -> Queue { add(key, from: DeliveryRows(), epoch: epoch) }
 
     /// Makes the queues of the known pairings from their rows.
     func restore(_ rows: DeliveryRows) {
-        let reading = environment.reading
         for key in Machine.keys(in: rows) {
-            guard let epoch = environment.epoch(of: key.pairing) else { continue }
-            _ = add(
-                Machine(key, from: rows, epoch: epoch, at: reading, limits: environment.limits(key.channel)),
-                rows.packs(key, items: Machine.items))
+            if let epoch = environment.epoch(of: key.pairing) { _ = add(key, from: rows, epoch: epoch) }
         }
     }
 
-    private func add(_ machine: consuming Machine, _ packs: ItemPacks) -> Queue {
-        let key = machine.key
+    private func add(_ key: QueueKey, from rows: DeliveryRows, epoch: UInt64) -> Queue {
         let usage = environment.budgets.add(key, Machine.direction, user: environment.userOf(key.app))
         let queue = Queue(
-            machine, packs, store: environment.store, scheduler: environment.scheduler,
+            Machine(key, from: rows, epoch: epoch, at: environment.reading, limits: environment.limits(key.channel)),
+            rows.packs(key, items: Machine.items), store: environment.store, scheduler: environment.scheduler,
             patience: environment.patience,
             Queue.Surroundings(
                 run: { [weak self] effect, done in self?.owner?.run(effect, key, done) },
