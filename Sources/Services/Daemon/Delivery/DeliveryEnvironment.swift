@@ -62,7 +62,7 @@ final class DeliveryEnvironment {
         log(LogEvent(.error, "the body of an item cannot be read", .text("reason", error.description)))
     }
 
-    var reading: ClockReading { clock.reading }
+    var reading: ClockReading { scheduler.reading }
 
     // MARK: outlets
 
@@ -130,7 +130,7 @@ final class ClockWatch {
         notedAt = scheduler.now
     }
 
-    var reading: ClockReading { scheduler.reading }
+    private var reading: ClockReading { scheduler.reading }
 
     /// - Parameter action: notes the clock in the headers of queues.
     func whenDue(_ action: @escaping (ClockReading) -> Void) { actions.append(action) }

@@ -32,11 +32,11 @@ package enum DeliveryEvent {
 
 /// An item is durable here.
 package struct SubmitReceipt: Sendable, Equatable {
-    package var note: AcceptedFrame.Note?
+    package let note: AcceptedFrame.Note?
     /// The revision of a context.
-    package var revision: UInt64?
+    package let revision: UInt64?
     /// The item was accepted before, under the same identifier (DEL-33).
-    package var isDuplicate: Bool
+    package let isDuplicate: Bool
 
     package init(_ note: AcceptedFrame.Note? = nil, revision: UInt64? = nil, isDuplicate: Bool = false) {
         self.note = note

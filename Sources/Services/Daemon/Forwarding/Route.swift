@@ -14,9 +14,9 @@ package struct RelayedPairing: Sendable, Equatable {
     /// The other device's vendor identifier.
     package let peer: UniqueIdentifier
     /// The other device's name, for people.
-    package var name: String
+    package let name: String
     /// Never greeted under its pin yet: carries nothing (PAR-10).
-    package var isPending: Bool
+    package let isPending: Bool
 
     package init(
         pairing: UniqueIdentifier, role: DeviceRole, peer: UniqueIdentifier, name: String, isPending: Bool = false

@@ -111,7 +111,7 @@ package final class JoinClient {
         do throws(KeyError) { try answer.claim.checkKey() } catch {
             throw .malformed("joined: reportKey: \(error)")
         }
-        do throws(JoinAnswerError) { record = try attempt.accept(answer, now: context.wallNow) } catch {
+        do throws(JoinAnswerError) { record = try attempt.accept(answer, now: context.scheduler.wallNow) } catch {
             throw .answer(error)
         }
         channel.frames.pauseReading()

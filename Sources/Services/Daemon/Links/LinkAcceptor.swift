@@ -112,7 +112,7 @@ package final class LinkAcceptor {
 /// The server's side of a connection that is not a link yet (SES-1, SES-4, PAR-6 to PAR-12). Until TLS has proved a pin
 /// the peer is a stranger. An unknown pin may send one small `join` and nothing else; a known one says hello and
 /// becomes a link. While the device judges, nothing more is read. Confined to the loop's thread.
-final class AcceptedConnection {
+private final class AcceptedConnection {
     private enum Phase {
         case securing
         case greeting(KeyIdentifier)

@@ -84,8 +84,6 @@ package final class LinkContext {
         if let line = paces.admit(event, at: scheduler.now) { sink(line) }
     }
 
-    var wallNow: WallTime { scheduler.wallNow }
-
     var reading: ClockReading { scheduler.reading }
 
     /// This device's key and settings for TLS. Made for the first connection: a daemon that starts serves its host apps

@@ -140,7 +140,7 @@ package final class LinkDialer {
 /// The client's side of a connection that is not a link yet (SES-1 to SES-4). TLS has already refused every key but the
 /// pinned one. The rest is to agree on a version that is not lowered, and to commit that the pairing is alive before
 /// anything is sent on it. Confined to the loop's thread.
-final class DialledConnection {
+private final class DialledConnection {
     private let record: PairingRecord
     private let context: LinkContext
     private let channel: SecuredChannel
