@@ -102,8 +102,7 @@ import Testing
         let item = payloadItem(1)
         sender.submit(item, to: .userInfo)
         pair.advance(100)
-        #expect(
-            receiver.received.isEmpty && sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).count == 1)
+        #expect(receiver.received.isEmpty && sender.outstanding(.userInfo).count == 1)
         pair.heal()
         #expect(receiver.received.map(\.number) == [1] && sender.endings[item.id] == [.handled])
     }

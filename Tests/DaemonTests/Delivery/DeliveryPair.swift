@@ -153,6 +153,11 @@ final class MemoryDevice {
         return answers.first
     }
 
+    /// The items of a channel that have not ended.
+    func outstanding(_ channel: Channel) -> [OutboundRecord] {
+        delivery.submissions.outstanding(in: key(channel))
+    }
+
     // MARK: outlets
 
     private func connect() {

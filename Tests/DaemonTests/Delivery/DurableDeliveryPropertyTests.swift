@@ -164,7 +164,7 @@ import Testing
             pair.receiver.received.map(\.number) == Array(0..<6)
                 && pair.receiver.received.allSatisfy { $0.attempt == 1 })
         #expect(items.allSatisfy { pair.sender.endings[$0.id] == [.handled] })
-        #expect(pair.sender.delivery.submissions.outstanding(in: pair.sender.key(.userInfo)).isEmpty)
+        #expect(pair.sender.outstanding(.userInfo).isEmpty)
     }
 
     @Test("DEL-3, DEL-7: each frame three times, before and after restarts of both, is handled once")

@@ -34,8 +34,8 @@ import Testing
         #expect(
             sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted, isDuplicate: true)),
             "the same item again")
-        #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
-        #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
+        #expect(sender.outstanding(.userInfo).map(\.isCurrent) == [false, true])
+        #expect(sender.outstanding(.urgent).allSatisfy { !$0.isCurrent })
         let reset = sender.delivery.submissions.urgentBudget(of: sender.app, in: sender.pairing).resets
         #expect(reset == .seconds(24 * 3600))
         sender.link()
@@ -53,7 +53,7 @@ import Testing
         let items = [payloadItem(1, kind: "a"), payloadItem(2, kind: "b"), payloadItem(3, kind: "a")]
         for item in items { sender.submit(item, to: .urgent) }
         try sender.restart()
-        let waiting = sender.delivery.submissions.outstanding(in: sender.key(.urgent))
+        let waiting = sender.outstanding(.urgent)
         #expect(waiting.map(\.isCurrent) == [false, true, true] && waiting.map(\.kind) == ["a", "b", "a"])
         sender.link()
         #expect(pair.receiver.received.map(\.number) == [1, 2, 3])
@@ -66,8 +66,8 @@ import Testing
         #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt()))
         #expect(sender.submit(payloadItem(51, kind: "main"), to: .urgent) == .success(SubmitReceipt(.demoted)))
         #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(isDuplicate: true)))
-        #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [true])
-        #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
+        #expect(sender.outstanding(.userInfo).map(\.isCurrent) == [true])
+        #expect(sender.outstanding(.urgent).allSatisfy { !$0.isCurrent })
     }
 
     @Test("DEL-23: a demoted item that is submitted again does not untag a newer one")
@@ -78,8 +78,8 @@ import Testing
         pair.advance(24 * 3600)
         #expect(sender.submit(payloadItem(52, kind: "main"), to: .urgent) == .success(SubmitReceipt()))
         #expect(sender.submit(older, to: .urgent) == .success(SubmitReceipt(.demoted, isDuplicate: true)))
-        #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).last?.isCurrent == true)
-        #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false])
+        #expect(sender.outstanding(.urgent).last?.isCurrent == true)
+        #expect(sender.outstanding(.userInfo).map(\.isCurrent) == [false])
     }
 
     @Test("DEL-23: a demoted item is cancelled and heard by the channel that it was submitted to")
