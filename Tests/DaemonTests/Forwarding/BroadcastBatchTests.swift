@@ -19,13 +19,6 @@ import Testing
         return message
     }
 
-    private func large() throws -> Envelope {
-        var message = try broadcast("")
-        message.kind = .messageData
-        message.body = [UInt8](repeating: 7, count: 60_000)[...]
-        return message
-    }
-
     private func counterparts(_ app: String = "com.example.app") throws -> [Client] {
         try (1...3).map { try simulation.app(.secondary, app, number: $0) }
     }
@@ -47,7 +40,7 @@ import Testing
     @Test func `SES-30: more broadcasts in a turn than leave together arrive whole and in order`() throws {
         let sender = try simulation.app(.primary)
         let counterparts = try counterparts()
-        let sent = try (0..<9).map { _ in try large() }
+        let sent = try (0..<9).map { _ in try broadcast("").asData(60_000) }
         for message in sent { try sender.send(message) }
         simulation.scheduler.run()
         for (counterpart, pairing) in zip(counterparts, simulation.simulator.pairings) {

@@ -16,7 +16,6 @@ import Testing
 
     private func broadcast(_ text: String = "to all", id: UniqueIdentifier = .random()) throws -> Envelope {
         var message = try simulation.message(text, id: id, wantsReply: false)
-        message.reply = nil
         message.pairing = .zero
         return message
     }
@@ -42,9 +41,7 @@ import Testing
     @Test func `SES-30: bytes and extensions pass too, and nothing but the sixteen bytes changes`() throws {
         let sender = try simulation.app(.primary)
         let counterparts = try counterparts()
-        var message = try broadcast()
-        message.kind = .messageData
-        message.body = [UInt8](repeating: 7, count: 65_536)[...]
+        var message = try broadcast().asData(65_536)
         message.extensions = ["x-trace": "4bf92f3577b34da6"]
         try sender.deliver(message)
         for (counterpart, pairing) in zip(counterparts, simulation.simulator.pairings) {
@@ -138,10 +135,7 @@ import Testing
         let message = try broadcast()
         try sender.send(message)
         try sender.send(message)
-        var large = try broadcast()
-        large.kind = .messageData
-        large.body = [UInt8](repeating: 7, count: 65_537)[...]
-        try sender.deliver(large)
+        try sender.deliver(broadcast().asData(65_537))
         let failures = sender.received(.failure)
         #expect(failures.map(\.name) == ["duplicate-id", "too-large"])
         #expect(failures.allSatisfy { $0.pairing == .zero })
@@ -165,10 +159,7 @@ import Testing
     @Test func `SES-30: a value that shares the bytes of the pairing cannot be broadcast`() throws {
         let sender = try simulation.app(.primary)
         let counterpart = try simulation.app(.secondary)
-        var message = try broadcast()
-        message.kind = .messageData
-        message.body = [UInt8](repeating: 0, count: 16)[...]
-        try sender.deliver(message)
+        try sender.deliver(broadcast().asData(16, of: 0))
         #expect(try sender.onlyFailure().name == "shared-pairing")
         #expect(counterpart.received(.messageData).isEmpty)
     }
@@ -189,10 +180,7 @@ import Testing
         let stuck = try simulation.app(.secondary, number: 4)
         stuck.stream.pauseReading()
         for _ in 0..<80 {
-            var message = try broadcast()
-            message.kind = .messageData
-            message.body = [UInt8](repeating: 7, count: 65_536)[...]
-            try sender.send(message)
+            try sender.send(broadcast().asData(65_536))
             simulation.scheduler.advance(by: .seconds(2))
         }
         #expect(others.allSatisfy { $0.received(.messageData).count == 80 })

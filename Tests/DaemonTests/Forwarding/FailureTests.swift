@@ -48,10 +48,7 @@ import Testing
     }
 
     private func large(_ id: UniqueIdentifier) throws -> Envelope {
-        var message = try simulation.message(id: id)
-        message.kind = .messageData
-        message.body = [UInt8](repeating: 7, count: Limits.messageBody + 1)[...]
-        return message
+        try simulation.message(id: id).asData(Limits.messageBody + 1)
     }
 
     @Test func `SES-13: a message that is too large is 7009 also if the counterpart is not connected`() throws {

@@ -183,12 +183,7 @@ import Testing
         link.isStuck = true
         let size = 60_000
         let count = Limits.queuedBytes / size + 3
-        for _ in 0..<count {
-            var message = try world.message(wantsReply: false)
-            message.kind = .messageData
-            message.body = [UInt8](repeating: 1, count: size)[...]
-            try caller.send(message)
-        }
+        for _ in 0..<count { try caller.send(world.message(wantsReply: false).asData(size)) }
         world.scheduler.run()
         let failed = caller.received(.failure)
         #expect(!failed.isEmpty && failed.allSatisfy { $0.code == 7014 && $0.name == "slow-consumer" })
@@ -276,9 +271,7 @@ import Testing
         let (caller, _, link) = try world.linkedApps("app.a")
         let (other, counterpart) = (try world.devices.primary.app("app.b"), try world.devices.secondary.app("app.b"))
         link.isCongested = true
-        var message = try world.message(app: "app.a", wantsReply: false)
-        message.kind = .messageData
-        message.body = [UInt8](repeating: 1, count: 60_000)[...]
+        var message = try world.message(app: "app.a", wantsReply: false).asData(60_000)
         for _ in 0..<40 {
             message.id = .random()
             try caller.send(message)

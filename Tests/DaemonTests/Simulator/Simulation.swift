@@ -95,6 +95,14 @@ extension Envelope {
         Envelope(.finishedAck, app: app, pairing: pairing, id: id, channel: channel)
     }
 
+    /// This message as one of so many bytes of data.
+    func asData(_ count: Int, of byte: UInt8 = 7) -> Envelope {
+        var message = self
+        message.kind = .messageData
+        message.body = [UInt8](repeating: byte, count: count)[...]
+        return message
+    }
+
     /// The reply to this request.
     func answer(_ text: String) throws -> Envelope {
         try Envelope(.reply, app: app, pairing: pairing, id: id).with(body: ["text": .string(text)])
