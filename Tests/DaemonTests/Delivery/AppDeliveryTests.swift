@@ -13,13 +13,10 @@ import Testing
 
 struct AppDeliveryTests {
     private let simulation = Simulation()
-    private let app: ApplicationIdentifier
     private let queue: QueueKey
+    private var app: ApplicationIdentifier { queue.app }
 
-    init() throws {
-        app = try ApplicationIdentifier("com.example.app")
-        queue = QueueKey(pairing: simulation.pairing, app: app, channel: .userInfo)
-    }
+    init() throws { queue = try simulation.queue() }
 
     private func item(
         _ body: PropertyListDictionary = ["n": 1], on channel: Channel = .userInfo, key: String? = nil,

@@ -10,13 +10,10 @@ import Testing
 
 struct FollowingTests {
     private let simulation = Simulation()
-    private let app: ApplicationIdentifier
     private let queue: QueueKey
+    private var app: ApplicationIdentifier { queue.app }
 
-    init() throws {
-        app = try ApplicationIdentifier("com.example.app")
-        queue = QueueKey(pairing: simulation.pairing, app: app, channel: .userInfo)
-    }
+    init() throws { queue = try simulation.queue() }
 
     private func submit(from client: Client) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()

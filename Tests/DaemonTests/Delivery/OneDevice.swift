@@ -126,7 +126,7 @@ final class OneDevice {
 
     init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
         let (scheduler, pairing) = (simulation.scheduler, simulation.pairing)
-        queue = QueueKey(pairing: pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
+        queue = try simulation.queue()
         delivery = DurableDelivery(
             store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits, log: log.append)
         channels = AppDelivery(delivery: delivery, endpoint: simulation.simulator.primary)

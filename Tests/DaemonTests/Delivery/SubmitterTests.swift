@@ -107,8 +107,7 @@ struct SubmitterTests {
         let simulation = Simulation(secondaries: 3)
         try storeContexts(in: simulation)
         let second = try simulation.greet(.primary)
-        let queue = QueueKey(
-            pairing: simulation.pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
+        let queue = try simulation.queue()
         try second.register(queue.app)
         for _ in 0..<2 { try second.deliver(outstanding(queue)) }
         simulation.scheduler.advance(by: .seconds(2))
@@ -146,8 +145,7 @@ struct SubmitterTests {
         let ids = (0..<513).map { _ in UniqueIdentifier.random() }
         for id in ids { try app.send(submit(id, ["n": 1], .userInfo, to: simulation.pairing)) }
         simulation.scheduler.run()
-        let queue = QueueKey(
-            pairing: simulation.pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
+        let queue = try simulation.queue()
         var listed: [[UInt8]?] = []
         var pages: [Int] = []
         var after: PropertyListValue? = 0
@@ -189,8 +187,7 @@ struct SubmitterTests {
             let name = "com.example.user\(user)"
             try simulation.app(.secondary, name, user: user).disconnect()
             let client = try simulation.app(.primary, name, user: user)
-            let queue = QueueKey(
-                pairing: device.queue.pairing, app: try ApplicationIdentifier(name), channel: .userInfo)
+            let queue = try simulation.queue(of: name)
             let item = Envelope(.submit, app: queue.app, pairing: queue.pairing, id: .random(), channel: .userInfo)
             try client.deliver(item.with(body: ["n": 1]))
             return (client, queue)
@@ -227,8 +224,7 @@ struct SubmitterTests {
         func ask(_ user: UInt32, connections: Int) throws -> [Client] {
             let name = "com.example.user\(user)"
             for role in DeviceRole.allCases { try simulation.app(role, name, user: user).disconnect() }
-            let queue = QueueKey(
-                pairing: device.queue.pairing, app: try ApplicationIdentifier(name), channel: .userInfo)
+            let queue = try simulation.queue(of: name)
             let clients = try (0..<connections).map { _ in
                 try simulation.app(.primary, name, receives: false, user: user)
             }

@@ -46,6 +46,11 @@ final class Simulation {
         try simulator.endpoint(role, number).app(name, .init(receives: receives), on: scheduler, user: user)
     }
 
+    /// The queue of an app in this pairing.
+    func queue(of app: String = "com.example.app") throws -> QueueKey {
+        QueueKey(pairing: pairing, app: try ApplicationIdentifier(app), channel: .userInfo)
+    }
+
     /// A message of an app in this pairing.
     func message(
         _ text: String = "hello", app: String = "com.example.app", id: UniqueIdentifier = .random(),
