@@ -142,12 +142,12 @@ package final class Relay {
     /// Records an app as installed, or updates its record. A declared value stays until the app declares another.
     package func install(
         _ app: ApplicationIdentifier, on side: RoleContext, identifier: CustomIdentifier? = nil,
-        trust: TrustMark? = nil,
-        features: ApplicationFeatures? = nil
+        trust: TrustMark? = nil, features: ApplicationFeatures? = nil
     ) {
         let application = application(app, on: side)
-        let hasChanged = application.declare(identifier: identifier, trust: trust, features: features)
-        if hasChanged { publisher.localChanged(application) }
+        if application.declare(identifier: identifier, trust: trust, features: features) {
+            publisher.localChanged(application)
+        }
     }
 
     /// The app on a side, added if it is new.

@@ -261,17 +261,12 @@ final class StatePublisher {
 
     /// - Returns: the entries of the `state` that was written.
     private func publish(_ application: LocalApplication) -> Int {
-        if application.needsAnnouncement {
-            application.needsAnnouncement = false
-            application.routesToAnnounce = []
-            for pairing in application.side.pairings.values {
-                if let port = pairing.link { announce(application, to: port) }
-            }
-        }
-        for route in application.routesToAnnounce {
-            if let port = route.pairing.link { announce(application, to: port) }
-        }
-        application.routesToAnnounce = []
+        let links =
+            application.needsAnnouncement
+            ? application.side.pairings.values.compactMap(\.link)
+            : application.routesToAnnounce.compactMap(\.pairing.link)
+        (application.needsAnnouncement, application.routesToAnnounce) = (false, [])
+        for link in links { announce(application, to: link) }
         guard application.needsState, !application.isResting else { return 0 }
         application.needsState = false
         guard !application.ports.isEmpty else { return 0 }

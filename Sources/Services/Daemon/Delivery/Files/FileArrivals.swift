@@ -54,7 +54,7 @@ final class FileArrivals {
                 if let step = arrival.receiver?.announcedAgain(at: now) { take(step, arrival) }
                 return true
             }
-            arrivals.removeValue(forKey: queue)?.end()
+            end(arrival)
         }
         do throws(WireError) {
             let manifest = try FileManifest(reading: frame.body, limits: limits)
@@ -357,7 +357,7 @@ final class FileArrivals {
     }
 
     func removePairing(_ pairing: UniqueIdentifier) {
-        for queue in Array(arrivals.keys) where queue.pairing == pairing { arrivals.removeValue(forKey: queue)?.end() }
+        for (queue, arrival) in arrivals where queue.pairing == pairing { end(arrival) }
         next = next.filter { $0.key.pairing != pairing }
         received.removeAll { $0.queue.pairing == pairing }
         let partials = environment.partials
