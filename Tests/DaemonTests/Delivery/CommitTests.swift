@@ -40,24 +40,18 @@ extension RowChange {
 
 @Suite struct CommitTests {
     @Test func anItemThatIsAcceptedAndSentInOneTurnIsWrittenOnce() throws {
-        let scheduler = ManualScheduler()
-        let store = RecordingStore()
-        let delivery = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
-        let key = QueueKey(pairing: .random(), app: try ApplicationIdentifier("org.example.app"), channel: .userInfo)
-        delivery.setPairing(key.pairing, epoch: 1)
-        delivery.linkOpened(key.pairing, received: [])
+        let device = try Device()
+        let (delivery, key) = (device.delivery, device.key)
         var accepted = 0
         for number in 0..<10 {
             delivery.submissions.submit(payloadItem(number), to: key) { if case .success = $0 { accepted += 1 } }
         }
-        scheduler.run()
-        let commits = store.commits.withLock { $0 }.filter { !$0.isEmpty }
+        device.scheduler.run()
+        let commits = device.store.commits.withLock { $0 }.filter { !$0.isEmpty }
         #expect(accepted == 10 && commits.count == 1, "one commit for all that was given in a turn")
         #expect(commits.allSatisfy { Set($0.map(\.place)).count == $0.count }, "each row once")
         #expect(delivery.positions(of: key.pairing).sent.map(\.sequence) == [10], "all are sent")
-        let read = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
-        read.setPairing(key.pairing, epoch: 1)
-        try read.restore { store.memory.read($0) }
+        let read = try device.readBack()
         #expect(read.positions(of: key.pairing).sent.map(\.sequence) == [10], "the rows tell the last of its changes")
     }
 
@@ -93,6 +87,14 @@ extension RowChange {
             scheduler.run()
         }
 
+        /// Durable delivery as another run of the daemon reads it from the rows.
+        func readBack() throws -> DurableDelivery {
+            let read = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
+            read.setPairing(key.pairing, epoch: 1)
+            try read.restore { store.memory.read($0) }
+            return read
+        }
+
         /// The handler has taken so many more items, each in a turn of its own.
         func handle(_ count: Int) {
             for _ in 0..<count {
@@ -117,11 +119,9 @@ extension RowChange {
         device.scheduler.run()
         let commits = device.store.commits.withLock { $0 }.filter { !$0.isEmpty }
         #expect(commits.count == 2 && commits.allSatisfy { Set($0.map(\.place)).count == $0.count })
-        let (scheduler, memory) = (device.scheduler, device.store.memory)
-        #expect(memory.read(RowRange(space: DeliveryTable.outboundPack.space)).count == (items == 8 ? 1 : 0))
-        let read = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
-        read.setPairing(device.key.pairing, epoch: 1)
-        try read.restore { memory.read($0) }
+        let packs = device.store.memory.read(RowRange(space: DeliveryTable.outboundPack.space))
+        #expect(packs.count == (items == 8 ? 1 : 0))
+        let read = try device.readBack()
         let record = try #require(read.submissions.record(of: id, in: device.key)?.record)
         #expect(record.withdrawal == .dead && record.attempts == 1)
     }
