@@ -270,13 +270,11 @@ package final class Node {
                 starter?.disconnected(application.app)
                 configuration?.disconnected(application.app, as: application.role, inOrder: isInOrder)
             })
-        outlets.needsPreparation = { [weak self, directories] app in
-            guard let active = self?.activePairings(of: role) else { return false }
-            return directories.needsPreparation(of: app, in: active)
+        outlets.needsPreparation = { [pairings, directories] app in
+            directories.needsPreparation(of: app, in: pairings.allActive(as: role).map(\.pairing))
         }
-        outlets.prepare = { [weak self, directories] app in
-            guard let active = self?.activePairings(of: role) else { return }
-            await directories.prepare(app, in: active)
+        outlets.prepare = { [pairings, directories] app in
+            await directories.prepare(app, in: pairings.allActive(as: role).map(\.pairing))
         }
         outlets.apply = { [weak configuration] app, envelope in
             await configuration?.submit(envelope, app: app) ?? ApplyAnswer(verdict: nil, text: "")
@@ -457,10 +455,6 @@ package final class Node {
 
     private func store(_ app: ApplicationIdentifier, as ownership: ApplicationOwnership) async -> Bool {
         await installed.isStored({ next in (next.install(app, as: ownership), {}) }, failure: { log(.notStored($0)) })
-    }
-
-    private func activePairings(of role: DeviceRole) -> [UniqueIdentifier] {
-        pairings.all.filter { $0.role == role && $0.state == .active }.map(\.pairing)
     }
 
     private func connected(_ application: ConnectedApplication) async {

@@ -36,9 +36,7 @@ final class NodeConfigurationHost: ConfigurationHost {
 
     func targets(of app: ApplicationIdentifier) -> [PairedIdentifier] { pairings.targets.all(of: app) }
 
-    var receivers: [ConfigurationPeer] {
-        pairings.all.filter { $0.role == .primary && $0.state == .active }.map { ConfigurationPeer($0) }
-    }
+    var receivers: [ConfigurationPeer] { pairings.allActive(as: .primary).map { ConfigurationPeer($0) } }
 
     func peer(_ pairing: UniqueIdentifier) -> ConfigurationPeer? { pairings[pairing].map { ConfigurationPeer($0) } }
 

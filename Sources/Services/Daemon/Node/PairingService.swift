@@ -93,10 +93,11 @@ final class PairingService {
     /// The pairing that the default sessions of the role are bound to.
     func active(as role: DeviceRole) -> PairingRecord? { registry.state.active(as: role) }
 
+    /// The pairings of the role that are not pending.
+    func allActive(as role: DeviceRole) -> [PairingRecord] { all.filter { $0.role == role && $0.state == .active } }
+
     /// The active pairings of a role of which the operator has yet to choose one (PAR-15).
-    func unchosen(as role: DeviceRole) -> [PairingRecord] {
-        active(as: role) == nil ? all.filter { $0.role == role && $0.state == .active } : []
-    }
+    func unchosen(as role: DeviceRole) -> [PairingRecord] { active(as: role) == nil ? allActive(as: role) : [] }
 
     /// For each of these pairings the name of its device, or its identifier if another device has the same name.
     func labels(of records: [PairingRecord]) -> [String] {

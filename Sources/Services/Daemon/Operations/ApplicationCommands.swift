@@ -137,7 +137,7 @@ struct ClearIdentifierCommand: ControlCommand {
         guard let identifier else {
             throw ControlFailure(.notFound, "the app has no custom identifier; 'tandem apps list' shows them")
         }
-        let secondaries = node.pairings.all.filter { $0.role == .primary && $0.state == .active }
+        let secondaries = node.pairings.allActive(as: .primary)
         return [
             "app": .string(change.app.description), "identifier": .string(identifier.description),
             "target": .string(PairedIdentifier.vendor(node.device.keys.vendorIdentifier).text),
