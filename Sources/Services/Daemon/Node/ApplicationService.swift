@@ -22,7 +22,8 @@ final class ApplicationService {
         /// The state of its configuration for the present target, in a word or two.
         let configurationState: String?
 
-        fileprivate var isEmpty: Bool {
+        /// Nothing is kept of the app but what others say of it.
+        var isEmpty: Bool {
             record == nil && delivery == DurableDelivery.ApplicationContents() && configuration.anchor == nil
                 && configuration.configurations == 0
         }
@@ -84,23 +85,16 @@ final class ApplicationService {
     /// The state that the device keeps of each app, in their order.
     var contents: [(app: ApplicationIdentifier, contents: Contents)] {
         let delivered = delivery.contents
-        return all.compactMap { app in contents(of: app, delivered[app]).map { (app, $0) } }
+        return all.map { (app: $0, contents: contents(of: $0, delivered[$0])) }.filter { !$0.contents.isEmpty }
     }
 
-    /// The state that the device keeps of an app; nil if there is none.
-    func contents(of app: ApplicationIdentifier) -> Contents? { contents(of: app, delivery.contents[app]) }
+    /// The state that the device keeps of an app.
+    func contents(of app: ApplicationIdentifier) -> Contents { contents(of: app, delivery.contents[app]) }
 
-    /// The same of an app of which nothing is kept but what others say of it: nothing waits, and it has no owner.
-    func bareContents(of app: ApplicationIdentifier) -> Contents { allContents(of: app, nil) }
+    /// The same of an app of which nothing is kept: nothing waits, and it has no owner.
+    func bareContents(of app: ApplicationIdentifier) -> Contents { contents(of: app, nil) }
 
     private func contents(
-        of app: ApplicationIdentifier, _ delivered: DurableDelivery.ApplicationContents?
-    ) -> Contents? {
-        let contents = allContents(of: app, delivered)
-        return contents.isEmpty ? nil : contents
-    }
-
-    private func allContents(
         of app: ApplicationIdentifier, _ delivered: DurableDelivery.ApplicationContents?
     ) -> Contents {
         Contents(
@@ -114,14 +108,15 @@ final class ApplicationService {
 
     // MARK: the operator's changes
 
-    /// Removes an app with all that the device keeps of it (SES-73); returns what that was, nil if there was nothing.
-    func remove(_ app: ApplicationIdentifier) async throws(StoreError) -> Contents? {
+    /// Removes an app with all that the device keeps of it (SES-73); returns what that was.
+    func remove(_ app: ApplicationIdentifier) async throws(StoreError) -> Contents {
         await beginChange(of: app)
         await installed.hold()
-        guard let contents = contents(of: app) else {
+        let contents = contents(of: app)
+        guard !contents.isEmpty else {
             installed.release()
             local.registrations.endChange(of: app)
-            return nil
+            return contents
         }
         var next = installed.state
         let rows = next.remove(app)

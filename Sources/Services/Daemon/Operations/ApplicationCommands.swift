@@ -51,10 +51,6 @@ struct ApplicationChange {
         app = try fields.application("app")
         isAgreed = try fields.boolean("yes", absent: false)
     }
-
-    static var unknown: ControlFailure {
-        ControlFailure(.notFound, "nothing is known of an app of this name; 'tandem apps list' shows all")
-    }
 }
 
 /// `app-remove`: removes an app with all that the device keeps of it (SES-73).
@@ -68,7 +64,9 @@ struct RemoveAppCommand: ControlCommand {
         if change.isAgreed {
             contents = try await ControlFailure.storing(try await node.applications.remove(change.app))
         }
-        guard let contents else { throw ApplicationChange.unknown }
+        guard !contents.isEmpty else {
+            throw ControlFailure(.notFound, "nothing is known of an app of this name; 'tandem apps list' shows all")
+        }
         var body = contents.body(of: change.app).merging(contents.configuration.refusal)
         body["done"] = .boolean(change.isAgreed)
         body["directory"] = .string(node.directory(of: change.app))
@@ -93,8 +91,8 @@ struct AssignAppCommand: ControlCommand {
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let contents = node.applications.contents(of: change.app)
-        if let role, let record = contents?.record, !record.isReserved, record.role != role { throw otherSide(role) }
-        var body = (contents ?? node.applications.bareContents(of: change.app)).body(of: change.app)
+        if let role, let record = contents.record, !record.isReserved, record.role != role { throw otherSide(role) }
+        var body = contents.body(of: change.app)
         if let former = body["uid"], former != .integer(Int64(user)) { body["former"] = former }
         body["uid"] = .integer(Int64(user))
         if let role { body["role"] = .string(role.rawValue) }
@@ -130,7 +128,7 @@ struct ClearIdentifierCommand: ControlCommand {
                 .wrongRole, "a secondary has its primary's identifier; 'tandem identifier clear' on the primary ends it"
             )
         }
-        var identifier = node.applications.contents(of: change.app)?.record?.identifier
+        var identifier = node.applications.contents(of: change.app).record?.identifier
         if change.isAgreed {
             identifier = try await ControlFailure.storing(try await node.applications.clearIdentifier(of: change.app))
         }
