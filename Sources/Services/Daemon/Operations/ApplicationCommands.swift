@@ -49,7 +49,7 @@ struct ApplicationChange {
 
     init(_ fields: BodyFields) throws(WireError) {
         app = try fields.application("app")
-        isAgreed = try fields.boolean("yes", absent: false)
+        isAgreed = try fields.agreement()
     }
 }
 

@@ -71,7 +71,7 @@ struct TrustRemoveCommand<Device: ConfiguredDevice>: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         anchor = KeySubject(application: try request.fields.application("app"), role: try request.fields.role("role"))
-        isAgreed = try request.fields.boolean("yes", absent: false)
+        isAgreed = try request.fields.agreement()
     }
 
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
@@ -91,7 +91,7 @@ struct TrustReplaceCommand<Device: ConfiguredDevice>: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) {
         anchor = KeySubject(application: try request.fields.application("app"), role: try request.fields.role("role"))
         pem = try request.fields.string("key")
-        isAgreed = try request.fields.boolean("yes", absent: false)
+        isAgreed = try request.fields.agreement()
     }
 
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {

@@ -122,6 +122,9 @@ extension ControlFailure {
 }
 
 extension BodyFields {
+    /// Whether the operator has agreed to what the command ends (CTL-29).
+    func agreement() throws(WireError) -> Bool { try boolean("yes", absent: false) }
+
     /// A time to wait, in milliseconds (LIM-139).
     func milliseconds(_ key: String, absent: Duration) throws(WireError) -> Duration {
         let value = try optional(key, "milliseconds from 0 to 3600000") { value in

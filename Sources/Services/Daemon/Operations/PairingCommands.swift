@@ -174,7 +174,7 @@ struct UntrustDeviceCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) {
         pin = try request.fields.fingerprint()
         role = try request.fields.role("role")
-        isAgreed = try request.fields.boolean("yes", absent: false)
+        isAgreed = try request.fields.agreement()
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
@@ -199,7 +199,7 @@ struct FarRemoveCommand: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         device = try request.fields.identifier("device")
-        isAgreed = try request.fields.boolean("yes", absent: false)
+        isAgreed = try request.fields.agreement()
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
@@ -243,7 +243,7 @@ struct UnpairCommand: ControlCommand {
 
     init(_ request: ControlRequest) throws(WireError) {
         pairing = try PairingName(request.fields)
-        isAgreed = try request.fields.boolean("yes", absent: false)
+        isAgreed = try request.fields.agreement()
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
