@@ -18,8 +18,6 @@ package final class Simulator {
     package let secondaries: [LocalEndpoint]
     /// The pairing with each secondary, in the order of their numbers.
     package let pairings: [UniqueIdentifier]
-    /// Which secondary is the primary's active one, from 1; nil: none.
-    private(set) var activeNumber: Int? = 1
     private let relay: Relay
     /// The primary, then the secondaries.
     private let devices: [SimulatedDevice]
@@ -74,10 +72,7 @@ package final class Simulator {
 
     /// Makes a secondary the primary's active one.
     /// - Parameter number: which secondary, from 1; nil: none, as while the operator has yet to choose one (PAR-15).
-    package func activate(_ number: Int?) {
-        activeNumber = number
-        relay.setActive(number.map { pairings[$0 - 1] }, role: .primary)
-    }
+    package func activate(_ number: Int?) { relay.setActive(number.map { pairings[$0 - 1] }, role: .primary) }
 
     /// The primary's app has another custom identifier: configuration of all its apps has another target.
     func retarget(_ app: ApplicationIdentifier) { for device in devices { device.retarget(app) } }

@@ -62,12 +62,12 @@ private struct SimulatedSwitchCommand: ControlCommand {
             throw ControlFailure(
                 .notFound, "there is no such secondary; they are called as their sockets: secondary-2")
         }
-        let hasChanged = number != simulator.activeNumber
+        let chosen = simulator.pairings[number - 1]
+        let hasChanged = device.endpoint.side.active != chosen
         simulator.activate(number)
         return [
-            "pairing": .data(simulator.pairings[number - 1].bytes),
-            "name": .string(Simulator.name(.secondary, number)), "role": .string(DeviceRole.primary.rawValue),
-            "changed": .boolean(hasChanged),
+            "pairing": .data(chosen.bytes), "name": .string(Simulator.name(.secondary, number)),
+            "role": .string(DeviceRole.primary.rawValue), "changed": .boolean(hasChanged),
         ]
     }
 }
