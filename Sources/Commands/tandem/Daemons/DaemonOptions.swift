@@ -28,9 +28,9 @@ struct DaemonOptions {
         options.localGroup = settings.text(.localGroup)
         options.advertise = try settings.text(.advertise).map(Self.address)
         options.listen = try listen(advertises: options.advertise != nil)
-        options.wake = try settings.text(.wake).map { try WakeCommands(path: $0) }
-        // Programs that it starts do not run in this directory.
-        if options.wake != nil {
+        if let wake = settings.text(.wake) {
+            options.wake = try WakeCommands(path: wake)
+            // Programs that it starts do not run in this directory.
             options.local = try Self.absoluteSocket(options.local, .local)
             options.localOther = try options.localOther.map { try Self.absoluteSocket($0, .localOther) }
         }

@@ -8,11 +8,9 @@ import TandemReactor
 
 /// The wake-up hook of one daemon; confined to its loop.
 final class AppStarter {
-    /// The absolute paths of a device's local sockets, by side; nil for a side without one.
-    typealias Sockets = PerRole<String?>
-
     private var commands: WakeCommands
-    private var sockets: Sockets
+    /// The absolute paths of the device's local sockets, by side; nil for a side without one.
+    private var sockets: PerRole<String?>
     private let loop: EventLoop
     private let log: LogHandler
     private let waiting: () -> Set<ApplicationIdentifier>
@@ -27,7 +25,7 @@ final class AppStarter {
     ///   - waiting: the apps for which durable items wait. Configuration does not count: the daemon itself takes it.
     ///   - ownership: the user and the side that an installed app belongs to.
     init(
-        _ commands: WakeCommands, sockets: Sockets, loop: EventLoop, log: @escaping LogHandler,
+        _ commands: WakeCommands, sockets: PerRole<String?>, loop: EventLoop, log: @escaping LogHandler,
         waiting: @escaping () -> Set<ApplicationIdentifier>,
         ownership: @escaping (ApplicationIdentifier) -> ApplicationOwnership?
     ) {
@@ -42,7 +40,7 @@ final class AppStarter {
 
     /// Follows other commands from now on.
     /// - Parameter isConnected: whether an app has a receiving connection.
-    func follow(_ next: WakeCommands, sockets: Sockets, isConnected: (ApplicationIdentifier) -> Bool) {
+    func follow(_ next: WakeCommands, sockets: PerRole<String?>, isConnected: (ApplicationIdentifier) -> Bool) {
         guard next != commands else { return }
         (commands, self.sockets) = (next, sockets)
         schedule.follow(next.applications, isConnected: isConnected)
@@ -84,8 +82,7 @@ final class AppStarter {
     /// Starts no further app.
     func stop() {
         isStopping = true
-        if let timer { loop.cancel(timer) }
-        timer = nil
+        setTimer()
     }
 
     private func start(_ apps: [ApplicationIdentifier]) {

@@ -142,7 +142,7 @@ package final class Node {
             scheduler: loop)
         if let processes {
             starter = AppStarter(
-                options.wake ?? WakeCommands(), sockets: options.sockets, loop: processes, log: log,
+                options.wake, sockets: options.sockets, loop: processes, log: log,
                 waiting: { [delivery, local] in delivery.applicationsWithItems(where: local.isServed) },
                 ownership: { [installed] in installed.state[$0]?.ownership })
         } else {
@@ -380,10 +380,10 @@ package final class Node {
     /// The address that join links name; nil if no peer can dial this device.
     var advertised: SocketAddress? { options.advertise ?? listening.first { !$0.isWildcard } }
 
-    /// Follows other wake-up commands from now on (CTL-57); nil starts no app.
+    /// Follows other wake-up commands from now on (CTL-57).
     /// - Parameter sockets: the absolute paths of the local sockets, by side.
-    package func follow(_ commands: WakeCommands?, sockets: PerRole<String?>) {
-        starter?.follow(commands ?? WakeCommands(), sockets: sockets) { [local] in local.connected($0) != nil }
+    package func follow(_ commands: WakeCommands, sockets: PerRole<String?>) {
+        starter?.follow(commands, sockets: sockets) { [local] in local.connected($0) != nil }
     }
 
     /// Lets everything finish that was accepted, then calls back; the store is closed by then (SES-18).

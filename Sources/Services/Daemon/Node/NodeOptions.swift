@@ -26,8 +26,8 @@ package struct NodeOptions: Sendable {
     package var listen: [SocketAddress] = []
     /// The address that join links name; needed when listening on a wildcard.
     package var advertise: SocketAddress?
-    /// How to start host apps for which items wait; nil to start none.
-    package var wake: WakeCommands?
+    /// How to start host apps for which items wait; none by default.
+    package var wake = WakeCommands()
     /// The daemon's half of the waiver for invalidly signed configuration (CFG: both halves are needed).
     package var allowsInvalidSignatures = false
 
