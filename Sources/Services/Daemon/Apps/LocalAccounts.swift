@@ -66,7 +66,7 @@ final class LocalAccounts {
     private static var pages: Int { 64 }
     /// Bytes of submissions that wait for the disk, of all users (LIM-65): three quarters of what the store's queue
     /// takes; the rest is for what peers send.
-    static var submissionBytes: Int { 12 << 20 }
+    private static var submissionBytes: Int { 12 << 20 }
     /// Reads of the store at work for one user (LIM-77): others' reads stand behind these at most.
     private static var reads: Int { 4 }
     /// Warnings about one user's connections in a minute (LIM-54).

@@ -44,12 +44,6 @@ package final class LocalEndpoint {
             self.daemonUser = daemonUser
         }
 
-        fileprivate var ofOtherSide: Options {
-            var options = self
-            options.role = role.counterpart
-            return options
-        }
-
         /// The daemon's user and root: they may use all control commands (CTL-2), and their apps may take all that
         /// other users leave.
         var operators: Set<UInt32> { [0, daemonUser] }
@@ -146,7 +140,9 @@ package final class LocalEndpoint {
     /// The endpoint of the other side of a device (SES-83): an app is on one of the two, and a user's share is that of
     /// the device.
     package init(otherSideOf partner: LocalEndpoint) {
-        options = partner.options.ofOtherSide
+        var options = partner.options
+        options.role = options.role.counterpart
+        self.options = options
         relay = partner.relay
         side = partner.relay.side(options.role)
         log = partner.log
@@ -205,7 +201,7 @@ package final class LocalEndpoint {
 
     /// The oldest connection in the reserve (LIM-5) without an open request gives up its seat.
     private func makeRoomInReserve() -> Bool {
-        let oldest = [oldestInReserve, partner?.oldestInReserve].compactMap(\.self).min { $0.number < $1.number }
+        let oldest = bothSides.compactMap(\.oldestInReserve).min { $0.number < $1.number }
         oldest?.cedeSeat()
         return oldest != nil
     }
