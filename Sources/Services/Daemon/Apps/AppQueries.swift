@@ -77,7 +77,7 @@ final class AppQueries {
 
     private func answer(
         _ query: QueryFrame, _ connection: HostAppConnection, _ name: AnswerName? = nil,
-        _ body: PropertyListDictionary = [:]
+        body: PropertyListDictionary = [:]
     ) {
         connection.send(AnswerFrame(to: (query.id, query.app, query.command), name: name, body: body))
     }
@@ -138,7 +138,7 @@ final class AppQueries {
         guard let connection = endpoint.connection(page.number) else { return }
         // A page that was not filled may be the last one; an empty one is.
         let more = page.items.isEmpty ? nil : page.after
-        answer(page.query, connection, nil, OutstandingPage(items: page.items, more: more).body)
+        answer(page.query, connection, body: OutstandingPage(items: page.items, more: more).body)
     }
 
     // MARK: subscriptions, cancelling, budget
@@ -150,7 +150,7 @@ final class AppQueries {
         outcomes.subscribe(to: items, in: queue, connection) { [weak self] unknown in
             guard let self, let connection = endpoint.connection(number) else { return }
             guard let unknown else { return refuse(query, .genericError, .store, connection) }
-            answer(query, connection, nil, UnknownItems(unknown).body)
+            answer(query, connection, body: UnknownItems(unknown).body)
         }
     }
 
@@ -178,7 +178,7 @@ final class AppQueries {
             case .asked: answer(query, connection, .asked)
             case .unknown: answer(query, connection, .unknown)
             case .notStored: refuse(query, .genericError, .store, connection)
-            case .tooLate(let outcome): answer(query, connection, .tooLate, LateOutcome(outcome).body)
+            case .tooLate(let outcome): answer(query, connection, .tooLate, body: LateOutcome(outcome).body)
             }
         }
     }
@@ -190,7 +190,7 @@ final class AppQueries {
     }
 
     private func budget(_ query: QueryFrame, in pairing: UniqueIdentifier, _ connection: HostAppConnection) {
-        answer(query, connection, nil, delivery.submissions.urgentBudget(of: query.app, in: pairing).body)
+        answer(query, connection, body: delivery.submissions.urgentBudget(of: query.app, in: pairing).body)
     }
 
     // MARK: configuration
@@ -210,7 +210,7 @@ final class AppQueries {
             let verdict = await apply(query.app, envelope)
             guard let self else { return }
             applying.remove(number)
-            if let connection = endpoint.connection(number) { answer(query, connection, nil, verdict.body) }
+            if let connection = endpoint.connection(number) { answer(query, connection, body: verdict.body) }
         }
     }
 
@@ -236,7 +236,7 @@ final class AppQueries {
             applying.remove(number)
             guard let connection = endpoint.connection(number) else { return }
             if reason == nil {
-                answer(query, connection, nil)
+                answer(query, connection, body: [:])
             } else {
                 refuse(query, .invalidParameter, .schema, connection)
             }

@@ -42,17 +42,16 @@ extension ControlFailure {
 
 /// The answer to a control request.
 package struct ControlAnswer: Sendable, Equatable {
-    /// 0: done.
-    package let code: Int
     /// The name of the failure, for programs; nil when done.
     package let name: String?
     package let body: PropertyListDictionary
 
-    package static func done(_ body: PropertyListDictionary = [:]) -> Self { Self(code: 0, name: nil, body: body) }
+    /// 0: done.
+    package var code: Int { name == nil ? 0 : 1 }
 
-    package static func failed(_ failure: ControlFailure) -> Self {
-        Self(code: 1, name: failure.name, body: failure.body)
-    }
+    package static func done(_ body: PropertyListDictionary = [:]) -> Self { Self(name: nil, body: body) }
+
+    package static func failed(_ failure: ControlFailure) -> Self { Self(name: failure.name, body: failure.body) }
 
     /// The key with the number of rows that each list lacks.
     static let leftOut = "leftOut"
