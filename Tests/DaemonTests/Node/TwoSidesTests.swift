@@ -332,7 +332,6 @@ import Testing
         value["role"] = nil
         let row = try PropertyListWriter.write(value)
         store.commit([.put(.application, key: key, value: row)]) { _ in }
-        _ = try store.read(RowRange(space: .application))
         store.close()
         try nodes.start(.other)
         nodes.clock.run()
