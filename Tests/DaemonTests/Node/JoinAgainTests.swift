@@ -21,24 +21,14 @@ import Testing
         try #require(nodes.ask(node, "pair").body["link"])
     }
 
-    private func identifier(_ pairing: PropertyListValue) -> UniqueIdentifier? {
-        pairing.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
-    }
-
     /// Submits items at the secondary that wait, because the link is down.
     private func submitItems(_ count: Int) throws {
         try nodes.startApp(at: .primary, .init()).disconnect()
         let app = try nodes.startApp(at: .secondary, .init())
-        nodes.run(until: {
-            (try? app.states(now: nodes.clock.now).last?.pairings.first?.isInstalled) == true
-        })
+        nodes.run(until: { nodes.seesInstalled(app) == true })
         nodes.network.takeDown()
-        let pairing = identifier(try nodes.pairing(of: nodes.secondary))
-        for _ in 0..<count {
-            try app.send(
-                Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
-                    .with(body: ["n": 1]))
-        }
+        let pairing = try nodes.pairingIdentifier(of: nodes.secondary)
+        for _ in 0..<count { try app.send(nodes.item(through: pairing)) }
         nodes.run(until: { app.received(.accepted).count == count })
     }
 
@@ -101,9 +91,7 @@ import Testing
         #expect(nodes.ask(nodes.secondary, "join", ["link": try link(of: nodes.primary)]).code == 0)
         nodes.waitForLink()
         #expect(try nodes.pairing(of: nodes.secondary) == pairing)
-        try sender.send(
-            Envelope(.submit, app: nodes.app, pairing: identifier(pairing), id: .random(), channel: .userInfo)
-                .with(body: ["n": 1]))
+        try sender.send(nodes.item())
         nodes.run(until: { receiver.received(.delivery).count == 1 })
     }
 

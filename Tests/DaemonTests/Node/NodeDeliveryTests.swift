@@ -14,34 +14,17 @@ import Testing
 
     init() throws { nodes = try TwoNodes() }
 
-    private func pairing(of node: Node) throws -> UniqueIdentifier? {
-        try nodes.pairing(of: node).dataValue.flatMap { UniqueIdentifier(bytes: $0) }
-    }
-
     /// An app of the secondary that handles every item at once.
     private func startHandler() throws -> Client {
         try nodes.connect(to: .secondary) { $0.handleItems() }
-    }
-
-    /// An app of the primary that may submit items: its counterpart is installed.
-    private func startSender() throws -> Client {
-        let sender = try nodes.connect(to: .primary)
-        nodes.run(until: {
-            (try? sender.states(now: nodes.clock.now).last?.pairings.first?.isInstalled) == true
-        })
-        return sender
     }
 
     @Test func `DEL-35: an orderly stop marks only what a handler may have seen`() throws {
         try nodes.pair()
         let app = try nodes.startApp()
         let sender = try nodes.startApp(at: .primary, .init())
-        let pairing = try pairing(of: nodes.primary)
-        for number in 0..<3 {
-            try sender.send(
-                Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
-                    .with(body: ["n": .integer(Int64(number))]))
-        }
+        let pairing = try nodes.pairingIdentifier()
+        for _ in 0..<3 { try sender.send(nodes.item(through: pairing)) }
         nodes.run(until: { sender.received(.progress).count == 3 })
         #expect(app.received(.delivery).count == 1, "its handler has one, and has not answered")
         try nodes.restart(.secondary)
@@ -55,14 +38,10 @@ import Testing
     {
         try nodes.pair()
         let handler = try startHandler()
-        let sender = try startSender()
-        let pairing = try pairing(of: nodes.primary)
+        let sender = try nodes.startSender()
+        let pairing = try nodes.pairingIdentifier()
         func submit(_ count: Int) throws {
-            for _ in 0..<count {
-                try sender.send(
-                    Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
-                        .with(body: ["n": 1]))
-            }
+            for _ in 0..<count { try sender.send(nodes.item(through: pairing)) }
         }
         try submit(1)
         nodes.run(until: { handler.received(.delivery).count == 1 && sender.received(.finished).count == 1 })
@@ -92,12 +71,9 @@ import Testing
     @Test func `DEL-33, CTL-14: an item that is submitted again after its end was heard is the same item`() throws {
         try nodes.pair()
         let receiver = try startHandler()
-        let item = try Envelope(
-            .submit, app: nodes.app, pairing: try pairing(of: nodes.primary), id: .random(),
-            channel: .userInfo
-        ).with(body: ["n": 1])
+        let item = try nodes.item()
         for run in 1...2 {
-            let sender = try startSender()
+            let sender = try nodes.startSender()
             // A daemon that takes nothing new has taken this one.
             if run == 2 { #expect(nodes.ask(nodes.primary, "drain", ["wait": 1]).code == 0) }
             try sender.send(item)
@@ -115,9 +91,9 @@ import Testing
     @Test func `FIL-10: the sender of a file hears that all of it is there, before it is stored`() throws {
         try nodes.pair()
         let receiver = try startHandler()
-        let sender = try startSender()
+        let sender = try nodes.startSender()
         let file = Envelope(
-            .submit, app: nodes.app, pairing: try pairing(of: nodes.primary), id: .random(), channel: .file)
+            .submit, app: nodes.app, pairing: try nodes.pairingIdentifier(), id: .random(), channel: .file)
         sender.onFrame = { client, _, envelope in
             guard envelope.kind == .progress, envelope.name == "taking", envelope.offset == 0 else { return }
             try? client.send(
@@ -136,8 +112,8 @@ import Testing
     @Test func `SES-87, CTL-3: a file that waits has the size of the file, not that of its manifest`() throws {
         try nodes.pair()
         let receiver = try nodes.connect(to: .secondary)
-        let sender = try startSender()
-        let pairing = try pairing(of: nodes.primary)
+        let sender = try nodes.startSender()
+        let pairing = try nodes.pairingIdentifier()
         receiver.disconnect()
         nodes.stop(.secondary)
         let bytes = [UInt8](repeating: 7, count: 5_000)

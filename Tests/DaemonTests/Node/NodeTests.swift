@@ -231,7 +231,7 @@ import Testing
             let problem = nodes.ask(nodes.secondary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
             return problem?["text"]?.stringValue ?? ""
         }
-        let name = try #require(pairing.dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+        let name = try #require(pairing.identifierValue)
         #expect(text().contains("tandem allow-version \(name) 1"), "\(text())")
         #expect(nodes.ask(nodes.secondary, "allow-version", ["pairing": pairing, "version": 9]).name == "bad-request")
         #expect(nodes.ask(nodes.secondary, "allow-version", ["pairing": pairing, "version": 1]).code == 0)

@@ -32,8 +32,7 @@ import Testing
     @Test func `SES-32: the directory is made, told, kept over a restart, and deleted with the pairing`() throws {
         try nodes.pair()
         let path = try #require(try told().first ?? nil)
-        let pairing = try #require(try nodes.rows("pairings", of: nodes.secondary).first?["pairing"]?.dataValue)
-        let name = try #require(UniqueIdentifier(bytes: pairing)).description
+        let name = try nodes.pairingIdentifier(of: nodes.secondary).description
         #expect(path == nodes.directory.path("secondary-state/apps/\(nodes.app)/pairings/\(name)") && exists(path))
         #expect(mkdir("\(path)/albums", 0o700) == 0 && symlink("/etc", "\(path)/albums/link") == 0)
         try nodes.restart(.secondary)

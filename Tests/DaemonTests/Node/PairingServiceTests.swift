@@ -54,7 +54,7 @@ import Testing
         try nodes.startOther(as: .secondary)
         try nodes.pair(nodes.primary, nodes.other)
         let app = try nodes.connect(to: .other)
-        let pairing = try #require(nodes.pairing(of: nodes.other).dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+        let pairing = try nodes.pairingIdentifier(of: nodes.other)
         nodes.network.takeDown()
         func submit() throws {
             let body: PropertyListDictionary = ["n": .data([UInt8](repeating: 7, count: 60_000))]
@@ -100,9 +100,7 @@ import Testing
         try nodes.startApp().disconnect()
         let app = try nodes.startApp(at: .primary, .init())
         nodes.network.takeDown()
-        let pairing = try nodes.pairing(of: nodes.primary).dataValue.flatMap { UniqueIdentifier(bytes: $0) }
-        try app.send(
-            Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo).with(body: ["n": 1]))
+        try app.send(nodes.item())
         nodes.run(until: { !app.received(.accepted).isEmpty })
         #expect(try nodes.rows("queues", of: nodes.primary).map { $0["waiting"] } == [1])
         try nodes.unpair(nodes.primary)
@@ -156,9 +154,7 @@ import Testing
         let shown = nodes.ask(nodes.primary, "unpair", ["who": "the secondary"]).body
         let ended = nodes.ask(nodes.primary, "unpair", ["who": "the secondary", "yes": true])
         #expect(shown["pairing"]?.dataValue?.count == 16 && shown["pairing"] == ended.body["pairing"], "CTL-29")
-        let left = try pairings(of: nodes.primary).compactMap {
-            $0["pairing"]?.dataValue.flatMap(UniqueIdentifier.init)
-        }
+        let left = try pairings(of: nodes.primary).compactMap { $0["pairing"]?.identifierValue }
         let unchosen = ended.body["unchosen"]?.arrayValue?.compactMap(\.stringValue) ?? []
         #expect(left.count == 2 && Set(unchosen) == Set(left.map(\.description)), "\(ended)")
         let last = try nodes.pairing(of: nodes.primary)

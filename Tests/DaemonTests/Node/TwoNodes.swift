@@ -200,7 +200,7 @@ final class TwoNodes {
     }
 
     func device(of node: Node) throws -> UniqueIdentifier {
-        try #require(try status(of: node)["device"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+        try #require(try status(of: node)["device"]?.identifierValue)
     }
 
     /// The identifier of the node's newest pairing.
@@ -208,8 +208,9 @@ final class TwoNodes {
         try #require(try rows("pairings", of: node).last?["pairing"])
     }
 
-    func pairingIdentifier() throws -> UniqueIdentifier {
-        try #require(try pairing(of: primary).dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+    /// The same, of the primary by default.
+    func pairingIdentifier(of node: Node? = nil) throws -> UniqueIdentifier {
+        try #require(try pairing(of: node ?? primary).identifierValue)
     }
 
     /// A message of the app that wants a reply.
@@ -220,6 +221,16 @@ final class TwoNodes {
         message[.id] = UniqueIdentifier.random()
         message[.reply] = true
         return message
+    }
+
+    /// An item that the app submits.
+    func item(
+        through pairing: UniqueIdentifier? = nil, of other: ApplicationIdentifier? = nil,
+        on channel: Channel = .userInfo
+    ) throws -> Envelope {
+        let pairing = try pairing ?? pairingIdentifier()
+        return try Envelope(.submit, app: other ?? app, pairing: pairing, id: .random(), channel: channel)
+            .with(body: ["n": 1])
     }
 
     func pair(_ primary: Node? = nil, _ secondary: Node? = nil) throws {
@@ -290,6 +301,18 @@ final class TwoNodes {
         try client.register(other ?? app, registration)
         run(until: { !client.received(.registered).isEmpty || client.refusal != nil })
         return client
+    }
+
+    /// Whether an app's connection was told that its counterpart is installed.
+    func seesInstalled(_ client: Client) -> Bool? {
+        try? client.states(now: clock.now).last?.pairings.first?.isInstalled
+    }
+
+    /// An app of the primary that may submit items: its counterpart is installed.
+    func startSender() throws -> Client {
+        let sender = try connect(to: .primary)
+        run(until: { seesInstalled(sender) == true })
+        return sender
     }
 
     func envelope(

@@ -42,7 +42,7 @@ import Testing
     /// The UUID of the gateway's pairing as this.
     private func pairing(as role: DeviceRole) throws -> UniqueIdentifier {
         let row = try nodes.rows("pairings", of: gateway).first { $0["role"] == .string(role.rawValue) }
-        return try #require(row?["pairing"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+        return try #require(row?["pairing"]?.identifierValue)
     }
 
     private func isInstalled(_ client: Client, as pairing: UniqueIdentifier) -> Bool {
@@ -63,8 +63,7 @@ import Testing
         _ app: ApplicationIdentifier, _ pairing: UniqueIdentifier, by client: Client, on channel: Channel = .userInfo
     ) throws {
         let count = client.received(.accepted).count
-        try client.send(
-            Envelope(.submit, app: app, pairing: pairing, id: .random(), channel: channel).with(body: ["n": 1]))
+        try client.send(nodes.item(through: pairing, of: app, on: channel))
         nodes.run(until: { client.received(.accepted).count > count })
     }
 

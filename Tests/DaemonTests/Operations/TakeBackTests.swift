@@ -40,24 +40,9 @@ import Testing
         nodes.directory.path("\(place)-state/apps/\(nodes.app)")
     }
 
-    /// Whether an app's connection was told that its counterpart is installed.
-    private func seesInstalled(_ client: Client) -> Bool? {
-        try? client.states(now: nodes.clock.now).last?.pairings.first?.isInstalled
-    }
-
-    private func startSender() throws -> Client {
-        let sender = try nodes.connect(to: .primary)
-        nodes.run(until: { seesInstalled(sender) == true })
-        return sender
-    }
-
     private func submit(_ sender: Client, _ count: Int = 1, on channel: Channel = .userInfo) throws {
         let pairing = try nodes.pairingIdentifier()
-        for number in 0..<count {
-            try sender.send(
-                Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: channel)
-                    .with(body: ["n": .integer(Int64(number))]))
-        }
+        for _ in 0..<count { try sender.send(nodes.item(through: pairing, on: channel)) }
     }
 
     // MARK: apps
@@ -68,7 +53,7 @@ import Testing
     {
         try nodes.pair()
         let receiver = try nodes.startApp()
-        let sender = try startSender()
+        let sender = try nodes.startSender()
         #expect(nodes.verdict(try nodes.envelope(7)) == "applied")
         receiver.answerOffers { _ in nil }
         try submit(sender, 2)
@@ -87,7 +72,7 @@ import Testing
         #expect(try known(at: nodes.secondary) == nil)
         #expect(try nodes.rows("applications", of: nodes.secondary).isEmpty)
         #expect(try nodes.held()?["state"] == "none")
-        nodes.run(until: { seesInstalled(sender) == false && sender.received(.finished).count == 2 })
+        nodes.run(until: { nodes.seesInstalled(sender) == false && sender.received(.finished).count == 2 })
         #expect(sender.received(.finished).allSatisfy { $0.name == "rejected" && $0.code == 7006 })
         nodes.run(until: { !exists(directory(.secondary)) })
         #expect(ask(nodes.secondary, "app-remove").name == "not-found")
@@ -99,7 +84,7 @@ import Testing
     {
         try nodes.pair()
         _ = try nodes.startApp()
-        let sender = try startSender()
+        let sender = try nodes.startSender()
         try submit(sender, 3)
         #expect(nodes.verdict(try nodes.envelope(7)) == "applied")
         nodes.run(until: { sender.received(.progress).count == 3 })
@@ -109,7 +94,7 @@ import Testing
         nodes.waitForLink()
         let again = try nodes.startApp()
         #expect(try known(at: nodes.secondary)?["items"] == 0 && again.received(.delivery).isEmpty)
-        nodes.run(until: { seesInstalled(sender) == true })
+        nodes.run(until: { nodes.seesInstalled(sender) == true })
         try submit(sender)
         nodes.run(until: { again.received(.delivery).count == 1 })
         #expect(nodes.verdict(try nodes.envelope(7), at: nodes.secondary) == "rollback")
@@ -119,15 +104,15 @@ import Testing
     @Test func `SES-73: items that the removed app had sent are withdrawn, and its sequences go on`() throws {
         try nodes.pair()
         let receiver = try nodes.startApp()
-        try submit(try startSender(), 2)
+        try submit(try nodes.startSender(), 2)
         nodes.run(until: { receiver.received(.delivery).count == 1 })
         #expect(ask(nodes.primary, "app-remove").body["items"] == 2)
         #expect(try known(at: nodes.primary) == nil)
-        nodes.run(until: { seesInstalled(receiver) == false })
+        nodes.run(until: { nodes.seesInstalled(receiver) == false })
         #expect(receiver.received(.delivery).count == 1)
         receiver.disconnect()
         let handler = try nodes.connect(to: .secondary) { $0.handleItems() }
-        let sender = try startSender()
+        let sender = try nodes.startSender()
         try submit(sender)
         nodes.run(until: { sender.received(.finished).count == 1 })
         #expect(sender.received(.finished).first?.name == "handled")
@@ -138,7 +123,7 @@ import Testing
     @Test func `CTL-29: a removal that a stop cuts short goes on at the next start`() throws {
         try nodes.pair()
         _ = try nodes.startApp()
-        let sender = try startSender()
+        let sender = try nodes.startSender()
         try submit(sender, 2)
         nodes.run(until: { sender.received(.progress).count == 2 })
         var body = app
@@ -168,17 +153,17 @@ import Testing
     {
         try nodes.pair()
         _ = try nodes.startApp()
-        let sender = try startSender()
+        let sender = try nodes.startSender()
         nodes.network.takeDown()
         #expect(ask(nodes.secondary, "app-remove").code == 0)
-        #expect(seesInstalled(sender) == true)
+        #expect(nodes.seesInstalled(sender) == true)
         nodes.network.isDown = false
         nodes.waitForLink()
-        nodes.run(until: { seesInstalled(sender) == false })
+        nodes.run(until: { nodes.seesInstalled(sender) == false })
         try nodes.restart(.primary)
         nodes.network.isDown = true
         let later = try nodes.connect(to: .primary)
-        #expect(seesInstalled(later) == false, "nor after a restart")
+        #expect(nodes.seesInstalled(later) == false, "nor after a restart")
     }
 
     @Test func `CTL-32, SES-74: an app is assigned to another user, whose it is alone from then on`() throws {
@@ -208,10 +193,10 @@ import Testing
         nodes.waitForLink()
         nodes.clock.advance(by: .seconds(2))
         nodes.clock.run()
-        #expect(seesInstalled(receiver) == false)
+        #expect(nodes.seesInstalled(receiver) == false)
         #expect(try nodes.connect(to: .primary, user: 1001).refusal == "app-owned")
         #expect(try nodes.connect(to: .primary).refusal == nil)
-        nodes.run(until: { seesInstalled(receiver) == true })
+        nodes.run(until: { nodes.seesInstalled(receiver) == true })
         #expect(try known(at: nodes.primary)?["reserved"] == nil)
     }
 
@@ -221,13 +206,13 @@ import Testing
         try nodes.pair()
         let receiver = try nodes.startApp()
         let sender = try nodes.connect(to: .primary, .init(receives: false))
-        nodes.run(until: { seesInstalled(sender) == true })
+        nodes.run(until: { nodes.seesInstalled(sender) == true })
         #expect(try sender.received(.registered).last?.dictionaryBody()["directory"] == nil)
         try sender.send(try nodes.message())
         nodes.run(until: { receiver.received(.message).count == 1 })
         try receiver.reply(to: receiver.received(.message)[0])
         nodes.run(until: { sender.received(.reply).count == 1 })
-        #expect(try known(at: nodes.primary) == nil && seesInstalled(receiver) == false)
+        #expect(try known(at: nodes.primary) == nil && nodes.seesInstalled(receiver) == false)
         sender.disconnect()
         nodes.clock.run()
         #expect(try nodes.rows("applications", of: nodes.primary).isEmpty && !exists(directory(.primary)))
@@ -250,7 +235,7 @@ import Testing
         nodes.network.isDown = false
         nodes.waitForLink()
         _ = try nodes.startApp()
-        nodes.run(until: { seesInstalled(sender) == true })
+        nodes.run(until: { nodes.seesInstalled(sender) == true })
         try submit(sender)
         nodes.run(until: { sender.received(.accepted).count == 1 })
         let other = try nodes.connect(to: .primary, .init(receives: false), user: 1001)

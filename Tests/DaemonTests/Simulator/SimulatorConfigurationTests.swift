@@ -51,7 +51,7 @@ import Testing
         _ version: UInt64, for target: PairedIdentifier? = nil, with key: ConfigurationPrivateKey? = nil,
         under keySet: UInt64 = 1
     ) throws -> [UInt8] {
-        let device = try ask("status").dictionaryBody()["device"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
+        let device = try ask("status").dictionaryBody()["device"]?.identifierValue
         let payload = ConfigurationPayload(
             application: app, role: .secondary, target: try target ?? .vendor(#require(device)), version: version,
             keySetVersion: keySet, transaction: .random(), issued: simulation.scheduler.wallNow.seconds - 60,

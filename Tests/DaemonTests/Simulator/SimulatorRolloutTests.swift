@@ -44,7 +44,7 @@ import Testing
     private func envelope(
         _ version: UInt64, _ change: (inout ConfigurationPayload) -> Void = { _ in }
     ) throws -> [UInt8] {
-        let device = try ask("status").dictionaryBody()["device"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
+        let device = try ask("status").dictionaryBody()["device"]?.identifierValue
         var payload = ConfigurationPayload(
             application: app, role: .secondary, target: .vendor(try #require(device)), version: version,
             transaction: .random(), issued: simulation.scheduler.wallNow.seconds - 60, values: ["volume": 80])
