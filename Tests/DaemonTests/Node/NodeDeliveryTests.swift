@@ -19,6 +19,18 @@ import Testing
         try nodes.connect(to: .secondary) { $0.handleItems() }
     }
 
+    /// Submits a file, whose bytes follow when the daemon takes them.
+    private func send(_ bytes: [UInt8], from sender: Client) throws {
+        let file = try nodes.item(on: .file)
+        sender.onFrame = { client, _, envelope in
+            guard envelope.kind == .progress, envelope.name == "taking", envelope.offset == 0 else { return }
+            try? client.send(
+                Envelope(
+                    .chunk, app: file.app, pairing: file.pairing, id: file.id, channel: .file, offset: 0, body: bytes))
+        }
+        try sender.send(file.with(body: ["name": "a", "size": .integer(Int64(bytes.count))]))
+    }
+
     @Test func `DEL-35: an orderly stop marks only what a handler may have seen`() throws {
         try nodes.pair()
         let app = try nodes.startApp()
@@ -92,16 +104,7 @@ import Testing
         try nodes.pair()
         let receiver = try startHandler()
         let sender = try nodes.startSender()
-        let file = Envelope(
-            .submit, app: nodes.app, pairing: try nodes.pairingIdentifier(), id: .random(), channel: .file)
-        sender.onFrame = { client, _, envelope in
-            guard envelope.kind == .progress, envelope.name == "taking", envelope.offset == 0 else { return }
-            try? client.send(
-                Envelope(
-                    .chunk, app: file.app, pairing: file.pairing, id: file.id, channel: .file, offset: 0,
-                    body: [1, 2, 3]))
-        }
-        try sender.send(file.with(body: ["name": "a", "size": 3]))
+        try send([1, 2, 3], from: sender)
         nodes.run(until: { !sender.received(.finished).isEmpty })
         let progress = sender.received(.progress).filter { $0.name != "taking" }
         #expect(progress.last?.name == "stored")
@@ -116,15 +119,7 @@ import Testing
         let pairing = try nodes.pairingIdentifier()
         receiver.disconnect()
         nodes.stop(.secondary)
-        let bytes = [UInt8](repeating: 7, count: 5_000)
-        let file = Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .file)
-        sender.onFrame = { client, _, envelope in
-            guard envelope.kind == .progress, envelope.name == "taking", envelope.offset == 0 else { return }
-            try? client.send(
-                Envelope(
-                    .chunk, app: file.app, pairing: file.pairing, id: file.id, channel: .file, offset: 0, body: bytes))
-        }
-        try sender.send(file.with(body: ["name": "a", "size": 5_000]))
+        try send([UInt8](repeating: 7, count: 5_000), from: sender)
         nodes.run(until: { !sender.received(.accepted).isEmpty })
         try sender.send(
             QueryFrame(.outstanding(after: 0), id: .random(), app: nodes.app, pairing: pairing, channel: .file).envelope

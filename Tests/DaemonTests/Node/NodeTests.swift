@@ -228,8 +228,7 @@ import Testing
         nodes.clock.advance(by: .seconds(60))
         #expect(nodes.notes.contains { "\($0.message)".contains("tandem allow-version") })
         func text() -> String {
-            let problem = nodes.ask(nodes.secondary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
-            return problem?["text"]?.stringValue ?? ""
+            nodes.ask(nodes.secondary, "health").body.rows("problems").first?["text"]?.stringValue ?? ""
         }
         let name = try #require(pairing.identifierValue)
         #expect(text().contains("tandem allow-version \(name) 1"), "\(text())")
@@ -264,8 +263,7 @@ import Testing
         nodes.run(until: { (try? pairing(of: left))?["endedThere"] != nil })
         nodes.clock.advance(by: .seconds(60))
         #expect(try #require(try pairing(of: left)?["endedThere"]?.integerValue) <= 60_000)
-        let problem = nodes.ask(left, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
-        let text = try #require(problem?["text"]?.stringValue)
+        let text = try #require(nodes.ask(left, "health").body.rows("problems").first?["text"]?.stringValue)
         #expect(text.contains("has no such pairing") && text.contains("tandem unpair"), "\(text)")
     }
 

@@ -69,8 +69,7 @@ import Testing
         #expect(app.received(.failure).map(\.code) == [7015])
         nodes.clock.advance(by: .seconds(6))
         // The first look: the ledger has seen it when it happened.
-        let problems =
-            nodes.ask(nodes.other, "health").body["problems"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        let problems = nodes.ask(nodes.other, "health").body.rows("problems")
         let full = problems.first { $0["name"] == "store" }?["text"]?.stringValue ?? ""
         #expect(full.hasPrefix("the disk is full") && full.contains(disk.path), "\(problems)")
         #expect(nodes.notes.count { "\($0.message)".hasPrefix("the disk is full") && $0.level == .error } == 1)
@@ -184,9 +183,8 @@ import Testing
         let shown = nodes.ask(nodes.secondary, "identifier-accept", body).body
         #expect(shown["former"] == "one" && shown["offered"] == "two" && shown["target"] == .string(two.text))
         #expect(shown["done"] == false && shown["configuration"] == "none")
-        let apps = nodes.ask(nodes.secondary, "apps").body["apps"]?.arrayValue
-        let claims = apps?.first?.dictionaryValue?["claims"]?.arrayValue
-        #expect(claims?.first?.dictionaryValue?["offered"] == "two")
+        let claims = nodes.ask(nodes.secondary, "apps").body.rows("apps").first?.rows("claims")
+        #expect(claims?.first?["offered"] == "two")
         (body["yes"], body["target"]) = (true, .string(one.text))
         #expect(nodes.ask(nodes.secondary, "identifier-accept", body).name == "not-found", "another was shown")
         body["target"] = .string(two.text)
@@ -200,12 +198,12 @@ import Testing
     func claimedOnly() throws {
         try nodes.pair()
         func row() -> PropertyListDictionary? {
-            nodes.ask(nodes.secondary, "apps").body["apps"]?.arrayValue?.first?.dictionaryValue
+            nodes.ask(nodes.secondary, "apps").body.rows("apps").first
         }
         for name in ["one", "two"] {
             try nodes.connect(to: .primary, .init(identifier: CustomIdentifier(name))).disconnect()
         }
-        nodes.run(until: { row()?["claims"]?.arrayValue?.first?.dictionaryValue?["offered"] == "two" })
+        nodes.run(until: { row()?.rows("claims").first?["offered"] == "two" })
         let numbers = ["items", "files", "letters", "contexts", "configurations"]
         let shown = try #require(row())
         #expect(shown["connected"] == false && shown["receiving"] == false && shown["uid"] == nil)

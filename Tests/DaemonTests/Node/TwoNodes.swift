@@ -196,7 +196,7 @@ final class TwoNodes {
     }
 
     func rows(_ name: String, of node: Node) throws -> [PropertyListDictionary] {
-        try status(of: node)[name]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        try status(of: node).rows(name)
     }
 
     func device(of node: Node) throws -> UniqueIdentifier {
@@ -335,15 +335,14 @@ final class TwoNodes {
     func results(_ envelope: [UInt8], at node: Node? = nil, wait: Int64 = 20_000) -> [String: PropertyListDictionary] {
         let answer = ask(node ?? primary, "apply", application(of: envelope, wait: wait))
         #expect(answer.code == 0, "\(answer)")
-        let results = answer.body["results"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
-        return Dictionary(results.map { ($0["name"]?.stringValue ?? "", $0) }) { first, _ in first }
+        return Dictionary(answer.body.rows("results").map { ($0["name"]?.stringValue ?? "", $0) }) { first, _ in first }
     }
 
     /// The verdict in the only result, or the name of the failure.
     func verdict(_ envelope: [UInt8], at node: Node? = nil, wait: Int64 = 20_000) -> String? {
         let answer = ask(node ?? primary, "apply", application(of: envelope, wait: wait))
         if answer.code != 0 { return answer.name }
-        let results = answer.body["results"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        let results = answer.body.rows("results")
         #expect(results.count == 1)
         return results.first?["verdict"]?.stringValue
     }
@@ -355,6 +354,13 @@ final class TwoNodes {
 
     /// The configuration that the secondary has for the app: state and version.
     func held() throws -> PropertyListDictionary? { try rows("configurations", of: secondary).first }
+}
+
+extension PropertyListDictionary {
+    /// The dictionaries of a list; none without the list.
+    func rows(_ key: String) -> [PropertyListDictionary] {
+        self[key]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+    }
 }
 
 /// Without children: a failed expectation prints its values with all that they refer to, and traps at the daemons'

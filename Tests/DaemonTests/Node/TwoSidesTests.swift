@@ -116,7 +116,7 @@ import Testing
         // Each is connected, and the operator sees its side at either socket.
         #expect(try row(up)?["role"] == "secondary" && row(up)?["connected"] == true)
         #expect(try row(down)?["role"] == "primary" && row(down)?["connected"] == true)
-        let listed = nodes.ask(gateway, "apps").body["apps"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        let listed = nodes.ask(gateway, "apps").body.rows("apps")
         #expect(Set(listed.compactMap { $0["role"]?.stringValue }) == ["primary", "secondary"])
         #expect(try nodes.status(of: gateway)["localOther"]?.stringValue?.hasSuffix("secondary-other.sock") == true)
         let controller = try nodes.network.client(at: nodes.directory.path("secondary-other.sock"), user: Linux.user)

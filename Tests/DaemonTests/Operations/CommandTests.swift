@@ -164,7 +164,7 @@ import Testing
         nodes.network.takeDown()
         nodes.run(until: { nodes.ask(nodes.primary, "health").body["state"] == "degraded" })
         func problem() -> PropertyListDictionary? {
-            nodes.ask(nodes.primary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
+            nodes.ask(nodes.primary, "health").body.rows("problems").first
         }
         #expect(problem()?["name"] == "unlinked")
         #expect(problem()?["pairing"] == (try nodes.rows("pairings", of: nodes.primary).first?["pairing"]))
@@ -181,7 +181,7 @@ import Testing
         try nodes.pair()
         func problems() -> [PropertyListValue?] {
             [nodes.primary, nodes.secondary].map { node in
-                nodes.ask(node, "health").body["problems"]?.arrayValue?.first?.dictionaryValue?["name"]
+                nodes.ask(node, "health").body.rows("problems").first?["name"]
             }
         }
         func skews() throws -> [Int64?] {
@@ -222,12 +222,11 @@ import Testing
         var followed: ControlAnswer?
         nodes.begin(nodes.primary, "trace", ["after": last, "wait": 60_000]) { followed = $0 }
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
-        let events = followed?.body["events"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
-        let event = try #require(events.first)
+        let event = try #require(followed?.body.rows("events").first)
         #expect(event["channel"] == "configuration" && event["direction"] == "out")
         let id = try #require(event["id"])
-        let traced = nodes.ask(nodes.primary, "trace", ["id": id]).body["events"]?.arrayValue ?? []
-        let steps = traced.compactMap { $0.dictionaryValue?["step"]?.stringValue }
+        let traced = nodes.ask(nodes.primary, "trace", ["id": id]).body.rows("events")
+        let steps = traced.compactMap { $0["step"]?.stringValue }
         #expect(steps.starts(with: ["sent"]) && steps.contains("ended"), "\(steps)")
     }
 

@@ -21,8 +21,7 @@ import Testing
 
     /// The entry of the app in `apps`.
     private func known(at node: Node) throws -> PropertyListDictionary? {
-        let apps = nodes.ask(node, "apps").body["apps"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
-        return apps.first { $0["app"] == .string(nodes.app.description) }
+        nodes.ask(node, "apps").body.rows("apps").first { $0["app"] == .string(nodes.app.description) }
     }
 
     private func ask(
@@ -332,8 +331,8 @@ import Testing
         #expect(line?.fields.last == .text("key", next.publicKey.key.identifier.hexadecimal))
         try nodes.restart(.secondary)
         nodes.waitForLink()
-        let anchors = nodes.ask(nodes.secondary, "trust-list").body["anchors"]?.arrayValue ?? []
-        #expect(anchors.count == 1 && anchors[0].dictionaryValue?["keyid"] == done.body["keyid"])
+        let anchors = nodes.ask(nodes.secondary, "trust-list").body.rows("anchors")
+        #expect(anchors.count == 1 && anchors[0]["keyid"] == done.body["keyid"])
         // Its waiting configuration was superseded, comes again with the link, and is refused under the other key.
         nodes.run(until: { nodes.reported() == "threshold" })
         // Of early failures one is reported in a minute (CFG-52).
@@ -350,8 +349,8 @@ import Testing
         let device: PropertyListDictionary = ["fingerprint": fingerprint, "role": "secondary"]
         #expect(nodes.ask(nodes.primary, "untrust-device", device).name == "not-found")
         #expect(nodes.ask(nodes.primary, "trust-device", device).code == 0)
-        let listed = nodes.ask(nodes.primary, "trusted-devices").body["devices"]?.arrayValue ?? []
-        #expect(listed.count == 1 && listed[0].dictionaryValue?["fingerprint"] == fingerprint)
+        let listed = nodes.ask(nodes.primary, "trusted-devices").body.rows("devices")
+        #expect(listed.count == 1 && listed[0]["fingerprint"] == fingerprint)
         try nodes.pair()
         var agreed = device
         agreed["yes"] = true

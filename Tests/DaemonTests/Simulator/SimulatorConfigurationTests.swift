@@ -71,12 +71,11 @@ import Testing
         let answer = try ask(
             "apply", ["envelope": .data(envelope), "app": .string(app.description), "wait": 20_000], at: role)
         if answer.code != 0 { return [answer.name] }
-        let results = try answer.dictionaryBody()["results"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
-        return results.map { $0["verdict"]?.stringValue }
+        return try answer.dictionaryBody().rows("results").map { $0["verdict"]?.stringValue }
     }
 
     private func configurations(of role: DeviceRole) throws -> [PropertyListDictionary] {
-        try ask("status", at: role).dictionaryBody()["configurations"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        try ask("status", at: role).dictionaryBody().rows("configurations")
     }
 
     @Test func `CFG-35 SES-22: a configuration for the simulated secondary is applied by its app and reported`() throws
@@ -183,10 +182,9 @@ import Testing
         #expect(try ask("configuration-list").dictionaryBody()["desired"] == [])
         let client = try startApp()
         for version in UInt64(1)...2 { #expect(try verdict(envelope(version)) == "applied") }
-        let listed = try ask("configuration-list").dictionaryBody()["desired"]?.arrayValue ?? []
-        #expect(listed.map { $0.dictionaryValue?["version"] } == [2])
-        let history = try ask("configuration-show", named).dictionaryBody()["history"]?.arrayValue ?? []
-        #expect(history.map { $0.dictionaryValue?["version"] } == [2, 1])
+        #expect(try ask("configuration-list").dictionaryBody().rows("desired").map { $0["version"] } == [2])
+        let history = try ask("configuration-show", named).dictionaryBody().rows("history")
+        #expect(history.map { $0["version"] } == [2, 1])
         #expect(try ask("configuration-withdraw", named).dictionaryBody()["versions"] == [2])
         #expect(try ask("configuration-withdraw", named).name == "not-found")
         #expect(try held("version") == 2 && client.offers.count == 2, "what is applied stays")

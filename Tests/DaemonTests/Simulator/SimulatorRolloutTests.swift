@@ -60,15 +60,14 @@ import Testing
         for (key, value) in stage { body[key] = value }
         let answer = try ask("apply", body)
         #expect(answer.code == 0, "\(answer)")
-        let results = try answer.dictionaryBody()["results"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        let results = try answer.dictionaryBody().rows("results")
         return Dictionary(
             results.map { ($0["name"]?.stringValue ?? "", ($0["verdict"] ?? $0["state"])?.stringValue ?? "") }
         ) { first, _ in first }
     }
 
     private func rollout() throws -> String? {
-        let rows = try ask("configuration-list").dictionaryBody()["desired"]?.arrayValue
-        return rows?.last?.dictionaryValue?["rollout"]?.stringValue
+        try ask("configuration-list").dictionaryBody().rows("desired").last?["rollout"]?.stringValue
     }
 
     @Test func `CFG-79, SES-22: a rollout in a simulation goes on when the first app has lived with it`() throws {
