@@ -20,10 +20,16 @@ import Testing
         return TestDevice(options: options, scheduler: scheduler)
     }
 
+    private func endpoint(_ lines: LogLines) -> LocalEndpoint {
+        let relay = Relay(scheduler: scheduler, devices: PerRole(UniqueIdentifier.random()))
+        let options = LocalEndpoint.Options(role: .primary, device: .random(), software: "test", daemonUser: 1)
+        return LocalEndpoint(options: options, relay: relay, log: lines.append)
+    }
+
     private func isAnswered(_ client: Client) throws -> Bool {
         try client.hello()
         scheduler.run()
-        try client.deliver(Envelope(.control, id: .random(), command: "status").with(body: [:]))
+        try client.ask("status")
         return client.received(.result).count == 1
     }
 
@@ -45,10 +51,7 @@ import Testing
         let own = (0..<4).map { _ in device.connect() }
         #expect(own.allSatisfy { $0.refusal == nil })
         for user in [0, Simulation.user] { #expect(try isAnswered(device.connect(user: user))) }
-        let app = device.connect()
-        try app.hello()
-        try app.register(try ApplicationIdentifier("com.example.app"))
-        scheduler.run()
+        let app = try device.endpoint.register(on: scheduler, user: Simulation.user)
         #expect(app.refusal == "too-many-connections", "the reserve is for control requests")
         hostile[0].disconnect()
         scheduler.run()
@@ -81,7 +84,7 @@ import Testing
         for number in 1...40 {
             let asking = device.connect(user: number.isMultiple(of: 2) ? 0 : Simulation.user)
             try asking.hello()
-            try asking.deliver(Envelope(.control, id: .random(), command: "status").with(body: [:]))
+            try asking.ask("status")
             #expect(responder.requests.count == min(number, 16))
             #expect(asking.refusal == (number > 16 ? "too-many-connections" : nil), "an open request keeps its place")
             #expect(silent.filter(\.isClosed).count == min(number, 16))
@@ -182,18 +185,13 @@ import Testing
         for number in 0..<Limits.applications / 2 {
             try simulation.app(.primary, "app.\(number)", user: 2000).disconnect()
         }
-        let last = try simulation.greet(.primary, user: 2000)
-        try last.register(try ApplicationIdentifier("app.too.many"))
-        simulation.scheduler.run()
-        #expect(last.refusal == "too-many-applications")
+        #expect(try simulation.register("app.too.many", user: 2000).refusal == "too-many-applications")
         #expect(try simulation.app(.primary, "app.other", user: 2001).refusal == nil)
     }
 
     @Test func `LIM-54: registrations of one user write so many lines in a minute`() throws {
         let lines = LogLines()
-        let relay = Relay(scheduler: scheduler, devices: PerRole(UniqueIdentifier.random()))
-        let options = LocalEndpoint.Options(role: .primary, device: .random(), software: "test", daemonUser: 1)
-        let endpoint = LocalEndpoint(options: options, relay: relay, log: lines.append)
+        let endpoint = endpoint(lines)
         for _ in 0..<Limits.applications + 10 {
             try endpoint.app("org.example.often", .init(receives: false), on: scheduler, user: 2000).disconnect()
             scheduler.run()
@@ -205,9 +203,7 @@ import Testing
         throws
     {
         let lines = LogLines()
-        let relay = Relay(scheduler: scheduler, devices: PerRole(UniqueIdentifier.random()))
-        let options = LocalEndpoint.Options(role: .primary, device: .random(), software: "test", daemonUser: 1)
-        let endpoint = LocalEndpoint(options: options, relay: relay, log: lines.append)
+        let endpoint = endpoint(lines)
         func refused(user: UInt32) throws {
             let (ours, theirs) = InProcessStream.pair(on: scheduler)
             endpoint.accept(theirs, credentials: PeerCredentials(user: user, process: 1))

@@ -26,18 +26,10 @@ private final class Responder: ControlResponder {
 
     init() { device.endpoint.controlResponder = responder }
 
-    private func ask(_ client: Client, _ command: String, _ body: PropertyListDictionary = [:]) throws
-        -> UniqueIdentifier
-    {
-        let id = UniqueIdentifier.random()
-        try client.deliver(Envelope(.control, id: id, command: command).with(body: body))
-        return id
-    }
-
     @Test(arguments: [Simulation.user, 0])
     func `CTL-1: the daemon's own user and root ask, and get the answer under their identifier`(user: UInt32) throws {
         let client = try device.greet(user: user)
-        let id = try ask(client, "pair", ["seconds": 60])
+        let id = try client.ask("pair", ["seconds": 60])
         let request = try #require(responder.requests.first)
         #expect(request.command == "pair" && request.caller.isOperator)
         #expect(try request.fields.unsigned("seconds") == 60)
@@ -51,7 +43,7 @@ private final class Responder: ControlResponder {
 
     @Test func `CTL-1: several requests are open at once and answered in any order, each once`() throws {
         let client = try device.greet()
-        let ids = try (0..<3).map { try ask(client, "status \($0)") }
+        let ids = try (0..<3).map { try client.ask("status \($0)") }
         for index in [2, 0, 1, 0] { responder.completions[index](.failed(ControlFailure(.store, "disk full"))) }
         device.scheduler.run()
         #expect(client.received(.result).map(\.id) == [2, 0, 1].map { ids[$0] })
@@ -61,7 +53,7 @@ private final class Responder: ControlResponder {
     @Test("CTL-63: of a list that does not fit an answer the last rows are missing, and the answer says how many")
     func leftOut() throws {
         let client = try device.greet()
-        _ = try ask(client, "status")
+        try client.ask("status")
         let rows = (0..<30_000).map { PropertyListValue.dictionary(["app": "org.example", "waiting": .integer($0)]) }
         // The command itself has not made 7 of one list and 3 of another.
         let own: PropertyListValue = ["queues": 7, "links": 3]
@@ -78,7 +70,7 @@ private final class Responder: ControlResponder {
 
     @Test func `CTL-2: a request carries its user, and whether that is the daemon's or root`() throws {
         let client = try device.greet(user: 1001)
-        _ = try ask(client, "status")
+        try client.ask("status")
         #expect(responder.requests.map(\.caller.isOperator) == [false])
         #expect(responder.requests.first?.caller.user == 1001)
         #expect(!client.isClosed)
@@ -101,7 +93,7 @@ private final class Responder: ControlResponder {
     @Test("SES-6, FRM-10: a control connection may send ping and pong between its requests")
     func upkeep() throws {
         let client = try device.greet()
-        _ = try ask(client, "status")
+        try client.ask("status")
         let id = UniqueIdentifier.random()
         try client.send(Envelope(.pong))
         try client.send(Envelope(.ping, id: id))
@@ -114,7 +106,7 @@ private final class Responder: ControlResponder {
 
     @Test func `LIM-18: request 65 of a connection is full, and the others are still answered`() throws {
         let client = try device.greet()
-        for _ in 0..<65 { _ = try ask(client, "status") }
+        for _ in 0..<65 { try client.ask("status") }
         #expect(client.received(.result).map(\.name) == ["full"])
         responder.completions.forEach { $0(.done()) }
         device.scheduler.run()
@@ -123,7 +115,7 @@ private final class Responder: ControlResponder {
 
     @Test func `an answer that comes after its client has gone is dropped`() throws {
         let client = try device.greet()
-        _ = try ask(client, "pair")
+        try client.ask("pair")
         client.disconnect()
         device.scheduler.run()
         responder.completions[0](.done())
@@ -133,12 +125,12 @@ private final class Responder: ControlResponder {
 
     @Test func `a control connection registers nothing, and a registered one controls nothing`() throws {
         let client = try device.greet()
-        _ = try ask(client, "status")
+        try client.ask("status")
         try client.register(try ApplicationIdentifier("app.a"))
         device.scheduler.run()
         #expect(client.refusal == "unexpected")
         let app = try device.app("app.a")
-        _ = try ask(app, "status")
+        try app.ask("status")
         #expect(app.refusal == "unexpected" && responder.requests.count == 1)
     }
 

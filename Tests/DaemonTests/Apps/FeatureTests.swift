@@ -122,11 +122,8 @@ import Testing
         let simulation = Simulation(secondaries: 2)
         let app = try simulation.app(.primary)
         let new = try simulation.app(.secondary, number: 1)
-        let old = simulation.connect(.secondary, 2)
-        try old.hello([.message, .messageData])
-        simulation.scheduler.run()
-        try old.register(try ApplicationIdentifier("com.example.app"))
-        simulation.scheduler.run()
+        let old = try simulation.simulator.secondaries[1].register(
+            capabilities: [.message, .messageData], on: simulation.scheduler, user: Simulation.user)
         for topic in ["alarms", nil] {
             var message = try simulation.message(wantsReply: false)
             (message.pairing, message.topic) = (.zero, topic)

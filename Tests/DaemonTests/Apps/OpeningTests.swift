@@ -67,9 +67,7 @@ import Testing
         try simulation.app(.primary).disconnect()
         simulation.scheduler.run()
         for user: UInt32 in [1001, 0] {
-            let other = try simulation.greet(.primary, user: user)
-            try other.register(try ApplicationIdentifier("com.example.app"))
-            simulation.scheduler.run()
+            let other = try simulation.register(user: user)
             #expect(other.refusal == "app-owned" && other.isClosed)
         }
         #expect(try simulation.app(.primary).received(.registered).count == 1)
@@ -78,26 +76,19 @@ import Testing
     @Test func `SES-6: the operator may give an app to a user before anyone registers it`() throws {
         let app = try ApplicationIdentifier("com.example.app")
         simulation.simulator.primary.registrations.assign(app, to: ApplicationOwnership(user: 1001, role: .primary))
-        let first = try simulation.greet(.primary)
-        try first.register(app)
-        simulation.scheduler.run()
-        #expect(first.refusal == "app-owned")
+        #expect(try simulation.register().refusal == "app-owned")
         #expect(try simulation.app(.primary, user: 1001).refusal == nil)
     }
 
     @Test func `SES-6: another user is not told whether the app is connected`() throws {
         let first = try simulation.app(.primary, user: 1001)
-        let other = try simulation.greet(.primary)
-        try other.register(try ApplicationIdentifier("com.example.app"))
-        simulation.scheduler.run()
+        let other = try simulation.register()
         #expect(other.refusal == "app-owned" && other.isClosed && !first.isClosed)
     }
 
     @Test func `SES-5: a second receiving connection is refused, and taken once the first has gone`() throws {
         let first = try simulation.app(.primary)
-        let second = try simulation.greet(.primary)
-        try second.register(try ApplicationIdentifier("com.example.app"))
-        simulation.scheduler.run()
+        let second = try simulation.register()
         #expect(second.refusal == "already-receiving" && second.isClosed && !first.isClosed)
         first.disconnect()
         simulation.scheduler.run()
@@ -119,10 +110,7 @@ import Testing
 
     @Test func `LIM-11: app 257 of a device is refused, the 256 go on`() throws {
         for number in 0..<Limits.applications { try simulation.app(.primary, "app.\(number)").disconnect() }
-        let last = try simulation.greet(.primary)
-        try last.register(try ApplicationIdentifier("app.too.many"))
-        simulation.scheduler.run()
-        #expect(last.refusal == "too-many-applications")
+        #expect(try simulation.register("app.too.many").refusal == "too-many-applications")
         #expect(try simulation.app(.primary, "app.0").refusal == nil)
     }
 

@@ -16,6 +16,8 @@ import Testing
 
     private final class Outcomes {
         var all: [OfferOutcome] = []
+        /// The error of the first one.
+        var failure: SessionError? { if case .failed(let error)? = all.first { error } else { nil } }
     }
 
     private func offer(_ body: [UInt8] = [1, 2, 3], deadline: Duration = .seconds(30)) throws {
@@ -48,7 +50,7 @@ import Testing
         let error = SessionError(.deliveryFailed, name: "unhandled", reason: "no hook")
         let (name, id) = (try #require(request.app), try #require(request.id))
         try app.deliver(error.failure(app: name, pairing: pairing, id: id))
-        guard case .failed(let failure) = outcomes.all.first else { return #expect(Bool(false), "no failure") }
+        let failure = try #require(outcomes.failure)
         #expect(failure.code == .deliveryFailed && failure.name == "unhandled" && outcomes.all.count == 1)
     }
 
@@ -94,14 +96,14 @@ import Testing
         let app = try device.app(capabilities: [.message])
         #expect(device.connected.first?.takesConfiguration == false)
         try offer()
-        guard case .failed(let failure) = outcomes.all.first else { return #expect(Bool(false), "no failure") }
+        let failure = try #require(outcomes.failure)
         #expect(failure.code == .deliveryFailed && app.received(.configuration).isEmpty)
     }
 
     @Test func `what is too large for a frame fails before it is sent`() throws {
         _ = try device.app()
         try offer([UInt8](repeating: 1, count: Limits.frame + 1))
-        guard case .failed(let failure) = outcomes.all.first else { return #expect(Bool(false), "no failure") }
+        let failure = try #require(outcomes.failure)
         #expect(failure.code == .payloadTooLarge && failure.limit == Limits.frame)
     }
 

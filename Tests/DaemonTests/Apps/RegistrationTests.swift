@@ -15,10 +15,7 @@ import Testing
     let device = TestDevice(.secondary)
 
     private func register(_ user: UInt32 = Simulation.user, receives: Bool = true) throws -> Client {
-        let client = try device.greet(user: user)
-        try client.register(try ApplicationIdentifier("com.example.app"), .init(receives: receives))
-        device.scheduler.run()
-        return client
+        try device.endpoint.register("com.example.app", .init(receives: receives), on: device.scheduler, user: user)
     }
 
     @Test func `SES-6: nobody is registered before the ownership is stored`() throws {

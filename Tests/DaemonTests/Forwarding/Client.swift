@@ -115,6 +115,14 @@ final class Client: ByteStreamDelegate {
         try send(Envelope(.register, app: app).with(body: registration.body))
     }
 
+    /// Asks for a control command; returns the identifier of the request.
+    @discardableResult
+    func ask(_ command: String, _ body: PropertyListDictionary = [:]) throws -> UniqueIdentifier {
+        let id = UniqueIdentifier.random()
+        try deliver(Envelope(.control, id: id, command: command).with(body: body))
+        return id
+    }
+
     /// Answers a message.
     func reply(to message: Envelope) throws {
         try send(Envelope(.reply, app: message.app, pairing: message.pairing, id: message.id).with(body: [:]))
@@ -205,14 +213,23 @@ extension LocalEndpoint {
         return client
     }
 
-    /// A registered app.
-    func app(
-        _ name: String, _ registration: TandemSession.Registration,
+    /// A client that has asked to register an app; it may be refused.
+    func register(
+        _ name: String = "com.example.app", _ registration: TandemSession.Registration = .init(),
         capabilities: [Capability] = Capability.allCases, on scheduler: ManualScheduler, user: UInt32
     ) throws -> Client {
         let client = try greet(capabilities, on: scheduler, user: user)
         try client.register(try ApplicationIdentifier(name), registration)
         scheduler.run()
+        return client
+    }
+
+    /// A registered app.
+    func app(
+        _ name: String, _ registration: TandemSession.Registration,
+        capabilities: [Capability] = Capability.allCases, on scheduler: ManualScheduler, user: UInt32
+    ) throws -> Client {
+        let client = try register(name, registration, capabilities: capabilities, on: scheduler, user: user)
         try #require(client.received(.registered).count == 1)
         return client
     }

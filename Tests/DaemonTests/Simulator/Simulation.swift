@@ -21,8 +21,7 @@ final class Simulation {
     init(secondaries: Int = 1, files: OwnedDirectory? = nil) {
         simulator = Simulator(
             scheduler: scheduler, software: "simulator of a test", user: Self.user, secondaries: secondaries,
-            files: files,
-            counters: counters, log: log.append)
+            files: files, counters: counters, log: log.append)
     }
 
     var pairing: UniqueIdentifier { simulator.pairings[0] }
@@ -38,6 +37,11 @@ final class Simulation {
         try simulator.endpoint(role, number).greet(on: scheduler, user: user)
     }
 
+    /// A connection to the primary that has asked to register; it may be refused.
+    func register(_ app: String = "com.example.app", user: UInt32 = Simulation.user) throws -> Client {
+        try simulator.primary.register(app, on: scheduler, user: user)
+    }
+
     /// A registered app.
     func app(
         _ role: DeviceRole, _ name: String = "com.example.app", number: Int = 1, receives: Bool = true,
@@ -49,6 +53,16 @@ final class Simulation {
     /// The queue of an app in this pairing.
     func queue(of app: String = "com.example.app") throws -> QueueKey {
         QueueKey(pairing: pairing, app: try ApplicationIdentifier(app), channel: .userInfo)
+    }
+
+    /// The answer to a control command at a device's socket, after at most a second.
+    func ask(
+        _ command: String, _ body: PropertyListDictionary = [:], at role: DeviceRole = .primary
+    ) throws -> Envelope {
+        let client = try greet(role)
+        try client.ask(command, body)
+        if client.received(.result).isEmpty { scheduler.advance(by: .seconds(1)) }
+        return try #require(client.received(.result).last)
     }
 
     /// A message of an app in this pairing.

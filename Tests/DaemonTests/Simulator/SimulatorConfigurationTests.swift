@@ -39,19 +39,11 @@ import Testing
         return client
     }
 
-    private func ask(
-        _ command: String, _ body: PropertyListDictionary = [:], at role: DeviceRole = .primary
-    ) throws -> Envelope {
-        let client = try simulation.greet(role)
-        try client.deliver(Envelope(.control, id: .random(), command: command).with(body: body))
-        return try #require(client.received(.result).last)
-    }
-
     private func envelope(
         _ version: UInt64, for target: PairedIdentifier? = nil, with key: ConfigurationPrivateKey? = nil,
         under keySet: UInt64 = 1
     ) throws -> [UInt8] {
-        let device = try ask("status").dictionaryBody()["device"]?.identifierValue
+        let device = try simulation.ask("status").dictionaryBody()["device"]?.identifierValue
         let payload = ConfigurationPayload(
             application: app, role: .secondary, target: try target ?? .vendor(#require(device)), version: version,
             keySetVersion: keySet, transaction: .random(), issued: simulation.scheduler.wallNow.seconds - 60,
@@ -68,14 +60,14 @@ import Testing
 
     /// The verdict in each result, or the name of the failure.
     private func verdicts(_ envelope: [UInt8], at role: DeviceRole = .primary) throws -> [String?] {
-        let answer = try ask(
+        let answer = try simulation.ask(
             "apply", ["envelope": .data(envelope), "app": .string(app.description), "wait": 20_000], at: role)
         if answer.code != 0 { return [answer.name] }
         return try answer.dictionaryBody().rows("results").map { $0["verdict"]?.stringValue }
     }
 
     private func configurations(of role: DeviceRole) throws -> [PropertyListDictionary] {
-        try ask("status", at: role).dictionaryBody().rows("configurations")
+        try simulation.ask("status", at: role).dictionaryBody().rows("configurations")
     }
 
     @Test func `CFG-35 SES-22: a configuration for the simulated secondary is applied by its app and reported`() throws
@@ -179,14 +171,14 @@ import Testing
 
     @Test func `CTL-8 CTL-24: what is desired in a simulation is listed, shown and withdrawn`() throws {
         let named: PropertyListDictionary = ["app": .string(app.description)]
-        #expect(try ask("configuration-list").dictionaryBody()["desired"] == [])
+        #expect(try simulation.ask("configuration-list").dictionaryBody()["desired"] == [])
         let client = try startApp()
         for version in UInt64(1)...2 { #expect(try verdict(envelope(version)) == "applied") }
-        #expect(try ask("configuration-list").dictionaryBody().rows("desired").map { $0["version"] } == [2])
-        let history = try ask("configuration-show", named).dictionaryBody().rows("history")
+        #expect(try simulation.ask("configuration-list").dictionaryBody().rows("desired").map { $0["version"] } == [2])
+        let history = try simulation.ask("configuration-show", named).dictionaryBody().rows("history")
         #expect(history.map { $0["version"] } == [2, 1])
-        #expect(try ask("configuration-withdraw", named).dictionaryBody()["versions"] == [2])
-        #expect(try ask("configuration-withdraw", named).name == "not-found")
+        #expect(try simulation.ask("configuration-withdraw", named).dictionaryBody()["versions"] == [2])
+        #expect(try simulation.ask("configuration-withdraw", named).name == "not-found")
         #expect(try held("version") == 2 && client.offers.count == 2, "what is applied stays")
         #expect(try verdict(envelope(3)) == "applied")
     }
@@ -194,7 +186,7 @@ import Testing
     @Test func `CFG-84 CFG-85 CTL-8: a key set is rotated and its new key revoked in a simulation`() throws {
         let (holders, successor) = (KeyHolders(of: app), ConfigurationPrivateKey.generate())
         let anchor = try holders.set(1, [signer])
-        #expect(try ask("trust-add", holders.trust(in: anchor)).code == 0)
+        #expect(try simulation.ask("trust-add", holders.trust(in: anchor)).code == 0)
         let client = try startApp(anchor: anchor)
         #expect(try verdict(envelope(1)) == "applied")
         let second = try holders.set(2, [signer, successor])
@@ -217,7 +209,7 @@ import Testing
                 "app": .string(app.description), "role": "secondary", "key": .string(key.publicKey.key.pem),
             ]
         }
-        #expect(try ask("trust-add", body(signer), at: .secondary).code == 0)
-        #expect(try ask("trust-add", body(.generate()), at: .secondary).name == "anchor-conflict")
+        #expect(try simulation.ask("trust-add", body(signer), at: .secondary).code == 0)
+        #expect(try simulation.ask("trust-add", body(.generate()), at: .secondary).name == "anchor-conflict")
     }
 }

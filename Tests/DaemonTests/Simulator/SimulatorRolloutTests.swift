@@ -34,17 +34,10 @@ import Testing
         return client
     }
 
-    private func ask(_ command: String, _ body: PropertyListDictionary = [:]) throws -> Envelope {
-        let client = try simulation.greet(.primary)
-        try client.deliver(Envelope(.control, id: .random(), command: command).with(body: body))
-        if client.received(.result).isEmpty { simulation.scheduler.advance(by: .seconds(1)) }
-        return try #require(client.received(.result).last)
-    }
-
     private func envelope(
         _ version: UInt64, _ change: (inout ConfigurationPayload) -> Void = { _ in }
     ) throws -> [UInt8] {
-        let device = try ask("status").dictionaryBody()["device"]?.identifierValue
+        let device = try simulation.ask("status").dictionaryBody()["device"]?.identifierValue
         var payload = ConfigurationPayload(
             application: app, role: .secondary, target: .vendor(try #require(device)), version: version,
             transaction: .random(), issued: simulation.scheduler.wallNow.seconds - 60, values: ["volume": 80])
@@ -58,7 +51,7 @@ import Testing
             "envelope": .data(envelope), "app": .string(app.description), "wait": 500,
         ]
         for (key, value) in stage { body[key] = value }
-        let answer = try ask("apply", body)
+        let answer = try simulation.ask("apply", body)
         #expect(answer.code == 0, "\(answer)")
         let results = try answer.dictionaryBody().rows("results")
         return Dictionary(
@@ -67,7 +60,7 @@ import Testing
     }
 
     private func rollout() throws -> String? {
-        try ask("configuration-list").dictionaryBody().rows("desired").last?["rollout"]?.stringValue
+        try simulation.ask("configuration-list").dictionaryBody().rows("desired").last?["rollout"]?.stringValue
     }
 
     @Test func `CFG-79, SES-22: a rollout in a simulation goes on when the first app has lived with it`() throws {

@@ -50,20 +50,19 @@ import Testing
         ).with(body: ["to": .string(app)])
     }
 
-    @Test(arguments: DeviceRole.allCases)
-    func `SES-22: two apps on two sockets delivery a message and its reply, unchanged`(from role: DeviceRole) throws {
-        let caller = try app(role)
-        let counterpart = try app(role.counterpart)
-        let request = try Envelope(
-            .message, app: ApplicationIdentifier("com.example.app"), pairing: simulator.pairings[0], id: .random(),
-            reply: true
-        ).with(body: ["text": "over real sockets"])
+    private func exchange(_ request: Envelope, from caller: Client, to counterpart: Client) throws {
         try caller.send(request)
         loop.run { counterpart.isClosed || !counterpart.received(.message).isEmpty }
         #expect(counterpart.frames.last == (try request.frame()))
         try counterpart.send(request.answer("yes"))
         loop.run { caller.isClosed || !caller.received(.reply).isEmpty }
         #expect(caller.frames.last == (try request.answer("yes").frame()))
+    }
+
+    @Test(arguments: DeviceRole.allCases)
+    func `SES-22: two apps on two sockets delivery a message and its reply, unchanged`(from role: DeviceRole) throws {
+        let (caller, counterpart) = (try app(role), try app(role.counterpart))
+        try exchange(message(), from: caller, to: counterpart)
         stop([caller, counterpart])
     }
 
@@ -72,13 +71,7 @@ import Testing
         for name in (0..<8).map({ "com.example.app\($0)" }) {
             let pair = (try app(.primary, name), try app(.secondary, name))
             clients += [pair.0, pair.1]
-            let request = try message(name)
-            try pair.0.send(request)
-            loop.run { pair.1.isClosed || !pair.1.received(.message).isEmpty }
-            #expect(pair.1.frames.last == (try request.frame()))
-            try pair.1.send(request.answer("yes"))
-            loop.run { pair.0.isClosed || !pair.0.received(.reply).isEmpty }
-            #expect(pair.0.frames.last == (try request.answer("yes").frame()))
+            try exchange(message(name), from: pair.0, to: pair.1)
         }
         #expect(simulator.primary.connectionCount == 8)
         stop(clients)
