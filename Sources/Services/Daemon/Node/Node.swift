@@ -250,7 +250,9 @@ package final class Node {
         router.onTrace { [tracing] in tracing.note($0) }
         router.connect(
             DeviceRouter.Outlets(
-                needsEpoch: { [weak self] in self?.beginEpoch(of: $0) },
+                needsEpoch: { [loop, pairings] pairing in
+                    loop.start { await pairings.beginEpoch(of: pairing) }
+                },
                 frameMoved: { [tracing] in tracing.note($0, isSent: $1) },
                 itemsMayWait: { [starter] in starter?.itemsMayWait() },
                 appHasHandled: { [starter] in starter?.handled($0) }))
@@ -310,10 +312,6 @@ package final class Node {
         }
         // Removes files that belong to no item, now that the items are known.
         delivery.restoreFiles(of: Set(known), apps: Array(installed.state.records.keys))
-    }
-
-    private func beginEpoch(of pairing: UniqueIdentifier) {
-        loop.start { [pairings] in await pairings.beginEpoch(of: pairing) }
     }
 
     // MARK: life
@@ -495,7 +493,7 @@ package final class Node {
         let applications = undeclared.compactMap { local.connected($0) }
         undeclared = []
         for application in applications {
-            local.scheduler.start { [self] in await declare(application, isRetry: true) }
+            loop.start { [self] in await declare(application, isRetry: true) }
         }
     }
 }

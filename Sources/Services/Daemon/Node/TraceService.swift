@@ -101,9 +101,8 @@ extension TraceEvent.Step {
         switch kind {
         case .item: self = isSent ? .sent : .arrived
         case .stored: self = .stored
-        case .outcome: self = .ended
+        case .outcome, .gap: self = .ended
         case .outcomeAck: self = .acknowledged
-        case .gap: self = .ended
         default: return nil
         }
     }
