@@ -170,9 +170,12 @@ final class TwoNodes {
 
     // MARK: control
 
-    func ask(_ node: Node, _ command: String, _ body: PropertyListDictionary = [:]) -> ControlAnswer {
+    func ask(
+        _ node: Node, _ command: String, _ body: PropertyListDictionary = [:], user: UInt32 = Linux.user,
+        isOperator: Bool = true
+    ) -> ControlAnswer {
         var answer: ControlAnswer?
-        begin(node, command, body) { answer = $0 }
+        node.respond(to: request(command, body, user: user, isOperator: isOperator)) { answer = $0 }
         run(until: { answer != nil })
         return answer ?? .done()
     }

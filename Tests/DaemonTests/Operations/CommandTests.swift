@@ -18,30 +18,23 @@ import Testing
 
     init() throws { nodes = try TwoNodes() }
 
-    private func answer(_ request: ControlRequest) -> ControlAnswer? {
-        var answer: ControlAnswer?
-        nodes.primary.respond(to: request) { answer = $0 }
-        nodes.run(until: { answer != nil })
-        return answer
-    }
-
     // MARK: who may
 
     @Test func `CTL-2: another user gets not-allowed for every command but the exceptions`() {
         let commands = Set(ControlName.allCases).subtracting(Self.everyonesCommands)
         for command in commands.map(\.rawValue) + ["no-such-command"] {
-            let request = nodes.request(command, user: 1001, isOperator: false)
-            #expect(answer(request)?.name == "not-allowed", "\(command)")
+            let answer = nodes.ask(nodes.primary, command, user: 1001, isOperator: false)
+            #expect(answer.name == "not-allowed", "\(command)")
         }
     }
 
     @Test func `CTL-2: status shows another user only the apps that are its own`() throws {
         try nodes.pair()
         _ = try nodes.connect(to: .primary, user: 1001)
-        let own = try #require(answer(nodes.request("status", user: 1001, isOperator: false)))
+        let own = nodes.ask(nodes.primary, "status", user: 1001, isOperator: false)
         #expect(Set(own.body.keys) == ["applications", "configurations"])
         #expect(own.body["applications"]?.arrayValue?.count == 1)
-        let others = try #require(answer(nodes.request("status", user: 1002, isOperator: false)))
+        let others = nodes.ask(nodes.primary, "status", user: 1002, isOperator: false)
         #expect(others.body["applications"]?.arrayValue?.isEmpty == true)
         #expect(try nodes.rows("applications", of: nodes.primary).count == 1)
     }
