@@ -11,8 +11,8 @@ import TandemWire
 
 /// The opened state directory of one device.
 struct DeviceState {
-    static let storeFile = "tandem.sqlite"
-    static let applicationsDirectory = "apps"
+    private static let storeFile = "tandem.sqlite"
+    private static let applicationsDirectory = "apps"
 
     let directory: OwnedDirectory
     let applications: OwnedDirectory
@@ -126,8 +126,8 @@ extension RowSpace {
 /// reports. Made once, at the first start, each in a file of mode 0600 in the state directory. A file that others can
 /// read is refused, and a lost one is never replaced silently: that would make it another device.
 struct DeviceKeys {
-    static let deviceFile = "device.pem"
-    static let reportFile = "report.pem"
+    fileprivate static let deviceFile = "device.pem"
+    private static let reportFile = "report.pem"
     /// Far above the PEM of the largest key that the policy admits.
     private static let longestFile = 16 * 1024
 
