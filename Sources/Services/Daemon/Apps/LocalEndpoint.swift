@@ -29,11 +29,11 @@ package final class LocalEndpoint {
         /// The side that the socket serves.
         package var role: DeviceRole
         /// This device's vendor identifier.
-        package var device: UniqueIdentifier
+        package let device: UniqueIdentifier
         /// Name and version for people.
-        package var software: String
+        package let software: String
         /// The user that the daemon runs as.
-        package var daemonUser: UInt32
+        package let daemonUser: UInt32
         /// Connections of all users at once (LIM-5).
         package var connectionLimit = Limits.localConnections
 
@@ -52,17 +52,17 @@ package final class LocalEndpoint {
     /// The device around the endpoint.
     package struct Outlets {
         /// Stores that the app is installed and belongs to the user; false if it could not be stored.
-        package var store: (ApplicationIdentifier, _ user: UInt32) async -> Bool
+        package let store: (ApplicationIdentifier, _ user: UInt32) async -> Bool
         /// The app's own directory; nil if the side has none.
-        package var directory: (ApplicationIdentifier) -> String?
+        package let directory: (ApplicationIdentifier) -> String?
         /// Whether the device has work to do before an app gets `registered`, such as making many directories (SES-32).
         package var needsPreparation: (ApplicationIdentifier) -> Bool = { _ in false }
         /// Does that work.
         package var prepare: (ApplicationIdentifier) async -> Void = { _ in }
         /// An app's receiving connection has got `registered`.
-        package var connected: (ConnectedApplication) -> Void
+        package let connected: (ConnectedApplication) -> Void
         /// An app's receiving connection is gone; in order if the app ended its session.
-        package var disconnected: (ConnectedApplication, _ inOrder: Bool) -> Void
+        package let disconnected: (ConnectedApplication, _ inOrder: Bool) -> Void
         /// Judges a configuration that an app hands over (CFG-60); nil if the side takes none.
         var apply: ((ApplicationIdentifier, _ envelope: [UInt8]) async -> ApplyAnswer)?
         /// Whether the side keeps schemas, and not the app's one of this digest (SES-71).

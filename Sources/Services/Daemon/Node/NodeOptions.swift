@@ -11,11 +11,11 @@ package import TandemTransport
 /// The options of one daemon.
 package struct NodeOptions: Sendable {
     /// The side that the local socket serves.
-    package var role: DeviceRole
+    package let role: DeviceRole
     /// The device's name for people, 1-64 bytes.
-    package var name: String
+    package let name: String
     /// The state directory: deleting it is the uninstall.
-    package var state: String
+    package let state: String
     /// The path of the host apps' Unix socket, at most 107 bytes.
     package var local: String
     /// The path of the socket for the host apps of the device's other side; nil for none.
