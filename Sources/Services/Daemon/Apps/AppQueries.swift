@@ -167,12 +167,16 @@ final class AppQueries {
         }
         delivery.submissions.cancel(item, in: queue) { [weak self] cancellation in
             guard let self else { return }
+            let connection = endpoint.connection(number)
             if case .unknown = cancellation {
                 // It may have come meanwhile.
-                if delivery.submissions.record(of: item, in: queue) != nil { return again(query, item, queue, number) }
+                if delivery.submissions.record(of: item, in: queue) != nil {
+                    if let connection { cancel(item, query, queue, connection) }
+                    return
+                }
                 earlyWithdrawals.add(ItemKey(queue, item))
             }
-            guard let connection = endpoint.connection(number) else { return }
+            guard let connection else { return }
             switch cancellation {
             case .cancelled: answer(query, connection, .cancelled)
             case .asked: answer(query, connection, .asked)
@@ -181,12 +185,6 @@ final class AppQueries {
             case .tooLate(let outcome): answer(query, connection, .tooLate, body: LateOutcome(outcome).body)
             }
         }
-    }
-
-    private func again(
-        _ query: QueryFrame, _ item: UniqueIdentifier, _ queue: QueueKey, _ number: ConnectionNumber
-    ) {
-        if let connection = endpoint.connection(number) { cancel(item, query, queue, connection) }
     }
 
     private func budget(_ query: QueryFrame, in pairing: UniqueIdentifier, _ connection: HostAppConnection) {
