@@ -84,9 +84,9 @@ package struct BroadcastLedger: ~Copyable, Sendable {
     /// How many each sender has: most connections that leave have sent none.
     private var senders: [ConnectionNumber: Int] = [:]
     private let capacity: Int
-    /// The most bytes that left together so far: no delivery ends further behind its start.
+    /// The length of the longest burst so far: a delivery ends at most this far behind its start.
     private var longest: UInt64 = 0
-    /// Broadcasts looked at for connections that were gone; for tests.
+    /// Broadcasts that ``closed(_:departed:last:)`` has examined: the work done, for tests that bound it.
     package private(set) var looks = 0
 
     /// - Parameter capacity: deliveries to remember (LIM-21); a single broadcast may be larger.
@@ -138,7 +138,8 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         if senders[connection] != nil { forget { $0.origin == connection } }
         guard let departed, departed < last else { return [] }
         var failures: [Failure] = []
-        // The newest first: of a connection's deliveries no earlier one starts later.
+        // From the newest back. Deliveries to one connection start in ascending order, so the first one that certainly
+        // left ends the search.
         search: for id in order.reversed() {
             guard let broadcast = broadcasts[id] else { continue }
             looks += 1
