@@ -438,17 +438,13 @@ struct OutboundRecords: Sendable {
         return (table.count - 1, table.bytes - replaced.size)
     }
 
-    /// Unfinished items and their bytes by source, without this item and those that it supersedes.
     mutating func shares(
         without item: OutboundItem, sourceOf: (UniqueIdentifier) -> UniqueIdentifier?
     ) -> [UniqueIdentifier?: KeptAmount] {
         let table = table
-        var shares = sourceShares ?? SourceShares(table.unfinished().map(\.ordinal))
-        // Taken out, so that it is not copied.
-        sourceShares = nil
-        shares.lookUp({ table[$0] }, sourceOf: sourceOf)
-        sourceShares = shares
-        return shares.shares(without: ordinalByID[item.id], supersededBy: item.supersedeKey)
+        if sourceShares == nil { sourceShares = SourceShares(table.unfinished().map(\.ordinal)) }
+        sourceShares?.lookUp({ table[$0] }, sourceOf: sourceOf)
+        return sourceShares?.shares(without: ordinalByID[item.id], supersededBy: item.supersedeKey) ?? [:]
     }
 
     /// The current item of a kind, which is the current one no longer.

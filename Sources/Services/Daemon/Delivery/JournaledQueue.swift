@@ -149,8 +149,12 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         }
     }
 
-    /// Asks the machine, which may remember for the next question what is in no row.
-    func ask<Answer>(_ question: (inout Machine) -> Answer) -> Answer { question(&machine) }
+    /// Changes only the machine's cache, which is in no row.
+    func shares(
+        without item: OutboundItem, sourceOf: (UniqueIdentifier) -> UniqueIdentifier?
+    ) -> [UniqueIdentifier?: KeptAmount] where Machine == OutboundQueue {
+        machine.shares(without: item, sourceOf: sourceOf)
+    }
 
     /// Calls back when everything that the machine knows is durable, or with the failure.
     func whenDurable(_ done: @escaping Completion) { perform({ _ in Transition() }, then: done) }

@@ -184,12 +184,11 @@ package final class Submissions {
         in key: QueueKey, after ordinal: UInt64 = 0, limit: Int = .max
     ) -> [OutboundRecord] { queues[key]?.machine.outstanding(after: ordinal, limit: limit) ?? [] }
 
-    /// The unfinished items of a queue and their bytes by source, without this item and those that it supersedes.
     /// - Parameter sourceOf: asked once for each item of the queue.
     func shares(
         of key: QueueKey, without item: OutboundItem, sourceOf: (UniqueIdentifier) -> UniqueIdentifier?
     ) -> [UniqueIdentifier?: KeptAmount] {
-        queues[key]?.ask { $0.shares(without: item, sourceOf: sourceOf) } ?? [:]
+        queues[key]?.shares(without: item, sourceOf: sourceOf) ?? [:]
     }
 
     /// Reads in its turn the body of an item of this device; nil if the peer has stored it, and for another item.
