@@ -524,6 +524,18 @@ import Testing
         #expect(fleet.standing(0)?.text == nil, "another one is active")
     }
 
+    @Test("CFG-104, CFG-114: a follow-up that comes in place of the last verdict shows its words")
+    func followUpInPlaceOfTheLastVerdict() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .applied, onTrial: true, text: "at the app's next start: volume") == nil)
+        #expect(fleet.standing(0)?.text == nil)
+        #expect(try fleet.report(0, item, .applied, onTrial: false, text: "not loaded") == nil)
+        #expect(fleet.standing(0)?.verdict == "applied" && fleet.standing(0)?.text == "not loaded")
+        #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
+        #expect(fleet.standing(0)?.text == nil)
+    }
+
     @Test("CFG-22, CFG-76, CFG-114: what ends with the permission for its signature after the trial has drifted")
     func endOfAPermission() throws {
         var fleet = try Fleet()

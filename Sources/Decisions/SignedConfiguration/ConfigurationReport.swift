@@ -51,6 +51,16 @@ extension ConfigurationReport {
         return envelope.claimedFields?["nonce"]?.identifierValue
     }
 
+    /// Which of the reports with one nonce a carrier lets the next one replace, by what it claims and no proof. Reports
+    /// with another key are kept beside it: a follow-up must not take the place of the last verdict (CFG-104).
+    package static func claimedSupersedeKey(_ bytes: [UInt8], of nonce: UniqueIdentifier) -> [UInt8] {
+        let fields = (try? UnverifiedEnvelope(bytes))?.claimedFields
+        let verdict = fields?["verdict"]?.stringValue.flatMap { Verdict(name: $0) }
+        let isProvisional = verdict?.isProvisional == true || fields?["trial"]?.booleanValue == true
+        let kind: UInt8 = isProvisional ? 0 : verdict == .applied ? 1 : 2
+        return SHA256.digest(nonce.bytes + [kind])
+    }
+
     package var dictionary: PropertyListDictionary {
         var fields = facts.key.fields.merging([
             "typ": "report", "spec": .string(form.rawValue), "device": .data(device.bytes),

@@ -144,7 +144,9 @@ package struct DesiredConfigurations: Sendable {
             throw new.version == inForce.version
                 ? .equivocation(version: new.version) : .rollback(inForce: inForce.version)
         }
-        let isTaken = secondaries.values.contains { $0.states[new.key]?.takesAnother(than: new, hasLeft) == true }
+        let isTaken = secondaries.values.contains { secondary in
+            secondary.states[new.key]?.mayHoldOtherBytes(than: new, hasLeft: hasLeft) == true
+        }
         if isTaken { throw .equivocation(version: new.version) }
         let below = slot.covered(by: new).filter { kept in
             // Those that a rollout has not come to still need the version before.
@@ -425,7 +427,7 @@ package struct DesiredConfigurations: Sendable {
         var answered = entry
         (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.words, now)
         if entry.isFinished, facts.verdict == .applied {
-            change(entry.key, at: pairing, &transition) { state, _ in state.loadFault = facts.text }
+            change(entry.key, at: pairing, &transition) { state, _ in state.noteLoading(facts, isFollowUp: true) }
             return (answered, transition)
         }
         answered.isFinished = !report.isProvisional
@@ -454,6 +456,7 @@ package struct DesiredConfigurations: Sendable {
             switch facts.verdict {
             case .applied:
                 state.apply(entry, movesMark: facts.good?.digest == entry.digest)
+                state.noteLoading(facts, isFollowUp: false)
             case let verdict:
                 // An earlier daemon names what has given way as active: its trial has not passed.
                 state.good = verdict == .superseded && facts.good?.digest == entry.digest ? nil : facts.good

@@ -136,6 +136,12 @@ package struct SecondaryState: Sendable, Equatable {
         }
     }
 
+    /// The secondary's words on an envelope that its app does not load.
+    private struct NamedFault: Sendable, Equatable {
+        let digest: [UInt8]
+        let text: String
+    }
+
     /// Why a delivery is looked at.
     enum Occasion {
         /// The operator applied these bytes.
@@ -150,11 +156,8 @@ package struct SecondaryState: Sendable, Equatable {
     /// The last delivery that has one, or that ended without.
     package internal(set) var last: ForwardedConfiguration?
     /// The configuration that the last report says is active.
-    package internal(set) var good: GoodConfiguration? {
-        didSet { if good?.digest != oldValue?.digest { loadFault = nil } }
-    }
-    /// Why the app does not load what is active, in the secondary's words (CFG-114); nil if it does, as far as known.
-    package internal(set) var loadFault: String?
+    package internal(set) var good: GoodConfiguration?
+    private var lastLoadFault: NamedFault?
     /// The envelope that the secondary applied last, by its reports.
     var applied: [UInt8]?
     /// The last applications, the newest last (LIM-85).
@@ -171,13 +174,26 @@ package struct SecondaryState: Sendable, Equatable {
     /// The deliveries that a report may answer: those without a final verdict, and the last one while what it brought
     /// is active, because its app may not load it any longer (CFG-114).
     var answerable: [ForwardedConfiguration] {
-        let isActive = last?.verdict == Verdict.applied.name && last?.digest == good?.digest
-        return open + (isActive ? [last].compactMap(\.self) : [])
+        guard let last, last.verdict == Verdict.applied.name, last.digest == good?.digest else { return open }
+        return open + [last]
     }
 
-    /// Whether the secondary has applied other bytes of a version, or may take some, also of an envelope that is no
-    /// longer desired: it refuses these as `equivocation` then (CFG-77).
-    func takesAnother(than new: DesiredConfiguration, _ hasLeft: (ForwardedConfiguration) -> Bool) -> Bool {
+    /// Why the app does not load what is active, in the secondary's words (CFG-114); nil if it does, as far as known.
+    package var loadFault: String? { lastLoadFault.flatMap { $0.digest == good?.digest ? $0.text : nil } }
+
+    /// An `applied` has come. A last verdict says nothing about loading, unless a follow-up has come in its place
+    /// (CFG-114). No trial begins with a fault.
+    mutating func noteLoading(_ facts: ReportFacts, isFollowUp: Bool) {
+        let text = facts.isOnTrial == false ? facts.text : nil
+        guard isFollowUp || text != nil || facts.isOnTrial == true else { return }
+        lastLoadFault = text.map { NamedFault(digest: facts.digest, text: $0) }
+    }
+
+    /// Whether the secondary has applied other bytes of this version, or may still take them, also of an envelope that
+    /// was withdrawn. It then refuses the new ones as `equivocation` (CFG-77).
+    func mayHoldOtherBytes(
+        than new: DesiredConfiguration, hasLeft: (ForwardedConfiguration) -> Bool
+    ) -> Bool {
         let (version, keySet) = (new.version, new.payload.keySetVersion)
         let isApplied = history.contains { line in
             line.version == version && line.keySet == keySet && line.digest != nil && line.digest != new.digest
@@ -263,6 +279,7 @@ package struct SecondaryState: Sendable, Equatable {
         transition.changes += (open + [last].compactMap(\.self)).map { .forgotten($0) }
         transition.cancellations += open.filter { $0.verdict == nil }
         (open, last, good, applied, refusals, history) = ([], nil, nil, nil, [], [])
+        lastLoadFault = nil
     }
 
     /// The secondary trusts this key. If that is another one than at the last look, or none, it has lost what it had
@@ -383,9 +400,10 @@ package struct SecondaryState: Sendable, Equatable {
         applied = try fields.optional("applied", "32 bytes of data") { $0.digestValue }
         awaited = try fields.optional("awaited", "32 bytes of data") { $0.digestValue }
         awaitedSince = try fields.optional("since", "an integer") { $0.timeValue }
-        loadFault = try fields.optional("loadFault", "a string") { $0.stringValue }
+        let loadFault = try fields.optional("loadFault", "a string") { $0.stringValue }
         trust = try fields.optional("trust", "16 bytes of data, or none") { TrustMark(bytes: $0.dataValue) } ?? .unnamed
         try fields.refuseUnknownFields()
+        if let good { lastLoadFault = loadFault.map { NamedFault(digest: good.digest, text: $0) } }
     }
 
     private static func application(_ value: PropertyListValue) -> Application? {

@@ -21,8 +21,12 @@ import Testing
         ).bytes
     }
 
-    private func report(_ nonce: UniqueIdentifier, _ number: Int64) throws -> [UInt8] {
-        let fields: PropertyListDictionary = ["nonce": .data(nonce.bytes), "number": .integer(number)]
+    private func report(
+        _ nonce: UniqueIdentifier, _ number: Int64, _ verdict: String? = nil, onTrial: Bool? = nil
+    ) throws -> [UInt8] {
+        var fields: PropertyListDictionary = ["nonce": .data(nonce.bytes), "number": .integer(number)]
+        fields["verdict"] = verdict.map { .string($0) }
+        fields["trial"] = onTrial.map { .boolean($0) }
         return try SignedEnvelope.bytes(
             try PropertyListWriter.write(fields), type: .report, signedWith: [PrivateKey.generate(.ed25519)])
     }
@@ -113,6 +117,22 @@ import Testing
         for number in 0..<50 { carrier.receive(try report(.random(), Int64(number)), from: carrier.below) }
         #expect(carrier.waiting(for: carrier.above).count == before + 1)
         #expect(carrier.hasNoted("report refused"))
+    }
+
+    @Test("CFG-104: a follow-up does not take the place of the last verdict, which none of those before keeps waiting")
+    func followUpOfTheLastVerdict() throws {
+        carrier.install()
+        carrier.pass(.seconds(3))
+        let item = carrier.receive(frame(), from: carrier.above)
+        let before = carrier.waiting(for: carrier.above).count
+        let reports: [(verdict: String, onTrial: Bool?, waiting: Int)] = [
+            ("waiting-for-app", nil, 1), ("applied", true, 1), ("applied", false, 2), ("applied", false, 2),
+            ("threshold", nil, 3), ("threshold", nil, 3),
+        ]
+        for (number, one) in reports.enumerated() {
+            carrier.receive(try report(item, Int64(number), one.verdict, onTrial: one.onTrial), from: carrier.below)
+            #expect(carrier.waiting(for: carrier.above).count == before + one.waiting, "\(one)")
+        }
     }
 
     @Test("CFG-104, LIM-85: of a flood of configurations in ever new slots as many wait as have a way back")

@@ -210,8 +210,9 @@ final class ConfigurationCarrier {
         if let nonce = ConfigurationReport.claimedNonce(carried.report),
             let way = state.carried.way(of: nonce, from: peer.pairing, about: carried.from)
         {
-            // The last one counts: however many a device sends about one item, one of them waits here.
-            let report = OutboundItem(id: item.id, payload: carried.bytes, supersedeKey: SHA256.digest(nonce.bytes))
+            // However many a device sends about one item, the last one of each kind waits here.
+            let key = ConfigurationReport.claimedSupersedeKey(carried.report, of: nonce)
+            let report = OutboundItem(id: item.id, payload: carried.bytes, supersedeKey: key)
             return .taken(await submit(report, way.application, to: way.upstream))
         }
         if carried.from == peer.pairing { return .report(carried.report, from: peer) }
