@@ -64,14 +64,14 @@ import Testing
         try Fixture.expectRejected(try Fixture.envelope(version: 6), .equivocation)
     }
 
-    @Test("CFG-30: another envelope around what is active is answered as applied and changes nothing")
+    @Test("CFG-30, CFG-114: another envelope around what is active is answered as applied, and only its sender is new")
     func anotherEnvelopeAroundWhatIsActive() throws {
         let other = try Fixture.rewrapped(try #require(slot.active?.record.envelope))
         let before = slot
         let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
-        #expect(transition.verdict == .applied && slot == before)
-        guard case .report(let facts)? = transition.changes.first, transition.changes.count == 1
-        else { throw Unexpected("reported, and nothing else: \(transition.changes)") }
+        #expect(transition.verdict == .applied && slot.active == before.active && slot.mark == before.mark)
+        guard case .report(let facts)? = transition.changes.last, transition.changes.count == 2
+        else { throw Unexpected("kept for later reports, reported, and nothing else: \(transition.changes)") }
         #expect(facts.digest == SHA256.digest(other), "the primary knows the bytes that it sent")
     }
 

@@ -210,7 +210,7 @@ import Testing
 
     @Test("CFG-52: of statements about keys the last failure of a burst is reported when its minute is over")
     func theLastFailureOfABurstIsReportedWhenItsMinuteIsOver() throws {
-        var gate = EarlyFailureGate(room: 1)
+        var gate = EarlyFailureGate(isStatement: true)
         let start = MonotonicTime(nanoseconds: 1_000_000_000)
         #expect(gate.failed(try Self.earlyFailure(), at: start).count == 1)
         #expect(!gate.isHolding)

@@ -269,6 +269,26 @@ import Testing
         #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
     }
 
+    @Test("CFG-113, LIM-142: an app that goes on not to judge is asked less often, until it registers again")
+    func aLastingFaultOfTheKeySets() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        for _ in 0..<ConfigurationLimits.unjudgedOffers {
+            _ = slot.answerOverdue(.notJudged("EIO"))
+            #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
+        }
+        for _ in 0..<2 {
+            _ = slot.answerOverdue(.notJudged("EIO"))
+            #expect(slot.timePassed(running: .seconds(599), now: Fixture.now).effects.isEmpty)
+            #expect(slot.timePassed(running: .seconds(1), now: Fixture.now).effects.count == 1)
+        }
+        _ = slot.answerOverdue(.notJudged("EIO"))
+        slot.applicationDisconnected()
+        #expect(slot.applicationConnected().effects.count == 1)
+        _ = slot.answerOverdue(.notJudged("EIO"))
+        #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
+    }
+
     @Test("CFG-113: the answer that an offer cannot be judged reads back, and is no verdict")
     func theAnswerThatAnOfferCannotBeJudged() throws {
         let deferral = OfferDeferral(of: [1], because: "EIO")
@@ -360,6 +380,8 @@ import Testing
         #expect(ended.effects == [.reload], "an app that has registered meanwhile reads its files again")
         let reports = Self.reports(ended)
         #expect(reports.map(\.delivery) == [Fixture.delivery], "also after its trial (CFG-114)")
+        #expect(ended.recalled == [Fixture.delivery], "CFG-52: not held back behind other failures")
+        #expect((strict.loadReports == nil) == !isOnTrial, "its row ends with it")
         #expect(reports.allSatisfy { $0.verdict == .rejected(.threshold) && $0.good?.version == 6 })
     }
 

@@ -280,7 +280,7 @@ import Testing
     func notLoadedDuringTheTrial(_ event: String) throws {
         var slot = try Self.tryingSlot()
         let (bytes, good) = (try #require(slot.active?.record.envelope), try #require(slot.trial?.previous))
-        slot.note(Self.fault(of: bytes))
+        slot.note(Self.fault(of: bytes), hasAnswered: true)
         let ended =
             switch event {
             case "the answer": slot.reloaded()
@@ -301,8 +301,8 @@ import Testing
     func faultOfOthers() throws {
         for before in [try Fixture.envelope(version: 6), []] {
             var slot = try Self.tryingSlot()
-            slot.note(Self.fault(of: before))
-            if before.isEmpty { slot.note(nil) }
+            slot.note(Self.fault(of: before), hasAnswered: true)
+            if before.isEmpty { slot.note(nil, hasAnswered: true) }
             #expect(slot.reloaded() == ApplyTransition())
             #expect(Self.report(Fixture.live(&slot))?.isOnTrial == false)
             #expect(slot.trial == nil && slot.active?.record.version == 7)
@@ -313,12 +313,10 @@ import Testing
     func notLoadedAfterTheTrial() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try #require(slot.active?.record.envelope)
-        func reports(_ transition: ApplyTransition) -> [ReportFacts] {
-            transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
-        }
+        slot.note(nil, hasAnswered: true)
         #expect(slot.reloaded() == ApplyTransition(), "it loads")
-        slot.note(Self.fault(of: bytes))
-        let told = reports(slot.reloaded())
+        slot.note(Self.fault(of: bytes), hasAnswered: true)
+        let told = Self.reports(slot.reloaded())
         #expect(told.map(\.delivery) == [Fixture.delivery] && told.map(\.isOnTrial) == [false])
         #expect(told[0].verdict == .applied && told[0].good?.version == 6 && told[0].digest == SHA256.digest(bytes))
         #expect(told[0].text == "the app does not load it [schema]: volume: 80 is over the maximum 50")
@@ -328,10 +326,10 @@ import Testing
             _ = slot.applicationConnected()
             #expect(slot.reloaded() == ApplyTransition())
         }
-        slot.note(nil)
-        #expect(reports(slot.reloaded()).isEmpty)
-        #expect(reports(slot.timePassed(running: .seconds(3_599), now: Fixture.now)).isEmpty)
-        let over = reports(slot.timePassed(running: .seconds(1), now: Fixture.now))
+        slot.note(nil, hasAnswered: true)
+        #expect(Self.reports(slot.reloaded()).isEmpty)
+        #expect(Self.reports(slot.timePassed(running: .seconds(3_599), now: Fixture.now)).isEmpty)
+        let over = Self.reports(slot.timePassed(running: .seconds(1), now: Fixture.now))
         #expect(over.map(\.text) == [nil] && over.map(\.verdict) == [.applied])
     }
 
@@ -339,16 +337,48 @@ import Testing
     func anotherSenderOfAFault() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try #require(slot.active?.record.envelope)
-        slot.note(Self.fault(of: bytes))
+        slot.note(Self.fault(of: bytes), hasAnswered: true)
         #expect(slot.reloaded().changes.count == 2)
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
         _ = slot.received(bytes, by: other, in: try Fixture.context(.staging))
         let row = try #require(slot.loadReports)
-        #expect(try LoadReports(row.dictionary) == row && row.hasToldFault)
+        #expect(try LoadReports(row.dictionary) == row && row.mayNeedReport)
         let told = slot.timePassed(running: .seconds(3_600), now: Fixture.now)
         let deliveries = told.changes.compactMap { if case .report(let facts) = $0 { facts.delivery } else { nil } }
         #expect(deliveries == [Fixture.delivery, other])
         #expect(slot.closed().changes.contains(.loadReports(nil)))
+    }
+
+    @Test("CFG-96, CFG-114: a sender of another envelope learns of the fault of what it brought, by its own digest")
+    func anotherEnvelopeOfAFault() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try #require(slot.active?.record.envelope)
+        let (other, envelope) = (
+            ConfigurationDelivery(pairing: .random(), nonce: .random()), try Fixture.rewrapped(bytes)
+        )
+        _ = slot.received(envelope, by: other, in: try Fixture.context(.staging))
+        let row = try #require(slot.loadReports)
+        #expect(try LoadReports(row.dictionary) == row)
+        slot.note(Self.fault(of: bytes), hasAnswered: true)
+        let told = Self.reports(slot.reloaded())
+        #expect(told.map(\.delivery) == [Fixture.delivery, other])
+        #expect(told.map(\.digest) == [SHA256.digest(bytes), SHA256.digest(envelope)])
+    }
+
+    @Test("CFG-114, LIM-141: each configuration has an hour of its own, and its row ends with it")
+    func oneConfigurationAfterAnother() throws {
+        var slot = try Fixture.usedSlot()
+        slot.note(Self.fault(of: try #require(slot.active?.record.envelope)), hasAnswered: true)
+        #expect(Self.reports(slot.reloaded()).count == 1)
+        let former = slot.loadReports
+        let next = try Fixture.envelope { $0.lifetime = 60 }
+        try Fixture.apply(next, to: &slot)
+        #expect(slot.loadReports == former, "a trial that fails makes it the active one again")
+        Fixture.live(&slot)
+        slot.note(Self.fault(of: next), hasAnswered: true)
+        #expect(Self.reports(slot.reloaded()).map(\.isOnTrial) == [false])
+        let over = slot.timePassed(running: .seconds(60), now: Fixture.now)
+        #expect(slot.active == nil && slot.loadReports == nil && over.changes.contains(.loadReports(nil)))
     }
 
     // MARK: one trial after another

@@ -11,71 +11,84 @@ struct ApplicationPresence: Sendable, Equatable {
     private(set) var hasReplacedOffer = false
     /// The deliveries whose senders know that the app could not judge the configuration.
     private var unjudged: ConfigurationDeliveries?
+    /// The offers in a row that the app could not judge, and the time until the next one (LIM-142).
+    private var unjudgedOffers = 0
+    private var offerPause = Duration.zero
     /// The time that the app has lived with the configuration on trial, counted from the first tick on.
     private var lived: Duration?
     /// The fault of what is applied, as the app has named it since it registered (CFG-42).
     private(set) var loadFault: LoadFault?
-    /// Whether the app has said since it registered what it does not load; nothing said is no fault then.
-    private var hasReloaded = false
+    /// Whether the app has answered a reload since it registered: without a fault it loads what is applied then.
+    private var hasAnsweredReload = false
     /// The time until the next report about loading (LIM-141).
-    private var pause = Duration.zero
+    private var loadReportPause = Duration.zero
     /// The library's account, as it was read last.
     private(set) var library = LoadAttempts()
 
-    var takesOffers: Bool { isConnected && !refusesOffers }
+    var takesOffers: Bool { isConnected && !refusesOffers && offerPause == .zero }
 
     mutating func note(_ attempts: LoadAttempts) { library = attempts }
 
-    mutating func note(_ fault: LoadFault?) { loadFault = fault }
+    /// - Parameter hasAnswered: whether the app has answered a reload since it registered.
+    mutating func note(_ fault: LoadFault?, hasAnswered: Bool) { (loadFault, hasAnsweredReload) = (fault, hasAnswered) }
 
     /// The fault of a configuration, as far as the app has named it.
-    func fault(of shown: ActiveConfiguration) -> LoadFault? {
-        loadFault.flatMap { $0.digest == shown.record.digest ? $0 : nil }
-    }
+    func fault(of shown: ActiveConfiguration) -> LoadFault? { loadFault?.of(shown) }
 
     mutating func registered() {
         isConnected = true
         refusesOffers = false
-        hasReloaded = false
         lived = nil
+        offersAnother()
     }
 
-    mutating func left() {
-        isConnected = false
-        hasReloaded = false
+    mutating func left() { isConnected = false }
+
+    /// The reports with the news for the senders about the loading of a configuration; nil if there is nothing new, or
+    /// not yet.
+    mutating func takeLoadReports(_ reports: LoadReports?, of shown: ActiveConfiguration) -> LoadReports? {
+        let fault = fault(of: shown)
+        guard hasAnsweredReload || fault != nil, loadReportPause == .zero, var next = reports,
+            next.digest == shown.record.digest, next.note(fault)
+        else { return nil }
+        loadReportPause = ConfigurationLimits.loadReports
+        return next
     }
 
-    /// The app has answered a reload.
-    mutating func reloaded() { hasReloaded = true }
-
-    /// The news for the senders about the loading of a configuration; nil if there is nothing new, or not yet.
-    mutating func loading(of shown: ActiveConfiguration, to reports: LoadReports?) -> LoadReports? {
-        guard hasReloaded, pause == .zero, var told = reports, told.digest == shown.record.digest else { return nil }
-        guard told.tell(fault(of: shown)) else { return nil }
-        pause = ConfigurationLimits.loadReports
-        return told
-    }
+    /// The reports about loading are about another configuration, or there are none.
+    mutating func loadReportsChanged() { loadReportPause = .zero }
 
     mutating func refusedOffer() { refusesOffers = true }
 
     /// Another configuration took the place of one that the app may have taken.
-    mutating func missedOffer() { hasReplacedOffer = true }
+    mutating func offerReplaced() { hasReplacedOffer = true }
+
+    /// The next offer is of other bytes than the last one, or to another process.
+    mutating func offersAnother() { (unjudgedOffers, offerPause) = (0, .zero) }
 
     /// The verdict on the last offer has come.
-    mutating func judged() { hasReplacedOffer = false }
+    mutating func offerJudged() {
+        hasReplacedOffer = false
+        offersAnother()
+    }
 
     /// The app could not judge the configuration that these deliveries brought; returns whether that is new to their
-    /// senders. It is offered at each tick, and a report for each would fill the queue.
+    /// senders. A report for each offer would fill the queue.
     mutating func couldNotJudge(_ deliveries: ConfigurationDeliveries) -> Bool {
         defer { unjudged = deliveries }
+        unjudgedOffers += 1
+        if unjudgedOffers > ConfigurationLimits.unjudgedOffers { offerPause = ConfigurationLimits.unjudgedPause }
         return unjudged != deliveries
     }
 
     /// Another configuration is on trial.
     mutating func trialBegan() { lived = nil }
 
-    /// Running time since the last call: the next report about loading comes nearer.
-    mutating func pass(_ running: Duration) { pause = max(.zero, pause - running) }
+    /// Running time since the last call: the next report about loading and the next offer come nearer.
+    mutating func countPauses(_ running: Duration) {
+        loadReportPause = max(.zero, loadReportPause - running)
+        offerPause = max(.zero, offerPause - running)
+    }
 
     /// Running time of a trial since the last call.
     mutating func live(_ running: Duration) {

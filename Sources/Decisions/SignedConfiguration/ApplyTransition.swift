@@ -138,12 +138,18 @@ package struct ApplyTransition: Sendable, Equatable {
     /// The words for it; empty if it needs none.
     package private(set) var detail = ""
 
+    /// Deliveries that have had their last verdict and get another one by this event alone: the limit of CFG-52 must
+    /// not hold it back.
+    package private(set) var recalled: Set<ConfigurationDelivery> = []
+
     /// Whether another configuration waits for the app from now on.
     package var stages: Bool { changes.contains { if case .staged(_?) = $0 { true } else { false } } }
 
     mutating func add(_ change: ApplyChange) { changes.append(change) }
 
     mutating func add(_ effect: ApplyEffect) { effects.append(effect) }
+
+    mutating func recall(_ deliveries: ConfigurationDeliveries) { recalled.formUnion(deliveries.all) }
 
     mutating func conclude(_ verdict: Verdict, _ detail: String = "") {
         self.verdict = verdict

@@ -209,6 +209,13 @@ package struct ReportFacts: Sendable, Hashable {
             verdict: verdict == .waitingForKey ? .rejected(.noKey) : verdict, text: words, good: good)
     }
 
+    /// The same verdict beside what is active by now.
+    package func with(active good: GoodConfiguration?) -> ReportFacts {
+        ReportFacts(
+            delivery: delivery, key: key, digest: digest, transaction: transaction, version: version, verdict: verdict,
+            text: text, good: good, isWaived: isWaived, isOnTrial: isOnTrial)
+    }
+
     /// The longest prefix of whole characters that fits.
     static func cut(_ text: String) -> String {
         var kept = ""

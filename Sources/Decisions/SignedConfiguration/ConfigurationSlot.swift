@@ -48,7 +48,9 @@ package struct ConfigurationSlot: Sendable, Equatable {
     package mutating func note(_ attempts: LoadAttempts) { app.note(attempts) }
 
     /// The fault of what is applied that the app named last (CFG-42), before the event that it decides.
-    package mutating func note(_ fault: LoadFault?) { app.note(fault) }
+    /// - Parameter hasAnswered: whether the app has answered a reload since it registered: no fault says that it loads
+    ///   what is applied, then.
+    package mutating func note(_ fault: LoadFault?, hasAnswered: Bool) { app.note(fault, hasAnswered: hasAnswered) }
 
     /// Bytes have arrived. Application, role, target, device and mark of the context are replaced by the slot's own.
     package mutating func received(
@@ -99,14 +101,13 @@ package struct ConfigurationSlot: Sendable, Equatable {
         if ending == .inOrder || app.library.isHealthy(trial.digest) {
             passTrial(&transition)
         } else if ending == .lost, max(trial.attempts, app.library.starts(of: trial.digest)) >= Self.attempts {
-            rollBack(.failed, ConfigurationTrial.stopped, &transition)
+            rollBack(.failed, ConfigurationTrial.failureText, &transition)
         }
         return transition
     }
 
     /// The app has answered a reload: a trial may end with that (CFG-61), or senders learn what it loads (CFG-114).
     package mutating func reloaded() -> ApplyTransition {
-        app.reloaded()
         var transition = ApplyTransition()
         if !endRefusedTrial(&transition) { reportLoading(&transition) }
         return transition
@@ -171,6 +172,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     package mutating func keysChanged(in context: VerificationContext) -> ApplyTransition {
         var transition = ApplyTransition()
         endWithdrawn(in: context, &transition)
+        endLoadReports(&transition)
         guard let staged else { return transition }
         do throws(VerificationFailure) {
             let verified = try VerifiedConfiguration(
@@ -188,9 +190,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         } catch {}
         return transition
     }
-}
 
-extension ConfigurationSlot {
     private mutating func stage(
         _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, in context: VerificationContext,
         _ transition: inout ApplyTransition
@@ -263,7 +263,8 @@ extension ConfigurationSlot {
         var (answered, ended) = (deliveries, staged?.deliveries ?? ConfigurationDeliveries())
         if isSame { (answered, ended) = deliveries.joined(to: ended) }
         if let older = staged { report(.superseded, of: older.record, older.isWaived, by: ended, &transition) }
-        if same == nil, phase == .offered || (staged?.attempts ?? 0) > 0 { app.missedOffer() }
+        if same == nil, phase == .offered || (staged?.attempts ?? 0) > 0 { app.offerReplaced() }
+        if !isSame { app.offersAnother() }
         // The same attempt begins again, in another envelope.
         if !isSame, phase == .offered { same?.uncount() }
         let newer = StagedConfiguration(
@@ -284,9 +285,7 @@ extension ConfigurationSlot {
         transition.add(.staged(staged))
         report(.superseded, of: staged.record, staged.isWaived, by: surplus, &transition)
     }
-}
 
-extension ConfigurationSlot {
     /// The app has answered an offer. An answer about other bytes than those that were offered is as none.
     package mutating func answered(_ reply: OfferReply, now: WallTime) -> ApplyTransition {
         var transition = ApplyTransition()
@@ -300,7 +299,7 @@ extension ConfigurationSlot {
         case .rejected, .waitingForApplication, .waitingForKey, .superseded:
             dropStaged(&transition)
             if app.hasReplacedOffer { transition.add(.reload) }
-            app.judged()
+            app.offerJudged()
         }
         report(
             reply.verdict, of: staged.record, staged.isWaived, by: staged.deliveries, text: reply.text,
@@ -338,7 +337,7 @@ extension ConfigurationSlot {
     /// (CFG-34), a trial passes (CFG-61), and an app that did not answer is asked again (CFG-43).
     package mutating func timePassed(running: Duration, now: WallTime) -> ApplyTransition {
         var transition = ApplyTransition()
-        app.pass(running)
+        app.countPauses(running)
         reportLoading(&transition)
         if let trial, !endRefusedTrial(&transition) {
             app.live(running)
@@ -356,6 +355,7 @@ extension ConfigurationSlot {
             transition.add(.waived(waived))
             if waived == nil, isApplicationConnected { transition.add(.reload) }
         }
+        endLoadReports(&transition)
         if phase == .waitingForApplication, app.takesOffers { offer(&transition) }
         return transition
     }
@@ -403,8 +403,11 @@ extension ConfigurationSlot {
         }
         // An app that has registered meanwhile has read the file that goes.
         transition.add(.reload)
-        let senders = onTrial?.deliveries ?? loadReports?.deliveries(of: ended.record.digest)
-        conclude(ended.record, by: senders ?? ConfigurationDeliveries(), in: context, &transition)
+        let told = onTrial?.deliveries ?? loadReports?.deliveries(of: ended.record.digest)
+        let senders = told ?? ConfigurationDeliveries()
+        transition.recall(senders)
+        conclude(ended.record, by: senders, in: context, &transition)
+        endLoadReports(&transition)
         return transition
     }
 
@@ -416,7 +419,7 @@ extension ConfigurationSlot {
 
     private mutating func commit(_ staged: StagedConfiguration, now: WallTime, _ transition: inout ApplyTransition) {
         let applied = ActiveConfiguration(staged.record, applied: now, isWaived: staged.isWaived)
-        app.judged()
+        app.offerJudged()
         let former = beginTrial(of: staged, &transition)
         if staged.isWaived {
             waived = applied
@@ -425,6 +428,7 @@ extension ConfigurationSlot {
             commitVerified(applied, &transition)
         }
         dropStaged(&transition)
+        endLoadReports(&transition)
         // Now, when the reports no longer name it as the active one (CFG-50).
         guard let (replaced, senders) = former else { return }
         report(.superseded, of: replaced.record, replaced.isWaived, by: senders, &transition)
@@ -449,11 +453,9 @@ extension ConfigurationSlot {
         phase = .idle
         transition.add(.staged(nil))
     }
-}
 
-// MARK: - trial (CFG-61 to CFG-63)
+    // MARK: trial (CFG-61 to CFG-63)
 
-extension ConfigurationSlot {
     private static var attempts: UInt64 { ConfigurationLimits.attempts }
 
     /// The configuration on trial.
@@ -462,32 +464,18 @@ extension ConfigurationSlot {
         return [waived, active].compactMap { $0 }.first { $0.record.digest == trial.digest }
     }
 
-    /// The app has applied the staged configuration. The last good one is kept: that of a trial that has not passed
-    /// yet, if there is one.
+    /// The app has applied the staged configuration.
     /// - Returns: the configuration whose trial this one takes over, with its deliveries.
     private mutating func beginTrial(
         of staged: StagedConfiguration, _ transition: inout ApplyTransition
     ) -> (ActiveConfiguration, ConfigurationDeliveries)? {
-        let digest = staged.record.digest
-        var previous = active?.record.digest == digest ? nil : active
-        var (replaced, deliveries): ([UInt8]?, ConfigurationDeliveries) = (nil, staged.deliveries)
-        var former: (ActiveConfiguration, ConfigurationDeliveries)?
-        if let trial, let tried {
-            if !tried.isWaived { (previous, replaced) = (trial.previous, trial.digest) }
-            if trial.digest == digest {
-                // The surplus gets no end, as in `answerAgain`.
-                deliveries = deliveries.joined(to: trial.deliveries).deliveries
-            } else {
-                former = (tried, trial.deliveries)
-            }
-        }
-        let next = ConfigurationTrial(
-            digest: digest, replaced: staged.isWaived ? nil : replaced, attempts: staged.attempts,
-            deliveries: deliveries, previous: staged.isWaived ? nil : previous)
+        let running = trial.flatMap { trial in tried.map { (trial: trial, tried: $0) } }
+        let next = ConfigurationTrial(of: staged, after: running, active: active)
         trial = next
         app.trialBegan()
         transition.add(.trial(next))
-        return former
+        guard let (former, configuration) = running, former.digest != next.digest else { return nil }
+        return (configuration, former.deliveries)
     }
 
     /// The app has registered again during the trial.
@@ -495,7 +483,9 @@ extension ConfigurationSlot {
         guard var trial else { return }
         if app.library.isHealthy(trial.digest) { return passTrial(&transition) }
         trial.count(starts: app.library.starts(of: trial.digest))
-        guard trial.attempts <= Self.attempts else { return rollBack(.failed, ConfigurationTrial.stopped, &transition) }
+        guard trial.attempts <= Self.attempts else {
+            return rollBack(.failed, ConfigurationTrial.failureText, &transition)
+        }
         self.trial = trial
         transition.add(.trial(trial))
     }
@@ -559,12 +549,12 @@ extension ConfigurationSlot {
         if isApplicationConnected { transition.add(.reload) }
         transition.conclude(verdict, text)
     }
-}
 
-extension ConfigurationSlot {
+    // MARK: loading (CFG-114)
+
     /// The senders of what is applied learn that the app does not load it any longer, or does again (CFG-114).
     private mutating func reportLoading(_ transition: inout ApplyTransition) {
-        guard trial == nil, let shown, let reports = app.loading(of: shown, to: loadReports) else { return }
+        guard trial == nil, let shown, let reports = app.takeLoadReports(loadReports, of: shown) else { return }
         keep(reports, &transition)
         report(
             .applied, of: shown.record, shown.isWaived, by: reports.deliveries, text: app.fault(of: shown)?.text,
@@ -573,8 +563,16 @@ extension ConfigurationSlot {
 
     private mutating func keep(_ reports: LoadReports?, _ transition: inout ApplyTransition) {
         guard reports != loadReports else { return }
+        if reports?.digest != loadReports?.digest { app.loadReportsChanged() }
         loadReports = reports
         transition.add(.loadReports(reports))
+    }
+
+    /// The reports end with the configuration that they are about; that of a trial's previous one has not ended.
+    private mutating func endLoadReports(_ transition: inout ApplyTransition) {
+        guard let digest = loadReports?.digest else { return }
+        let present = [active, waived, trial?.previous].compactMap { $0?.record.digest }
+        if !present.contains(digest) { keep(nil, &transition) }
     }
 
     /// The configuration is active already; the senders of one on trial wait for its end.
@@ -591,9 +589,10 @@ extension ConfigurationSlot {
             trial.deliveries = joining.joined(to: trial.deliveries).deliveries
             self.trial = trial
             transition.add(.trial(trial))
-        } else if trial == nil, shown?.record.digest == verified.digest {
-            // Only of these very bytes: others around the same statement change nothing (CFG-30).
-            keep(LoadReports(of: verified.digest, to: deliveries, after: loadReports), &transition)
+        } else if trial == nil, waived == nil, let digest = active?.record.digest {
+            // Another envelope around the same signed bytes has a sender as well: its reports have its own digest.
+            let joining = deliveries.bringing(verified.digest, of: digest)
+            keep(LoadReports(of: digest, to: joining, after: loadReports), &transition)
         }
         answer(verified, by: deliveries, isOnTrial: isOnTrial, &transition)
     }

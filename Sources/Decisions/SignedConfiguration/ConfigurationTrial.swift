@@ -34,10 +34,32 @@ package struct ConfigurationTrial: Sendable, Equatable {
     /// Whether a configuration with this digest has not proved to be good.
     package func covers(_ digest: [UInt8]) -> Bool { digest == self.digest || digest == replaced }
 
-    /// Why a trial has failed, for people.
-    static var stopped: String {
+    /// The text of a trial's failure, for people.
+    static var failureText: String {
         let seconds = ConfigurationLimits.trial.components.seconds
         return "the app stopped within \(seconds) s of loading it, \(ConfigurationLimits.attempts) times in a row"
+    }
+
+    /// The trial of a configuration that the app has applied. The last good one is kept: that of a trial that has not
+    /// passed yet, if there is one.
+    /// - Parameters:
+    ///   - running: the trial that this one takes over, with its configuration; nil if none runs.
+    ///   - active: the one that was active before.
+    init(
+        of staged: StagedConfiguration, after running: (trial: Self, tried: ActiveConfiguration)?,
+        active: ActiveConfiguration?
+    ) {
+        let digest = staged.record.digest
+        var previous = active?.record.digest == digest ? nil : active
+        var (replaced, deliveries): ([UInt8]?, ConfigurationDeliveries) = (nil, staged.deliveries)
+        if let (trial, tried) = running {
+            if !tried.isWaived { (previous, replaced) = (trial.previous, trial.digest) }
+            // The surplus gets no report of the end: any would finish its nonce (CFG-61).
+            if trial.digest == digest { deliveries = deliveries.joined(to: trial.deliveries).deliveries }
+        }
+        self.init(
+            digest: digest, replaced: staged.isWaived ? nil : replaced, attempts: staged.attempts,
+            deliveries: deliveries, previous: staged.isWaived ? nil : previous)
     }
 
     /// The app has begun again.

@@ -10,14 +10,16 @@ package struct EarlyFailureGate: Sendable {
     package static let interval = Duration.seconds(60)
 
     /// The failures that each get a report when the minute is over.
-    private let room: Int
+    private let capacity: Int
     private var lastReport: MonotonicTime?
     private var unreported = 0
     /// Those that wait for their reports, the newest last.
     private var held: [ReportFacts] = []
 
-    /// - Parameter room: a primary waits for no more verdicts than this (LIM-85).
-    package init(room: Int = ConfigurationLimits.openDeliveries) { self.room = room }
+    /// - Parameter isStatement: of statements about keys only the last failure gets a report: the first refusal ends a
+    ///   chain, and its primary takes back what follows (CFG-95). Of configurations a primary waits for LIM-85
+    ///   verdicts.
+    package init(isStatement: Bool = false) { capacity = isStatement ? 1 : ConfigurationLimits.openDeliveries }
 
     /// A failure waits for its report.
     package var isHolding: Bool { !held.isEmpty }
@@ -26,7 +28,7 @@ package struct EarlyFailureGate: Sendable {
     package mutating func failed(_ facts: ReportFacts, at now: MonotonicTime) -> [ReportFacts] {
         unreported += 1
         held.append(facts)
-        held.removeFirst(max(0, held.count - room))
+        held.removeFirst(max(0, held.count - capacity))
         return due(at: now)
     }
 

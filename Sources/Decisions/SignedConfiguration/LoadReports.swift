@@ -20,6 +20,9 @@ package struct LoadFault: Sendable {
         detail = ReportFacts.cut(reply.text ?? "")
     }
 
+    /// The fault, if it is about this configuration.
+    package func of(_ shown: ActiveConfiguration?) -> Self? { digest == shown?.record.digest ? self : nil }
+
     /// The words for people.
     var text: String { "the app does not load it [\(rejection)]" + (detail.isEmpty ? "" : ": \(detail)") }
 }
@@ -33,34 +36,43 @@ extension LoadFault: Equatable {
 
 /// The deliveries that are told whether the app loads what they brought, and what they were told last: a row.
 package struct LoadReports: Sendable, Equatable {
+    /// The news that the deliveries have.
+    private enum Known: Sendable, Equatable {
+        /// The app loads it, as all verdicts `applied` say.
+        case loads
+        /// The app does not load it, by this name.
+        case fault(String)
+        /// Some of them know a fault and others do not.
+        case differs
+    }
+
     /// Of the applied configuration, which has passed its trial.
     let digest: [UInt8]
     let deliveries: ConfigurationDeliveries
-    /// The name of the fault; nil if the app loads it, as all verdicts `applied` say. Empty while a fault is not known
-    /// to each of the deliveries.
-    private var told: String?
+    private var known: Known
 
-    /// - Parameter known: those before these deliveries, which count if they are about the same bytes.
+    /// - Parameter former: those before these deliveries, which count if they are about the same bytes.
     /// - Returns: nil without a delivery.
-    init?(of digest: [UInt8], to newer: ConfigurationDeliveries, after known: Self? = nil) {
-        let earlier = known.flatMap { $0.digest == digest ? $0 : nil }
+    init?(of digest: [UInt8], to newer: ConfigurationDeliveries, after former: Self? = nil) {
+        let earlier = former.flatMap { $0.digest == digest ? $0 : nil }
         deliveries = newer.joined(to: earlier?.deliveries ?? ConfigurationDeliveries()).deliveries
         guard !deliveries.isEmpty else { return nil }
         self.digest = digest
-        told = earlier?.told == nil || earlier?.deliveries == deliveries ? earlier?.told : ""
+        let before = earlier?.known ?? .loads
+        known = before == .loads || earlier?.deliveries == deliveries ? before : .differs
     }
 
     /// The deliveries, if they brought these bytes.
     func deliveries(of digest: [UInt8]) -> ConfigurationDeliveries? { digest == self.digest ? deliveries : nil }
 
-    /// Whether a fault was told and may be over.
-    package var hasToldFault: Bool { told != nil }
+    /// Whether an app that loads what they brought is news to some of the deliveries.
+    package var mayNeedReport: Bool { known != .loads }
 
     /// Notes what the deliveries are told next; returns whether it is new to them.
-    mutating func tell(_ fault: LoadFault?) -> Bool {
-        let name = fault?.rejection.rawValue
-        defer { told = name }
-        return told != name
+    mutating func note(_ fault: LoadFault?) -> Bool {
+        let next = fault.map { Known.fault($0.rejection.rawValue) } ?? .loads
+        defer { known = next }
+        return known != next
     }
 }
 
@@ -68,7 +80,12 @@ extension LoadReports {
     /// The row's fields.
     package var dictionary: PropertyListDictionary {
         var fields: PropertyListDictionary = ["v": 1, "digest": .data(digest)]
-        fields["told"] = told.map { .string($0) }
+        // Empty for `differs`.
+        switch known {
+        case .loads: break
+        case .fault(let name): fields["told"] = .string(name)
+        case .differs: fields["told"] = .string("")
+        }
         return fields.merging(deliveries.fields).merging(deliveries.rowFields)
     }
 
@@ -76,7 +93,8 @@ extension LoadReports {
         var fields = FieldReader(dictionary)
         try fields.firstVersion()
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
-        told = try fields.optional("told", "a string") { $0.stringValue }
+        let told = try fields.optional("told", "a string") { $0.stringValue }
+        known = told.map { $0.isEmpty ? .differs : .fault($0) } ?? .loads
         deliveries = try ConfigurationDeliveries(&fields)
         try fields.refuseUnknownFields()
     }

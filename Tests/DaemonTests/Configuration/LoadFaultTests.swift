@@ -83,6 +83,20 @@ import Testing
         #expect(secondary.waiting.count == 3)
     }
 
+    @Test("CFG-43, CFG-114: a fault after the trial for whose report the disk has no room is reported at a later tick")
+    func fullDiskAfterTheTrial() throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        try secondary.apply(envelope)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        secondary.store.isFull = true
+        try secondary.answer(1, Self.refusal(of: envelope).message)
+        secondary.store.isFull = false
+        secondary.scheduler.advance(by: .seconds(21))
+        #expect(secondary.waiting.count == 2)
+    }
+
     @Test("CFG-42: a reload names no pairing, whatever waits for the app")
     func pairingOfAReload() throws {
         secondary.connect()

@@ -51,6 +51,12 @@ final class AppOffers {
     /// The fault of what is applied in a slot, as its app has named it; nil if it has named none.
     func loadFault(of slot: ConfigurationSlot) -> LoadFault? { faults.fault(of: slot) }
 
+    /// Whether the app of a slot has answered a reload on its present connection.
+    func hasAnsweredReload(_ key: ConfigurationSlotKey) -> Bool { faults.hasAnswered(key) }
+
+    /// The app's receiving connection is gone.
+    func disconnected(_ subject: KeySubject) { faults.disconnected(subject) }
+
     /// The app's receiving connection has registered.
     func registered(_ subject: KeySubject) { faults.forget(subject) }
 
@@ -71,7 +77,7 @@ final class AppOffers {
             guard let self, case .reply = outcome, let slot = outlets?.slot(key) else { return }
             let line = faults.take(outcome.offerReply, of: slot)
             if let line { context.log(line, causedBy: key.application) }
-            if faults.fault(of: slot) != nil || slot.loadReports?.hasToldFault == true { reloaded(key) }
+            if faults.fault(of: slot) != nil || slot.loadReports?.mayNeedReport == true { reloaded(key) }
         }
     }
 

@@ -101,7 +101,7 @@ final class ConfigurationReceiver {
     private func step(_ event: Event, of key: ConfigurationSlotKey, in next: inout ReceiverState) -> SlotStep {
         var slot = next[key]
         if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
-        slot.note(offers.loadFault(of: slot))
+        slot.note(offers.loadFault(of: slot), hasAnswered: offers.hasAnsweredReload(key))
         let before = slot
         let transition = event(&slot, verification(of: key, in: next))
         next.keep(slot)
@@ -363,6 +363,7 @@ final class ConfigurationReceiver {
     func started() {
         let isAllowed = context.options.allowsInvalidSignatures
         for key in state.slots.keys { enqueue(key, room: .reserve) { $0.started(in: $1, allowsInvalid: isAllowed) } }
+        change(room: .reserve) { next in next.dropOrphans() }
     }
 
     /// Closes the slots of this secondary's app whose targets no pairing has any more (CFG-31): a primary's app took
@@ -448,6 +449,7 @@ final class ConfigurationReceiver {
 
     /// An app's receiving connection is gone.
     func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole, _ ending: ConfigurationSlot.Ending) {
+        offers.disconnected(KeySubject(application: app, role: role))
         if ending != .switched {
             schemas[app] = nil
             connectedApps.remove(KeySubject(application: app, role: role))

@@ -7,18 +7,29 @@ import TandemSignedConfiguration
 /// The faults that apps have named when they read their files. Not stored.
 struct LoadFaults {
     private var faults: [ConfigurationSlotKey: LoadFault] = [:]
+    /// The slots whose apps have answered a reload since they registered. Kept here and not in the slots, because a
+    /// commit that fails must not lose it.
+    private var answered: Set<ConfigurationSlotKey> = []
 
     /// The fault of what is applied in a slot; nil if its app has named none.
-    func fault(of slot: ConfigurationSlot) -> LoadFault? {
-        faults[slot.key].flatMap { $0.digest == slot.shown?.record.digest ? $0 : nil }
+    func fault(of slot: ConfigurationSlot) -> LoadFault? { faults[slot.key]?.of(slot.shown) }
+
+    /// Whether the app of a slot has answered a reload on its present connection.
+    func hasAnswered(_ key: ConfigurationSlotKey) -> Bool { answered.contains(key) }
+
+    /// Forgets the answers of an app: another version of it may load what the one before did not.
+    mutating func forget(_ subject: KeySubject) {
+        faults = faults.filter { $0.key.subject != subject }
+        disconnected(subject)
     }
 
-    /// Forgets the faults of an app: another version of it may load what the one before did not.
-    mutating func forget(_ subject: KeySubject) { faults = faults.filter { $0.key.subject != subject } }
+    /// The app's connection is gone. A fault that it has named stays until it registers again.
+    mutating func disconnected(_ subject: KeySubject) { answered = answered.filter { $0.subject != subject } }
 
     /// Takes the answer of a slot's app to a reload; returns the line of the log if it names a new fault.
     /// - Parameter reply: nil for an answer that names no bytes.
     mutating func take(_ reply: OfferReply?, of slot: ConfigurationSlot) -> LogEvent? {
+        answered.insert(slot.key)
         let before = fault(of: slot)
         // An answer can be about bytes of long ago, and its text is as long as a frame has room for.
         faults[slot.key] = reply.flatMap { LoadFault($0) }

@@ -35,6 +35,9 @@ struct ReceiverState {
     /// Early failures are reported with restraint (CFG-52); counted again from zero after a start.
     private var gates: [GateKey: EarlyFailureGate] = [:]
 
+    /// Removals of rows that were read and belong to nothing.
+    private var orphans: [RowChange] = []
+
     struct GateKey: Hashable {
         let pairing: UniqueIdentifier
         let application: ApplicationIdentifier
@@ -83,6 +86,12 @@ struct ReceiverState {
     mutating func forget(_ report: OwedReport) -> [RowChange] {
         owed.removeAll { $0.id == report.id }
         return [.delete(.owedReport, key: report.id.bytes)]
+    }
+
+    /// Forgets the rows that were read and belong to nothing; returns the changes to commit.
+    mutating func dropOrphans() -> [RowChange] {
+        defer { orphans = [] }
+        return orphans
     }
 
     /// The pairing is gone, and the primary that would read its reports; returns the rows to commit.
@@ -155,18 +164,24 @@ struct ReceiverState {
         guard facts.verdict.isEarly, !isAwaited else { return sign(facts, signer: signer, now: now) }
         let key = GateKey(
             pairing: facts.delivery.pairing, application: facts.key.application, isStatement: isStatement)
-        // Of a chain the first refusal decides: its primary takes back what is behind it (CFG-95).
-        let gate = isStatement ? EarlyFailureGate(room: 1) : EarlyFailureGate()
+        let gate = EarlyFailureGate(isStatement: isStatement)
         let due = gates[key, default: gate].failed(facts, at: now.monotonic)
-        return due.flatMap { sign($0, signer: signer, now: now) }
+        return due.flatMap { signLate($0, signer: signer, now: now) }
     }
 
     /// The reports of early failures that were delayed until their minute was over (CFG-52).
     mutating func oweHeldFailures(signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
         gates.keys.flatMap { key -> [RowChange] in
             let due = gates[key]?.due(at: now.monotonic) ?? []
-            return due.flatMap { sign($0, signer: signer, now: now) }
+            return due.flatMap { signLate($0, signer: signer, now: now) }
         }
+    }
+
+    /// Names what is active by now: that may have changed since the failure, and the last report counts (CFG-50).
+    private mutating func signLate(
+        _ facts: ReportFacts, signer: ReportPrivateKey, now: ClockReading
+    ) -> [RowChange] {
+        sign(facts.with(active: self[facts.key].good), signer: signer, now: now)
     }
 
     private mutating func sign(_ facts: ReportFacts, signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
@@ -260,11 +275,12 @@ struct ReceiverState {
         for key in keys {
             slots[key] = ConfigurationSlot(
                 key: key, device: device, mark: marks[key], active: active[key], waived: waived[key],
-                staged: staged[key], trial: trials[key], loadReports: loadReports[key])
+                staged: staged[key], trial: trials[key], loadReports: loadReports.removeValue(forKey: key))
             if let floor = active[key]?.clockFloor, floor > clockFloor(of: key.subject) {
                 clockFloors[key.subject] = floor
             }
         }
+        orphans = loadReports.keys.map { .delete(.loadReports, key: $0.bytes) }
     }
 
     private static func key(_ row: Row) throws(ConfigurationRowError) -> ConfigurationSlotKey {

@@ -37,11 +37,11 @@ struct SlotStep {
     let transition: ApplyTransition
     /// The end of the bytes that had waited for the app; nil if they still wait, or none did.
     let ended: (digest: [UInt8], verdict: ApplyTransition)?
-    /// The deliveries whose last verdict was outstanding before the event.
+    /// The deliveries whose last verdict was outstanding before the event, or is taken back by it.
     let awaiting: Set<ConfigurationDelivery>
 
     init(_ transition: ApplyTransition, from before: ConfigurationSlot, to slot: ConfigurationSlot) {
-        (key, self.transition, awaiting) = (slot.key, transition, Set(before.awaiting))
+        (key, self.transition, awaiting) = (slot.key, transition, transition.recalled.union(before.awaiting))
         ended = (before.staged?.record.digest).flatMap { digest in
             guard slot.staged?.record.digest != digest else { return nil }
             // The verdict of the event is about the bytes that have taken the place, if there are any.
