@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("CFG-42, CFG-93: a reload rejects nothing while its keys cannot be read, and does if they do not follow")
+    @Test("CFG-93, CFG-113: a reload judges nothing while its keys cannot be read, and does if they do not follow")
     func unreadKeysRejectNothing() throws {
         try Fixture.withDirectory { directory in
             let (first, second) = (try Self.set(1, Self.old), try Self.set(2, Self.new))
@@ -117,11 +117,11 @@ import Testing
             let app = RotatingConfiguration()
             #expect(fixture.load(app, in: directory.path).applied?.version == 7)
             try directory.replace(KeySetChainFile.name, with: [1, 2, 3])
-            #expect(fixture.verdict(app, ["tandem.reload": true]) == "applied")
+            #expect(fixture.verdict(app, ["tandem.reload": true]) == "not-judged", "and not that it loads")
             #expect(app.reload().failures.map(\.file).contains("keysets.plist"))
             let path = "\(directory.path)/\(KeySetChainFile.name)"
             try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
-            #expect(fixture.verdict(app, ["tandem.reload": true]) == "applied")
+            #expect(fixture.verdict(app, ["tandem.reload": true]) == "not-judged")
             try #require(rmdir(path) == 0)
             try write([first], in: directory)
             #expect(fixture.verdict(app, ["tandem.reload": true]) == "threshold")
@@ -148,7 +148,7 @@ import Testing
                 try #require(mkdir(path, 0o700) == 0)
             }
             let reply = try #require(app.sessionDidReceiveMessage(next))
-            #expect(reply["tandem.verdict"] == "not-judged" && OfferDeferral(reply) != nil)
+            #expect(reply["tandem.verdict"] == "not-judged" && UnjudgedOffer(reply) != nil)
             #expect(app.applied == nil && app.volume == 75)
             let known = try fixture.message(try envelope(1, 60, by: Self.old, under: 1))
             #expect(fixture.verdict(app, known) == "applied", "the anchor stands alone")

@@ -291,11 +291,17 @@ import Testing
 
     @Test("CFG-113: the answer that an offer cannot be judged reads back, and is no verdict")
     func theAnswerThatAnOfferCannotBeJudged() throws {
-        let deferral = OfferDeferral(of: [1], because: "EIO")
-        #expect(OfferDeferral(deferral.message) == deferral && deferral.digest == SHA256.digest([1]))
-        #expect(OfferReply(deferral.message) == nil && Verdict(name: "not-judged") == nil)
-        #expect(OfferDeferral(["tandem.verdict": "not-judged"]) == nil)
-        #expect(OfferDeferral(["tandem.verdict": "applied", "tandem.digest": .data(deferral.digest)]) == nil)
+        let unjudged = UnjudgedOffer(of: [1], because: "EIO")
+        #expect(UnjudgedOffer(unjudged.message) == unjudged && unjudged.digest == SHA256.digest([1]))
+        #expect(OfferReply(unjudged.message) == nil && Verdict(name: "not-judged") == nil)
+        #expect(UnjudgedOffer(["tandem.verdict": "not-judged"]) == nil)
+        #expect(UnjudgedOffer(["tandem.verdict": "applied", "tandem.digest": .data(unjudged.digest)]) == nil)
+        let names: [(Rejection, Bool)] = [
+            (.threshold, true), (.oldKeySet, true), (.keySetExpired, true), (.schema, false), (.wrongTarget, false),
+        ]
+        for (rejection, mayLack) in names {
+            #expect(OfferReply(VerificationFailure(rejection, ""), of: [1]).mayLackKeySets == mayLack)
+        }
     }
 
     @Test("CFG-32: a newer version takes the place of one that waits")

@@ -103,6 +103,13 @@ package struct OfferReply: Sendable, Equatable {
         text = failure.detail
     }
 
+    /// Whether it may come of missing key sets alone (CFG-113): the steps up to the threshold and the version of the
+    /// key set depend on them.
+    package var mayLackKeySets: Bool {
+        guard case .rejected(let rejection) = verdict else { return false }
+        return rejection.isEarly || rejection == .oldKeySet
+    }
+
     /// The body of the reply.
     package var message: PropertyListDictionary {
         var fields: PropertyListDictionary = [
@@ -131,19 +138,25 @@ package struct OfferReply: Sendable, Equatable {
     }
 }
 
-/// The app's answer that it cannot judge an offer now, because its key sets cannot be read (CFG-113). No verdict: the
-/// daemon makes the offer again.
-package struct OfferDeferral: Sendable, Equatable {
+/// The app's answer that it cannot judge a configuration now, because its key sets cannot be read (CFG-113). No
+/// verdict: the daemon makes the offer again.
+package struct UnjudgedOffer: Sendable, Equatable {
     private static let name = "not-judged"
 
-    /// SHA-256 of the bytes that were offered.
+    /// SHA-256 of the bytes that were offered, or of those that a reload did not load.
     package let digest: [UInt8]
     /// The fault, for people.
     package let text: String
 
-    package init(of envelope: [UInt8], because text: String) {
-        digest = SHA256.digest(envelope)
-        self.text = text
+    /// - Parameter fault: of the key sets, for people.
+    package init(of envelope: [UInt8], because fault: String) {
+        self.init(ofBytes: SHA256.digest(envelope), because: fault)
+    }
+
+    /// - Parameter digest: SHA-256 of the bytes.
+    package init(ofBytes digest: [UInt8], because fault: String) {
+        self.digest = digest
+        text = "the app cannot read its key sets (\(KeySetChainFile.name)): \(fault)"
     }
 
     /// The body of the reply.

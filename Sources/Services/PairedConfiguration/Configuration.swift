@@ -497,7 +497,7 @@ extension Configuration {
         guard ConfigurationOffer.isClaimed(by: message) else { return nil }
         if ConfigurationOffer.isReload(message) {
             reload()
-            return signed.refusal?.message ?? ["tandem.verdict": "applied"]
+            return signed.refusal ?? ["tandem.verdict": "applied"]
         }
         defer { store.notices.deliver() }
         let envelope = message["tandem.configuration"]?.dataValue ?? []
@@ -511,8 +511,7 @@ extension Configuration {
                 let file = ConfigurationFileFailure(
                     KeySetChainFile.name, failure.detail, name: failure.rejection.rawValue)
                 store.notices.add(.event(.notApplied(file)))
-                let reason = "the app cannot read its key sets (\(KeySetChainFile.name)): \(failure.detail)"
-                return OfferDeferral(of: envelope, because: reason).message
+                return UnjudgedOffer(of: envelope, because: failure.detail).message
             }
         } catch {
             let rejection = ConfigurationRejection(name: error.rejection.rawValue, detail: error.detail)

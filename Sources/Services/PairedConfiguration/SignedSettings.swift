@@ -38,8 +38,8 @@ final class SignedSettings: Sendable {
     private struct State {
         var home: SignedHome?
         var applied: AppliedRecord?
-        /// The verdict on what the daemon has as applied, if it did not load.
-        var refusal: OfferReply?
+        /// The answer to a reload, if what the daemon has as applied did not load.
+        var refusal: PropertyListDictionary?
         /// The alarm's action.
         var alarm: @Sendable () -> Void = {}
         /// The alarm that counts; those before it are void.
@@ -61,8 +61,8 @@ final class SignedSettings: Sendable {
     /// The signed configuration that is applied now; nil for none.
     var applied: AppliedConfiguration? { state.withLock { $0.applied?.description } }
 
-    /// The verdict on what the daemon has as applied, if it did not load the last time (CFG-42).
-    var refusal: OfferReply? { state.withLock { $0.refusal } }
+    /// The answer to a reload, if what the daemon has as applied did not load the last time (CFG-42, CFG-113).
+    var refusal: PropertyListDictionary? { state.withLock { $0.refusal } }
 
     /// Whether it is known whose configuration this is.
     var isLoaded: Bool { state.withLock { $0.home != nil } }
@@ -102,8 +102,11 @@ final class SignedSettings: Sendable {
         }
         var loading = ConfigurationLoading(files: files, judge: judge(home, rules, keys.anchor), process: process)
         let best = loading.best(known: home.directory == nil ? applied : nil)
-        // Without its keys a good configuration fails, and the daemon would end its trial for good.
-        let refusal = keys.isUnread ? nil : loading.files.refusal
+        let refusal = loading.files.refusal.map { refused -> PropertyListDictionary in
+            // Without its keys a good configuration fails, and the daemon would end its trial for good.
+            guard keys.isUnread, let failure = keys.failure else { return refused.message }
+            return UnjudgedOffer(ofBytes: refused.digest, because: failure.detail).message
+        }
         state.withLock { ($0.process, $0.refusal) = (loading.process, refusal) }
         apply(best)
         prove(best.map { loading.files.isUnproven($0.configuration.digest) } ?? false, home)

@@ -97,6 +97,24 @@ import Testing
         #expect(secondary.waiting.count == 2)
     }
 
+    @Test("CFG-42, CFG-113: an app that cannot read its key sets says nothing of what is applied, and reads once more")
+    func unreadKeySets() throws {
+        try secondary.trustKeySet()
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        try secondary.apply(envelope)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        let chain = try #require(secondary.keySets)
+        // A damaged chain, which the library cannot tell from another anchor; then a file that it cannot read.
+        secondary.writeKeySets(chain + [0])
+        try secondary.answer(1, OfferReply(VerificationFailure(.threshold, "no key"), of: envelope).message)
+        #expect(secondary.keySets == chain && secondary.host.offers.count == 3)
+        try secondary.answer(2, UnjudgedOffer(of: envelope, because: "EIO").message)
+        #expect(secondary.host.offers.count == 3, "it reads once more, and not for ever")
+        #expect(secondary.status?["lastVerdict"] == "applied" && secondary.waiting.count == 1)
+    }
+
     @Test("CFG-42: a reload names no pairing, whatever waits for the app")
     func pairingOfAReload() throws {
         secondary.connect()

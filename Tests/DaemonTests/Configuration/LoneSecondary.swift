@@ -1,5 +1,6 @@
 // The configuration service of a secondary alone, on a store that a test fills. The test plays the app and the primary.
 
+import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDelivery
@@ -122,6 +123,27 @@ final class LoneSecondary {
         receive(envelope)
         try answer(host.offers.count - 1)
         scheduler.advance(by: .seconds(60))
+    }
+
+    /// The operator trusts a key set in place of the bare key.
+    func trustKeySet() throws {
+        let holders = KeyHolders(of: queue.app)
+        let (text, subject) = (KeySetText.text(of: try holders.set(1, [signer])), holders.subject)
+        scheduler.start { [service] in _ = await service.trust(text, for: subject) }
+        scheduler.run()
+    }
+
+    // MARK: the app's key sets
+
+    var keySets: [UInt8]? { TemporaryDirectory.read(file(KeySetChainFile.name)) }
+
+    /// Makes their file another one.
+    func writeKeySets(_ bytes: [UInt8]) { directory.write(bytes, to: "apps/\(queue.app)/\(KeySetChainFile.name)") }
+
+    /// The file's number, which is another one once the file was replaced.
+    var keySetsFile: UInt64? {
+        var status = stat()
+        return stat(file(KeySetChainFile.name), &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
     /// The path of a file in its own directory.

@@ -97,13 +97,53 @@ import Testing
         try #require(symlink("/dev/null", path) == 0)
         for number in 0..<5 {
             try #require(secondary.host.offers.count == number + 1)
-            try secondary.answer(number, OfferDeferral(of: envelope, because: "EIO").message)
+            try secondary.answer(number, UnjudgedOffer(of: envelope, because: "EIO").message)
             #expect(secondary.waiting.count == 1, "one report, and no verdict")
             secondary.scheduler.advance(by: .seconds(11))
         }
         #expect(access(path, F_OK) != 0)
         try secondary.answer(5)
         #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
+    }
+
+    @Test("CFG-93, CFG-113: a verdict of an app whose key sets are damaged burns nothing; they are written again")
+    func damagedKeySets() throws {
+        try secondary.trustKeySet()
+        secondary.host.takesOffers = true
+        secondary.connect()
+        let path = secondary.file(KeySetChainFile.name)
+        let chain = try #require(secondary.keySets)
+        secondary.receive(try secondary.envelope(1))
+        // A file with a damaged end, and no file at all.
+        for number in 0..<2 {
+            try #require(unlink(path) == 0)
+            if number == 0 { secondary.writeKeySets(chain + [0]) }
+            try secondary.answer(number, verdict: "threshold")
+            #expect(secondary.waiting.count == 1 && secondary.keySets == chain)
+            secondary.scheduler.advance(by: .seconds(11))
+            try #require(secondary.host.offers.count == number + 2)
+        }
+        try secondary.answer(2, verdict: "threshold")
+        #expect(secondary.waiting.count == 2, "with the same key sets it is a verdict")
+    }
+
+    @Test("CFG-113: key sets that the app cannot read are written again, also over the same bytes")
+    func sameKeySets() throws {
+        try secondary.trustKeySet()
+        secondary.host.takesOffers = true
+        secondary.connect()
+        let path = secondary.file(KeySetChainFile.name)
+        let chain = try #require(secondary.keySets)
+        let envelope = try secondary.envelope(1)
+        secondary.receive(envelope)
+        let before = secondary.keySetsFile
+        try secondary.answer(0, UnjudgedOffer(of: envelope, because: "EACCES").message)
+        #expect(secondary.keySetsFile != before && secondary.keySets == chain)
+        // No file that the daemon could read.
+        try #require(unlink(path) == 0 && symlink("/dev/null", path) == 0)
+        let next = try LoneSecondary(after: secondary)
+        next.scheduler.advance(by: .seconds(11))
+        #expect(secondary.keySets == chain)
     }
 
     @Test("CFG-52: the last verdict on what has waited for its app is not held back behind other failures")

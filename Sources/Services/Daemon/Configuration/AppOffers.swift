@@ -19,8 +19,10 @@ final class AppOffers {
         let perform: (ConfigurationSlotKey, @escaping ConfigurationReceiver.Event) async -> ApplyTransition?
         /// An event has led to a verdict, for the log and the status.
         let judged: (ApplyTransition?, ConfigurationSlotKey) -> Void
-        /// The app of a slot cannot read its key sets: they are written again.
-        let unread: (ConfigurationSlotKey) -> Void
+        /// Whether the key sets of a slot's app are not those of its chain.
+        let keySetsDiffer: (ConfigurationSlotKey) -> Bool
+        /// Has the key sets of a slot's app written again (CFG-113).
+        let rewriteKeySets: (ConfigurationSlotKey) async -> Void
     }
 
     /// The result of an offer: a verdict, or none.
@@ -72,13 +74,41 @@ final class AppOffers {
     }
 
     /// Has the app of a slot read its files again. One that does not load what is applied says so (CFG-42).
-    func reload(_ key: ConfigurationSlotKey) {
+    func reload(_ key: ConfigurationSlotKey) { reload(key, isRepeated: false) }
+
+    /// - Parameter isRepeated: after the app's key sets were written again, which happens once for each reload.
+    private func reload(_ key: ConfigurationSlotKey, isRepeated: Bool) {
         send(ConfigurationOffer.reloadMessage, to: key, through: .zero) { [weak self] outcome in
             guard let self, case .reply = outcome, let slot = outlets?.slot(key) else { return }
+            // It says nothing about what is applied.
+            if let unjudged = unjudged(outcome, key) { return repeatReload(key, after: unjudged, isRepeated) }
             let line = faults.take(outcome.offerReply, of: slot)
             if let line { context.log(line, causedBy: key.application) }
             if faults.fault(of: slot) != nil || slot.loadReports?.mayNeedReport == true { reloaded(key) }
         }
+    }
+
+    private func repeatReload(_ key: ConfigurationSlotKey, after unjudged: UnjudgedOffer, _ isRepeated: Bool) {
+        context.log(
+            LogEvent(
+                .warning, "the app cannot judge what is applied", .text("app", "\(key.application)"),
+                .outside("detail", unjudged.text)), causedBy: key.application)
+        if isRepeated { return }
+        context.scheduler.start { [self] in
+            await outlets?.rewriteKeySets(key)
+            reload(key, isRepeated: true)
+        }
+    }
+
+    /// The app's answer that it cannot judge, if this is one (CFG-113). So is a verdict for which its key sets may be
+    /// missing, while they are not those of the daemon's chain: the library cannot tell a damaged chain from another
+    /// anchor's.
+    private func unjudged(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey) -> UnjudgedOffer? {
+        if let unjudged = outcome.unjudged { return unjudged }
+        guard let reply = outcome.offerReply, reply.mayLackKeySets, outlets?.keySetsDiffer(key) == true else {
+            return nil
+        }
+        return UnjudgedOffer(ofBytes: reply.digest, because: reply.text ?? reply.verdict.name)
     }
 
     /// The app of a slot does not load what is applied, or does again: a trial ends (CFG-61), or its senders learn it
@@ -104,15 +134,19 @@ final class AppOffers {
     /// An offer has ended. A callback, because the slot must take this event before those of the app's next
     /// connection.
     private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8]) {
-        let reply = outcome.offerReply, deferral = outcome.deferral(of: digest)
-        let isAnswered = reply?.digest == digest || deferral != nil
+        let unjudged = self.unjudged(outcome, key).flatMap { $0.digest == digest ? $0 : nil }
+        let reply = unjudged == nil ? outcome.offerReply : nil
+        let isAnswered = reply?.digest == digest || unjudged != nil
         context.scheduler.start { [self] in
             switch await answered(reply, key) {
             case .inForce: break
-            case .none where deferral != nil:
-                await overdue(key, digest, because: "it cannot judge now", .notJudged(deferral?.text ?? ""))
-                outlets?.unread(key)
-            case .none: await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
+            case .none:
+                if let unjudged {
+                    await overdue(key, digest, because: "it cannot judge now", .notJudged(unjudged.text))
+                    await outlets?.rewriteKeySets(key)
+                } else {
+                    await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
+                }
             // The disk's fault, which must not burn a version.
             case .notStored: await overdue(key, digest, because: "its verdict could not be stored", .notStored)
             }
@@ -146,10 +180,11 @@ final class AppOffers {
     ) async {
         // Of an offer that a newer one has replaced nothing is expected any more.
         guard outlets?.slot(key)?.staged?.record.digest == digest else { return }
+        let fields: [LogField] = [.text("app", "\(key.application)"), .text("reason", reason)]
+        let detail = lapse.reason.map { [LogField.outside("detail", $0)] } ?? []
         context.log(
-            LogEvent(
-                .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
-                .text("reason", reason), .outside("detail", lapse.reason ?? "")), causedBy: key.application)
+            LogEvent(.warning, "no verdict of the app, the configuration waits", fields: fields + detail),
+            causedBy: key.application)
         let transition = await outlets?.perform(key) { slot, _ in slot.answerOverdue(lapse) }
         if transition?.verdict == .failed { outlets?.judged(transition, key) }
         if let transition, transition.verdict != nil { observers.notify(transition, of: digest) }
@@ -163,11 +198,9 @@ extension OfferOutcome {
         return (try? PropertyListReader.readDictionary(body)).flatMap { OfferReply($0) }
     }
 
-    /// The app's answer that it cannot judge these bytes now; nil for any other.
-    fileprivate func deferral(of digest: [UInt8]) -> OfferDeferral? {
-        guard case .reply(let body) = self, let fields = try? PropertyListReader.readDictionary(body),
-            let deferral = OfferDeferral(fields), deferral.digest == digest
-        else { return nil }
-        return deferral
+    /// The app's answer that it cannot judge now; nil for any other.
+    fileprivate var unjudged: UnjudgedOffer? {
+        guard case .reply(let body) = self else { return nil }
+        return (try? PropertyListReader.readDictionary(body)).flatMap { UnjudgedOffer($0) }
     }
 }

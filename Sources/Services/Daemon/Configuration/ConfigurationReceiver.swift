@@ -51,10 +51,10 @@ final class ConfigurationReceiver {
             slot: { [weak self] key in self?.state.slots[key] },
             perform: { [weak self] key, event in await self?.perform(key, event) },
             judged: { [weak self] transition, key in self?.logVerdict(transition, of: key) },
-            unread: { [weak self] key in
-                self?.files.mayDiffer(key.subject)
-                self?.repairFiles()
-            })
+            keySetsDiffer: { [weak self] key in
+                self.map { $0.files.chainDiffers(of: key.subject, in: $0.state) } ?? false
+            },
+            rewriteKeySets: { [weak self] key in await self?.rewriteKeySets(of: key.subject) })
     }
 
     /// The state in force.
@@ -540,6 +540,18 @@ final class ConfigurationReceiver {
     private func repairFiles() {
         guard files.differ else { return }
         committed.perform({ [self] _ in ([], { [self] in files.repair(with: state) }) }, failure: { _ in })
+    }
+
+    /// Writes an app's key sets again, whatever the file has.
+    private func rewriteKeySets(of subject: KeySubject) async {
+        try? await committed.commit { [self] _ in
+            (
+                [],
+                { [self] in
+                    if !files.writeChain(of: subject, in: state, always: true) { files.mayDiffer(subject) }
+                }
+            )
+        }
     }
 
     /// Makes the files of an app those of the present target.

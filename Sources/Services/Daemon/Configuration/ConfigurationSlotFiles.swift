@@ -155,14 +155,22 @@ final class ConfigurationSlotFiles {
 
     /// Writes the chain of key sets that the library follows from its own anchor (CFG-93), or removes it if there is
     /// none; the files of the other side's app are not here. Returns whether it is as the state says.
-    /// - Parameter isLogged: the log has the failure of an earlier try.
+    /// - Parameters:
+    ///   - isLogged: the log has the failure of an earlier try.
+    ///   - always: also over the same bytes: the app's user may not be able to read a file that the daemon can read.
     @discardableResult
-    func writeChain(of subject: KeySubject, in state: ReceiverState, isLogged: Bool = false) -> Bool {
+    func writeChain(
+        of subject: KeySubject, in state: ReceiverState, isLogged: Bool = false, always: Bool = false
+    ) -> Bool {
         guard context.isHere(subject) else { return true }
         unwrittenChains.insert(subject)
         do throws(FileError) {
             if let (directory, owner) = try ownedDirectory(of: subject.application) {
-                try write(state.anchors[subject]?.chain ?? [], of: subject, directory, owner)
+                let content = chainFile(of: subject, in: state)
+                if let content, always || differs(content, directory) {
+                    try write(content, KeySetChainFile.name, directory, owner)
+                }
+                if content == nil { try directory.remove(KeySetChainFile.name) }
                 unwrittenChains.remove(subject)
             }
             return true
@@ -176,18 +184,26 @@ final class ConfigurationSlotFiles {
         }
     }
 
-    private func write(
-        _ chain: [[UInt8]], of subject: KeySubject, _ directory: OwnedDirectory, _ owner: UInt32
-    ) throws(FileError) {
-        let name = KeySetChainFile.name
-        guard !chain.isEmpty else {
-            try directory.remove(name)
-            return
+    /// Whether the app's directory has another chain than the state. Without an owner it has none yet, and its app
+    /// cannot have read it.
+    func chainDiffers(of subject: KeySubject, in state: ReceiverState) -> Bool {
+        guard context.isHere(subject), device.owner(of: subject.application) != nil else { return false }
+        guard let (directory, _) = try? ownedDirectory(of: subject.application) else { return true }
+        return differs(chainFile(of: subject, in: state), directory)
+    }
+
+    private func chainFile(of subject: KeySubject, in state: ReceiverState) -> PropertyListDictionary? {
+        let chain = state.anchors[subject]?.chain ?? []
+        return chain.isEmpty ? nil : KeySetChainFile(subject: subject, chain: chain).dictionary
+    }
+
+    /// A file that cannot be read differs: its app cannot read it, either.
+    private func differs(_ content: PropertyListDictionary?, _ directory: OwnedDirectory) -> Bool {
+        do throws(FileError) {
+            return try directory.read(KeySetChainFile.name, limit: KeySetChainFile.limit) != content?.ownBytes
+        } catch {
+            return true
         }
-        let content = KeySetChainFile(subject: subject, chain: chain).dictionary
-        // One that cannot be read is written again: its app cannot read it, either.
-        let isSame = (try? directory.read(name, limit: KeySetChainFile.limit)) == content.ownBytes
-        if !isSame { try write(content, name, directory, owner) }
     }
 
     // MARK: the library's account
