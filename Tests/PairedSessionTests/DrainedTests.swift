@@ -128,13 +128,15 @@ struct DrainedTests {
     }
 
     @Test(
-        "SES-89, SES-84: a process is drained when the daemon has answered each withdrawal, also on a later connection")
+        "SES-89, SES-84: a process is drained when none of its withdrawals is pending, also on a later connection")
     func withdrawals() throws {
         let (id, _) = app.submit()
         accept(id, on: .userInfo)
         app.core.run { core in core.takeBack(id, on: .userInfo) }
         let ends = drain()
-        #expect(ends.all.isEmpty)
+        try app.daemon.answerCancel("store", code: 7001)
+        app.scheduler.run()
+        #expect(ends.all.isEmpty, "its disk is full, and it is asked again")
         app.cut(waiting: .seconds(1))
         app.scheduler.run()
         #expect(ends.all.isEmpty)
@@ -164,6 +166,27 @@ struct DrainedTests {
         app.daemon.refusal = Refusal(.appRemoved)
         app.reconnect()
         #expect(errors(ends) == [nil] && results.all.first?.error?.name == "app-removed")
+    }
+
+    @Test("SES-89, SES-84: a daemon that refuses the app for good ends the wait, and later waits count its withdrawals")
+    func refusedForGoodWithWithdrawal() throws {
+        let (first, second) = (try app.accepted().id, UniqueIdentifier.random())
+        app.core.run { core in core.takeBack(first, on: .userInfo) }
+        let ends = drain()
+        app.daemon.refusal = Refusal(.appRemoved)
+        app.reconnect()
+        #expect(errors(ends) == [nil])
+        app.core.run { core in core.takeBack(second, on: .userInfo) }
+        #expect(errors(drain()) == [nil], "nothing can end it")
+        app.daemon.refusal = nil
+        app.activate()
+        let again = drain()
+        for question in app.daemon.received.filter({ $0.command == "cancel" }).suffix(2) {
+            #expect(again.all.isEmpty)
+            app.daemon.send(try app.daemon.answer(to: question, "cancelled"))
+            app.scheduler.run()
+        }
+        #expect(errors(again) == [nil])
     }
 
     @Test("SES-89: the end of the caller's time ends the wait with 7012, and nothing else")

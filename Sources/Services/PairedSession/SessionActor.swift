@@ -150,7 +150,7 @@ package actor SessionActor {
         case .activation(let state): passed(through: state)
         case .refused(let error):
             // No connection follows by itself that could submit again.
-            transfers.failUnaccepted(error)
+            transfers.refused(error)
             publish()
             finishActivating(.failure(error))
             onEvent?(.refused(error))

@@ -126,9 +126,9 @@ extension WCSession {
     }
 
     /// Waits until nothing that this process handed over before the call is left in it: this device's daemon has
-    /// accepted each user info, context and file, or the item has failed (SES-89), and has answered each `cancel()`.
-    /// A process that exits before that can lose what it has just handed over. A call in another task or thread counts
-    /// once it has returned.
+    /// accepted each user info, context and file, or the item has failed (SES-89). It also waits until no `cancel()`
+    /// that began before the call is pending (SES-84), or the daemon has refused the app for good. A process that exits
+    /// before that can lose what it has just handed over. A call in another task or thread counts once it has returned.
     ///
     /// The daemon has on disk what it has accepted, and delivers it without this process. It need not have reached the
     /// other device: `session(_:didFinish:error:)` reports that, in the next process if this one is gone. Messages are

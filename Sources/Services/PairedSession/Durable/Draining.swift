@@ -7,8 +7,9 @@ public import TandemWire
 
 extension PairedSession {
     /// Waits until nothing that this process submitted before the call is left in it: this device's daemon has accepted
-    /// each user info, urgent item, context and file, or the item has failed (SES-89). It also waits until the daemon
-    /// has answered each ``Transfer/cancel()``.
+    /// each user info, urgent item, context and file, or the item has failed (SES-89). It also waits until no
+    /// ``Transfer/cancel()`` that began before the call is pending (SES-84), or the daemon has refused the app for
+    /// good.
     ///
     /// A process may exit then: what was accepted is on this device's disk, and is delivered by the daemon
     /// (``AcknowledgementLevel/accepted``). It need not have reached the other device, which

@@ -365,8 +365,13 @@ final class TransferBook {
         }
     }
 
-    /// The daemon takes nothing more of this app, as far as it can be told.
-    func failUnaccepted(_ error: SessionError) {
+    /// The daemon has refused the app for good: nothing is submitted again, and no wait counts the withdrawals.
+    func refused(_ error: SessionError) {
+        failUnaccepted(error)
+        withdrawals.release(error)
+    }
+
+    private func failUnaccepted(_ error: SessionError) {
         for token in items.dropUnaccepted(of: nil) { token.accepted(.failure(error)) }
     }
 

@@ -17,8 +17,8 @@ final class Withdrawals {
     private struct Pending {
         /// The order of the calls.
         let number: UInt64
-        /// Ends its handover (SES-89): called once, when the withdrawal has ended.
-        let ended: Completion<Void>
+        /// Ends its handover (SES-89): called when the withdrawal has ended, or the app is refused for good.
+        var ended: Completion<Void>
         /// The daemon has to be asked, perhaps again.
         var isWaiting = true
         var callers: [UInt64: Caller] = [:]
@@ -36,6 +36,8 @@ final class Withdrawals {
     private var queue: ArraySlice<ItemKey> = []
     /// Those that the daemon has been asked for, until it has answered or may be asked again.
     private var underWay = 0
+    /// The daemon has refused the app for good, and none has accepted it since: no wait counts the pending ones.
+    private var isReleased = false
 
     init(
         daemon: DaemonChannel, queries: QueryTable, handovers: HandoverBook, scheduler: any Scheduler,
@@ -60,7 +62,7 @@ final class Withdrawals {
         calls += 1
         let number = calls
         if pending[item] == nil {
-            pending[item] = Pending(number: number, ended: handovers.track { _ in })
+            pending[item] = Pending(number: number, ended: handover())
             queue.append(item)
         }
         guard daemon.isRegistered else { return completion(.success(.unknown)) }
@@ -73,6 +75,7 @@ final class Withdrawals {
 
     /// Asks the daemon for as many as may be under way.
     func ask() {
+        if isReleased, daemon.isRegistered { countAgain() }
         while daemon.isRegistered, underWay < Limits.withdrawalsUnderWay, let item = queue.popFirst() {
             guard isWaiting(item) else { continue }
             pending[item]?.isWaiting = false
@@ -117,6 +120,27 @@ final class Withdrawals {
             scheduler.cancel(caller.timer)
             caller.completion(result)
         }
+    }
+
+    // MARK: handovers
+
+    /// Counts a withdrawal for the waits that begin from now on, until its completion is called.
+    private func handover() -> Completion<Void> {
+        if isReleased { return { _ in } }
+        return handovers.track { _ in }
+    }
+
+    /// The daemon has refused the app for good: nothing pending can end before the app activates again, so no wait
+    /// counts it (SES-89). It stays pending.
+    func release(_ error: SessionError) {
+        isReleased = true
+        for withdrawal in pending.values { withdrawal.ended(.failure(error)) }
+    }
+
+    /// A daemon has accepted the app again: later waits count what is pending.
+    private func countAgain() {
+        isReleased = false
+        for item in pending.keys { pending[item]?.ended = handover() }
     }
 
     // MARK: ends
