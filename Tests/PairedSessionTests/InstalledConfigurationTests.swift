@@ -297,6 +297,31 @@ struct InstalledConfigurationTests {
             fixture.daemon.received.filter { $0.kind == .submit }.count == 2, "once on the first connection, once more")
     }
 
+    @Test("SES-48, SES-70: what is submitted while a configuration loads leaves once, behind older items")
+    func submittedWhileLoading() throws {
+        func submit() -> UniqueIdentifier {
+            let submission = Submission(.userInfo, to: nil, OutgoingContent(["n": 1]))
+            fixture.core.run { $0.submit(submission) { _ in } }
+            fixture.scheduler.run()
+            return submission.id
+        }
+        func isSubmitted(_ ids: UniqueIdentifier...) -> Bool {
+            let frames = fixture.daemon.received.filter { $0.kind == .submit }
+            return frames.count == ids.count && zip(frames, ids).allSatisfy { $0.id == $1 }
+        }
+        try fixture.core.install(configuration.installed())
+        fixture.activate()
+        let first = submit()
+        #expect(isSubmitted(first), "code that the load waits for may wait for the acceptance")
+        try loaded()
+        #expect(isSubmitted(first))
+        fixture.cut(waiting: .seconds(10))
+        #expect(isSubmitted(first))
+        let second = submit()
+        try loaded(1)
+        #expect(isSubmitted(first, first, second))
+    }
+
     @Test("SES-70: what waits for a load and is owed an answer goes with its connection; a message without one stays")
     func waitingAtALoss() throws {
         try fixture.core.install(configuration.installed())

@@ -20,6 +20,10 @@ extension PairedSession {
     /// (``beginFileTransfer(_:metadata:options:)``) does. Messages do not count, and
     /// ``deliver(_:topic:timeout:ifUnreachable:)`` counts only once it has queued its content. All sessions that share
     /// a connection are drained together.
+    ///
+    /// After a lost daemon, what was not accepted is submitted again once an installed configuration has loaded
+    /// (SES-70). Code that the load calls, such as an observer of the values, must not block on this wait: it would
+    /// wait for itself until its timeout.
     /// - Parameter timeout: how long this caller waits, 1 ms to 600 s (LIM-8); nil: as long as its task is not
     ///   cancelled. Without a daemon the wait goes on, because what was not accepted is submitted to the next one.
     /// - Throws: 7008 `timeout` for one out of its range; 7012 after the timeout; 7001 `cancelled`; 7004 `ended`.

@@ -88,7 +88,8 @@ final class TransferBook {
         guard items.submit(submission.id, to: entry.pairing, on: submission.channel, token: token) else {
             return token.accepted(.failure(.tooManySubmissions(submission.id)))
         }
-        send(frame)
+        // The first one on a connection that still loads a configuration: it leaves once, and behind older ones.
+        if connection == daemon.number { send(frame) } else { connected() }
     }
 
     /// Submits an item and follows it from the moment of its acceptance.
@@ -124,8 +125,9 @@ final class TransferBook {
     /// The pairing of an item that this process has submitted.
     func pairing(of id: UniqueIdentifier) -> UniqueIdentifier? { items[id]?.pairing }
 
-    /// A new connection is ready. Sends withdrawals first (SES-84), then submits unaccepted items again, and subscribes
-    /// to accepted ones (SES-56). A repeated call on one connection changes nothing: its daemon knows all of it.
+    /// A new connection is ready, or gets its first item. Sends withdrawals first (SES-84), then submits unaccepted
+    /// items again, and subscribes to accepted ones (SES-56). A repeated call on one connection changes nothing: its
+    /// daemon knows all of it.
     func connected() {
         guard connection != daemon.number else { return }
         connection = daemon.number
