@@ -22,12 +22,13 @@ extension Subcommand {
             """,
         examples: ["settings list --app org.example.lamp", "settings list --app org.example.lamp --json"]
     ) { arguments, console in
-        let answer = try SettingsAnswer(arguments)
+        let path = try arguments.settingsPath()
+        let answer = try SettingsAnswer(arguments, at: path)
         let isEmpty = answer.rows.isEmpty
         if isEmpty, arguments.has("secondary"), !arguments.has("json") {
             return console.print("no settings that the app opens to its primary (access 'counterpart')")
         }
-        let schema = isEmpty ? SettingsSchema([]) : readableSchema(arguments, console)
+        let schema = isEmpty ? SettingsSchema([]) : readableSchema(arguments, at: path, console)
         if arguments.has("json") { return console.print(json: answer.json(with: schema)) }
         for line in answer.table(with: schema).listing { console.print(line) }
     }
@@ -39,7 +40,8 @@ extension Subcommand {
         examples: ["settings get --app org.example.lamp volume"]
     ) { arguments, console in
         let key = arguments.operands[0]
-        guard let row = try SettingsAnswer(arguments).rows.first(where: { $0.body["key"] == .string(key) }) else {
+        let rows = try SettingsAnswer(arguments, at: try arguments.settingsPath()).rows
+        guard let row = rows.first(where: { $0.body["key"] == .string(key) }) else {
             throw CommandFailure.refused(
                 SettingError(property: key, value: "", rule: .unknownProperty).description)
         }
@@ -76,12 +78,13 @@ extension Subcommand {
         }
         var body: PropertyListDictionary = ["values": .dictionary(values)]
         if !nothing.isEmpty { body["nothing"] = .array(nothing.map { .string($0) }) }
+        let path = try arguments.settingsPath()
         do {
-            warn(of: try arguments.ask(.settingsSet, try arguments.settings(body)), console)
+            warn(of: try arguments.ask(.settingsSet, try arguments.settings(body), at: path), console)
         } catch let error as ControlError {
             throw input.explained(CommandFailure(error))
         }
-        try printRows(of: values.keys + nothing, arguments, console)
+        try printRows(of: values.keys + nothing, arguments, at: path, console)
     }
 
     static let settingsChoices = Subcommand(
@@ -120,9 +123,10 @@ extension Subcommand {
         }
         var body: PropertyListDictionary = [:]
         if !arguments.has("all") { body["keys"] = .array(arguments.operands.map { .string($0) }) }
-        let answer = try arguments.ask(.settingsReset, try arguments.settings(body))
+        let path = try arguments.settingsPath()
+        let answer = try arguments.ask(.settingsReset, try arguments.settings(body), at: path)
         let keys = (answer["keys"]?.arrayValue ?? []).compactMap(\.stringValue)
-        try printRows(of: keys, arguments, console)
+        try printRows(of: keys, arguments, at: path, console)
     }
 
     static let settingsWatch = Subcommand(
@@ -134,9 +138,10 @@ extension Subcommand {
             """,
         examples: ["settings watch --app org.example.lamp", "settings watch --app org.example.lamp --json"]
     ) { arguments, console in
-        var known = try SettingsAnswer(arguments)
+        let path = try arguments.settingsPath()
+        var known = try SettingsAnswer(arguments, at: path)
         while true {
-            let next = try SettingsAnswer(arguments, after: known)
+            let next = try SettingsAnswer(arguments, at: path, after: known)
             for row in next.rows where !known.rows.contains(where: { $0.body == row.body }) {
                 if arguments.has("json") {
                     console.print(json: .dictionary(row.body))
@@ -159,7 +164,7 @@ extension Subcommand {
         examples: ["settings export --app org.example.lamp --out lamp.json"]
     ) { arguments, console in
         var edits: PropertyListDictionary = [:]
-        for row in try SettingsAnswer(arguments).rows {
+        for row in try SettingsAnswer(arguments, at: try arguments.settingsPath()).rows {
             guard let key = row.body["key"]?.stringValue else { continue }
             // A secondary's answer may name a key twice.
             if let edit = row.body["edit"] {
@@ -187,13 +192,14 @@ extension Subcommand {
         examples: ["settings import --app org.example.lamp lamp.json"]
     ) { arguments, console in
         let values = try ValuesInput.file(arguments.operands[0])
+        let path = try arguments.settingsPath()
         let answer = try arguments.ask(
-            .settingsSet, try arguments.settings(["values": .dictionary(values), "import": true]))
+            .settingsSet, try arguments.settings(["values": .dictionary(values), "import": true]), at: path)
         for key in (answer["converted"]?.arrayValue ?? []).compactMap(\.stringValue) {
             console.warn("converted \(Printable.text(key))")
         }
         warn(of: answer, console)
-        try printRows(of: values.keys, arguments, console)
+        try printRows(of: values.keys, arguments, at: path, console)
     }
 
     static let settingsSchema = Subcommand(
@@ -229,9 +235,11 @@ extension Subcommand {
     }
 
     /// The schema with the rules of the rows. Without one that this version reads, the rows are shown without rules.
-    private static func readableSchema(_ arguments: Arguments, _ console: Console) -> SettingsSchema {
+    private static func readableSchema(
+        _ arguments: Arguments, at path: String, _ console: Console
+    ) -> SettingsSchema {
         let problem: String
-        do { return try arguments.schema().schema } catch let failure as CommandFailure {
+        do { return try arguments.schema(at: path).schema } catch let failure as CommandFailure {
             problem = failure.text
         } catch {
             problem = "\(error)"
@@ -250,8 +258,10 @@ extension Subcommand {
         }
     }
 
-    private static func printRows(of keys: [String], _ arguments: Arguments, _ console: Console) throws {
-        var answer = try SettingsAnswer(arguments)
+    private static func printRows(
+        of keys: [String], _ arguments: Arguments, at path: String, _ console: Console
+    ) throws {
+        var answer = try SettingsAnswer(arguments, at: path)
         answer.keep(keys)
         for row in answer.rows where row.text("layer") == "signed" && row.body["edited"] == true {
             console.warn("\(row.text("key")): the edit is stored, but the value of a signed configuration hides it")
@@ -279,6 +289,14 @@ extension Arguments {
         body["app"] = .string(try application().description)
         return body.merging(value("secondary").map(Self.pairingOrName) ?? [:])
     }
+
+    /// The local socket for all requests of one command about an app's settings: a second search could find another
+    /// daemon.
+    func settingsPath() throws -> String {
+        // A mistake in the arguments is reported before a missing daemon.
+        _ = try application()
+        return try daemonPath()
+    }
 }
 
 /// The daemon's answer about an app's settings.
@@ -286,15 +304,17 @@ private struct SettingsAnswer {
     private(set) var rows: [Fact]
     private let ordinal: PropertyListValue?
 
-    /// - Parameter known: waits until something has changed since this answer.
-    init(_ arguments: Arguments, after known: SettingsAnswer? = nil) throws {
+    /// - Parameters:
+    ///   - path: the daemon's local socket.
+    ///   - known: waits until something has changed since this answer.
+    init(_ arguments: Arguments, at path: String, after known: SettingsAnswer? = nil) throws {
         var body: PropertyListDictionary = [:]
         if let known {
             body["after"] = known.ordinal
             body["wait"] = 10_000
         }
         let answer = try arguments.ask(
-            .settingsGet, try arguments.settings(body), time: known == nil ? .zero : .seconds(10))
+            .settingsGet, try arguments.settings(body), at: path, time: known == nil ? .zero : .seconds(10))
         rows = Fact.list(answer["settings"])
         ordinal = answer["ordinal"]
         guard known == nil || ordinal != nil else { throw CommandFailure.refused("the device cannot wait for changes") }

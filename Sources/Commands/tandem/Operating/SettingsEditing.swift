@@ -20,7 +20,8 @@ extension Subcommand {
         ]
     ) { arguments, console in
         let start = arguments.value("page") ?? PageTree.root
-        guard var editor = PageEditor(try arguments.schema(), page: start, arguments.pageRequest) else {
+        let path = try arguments.settingsPath()
+        guard var editor = PageEditor(try arguments.schema(at: path), page: start, arguments.pageRequest) else {
             throw CommandFailure.refused("the app has no such page")
         }
         let isTerminal = isatty(STDIN_FILENO) == 1
@@ -28,8 +29,8 @@ extension Subcommand {
         editing: while true {
             switch step {
             case .show:
-                editor.follow(try arguments.runningState())
-                for line in editor.lines(try arguments.pageValues()) { console.print(Printable.text(line)) }
+                editor.follow(try arguments.runningState(at: path))
+                for line in editor.lines(try arguments.pageValues(at: path)) { console.print(Printable.text(line)) }
             case .say(let lines):
                 for line in lines { console.print(Printable.text(line)) }
             case .refuse(let text, let offers):
@@ -44,17 +45,17 @@ extension Subcommand {
                     "tags": .dictionary(tags),
                 ]
                 do {
-                    step = try arguments.send(.settingsSet, body)
+                    step = try arguments.send(.settingsSet, body, at: path)
                 } catch ControlError.unfit(let text, let checks) {
                     step = editor.refused(text, PageRefusal.all(in: checks), of: values)
                 }
                 if step == .show { editor.stored() }
                 continue editing
             case .reset(let keys):
-                step = try arguments.send(.settingsReset, ["keys": .array(keys.map { .string($0) })])
+                step = try arguments.send(.settingsReset, ["keys": .array(keys.map { .string($0) })], at: path)
                 continue editing
             case .press(let key):
-                step = try arguments.press(key)
+                step = try arguments.press(key, at: path)
                 continue editing
             case .end: break editing
             }
@@ -66,17 +67,19 @@ extension Subcommand {
                 break
             }
             // The app may have changed what it has set since the screen was shown.
-            if editor.asks(line) { editor.follow(try arguments.runningState()) }
-            step = editor.take(line, try arguments.pageValues())
+            if editor.asks(line) { editor.follow(try arguments.runningState(at: path)) }
+            step = editor.take(line, try arguments.pageValues(at: path))
         }
     }
 }
 
 extension Arguments {
     /// Sends a change; its refusal is a text for the person, except that of the app's own checks.
-    fileprivate func send(_ command: ControlName, _ body: PropertyListDictionary) throws -> PageEditor.Step {
+    fileprivate func send(
+        _ command: ControlName, _ body: PropertyListDictionary, at path: String
+    ) throws -> PageEditor.Step {
         do {
-            _ = try ask(command, try settings(body))
+            _ = try ask(command, try settings(body), at: path)
             return .show
         } catch ControlError.refused(_, let text) {
             return .refuse(text)
@@ -84,9 +87,9 @@ extension Arguments {
     }
 
     /// Presses a button; what the app says is for the person.
-    fileprivate func press(_ key: String) throws -> PageEditor.Step {
+    fileprivate func press(_ key: String, at path: String) throws -> PageEditor.Step {
         do {
-            let answer = try ask(.settingsPress, try settings(["key": .string(key)]))
+            let answer = try ask(.settingsPress, try settings(["key": .string(key)]), at: path)
             return .say([answer["text"]?.stringValue ?? "Done."])
         } catch ControlError.refused(_, let text) { return .refuse(text) }
     }

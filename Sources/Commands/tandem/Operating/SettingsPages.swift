@@ -15,11 +15,12 @@ extension Subcommand {
         notes: "Hidden rows and the values of secrets are never printed.",
         examples: ["settings pages --app org.example.lamp", "settings pages --app org.example.lamp --page Sound"]
     ) { arguments, console in
-        let document = try arguments.schema()
+        let path = try arguments.settingsPath()
+        let document = try arguments.schema(at: path)
         let tree = PageTree(document)
         var request = arguments.pageRequest
-        request.values = try arguments.pageValues()
-        let running = try arguments.runningState()
+        request.values = try arguments.pageValues(at: path)
+        let running = try arguments.runningState(at: path)
         request.take(running, document.schema)
         let pages = tree.opened.map(\.name)
         let names = pages.filter { name in arguments.value("page").map { $0 == name } ?? true }
@@ -52,24 +53,24 @@ extension [Option] {
 
 extension Arguments {
     /// The schema of the app that the arguments name.
-    func schema() throws -> SchemaDocument {
-        let bytes = try ask(.settingsSchema, try settings([:]))["schema"]?.dataValue ?? []
+    func schema(at path: String) throws -> SchemaDocument {
+        let bytes = try ask(.settingsSchema, try settings([:]), at: path)["schema"]?.dataValue ?? []
         do { return try SchemaDocument(reading: bytes) } catch {
             throw CommandFailure.refused("the app's schema: \(error)")
         }
     }
 
     /// Its values in force, as the daemon knows them.
-    func pageValues() throws -> [String: PageValue] {
-        let rows = try ask(.settingsGet, try settings([:]))["settings"]?.arrayValue ?? []
+    func pageValues(at path: String) throws -> [String: PageValue] {
+        let rows = try ask(.settingsGet, try settings([:]), at: path)["settings"]?.arrayValue ?? []
         return PageValue.all(in: rows.compactMap(\.dictionaryValue))
     }
 
     /// The running app behind its pages, as far as the daemon can ask it.
-    func runningState() throws -> RunningState {
-        do { return RunningState(try ask(.settingsPage, try settings([:]))) } catch ControlError.refused(let name, _) {
-            return RunningState(refusedAs: name)
-        }
+    func runningState(at path: String) throws -> RunningState {
+        do {
+            return RunningState(try ask(.settingsPage, try settings([:]), at: path))
+        } catch ControlError.refused(let name, _) { return RunningState(refusedAs: name) }
     }
 
     /// The reader of its pages.
