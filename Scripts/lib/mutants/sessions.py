@@ -35,11 +35,11 @@ class VersionUnknown(Greetings):
 
 
 class CapabilityUnnamed(Greetings):
-    """does not name a capability that it knows"""
+    """does not name messages among its capabilities"""
     clause, judges = "SES-2", GREETED
 
     def changed(self, frame):
-        return with_body(frame, capabilities=[name for name in body_of(frame)["capabilities"] if name != "topic"])
+        return with_body(frame, capabilities=[name for name in body_of(frame)["capabilities"] if name != "message"])
 
 
 class CapabilityInvented(Greetings):
