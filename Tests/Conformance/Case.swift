@@ -83,7 +83,7 @@ package final class Stage {
 
     /// An app without the library that has said nothing yet.
     func rawApp(at place: Place) throws -> RawApp {
-        let app = RawApp(try world.connect(to: place))
+        let app = RawApp(try world.connect(to: place), at: place)
         rawApps.append(app)
         return app
     }
@@ -107,7 +107,8 @@ package final class Stage {
         until condition: () throws -> Bool
     ) throws {
         let limit = isRealTime ? min(limit, pauses + patience) : limit
-        try demand(try world.wait(within: limit, until: condition), "in time: \(text())")
+        guard try !world.wait(within: limit, until: condition) else { return }
+        throw Violation((["in time: \(text())"] + rawApps.compactMap(\.end)).joined(separator: "; "))
     }
 
     /// How often a case does something.

@@ -7,18 +7,28 @@ import TandemTestSupport
 import TandemTransport
 import TandemWire
 
-/// One connection to a daemon's local socket; it answers nothing by itself.
+/// One connection to a daemon's local socket. It answers each `ping`, because a daemon may close an end that stays
+/// silent (SES-17), and nothing else.
 final class RawApp {
     private let stream: any ByteStream
+    private let place: Place
     private let frames = Frames()
 
-    init(_ stream: any ByteStream) {
-        self.stream = stream
+    init(_ stream: any ByteStream, at place: Place) {
+        (self.stream, self.place) = (stream, place)
         stream.delegate = frames
         stream.start()
     }
 
-    var isClosed: Bool { frames.isClosed }
+    var isClosed: Bool { frames.end != nil }
+
+    /// The end of the connection, for the report of a violation; nil while it is open.
+    var end: String? {
+        frames.end.map { reason in
+            let refusal = frames.all.last { $0.kind == .refusal }.map { ", refused as '\($0.name ?? "")'" }
+            return "\(place)'s connection has ended: \(reason)\(refusal ?? "")"
+        }
+    }
 
     /// All that has come; a violation if something was no frame.
     var envelopes: [Envelope] {
@@ -62,19 +72,23 @@ extension RawApp {
     private final class Frames: ByteStreamDelegate {
         private(set) var all: [Envelope] = []
         private(set) var fault: String?
-        private(set) var isClosed = false
+        private(set) var end: CloseReason?
         private var decoder = FrameDecoder(limit: Limits.frame)
 
         func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
             // The block is the stream's.
             decoder.append(ByteSlice(copying: bytes.copied()))
             do {
-                while let frame = try decoder.next() { all.append(try Envelope(reading: frame)) }
+                while let frame = try decoder.next() {
+                    let envelope = try Envelope(reading: frame)
+                    all.append(envelope)
+                    if envelope.kind == .ping { stream.send(try PingFrame(envelope).answer.frame().bytes) }
+                }
             } catch { fault = "\(error)" }
         }
 
         func streamDidDrain(_ stream: any ByteStream) {}
 
-        func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) { isClosed = true }
+        func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) { end = reason }
     }
 }

@@ -155,11 +155,12 @@ extension Stage {
         return (primary, secondary)
     }
 
-    /// A message that wants a reply.
+    /// A message that wants a reply, for as long as a daemon may keep it (LIM-8).
     fileprivate func request(_ id: UniqueIdentifier, from app: ApplicationIdentifier? = nil) throws -> Envelope {
         let sender = try app ?? ApplicationIdentifier(Self.appName)
         let message = Envelope(
-            .message, app: sender, pairing: world.pairings[0], id: id, reply: true, deadline: .seconds(30))
+            .message, app: sender, pairing: world.pairings[0], id: id, reply: true, deadline: Limits.deadline.upperBound
+        )
         return try message.with(body: ["n": 1])
     }
 

@@ -1,0 +1,64 @@
+// Fairness of the suite towards correct daemons: how long a case waits in real time, and the answers of an app without
+// the library.
+
+import TandemBase
+import TandemTestSupport
+import TandemTransport
+import TandemWire
+import Testing
+
+@testable import TandemConformance
+
+@Suite struct StageTests {
+    /// A world in real time in which nothing runs; it remembers the limits of its waits.
+    private final class StillWorld: World {
+        let abilities: Set<Ability> = [.cut, .restart, .streamFaults]
+        let pairings: [UniqueIdentifier] = []
+        var now = MonotonicTime(nanoseconds: 0)
+        var isLinkAllowed = true
+        var streamFaults: FaultPlan?
+        private(set) var limits: [Duration] = []
+        private let stream: (any ByteStream)?
+
+        init(connecting stream: (any ByteStream)? = nil) { self.stream = stream }
+
+        func app(_ name: String, at place: Place) throws -> App { throw Violation("no app runs here") }
+        func end(_ app: App, _ ending: Ending) {}
+        func connect(to place: Place) throws -> any ByteStream {
+            guard let stream else { throw Violation("no daemon runs here") }
+            return stream
+        }
+        func wait(within limit: Duration, until condition: () throws -> Bool) rethrows -> Bool {
+            limits.append(limit)
+            return try condition()
+        }
+        func restart(_ place: Place, _ ending: Ending) throws {}
+        func stop() {}
+    }
+
+    @Test func `SES-17: an app without the library answers a ping, and a wait says when its connection has ended`()
+        throws
+    {
+        let clock = ManualScheduler()
+        let (near, far) = InProcessStream.pair(on: clock)
+        let daemon = StreamRecorder()
+        far.delegate = daemon
+        far.start()
+        let stage = Stage(StillWorld(connecting: near), seed: 1, length: .short)
+        let app = try stage.rawApp(at: .primary)
+        let ping = PingFrame(id: .random())
+        far.send(try ping.frame().bytes)
+        clock.advance(by: .milliseconds(1))
+        let answer = try ping.answer.frame().bytes.copied()
+        #expect(daemon.bytes == answer)
+        #expect(try app.received(.ping).count == 1)
+
+        far.send(try Envelope(.refusal, name: "slow-consumer").frame().bytes)
+        far.closeAfterFlush(.closedHere)
+        clock.advance(by: .milliseconds(1))
+        let violation = #expect(throws: Violation.self) { try stage.wait("a reply") { false } }
+        #expect(
+            violation?.description
+                == "in time: a reply; primary's connection has ended: closed-by-peer, refused as 'slow-consumer'")
+    }
+}
