@@ -1,6 +1,8 @@
 // The conformance suite as a table: each case has the clause that it proves and what it needs of a world, and runs
 // unchanged in every world that has it.
 
+import TandemBase
+import TandemSession
 package import TandemTestSupport
 import TandemWire
 
@@ -60,6 +62,8 @@ package final class Stage {
     private let length: RunLength
     /// The longest wait in real time.
     private let patience: Duration
+    /// Until then a correct daemon, or an app's library, may wait before it dials again.
+    private var endOfPause = MonotonicTime(nanoseconds: 0)
 
     init(_ world: any World, seed: UInt64, length: RunLength, patience: Duration? = nil) {
         (self.world, self.length) = (world, length)
@@ -101,15 +105,47 @@ package final class Stage {
 
     /// Lets time pass until it holds; a violation if it does not in time. Where people wait that is two minutes, and
     /// twenty in a long run, unless the run's plan says another time.
-    /// - Parameter pauses: the time that the protocol itself takes for it; patience begins behind it.
+    /// - Parameter pauses: the time that the protocol itself takes for it. Patience begins after it, and after the
+    ///   pause before the next attempt to connect.
     func wait(
         _ text: @autoclosure () -> String, within limit: Duration = .seconds(300), pauses: Duration = .zero,
         until condition: () throws -> Bool
     ) throws {
-        let limit = isRealTime ? min(limit, pauses + patience) : limit
+        let pause = max(pauses, endOfPause.since(world.now))
+        let limit = isRealTime ? min(limit, pause + patience) : limit
         guard try !world.wait(within: limit, until: condition) else { return }
         throw Violation((["in time: \(text())"] + rawApps.compactMap(\.end)).joined(separator: "; "))
     }
+
+    // MARK: links and daemons that come back
+
+    /// Breaks all links; they come back by themselves.
+    func cutLinks() {
+        world.cutLinks()
+        expectPause()
+    }
+
+    func relink() {
+        world.isLinkAllowed = true
+        expectPause()
+    }
+
+    func restart(_ place: Place, _ ending: Ending) throws {
+        try world.restart(place, ending)
+        expectPause()
+    }
+
+    /// A connection that is stuck already is dead after some silent intervals (SES-17).
+    func endStreamFaults() {
+        guard world.streamFaults != nil else { return }
+        world.streamFaults = nil
+        expectPause(after: Heartbeat.interval * Heartbeat.intervals)
+    }
+
+    /// From now on a dialler may wait as long as SES-19 allows: its attempts may have failed until this moment. An app
+    /// that has lost its daemon dials likewise (SES-23), and the pauses before an item that its handler has lost
+    /// (DEL-11) are over meanwhile.
+    private func expectPause(after loss: Duration = .zero) { endOfPause = world.now + loss + Backoff.longest }
 
     /// How often a case does something.
     func count(_ short: Int, long: Int) -> Int { length == .short ? short : long }

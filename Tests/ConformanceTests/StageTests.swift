@@ -36,6 +36,33 @@ import Testing
         func stop() {}
     }
 
+    @Test func `SES-19: where a link has to come back, patience begins after the longest pause of a dialler`() throws {
+        let world = StillWorld()
+        let stage = Stage(world, seed: 1, length: .short, patience: .seconds(2))
+        func limit(pauses: Duration = .zero) throws -> Duration {
+            try stage.wait("nothing", pauses: pauses) { true }
+            return try #require(world.limits.last)
+        }
+        #expect(try limit() == .seconds(2))
+        stage.relink()
+        #expect(try limit() == .seconds(32))
+        world.now = MonotonicTime(nanoseconds: 20_000_000_000)
+        #expect(try limit() == .seconds(12), "some of the pause is over")
+        #expect(try limit(pauses: .seconds(15)) == .seconds(17), "other pauses pass at the same time")
+        world.now = MonotonicTime(nanoseconds: 40_000_000_000)
+        #expect(try limit() == .seconds(2))
+        try stage.restart(.primary, .orderly)
+        #expect(try limit() == .seconds(32))
+        world.now = MonotonicTime(nanoseconds: 80_000_000_000)
+        stage.endStreamFaults()
+        #expect(try limit() == .seconds(2), "there were none")
+        stage.cutLinks()
+        #expect(try limit() == .seconds(32))
+        world.streamFaults = FaultPlan.none
+        stage.endStreamFaults()
+        #expect(try limit() == .seconds(47), "SES-17: a stuck link is dead after 15 s")
+    }
+
     @Test func `SES-17: an app without the library answers a ping, and a wait says when its connection has ended`()
         throws
     {

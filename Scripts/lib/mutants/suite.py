@@ -10,7 +10,7 @@ from daemons import CaseFailure, Program, require
 
 PROXY = pathlib.Path(__file__).with_name("proxy.py")
 WORLD = "processes"
-PATIENCE = 10  # seconds for each wait of a case
+PATIENCE = 10  # seconds for each wait of a case, after the pauses that the protocol allows
 LONGEST = 300  # seconds
 SHOWN = 80  # characters
 

@@ -99,7 +99,7 @@ enum ContextCases {
         }
         for app in [primary, secondary] { stage.world.end(app, .orderly) }
         for place in [Place.primary, .secondary(0)] {
-            try stage.world.restart(place, stage.world.abilities.contains(.kill) ? .killed : .orderly)
+            try stage.restart(place, stage.world.abilities.contains(.kill) ? .killed : .orderly)
         }
         let (next, other) = try stage.pair()
         try stage.wait("the contexts are told") {

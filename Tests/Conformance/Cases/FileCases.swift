@@ -145,26 +145,26 @@ enum FileCases {
                 try disturb(stage)
                 try files.waitUntilAccepted(from: primary)
             }
-            stage.world.streamFaults = nil
+            stage.endStreamFaults()
             try files.finish(at: .secondary(0))
         }
     }
 
     private static let fileCut = disturbed(
         "FIL-8", "files go on where they were when links are cut", needs: [.cut]
-    ) { stage in stage.world.cutLinks() }
+    ) { stage in stage.cutLinks() }
 
     private static let fileTorn = disturbed(
         "FIL-9", "files come through late, broken and stalled streams", needs: [.cut, .streamFaults]
     ) { stage in
         guard stage.world.streamFaults == nil else { return }
         stage.world.streamFaults = FaultPlan.storm(seed: stage.generator.next())
-        stage.world.cutLinks()
+        stage.cutLinks()
     }
 
     private static func fileRestart(_ place: Place, _ ending: Ending) -> Case {
         disturbed(
             "FIL-8", "files flow on when the \(place)'s daemon was \(ending.participle)", needs: ending.needs
-        ) { stage in try stage.world.restart(place, ending) }
+        ) { stage in try stage.restart(place, ending) }
     }
 }

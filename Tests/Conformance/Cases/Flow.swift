@@ -84,6 +84,4 @@ extension Stage {
         world.cutLinks()
         try wait("the loss is seen") { app.session.reachability.level == .unreachable }
     }
-
-    func relink() { world.isLinkAllowed = true }
 }

@@ -113,7 +113,7 @@ enum FrameCases {
     {
         stage in
         let app = try stage.registered(at: .primary)
-        try stage.world.restart(.primary, .orderly)
+        try stage.restart(.primary, .orderly)
         try stage.wait("the connection ends") { app.isClosed }
         _ = try app.only(.bye)
     }
