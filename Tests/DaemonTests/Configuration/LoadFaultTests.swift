@@ -115,6 +115,38 @@ import Testing
         #expect(secondary.status?["lastVerdict"] == "applied" && secondary.waiting.count == 1)
     }
 
+    @Test(
+        "CFG-113: what an app judged by damaged key sets is no verdict, also when they are written before it answers",
+        arguments: [false, true])
+    func answersAcrossARewrite(_ saysSo: Bool) throws {
+        try secondary.trustKeySet()
+        secondary.connect()
+        let (first, second) = (try secondary.envelope(1), try secondary.envelope(2))
+        try secondary.apply(first)
+        secondary.disconnect()
+        secondary.receive(second)
+        // A reload and an offer, one behind the other.
+        secondary.connect(Self.naming)
+        try #require(secondary.host.offers.count == 3)
+        let chain = try #require(secondary.keySets)
+        secondary.writeKeySets(chain + [0])
+        func unread(_ envelope: [UInt8]) -> PropertyListDictionary {
+            saysSo
+                ? UnjudgedOffer(of: envelope, because: "EIO").message
+                : OfferReply(VerificationFailure(.threshold, "no key"), of: envelope).message
+        }
+        try secondary.answer(1, unread(first))
+        #expect(secondary.keySets == chain && secondary.host.offers.count == 4)
+        let file = secondary.keySetsFile
+        try secondary.answer(2, unread(second))
+        #expect(secondary.keySetsFile == file, "another write would hide the answer to the second reload")
+        #expect(secondary.status?["lastVerdict"] != "threshold")
+        secondary.scheduler.advance(by: .seconds(11))
+        try #require(secondary.host.offers.count == 5)
+        try secondary.answer(4)
+        #expect(secondary.status?["version"] == 2)
+    }
+
     @Test("CFG-42: a reload names no pairing, whatever waits for the app")
     func pairingOfAReload() throws {
         secondary.connect()

@@ -21,8 +21,22 @@ final class AppOffers {
         let judged: (ApplyTransition?, ConfigurationSlotKey) -> Void
         /// Whether the key sets of a slot's app are not those of its chain.
         let keySetsDiffer: (ConfigurationSlotKey) -> Bool
-        /// Has the key sets of a slot's app written again (CFG-113).
-        let rewriteKeySets: (ConfigurationSlotKey) async -> Void
+        /// How often the key sets of a slot's app were written or removed.
+        let keySetWrites: (ConfigurationSlotKey) -> Int
+        /// Has the key sets of a slot's app written again (CFG-113): if they differ, and also over the same bytes if
+        /// they were written only so often.
+        let rewriteKeySets: (ConfigurationSlotKey, _ unwrittenSince: Int?) async -> Void
+    }
+
+    /// An answer from which nothing follows, because the app may not have had its key sets (CFG-113).
+    private struct UnjudgedAnswer {
+        let digest: [UInt8]
+        /// For people.
+        let text: String
+        /// The writes of the key sets up to the message, if the app says that it cannot read them. Only such an answer
+        /// has them written over the same bytes, and not if they were since: each write hides the answers to the
+        /// messages before it.
+        var unwrittenSince: Int?
     }
 
     /// The result of an offer: a verdict, or none.
@@ -70,7 +84,10 @@ final class AppOffers {
         open[key, default: 0] += 1
         // Zero stands for a configuration that came through no pairing.
         let pairing = outlets?.slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
-        send(offer.message, to: key, through: pairing) { [weak self] outcome in self?.ended(outcome, key, digest) }
+        let writes = outlets?.keySetWrites(key) ?? 0
+        send(offer.message, to: key, through: pairing) { [weak self] outcome in
+            self?.ended(outcome, key, digest, since: writes)
+        }
     }
 
     /// Has the app of a slot read its files again. One that does not load what is applied says so (CFG-42).
@@ -78,37 +95,46 @@ final class AppOffers {
 
     /// - Parameter isRepeated: after the app's key sets were written again, which happens once for each reload.
     private func reload(_ key: ConfigurationSlotKey, isRepeated: Bool) {
+        let writes = outlets?.keySetWrites(key) ?? 0
         send(ConfigurationOffer.reloadMessage, to: key, through: .zero) { [weak self] outcome in
             guard let self, case .reply = outcome, let slot = outlets?.slot(key) else { return }
             // It says nothing about what is applied.
-            if let unjudged = unjudged(outcome, key) { return repeatReload(key, after: unjudged, isRepeated) }
+            if let unjudged = unjudged(outcome, key, since: writes) {
+                return repeatReload(key, after: unjudged, isRepeated)
+            }
             let line = faults.take(outcome.offerReply, of: slot)
             if let line { context.log(line, causedBy: key.application) }
             if faults.fault(of: slot) != nil || slot.loadReports?.mayNeedReport == true { reloaded(key) }
         }
     }
 
-    private func repeatReload(_ key: ConfigurationSlotKey, after unjudged: UnjudgedOffer, _ isRepeated: Bool) {
+    private func repeatReload(_ key: ConfigurationSlotKey, after unjudged: UnjudgedAnswer, _ isRepeated: Bool) {
         context.log(
             LogEvent(
                 .warning, "the app cannot judge what is applied", .text("app", "\(key.application)"),
                 .outside("detail", unjudged.text)), causedBy: key.application)
         if isRepeated { return }
         context.scheduler.start { [self] in
-            await outlets?.rewriteKeySets(key)
+            await outlets?.rewriteKeySets(key, unjudged.unwrittenSince)
             reload(key, isRepeated: true)
         }
     }
 
     /// The app's answer that it cannot judge, if this is one (CFG-113). So is a verdict for which its key sets may be
-    /// missing, while they are not those of the daemon's chain: the library cannot tell a damaged chain from another
-    /// anchor's.
-    private func unjudged(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey) -> UnjudgedOffer? {
-        if let unjudged = outcome.unjudged { return unjudged }
-        guard let reply = outcome.offerReply, reply.mayLackKeySets, outlets?.keySetsDiffer(key) == true else {
-            return nil
+    /// missing, if they are not those of the daemon's chain, or were not when the app judged: the library cannot tell a
+    /// damaged chain from another anchor's.
+    /// - Parameter writes: of the key sets up to the message that the app answers.
+    private func unjudged(
+        _ outcome: OfferOutcome, _ key: ConfigurationSlotKey, since writes: Int
+    ) -> UnjudgedAnswer? {
+        if let offer = outcome.unjudged {
+            return UnjudgedAnswer(digest: offer.digest, text: offer.text, unwrittenSince: writes)
         }
-        return UnjudgedOffer(ofBytes: reply.digest, because: reply.text ?? reply.verdict.name)
+        guard let outlets, let reply = outcome.offerReply, reply.mayLackKeySets,
+            outlets.keySetsDiffer(key) || outlets.keySetWrites(key) != writes
+        else { return nil }
+        let unjudged = UnjudgedOffer(ofBytes: reply.digest, because: reply.text ?? reply.verdict.name)
+        return UnjudgedAnswer(digest: unjudged.digest, text: unjudged.text)
     }
 
     /// The app of a slot does not load what is applied, or does again: a trial ends (CFG-61), or its senders learn it
@@ -133,17 +159,22 @@ final class AppOffers {
 
     /// An offer has ended. A callback, because the slot must take this event before those of the app's next
     /// connection.
-    private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8]) {
-        let unjudged = self.unjudged(outcome, key).flatMap { $0.digest == digest ? $0 : nil }
+    private func ended(
+        _ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8], since writes: Int
+    ) {
+        let unjudged = self.unjudged(outcome, key, since: writes).flatMap { $0.digest == digest ? $0 : nil }
         let reply = unjudged == nil ? outcome.offerReply : nil
         let isAnswered = reply?.digest == digest || unjudged != nil
+        // Ahead of the slot's event, which the disk may refuse and which may lead to the next offer.
+        if let unjudged {
+            context.scheduler.start { [self] in await outlets?.rewriteKeySets(key, unjudged.unwrittenSince) }
+        }
         context.scheduler.start { [self] in
             switch await answered(reply, key) {
             case .inForce: break
             case .none:
                 if let unjudged {
                     await overdue(key, digest, because: "it cannot judge now", .notJudged(unjudged.text))
-                    await outlets?.rewriteKeySets(key)
                 } else {
                     await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
                 }

@@ -54,7 +54,10 @@ final class ConfigurationReceiver {
             keySetsDiffer: { [weak self] key in
                 self.map { $0.files.chainDiffers(of: key.subject, in: $0.state) } ?? false
             },
-            rewriteKeySets: { [weak self] key in await self?.rewriteKeySets(of: key.subject) })
+            keySetWrites: { [weak self] key in self?.files.chainWrites(of: key.subject) ?? 0 },
+            rewriteKeySets: { [weak self] key, writes in
+                await self?.rewriteKeySets(of: key.subject, unwrittenSince: writes)
+            })
     }
 
     /// The state in force.
@@ -542,13 +545,15 @@ final class ConfigurationReceiver {
         committed.perform({ [self] _ in ([], { [self] in files.repair(with: state) }) }, failure: { _ in })
     }
 
-    /// Writes an app's key sets again, whatever the file has.
-    private func rewriteKeySets(of subject: KeySubject) async {
+    /// Writes an app's key sets again if its file has others.
+    /// - Parameter writes: also over the same bytes if there were only so many writes; nil for never.
+    private func rewriteKeySets(of subject: KeySubject, unwrittenSince writes: Int?) async {
         try? await committed.commit { [self] _ in
             (
                 [],
                 { [self] in
-                    if !files.writeChain(of: subject, in: state, always: true) { files.mayDiffer(subject) }
+                    let isUnwritten = writes == files.chainWrites(of: subject)
+                    if !files.writeChain(of: subject, in: state, always: isUnwritten) { files.mayDiffer(subject) }
                 }
             )
         }

@@ -23,6 +23,8 @@ final class ConfigurationSlotFiles {
     /// Subjects whose chain is not in their app's directory as it is in the store. Nothing is staged before it is: the
     /// library would refuse it.
     private var unwrittenChains: Set<KeySubject> = []
+    /// Writes and removals of each app's chain since the start, also those that failed.
+    private var chainWrites: [KeySubject: Int] = [:]
     /// Subjects whose files may not be those of the state in force, and whether the log says that one could not be
     /// written or removed.
     private var differing: [KeySubject: Bool] = [:]
@@ -167,10 +169,15 @@ final class ConfigurationSlotFiles {
         do throws(FileError) {
             if let (directory, owner) = try ownedDirectory(of: subject.application) {
                 let content = chainFile(of: subject, in: state)
-                if let content, always || differs(content, directory) {
-                    try write(content, KeySetChainFile.name, directory, owner)
+                if always || differs(content, directory) {
+                    // First: a write that fails may have replaced the file.
+                    chainWrites[subject, default: 0] += 1
+                    if let content {
+                        try write(content, KeySetChainFile.name, directory, owner)
+                    } else {
+                        try directory.remove(KeySetChainFile.name)
+                    }
                 }
-                if content == nil { try directory.remove(KeySetChainFile.name) }
                 unwrittenChains.remove(subject)
             }
             return true
@@ -183,6 +190,9 @@ final class ConfigurationSlotFiles {
             return false
         }
     }
+
+    /// How often the app's chain was written or removed: an answer may be about the file before the last time.
+    func chainWrites(of subject: KeySubject) -> Int { chainWrites[subject] ?? 0 }
 
     /// Whether the app's directory has another chain than the state. Without an owner it has none yet, and its app
     /// cannot have read it.
