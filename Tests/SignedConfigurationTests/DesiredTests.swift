@@ -536,6 +536,35 @@ import Testing
         #expect(fleet.standing(0)?.text == nil)
     }
 
+    @Test("CFG-52, CFG-114: a failure that was held back keeps no follow-up of what is active from being accepted")
+    func followUpAfterALateFailure() throws {
+        var fleet = try Fleet()
+        let first = try fleet.delivered(try fleet.envelope(1))
+        fleet.now = fleet.now + .seconds(1)
+        let second = try fleet.delivered(try fleet.envelope(2))
+        #expect(try fleet.report(0, second, .applied, onTrial: false) == nil)
+        #expect(try fleet.report(0, first, .rejected(.threshold), good: second) == nil)
+        #expect(fleet.desired.deliveries.map(\.version) == [2])
+        let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing))
+        #expect(state.verdict(on: first.entry.digest) == "threshold")
+        #expect(try fleet.report(0, second, .applied, onTrial: false, text: "not loaded") == nil)
+        #expect(fleet.standing(0)?.text == "not loaded")
+    }
+
+    @Test("CFG-52, CFG-73: a failure that was held back refuses nothing that a later delivery of it has applied")
+    func lateFailureOfAnAppliedOne() throws {
+        var fleet = try Fleet(2)
+        for (index, item) in try fleet.accept(try fleet.envelope(1)) {
+            #expect(try fleet.report(index, item, .applied) == nil)
+        }
+        let first = try fleet.delivered(try fleet.envelope(2))
+        fleet.now = fleet.now + .seconds(1)
+        let again = try fleet.linked(0)
+        #expect(try fleet.report(0, again, .applied, onTrial: true) == nil)
+        let next = try fleet.report(0, first, .rejected(.threshold), good: again)
+        #expect(next == nil, "it has not refused it, and does not get the version before")
+    }
+
     @Test("CFG-22, CFG-76, CFG-114: what ends with the permission for its signature after the trial has drifted")
     func endOfAPermission() throws {
         var fleet = try Fleet()

@@ -461,7 +461,7 @@ package struct DesiredConfigurations: Sendable {
                 // An earlier daemon names what has given way as active: its trial has not passed.
                 state.good = verdict == .superseded && facts.good?.digest == entry.digest ? nil : facts.good
                 if burns, state.applied == entry.digest { state.applied = nil }
-                guard verdict.isRefusal else { return }
+                guard verdict.isRefusal, !state.isOvertaken(entry) else { return }
                 state.refuse(entry.digest, entry.verdict ?? verdict.name, burns: burns)
             }
         }

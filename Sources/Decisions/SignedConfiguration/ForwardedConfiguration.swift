@@ -231,6 +231,13 @@ package struct SecondaryState: Sendable, Equatable {
         good?.digest == digest && !open.contains { $0.digest == digest && $0.verdict == Verdict.applied.name }
     }
 
+    /// Whether the same bytes were applied by a delivery after this one, so that a verdict on it is of before.
+    func isOvertaken(_ entry: ForwardedConfiguration) -> Bool {
+        open.contains {
+            $0.digest == entry.digest && $0.accepted > entry.accepted && $0.verdict == Verdict.applied.name
+        }
+    }
+
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
 
     /// The verdict and text with which the version of an envelope was burnt; nil if it was not.
@@ -304,7 +311,8 @@ package struct SecondaryState: Sendable, Equatable {
         return trust.isLost(by: next, after: hadKey ? .key : isReported ? .reports : .nothing)
     }
 
-    /// Takes an entry over: a finished one becomes the last one, in place of the one before.
+    /// Takes an entry over: a finished one becomes the last one, in place of the one before. One that was held back
+    /// (CFG-52) does not take the place of what a later delivery has made active: reports may follow that (CFG-114).
     mutating func update(_ entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
         guard entry.isFinished else {
             if let index = open.firstIndex(where: { $0.id == entry.id }) { self.open[index] = entry }
@@ -314,6 +322,12 @@ package struct SecondaryState: Sendable, Equatable {
         if last?.id == entry.id {
             last = entry
             return transition.changes.append(.forwarded(entry))
+        }
+        if let last, last.accepted > entry.accepted, entry.verdict != Verdict.applied.name,
+            last.verdict == Verdict.applied.name, last.digest == good?.digest
+        {
+            open.removeAll { $0.id == entry.id }
+            return transition.changes.append(.forgotten(entry))
         }
         if let last { transition.changes.append(.forgotten(last)) }
         // Earlier deliveries of the same bytes are never answered: reports come in order.
@@ -346,8 +360,8 @@ package struct SecondaryState: Sendable, Equatable {
         open.last { $0.digest == digest } ?? (last?.digest == digest ? last : nil)
     }
 
-    /// The deliveries that may be answered, and the last one that is finished. Reports come in the order of the
-    /// deliveries: once a later one is answered, one before it that was held back (CFG-52) never is.
+    /// The deliveries whose reports are expected, and the last one that is finished. One whose report was held back
+    /// (CFG-52) while a later one was answered is not shown: its report may come late, or never.
     var shownDeliveries: [ForwardedConfiguration] {
         let answered = last.flatMap { $0.verdict == nil ? nil : $0.accepted }
         let rest = open.filter { entry in entry.verdict != nil || answered.map { entry.accepted >= $0 } ?? true }
