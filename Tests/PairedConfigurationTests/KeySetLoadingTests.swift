@@ -152,6 +152,8 @@ import Testing
             #expect(app.applied == nil && app.volume == 75)
             let known = try fixture.message(try envelope(1, 60, by: Self.old, under: 1))
             #expect(fixture.verdict(app, known) == "applied", "the anchor stands alone")
+            let lower = try fixture.message(try envelope(1, 60, by: Self.old, under: 1), mark: 5)
+            #expect(fixture.verdict(app, lower) == "rollback", "no key sets would change that")
             try #require((isDamaged ? unlink(path) : rmdir(path)) == 0)
             #expect(fixture.verdict(app, next) == "threshold")
             try write([try Self.set(1, Self.old), try Self.set(2, Self.new)], in: directory)

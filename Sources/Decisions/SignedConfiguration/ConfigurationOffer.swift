@@ -103,11 +103,10 @@ package struct OfferReply: Sendable, Equatable {
         text = failure.detail
     }
 
-    /// Whether it may come of missing key sets alone (CFG-113): the steps up to the threshold and the version of the
-    /// key set depend on them.
+    /// Whether it may come of missing key sets alone (CFG-113).
     package var mayLackKeySets: Bool {
         guard case .rejected(let rejection) = verdict else { return false }
-        return rejection.isEarly || rejection == .oldKeySet
+        return rejection.mayLackKeySets
     }
 
     /// The body of the reply.

@@ -48,6 +48,10 @@ extension Rejection {
         }
     }
 
+    /// Whether it may come of missing key sets alone (CFG-113): the steps up to the threshold and the version of the
+    /// key set depend on them.
+    package var mayLackKeySets: Bool { isEarly || self == .oldKeySet }
+
     /// Whether the device that rejects may take the same bytes later, without its primary's knowledge: it took the
     /// primary's new identifier, its clock was set, it has a newer key set.
     var maySolveItself: Bool {

@@ -104,7 +104,7 @@ final class SignedSettings: Sendable {
         let best = loading.best(known: home.directory == nil ? applied : nil)
         let refusal = loading.files.refusal.map { refused -> PropertyListDictionary in
             // Without its keys a good configuration fails, and the daemon would end its trial for good.
-            guard keys.isUnread, let failure = keys.failure else { return refused.message }
+            guard keys.isUnread, refused.mayLackKeySets, let failure = keys.failure else { return refused.message }
             return UnjudgedOffer(ofBytes: refused.digest, because: failure.detail).message
         }
         state.withLock { ($0.process, $0.refusal) = (loading.process, refusal) }
@@ -137,7 +137,7 @@ final class SignedSettings: Sendable {
             do throws(VerificationFailure) {
                 judged = try judge(home, rules, keys.anchor).judgeNew(claim, mark: offer.mark, active: active)
             } catch {
-                if keys.isUnread { return .notJudged(keys.failure ?? error) }
+                if keys.isUnread, error.rejection.mayLackKeySets { return .notJudged(keys.failure ?? error) }
                 throw error
             }
             guard var record = judged else {
