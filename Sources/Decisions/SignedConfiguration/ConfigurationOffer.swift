@@ -137,6 +137,25 @@ package struct OfferReply: Sendable, Equatable {
     }
 }
 
+/// The app's answer to a reload (CFG-42): whether it loads what is applied.
+package struct ReloadReply: Sendable, Equatable {
+    /// The rejection of what is applied; nil if it loads.
+    package let refusal: OfferReply?
+
+    /// - Parameter applied: the digest of what is applied, as the app sees it.
+    /// - Returns: nil for an answer of another form, or about other bytes, which counts as none (CFG-43).
+    package init?(_ message: PropertyListDictionary, applied: [UInt8]?) {
+        if message["tandem.verdict"]?.stringValue == Verdict.applied.name {
+            refusal = nil
+            return
+        }
+        guard let reply = OfferReply(message), case .rejected = reply.verdict, reply.digest == applied else {
+            return nil
+        }
+        refusal = reply
+    }
+}
+
 /// The app's answer that it cannot judge a configuration now, because its key sets cannot be read (CFG-113). No
 /// verdict: the daemon makes the offer again.
 package struct UnjudgedOffer: Sendable, Equatable {

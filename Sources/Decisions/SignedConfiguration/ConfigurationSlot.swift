@@ -525,6 +525,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             burn(tried.record, &transition)
         }
         transition.add(.trial(nil))
+        endLoadReports(&transition)
         report(verdict, of: tried.record, tried.isWaived, by: trial.deliveries, text: text, &transition)
         finishFailure(verdict, text, &transition)
     }

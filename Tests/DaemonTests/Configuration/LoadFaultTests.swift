@@ -171,13 +171,51 @@ import Testing
                 active: ActiveConfiguration(record, applied: secondary.scheduler.wallNow, isWaived: false))
         }
         let (before, after) = (try slot(former), try slot(next))
+        let refusal = Self.refusal(of: next).message
+        #expect(ReloadReply(refusal, applied: before.shown?.record.digest) == nil)
+        let refused = try #require(ReloadReply(refusal, applied: after.shown?.record.digest))
         var faults = LoadFaults()
-        #expect(faults.take(Self.refusal(of: next), of: before) == nil)
-        #expect(faults.fault(of: after) == nil)
-        #expect(faults.take(Self.refusal(of: next), of: after) != nil)
-        #expect(faults.take(Self.refusal(of: next), of: after) == nil, "the log has it once")
-        #expect(faults.fault(of: after)?.rejection == .schema)
-        #expect(faults.take(nil, of: after) == nil)
+        #expect(faults.take(refused, of: after) != nil)
+        #expect(faults.take(refused, of: after) == nil, "the log has it once")
+        #expect(faults.fault(of: after)?.rejection == .schema && faults.fault(of: before) == nil)
+        let loads = try #require(ReloadReply(["tandem.verdict": "applied"], applied: nil))
+        #expect(faults.take(loads, of: after) == nil)
         #expect(faults.fault(of: after) == nil, "an app that loads it has no fault")
+    }
+
+    @Test("CFG-42, CFG-43: an answer to a reload of another form says nothing of what is applied")
+    func malformedAnswer() throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        try secondary.apply(envelope)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        try secondary.answer(1, Self.refusal(of: envelope).message)
+        let digest = PropertyListValue.data(SHA256.digest(envelope))
+        let answers: [PropertyListDictionary] = [
+            [:], ["tandem.verdict": "schema"], ["tandem.verdict": "failed", "tandem.digest": digest],
+            ["tandem.verdict": "of another release", "tandem.digest": digest],
+        ]
+        for answer in answers {
+            secondary.disconnect()
+            secondary.connect(Self.naming)
+            try secondary.answer(secondary.host.offers.count - 1, answer)
+        }
+        secondary.scheduler.advance(by: ConfigurationLimits.loadReports + .seconds(10))
+        #expect(secondary.waiting.count == 2, "the verdict and the fault, and not that it loads again")
+    }
+
+    @Test("CFG-31, CFG-42: the answer to a reload says nothing of a slot whose files the app no longer sees")
+    func anotherTarget() throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        try secondary.apply(envelope)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        let target = secondary.host.target
+        secondary.host.target = try PairedIdentifier(text: "custom:hw-2")
+        try secondary.answer(1, Self.refusal(of: envelope).message)
+        secondary.host.target = target
+        #expect(secondary.status?["lastVerdict"] == "applied" && secondary.waiting.count == 1)
     }
 }

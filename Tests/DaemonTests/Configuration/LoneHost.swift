@@ -8,7 +8,8 @@ import TandemWire
 @testable import TandemDaemon
 
 final class LoneHost: ConfigurationHost {
-    private let target: PairedIdentifier
+    /// The paired identifier of its apps.
+    var target: PairedIdentifier
     private let isCarrier: Bool
     var peers: [ConfigurationPeer]
     /// The apps of its secondaries, for a carrier.

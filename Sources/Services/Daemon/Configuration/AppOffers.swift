@@ -97,13 +97,14 @@ final class AppOffers {
     private func reload(_ key: ConfigurationSlotKey, isRepeated: Bool) {
         let writes = outlets?.keySetWrites(key) ?? 0
         send(ConfigurationOffer.reloadMessage, to: key, through: .zero) { [weak self] outcome in
-            guard let self, case .reply = outcome, let slot = outlets?.slot(key) else { return }
+            // The app may see the files of another slot by now.
+            guard let self, context.isShown(key), let slot = outlets?.slot(key) else { return }
             // It says nothing about what is applied.
             if let unjudged = unjudged(outcome, key, since: writes) {
                 return repeatReload(key, after: unjudged, isRepeated)
             }
-            let line = faults.take(outcome.offerReply, of: slot)
-            if let line { context.log(line, causedBy: key.application) }
+            guard let reply = outcome.reloadReply(about: slot.shown?.record.digest) else { return }
+            if let line = faults.take(reply, of: slot) { context.log(line, causedBy: key.application) }
             if faults.fault(of: slot) != nil || slot.loadReports?.mayNeedReport == true { reloaded(key) }
         }
     }
@@ -116,7 +117,7 @@ final class AppOffers {
         if isRepeated { return }
         context.scheduler.start { [self] in
             await outlets?.rewriteKeySets(key, unjudged.unwrittenSince)
-            reload(key, isRepeated: true)
+            if context.isShown(key) { reload(key, isRepeated: true) }
         }
     }
 
@@ -223,15 +224,20 @@ final class AppOffers {
 }
 
 extension OfferOutcome {
-    /// The app's answer to an offer; nil if there is none, or none that reads.
-    fileprivate var offerReply: OfferReply? {
+    /// The body of the app's answer; nil if there is none, or none that reads.
+    private var message: PropertyListDictionary? {
         guard case .reply(let body) = self else { return nil }
-        return (try? PropertyListReader.readDictionary(body)).flatMap { OfferReply($0) }
+        return try? PropertyListReader.readDictionary(body)
     }
 
+    /// The app's answer to an offer.
+    fileprivate var offerReply: OfferReply? { message.flatMap { OfferReply($0) } }
+
     /// The app's answer that it cannot judge now; nil for any other.
-    fileprivate var unjudged: UnjudgedOffer? {
-        guard case .reply(let body) = self else { return nil }
-        return (try? PropertyListReader.readDictionary(body)).flatMap { UnjudgedOffer($0) }
+    fileprivate var unjudged: UnjudgedOffer? { message.flatMap { UnjudgedOffer($0) } }
+
+    /// The app's answer to a reload, if it is about what is applied.
+    fileprivate func reloadReply(about applied: [UInt8]?) -> ReloadReply? {
+        message.flatMap { ReloadReply($0, applied: applied) }
     }
 }

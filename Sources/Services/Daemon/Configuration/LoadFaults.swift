@@ -27,16 +27,13 @@ struct LoadFaults {
     mutating func disconnected(_ subject: KeySubject) { answered = answered.filter { $0.subject != subject } }
 
     /// Takes the answer of a slot's app to a reload; returns the line of the log if it names a new fault.
-    /// - Parameter reply: nil for an answer that names no bytes.
-    mutating func take(_ reply: OfferReply?, of slot: ConfigurationSlot) -> LogEvent? {
+    mutating func take(_ reply: ReloadReply, of slot: ConfigurationSlot) -> LogEvent? {
         answered.insert(slot.key)
         let before = fault(of: slot)
-        // An answer can be about bytes of long ago, and its text is as long as a frame has room for.
-        faults[slot.key] = reply.flatMap { LoadFault($0) }
-        faults[slot.key] = fault(of: slot)
+        faults[slot.key] = reply.refusal.flatMap { LoadFault($0) }
         guard let present = fault(of: slot), present != before else { return nil }
         return LogEvent(
             .warning, "the app does not load what is applied", .text("app", "\(slot.key.application)"),
-            .text("verdict", present.rejection.rawValue), .outside("detail", reply?.text ?? ""))
+            .text("verdict", present.rejection.rawValue), .outside("detail", reply.refusal?.text ?? ""))
     }
 }

@@ -1,0 +1,33 @@
+// Reports about the loading of what is applied (CFG-114): they end with what they are about.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct LoadReportsTests {
+    @Test("CFG-63, CFG-114: reports about loading end with a trial of their own configuration that fails")
+    func failedTrialOfTheSameBytes() throws {
+        var slot = try Fixture.usedSlot()
+        let good = slot.active
+        let bytes = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
+        var context = try Fixture.context(.staging)
+        context.allowsInvalidSignatures = true
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        let digest = try #require(slot.staged?.record.digest)
+        let applied = try #require(OfferReply(["tandem.verdict": "applied", "tandem.digest": .data(digest)]))
+        #expect(slot.answered(applied, now: Fixture.now).verdict == .applied)
+        Fixture.live(&slot)
+        #expect(slot.waived != nil && slot.trial == nil && slot.loadReports != nil)
+        // Its keys are trusted now: the same bytes are on trial as good ones.
+        context.anchor = .trusted(KeySetHistory(TrustedKeySet(Fixture.stranger.publicKey)))
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        #expect(slot.answered(applied, now: Fixture.now).verdict == .applied)
+        #expect(slot.active?.record.digest == digest && slot.trial?.digest == digest)
+        let failed = try #require(OfferReply(["tandem.verdict": "schema", "tandem.digest": .data(digest)]))
+        slot.note(LoadFault(failed), hasAnswered: true)
+        let ended = slot.reloaded()
+        #expect(slot.active == good && slot.loadReports == nil && ended.changes.contains(.loadReports(nil)))
+    }
+}
