@@ -30,4 +30,18 @@ import Testing
         let ended = slot.reloaded()
         #expect(slot.active == good && slot.loadReports == nil && ended.changes.contains(.loadReports(nil)))
     }
+
+    @Test("CFG-61, CFG-113: neither time nor an orderly end passes a trial of which the app cannot judge the bytes")
+    func trialWithoutJudgement() throws {
+        var slot = try Fixture.usedSlot()
+        try Fixture.apply(try Fixture.envelope(), to: &slot)
+        slot.note(nil, hasAnswered: false, cannotJudge: true)
+        Fixture.live(&slot)
+        _ = slot.applicationDisconnected(.inOrder)
+        #expect(slot.trial != nil)
+        _ = slot.applicationConnected()
+        slot.note(nil, hasAnswered: true)
+        Fixture.live(&slot)
+        #expect(slot.trial == nil && slot.active?.record.version == 7)
+    }
 }

@@ -20,6 +20,8 @@ struct ApplicationPresence: Sendable, Equatable {
     private(set) var loadFault: LoadFault?
     /// Whether the app has answered a reload since it registered: without a fault it loads what is applied then.
     private var hasAnsweredReload = false
+    /// The app has answered a reload that it cannot judge what is applied (CFG-113): its life proves nothing.
+    private(set) var cannotJudge = false
     /// The time until the next report about loading (LIM-141).
     private var loadReportPause = Duration.zero
     /// The library's account, as it was read last.
@@ -30,7 +32,9 @@ struct ApplicationPresence: Sendable, Equatable {
     mutating func note(_ attempts: LoadAttempts) { library = attempts }
 
     /// - Parameter hasAnswered: whether the app has answered a reload since it registered.
-    mutating func note(_ fault: LoadFault?, hasAnswered: Bool) { (loadFault, hasAnsweredReload) = (fault, hasAnswered) }
+    mutating func note(_ fault: LoadFault?, hasAnswered: Bool, cannotJudge: Bool) {
+        (loadFault, hasAnsweredReload, self.cannotJudge) = (fault, hasAnswered, cannotJudge)
+    }
 
     /// The fault of a configuration, as far as the app has named it.
     func fault(of shown: ActiveConfiguration) -> LoadFault? { loadFault?.of(shown) }
@@ -92,7 +96,7 @@ struct ApplicationPresence: Sendable, Equatable {
 
     /// Running time of a trial since the last call.
     mutating func live(_ running: Duration) {
-        if isConnected { lived = lived.map { $0 + running } ?? .zero }
+        if isConnected, !cannotJudge { lived = lived.map { $0 + running } ?? .zero }
     }
 
     /// Whether the app has lived long enough with the configuration on trial.

@@ -47,10 +47,11 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// The library's account of its starts (CFG-65), before the event that it decides.
     package mutating func note(_ attempts: LoadAttempts) { app.note(attempts) }
 
-    /// The fault of what is applied that the app named last (CFG-42), before the event that it decides.
-    /// - Parameter hasAnswered: whether the app has answered a reload since it registered: no fault says that it loads
-    ///   what is applied, then.
-    package mutating func note(_ fault: LoadFault?, hasAnswered: Bool) { app.note(fault, hasAnswered: hasAnswered) }
+    /// The app's last answer to a reload (CFG-42), before the event that it decides: a fault, that it loads what is
+    /// applied (answered without one), or that it cannot judge that now (CFG-113).
+    package mutating func note(_ fault: LoadFault?, hasAnswered: Bool, cannotJudge: Bool = false) {
+        app.note(fault, hasAnswered: hasAnswered, cannotJudge: cannotJudge)
+    }
 
     /// Bytes have arrived. Application, role, target, device and mark of the context are replaced by the slot's own.
     package mutating func received(
@@ -98,7 +99,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         app.left()
         var transition = answerOverdue(isBeingOffered ? .unanswered : .notStored)
         guard let trial else { return transition }
-        if ending == .inOrder || app.library.isHealthy(trial.digest) {
+        if ending == .inOrder && !app.cannotJudge || app.library.isHealthy(trial.digest) {
             passTrial(&transition)
         } else if ending == .lost, max(trial.attempts, app.library.starts(of: trial.digest)) >= Self.attempts {
             rollBack(.failed, ConfigurationTrial.failureText, &transition)
@@ -571,9 +572,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     /// The reports end with the configuration that they are about; that of a trial's previous one has not ended.
     private mutating func endLoadReports(_ transition: inout ApplyTransition) {
-        guard let digest = loadReports?.digest else { return }
         let present = [active, waived, trial?.previous].compactMap { $0?.record.digest }
-        if !present.contains(digest) { keep(nil, &transition) }
+        if let digest = loadReports?.digest, !present.contains(digest) { keep(nil, &transition) }
     }
 
     /// The configuration is active already; the senders of one on trial wait for its end.

@@ -1,5 +1,6 @@
 // Applied configurations that an app does not load, because another version of it was installed (CFG-42).
 
+import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDelivery
@@ -145,6 +146,44 @@ import Testing
         try #require(secondary.host.offers.count == 5)
         try secondary.answer(4)
         #expect(secondary.status?["version"] == 2)
+    }
+
+    @Test("CFG-61, CFG-113, LIM-142: a trial lasts while the app cannot judge what is on trial, and it is asked again")
+    func trialWithoutJudgement() throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        secondary.receive(envelope)
+        try secondary.answer(0)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        let unjudged = UnjudgedOffer(of: envelope, because: "EIO").message
+        for number in 1...2 { try secondary.answer(number, unjudged) }
+        secondary.scheduler.advance(by: .seconds(60))
+        #expect(secondary.waiting.isEmpty, "the primary reads no trials: it gets the last verdict only")
+        #expect(secondary.host.offers.count == 3)
+        secondary.scheduler.advance(by: ConfigurationLimits.unjudgedPause)
+        try #require(secondary.host.offers.count == 4)
+        try secondary.answer(3, ["tandem.verdict": "applied"])
+        secondary.scheduler.advance(by: .seconds(60))
+        #expect(secondary.waiting.count == 1 && secondary.host.offers.count == 4)
+    }
+
+    @Test("CFG-113: an app reads its files again only once its key sets could be written")
+    func unwritableKeySets() throws {
+        try secondary.trustKeySet()
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        try secondary.apply(envelope)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        let (path, chain) = (secondary.file(KeySetChainFile.name), try #require(secondary.keySets))
+        // A directory in its place cannot be replaced by a file.
+        try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+        try secondary.answer(1, UnjudgedOffer(of: envelope, because: "EISDIR").message)
+        #expect(secondary.host.offers.count == 2)
+        try #require(rmdir(path) == 0)
+        secondary.scheduler.advance(by: .seconds(11))
+        #expect(secondary.host.offers.count == 3 && secondary.keySets == chain)
     }
 
     @Test("CFG-42: a reload names no pairing, whatever waits for the app")

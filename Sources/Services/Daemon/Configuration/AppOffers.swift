@@ -24,8 +24,8 @@ final class AppOffers {
         /// How often the key sets of a slot's app were written or removed.
         let keySetWrites: (ConfigurationSlotKey) -> Int
         /// Has the key sets of a slot's app written again (CFG-113): if they differ, and also over the same bytes if
-        /// they were written only so often.
-        let rewriteKeySets: (ConfigurationSlotKey, _ unwrittenSince: Int?) async -> Void
+        /// they were written only so often. Returns whether the file is as it should be.
+        let rewriteKeySets: (ConfigurationSlotKey, _ unwrittenSince: Int?) async -> Bool
     }
 
     /// An answer from which nothing follows, because the app may not have had its key sets (CFG-113).
@@ -70,6 +70,16 @@ final class AppOffers {
     /// Whether the app of a slot has answered a reload on its present connection.
     func hasAnsweredReload(_ key: ConfigurationSlotKey) -> Bool { faults.hasAnswered(key) }
 
+    /// Whether the app of a slot has answered that it cannot judge what is applied (CFG-113).
+    func cannotJudge(_ key: ConfigurationSlotKey) -> Bool { faults.cannotJudge(key) }
+
+    /// Running time since the last call: apps that could not judge what is applied are asked again (LIM-142).
+    func timePassed(running: Duration) {
+        for key in faults.due(after: running) where outlets?.slot(key)?.isApplicationConnected == true {
+            repeatReload(key, unwrittenSince: outlets?.keySetWrites(key))
+        }
+    }
+
     /// The app's receiving connection is gone.
     func disconnected(_ subject: KeySubject) { faults.disconnected(subject) }
 
@@ -93,7 +103,8 @@ final class AppOffers {
     /// Has the app of a slot read its files again. One that does not load what is applied says so (CFG-42).
     func reload(_ key: ConfigurationSlotKey) { reload(key, isRepeated: false) }
 
-    /// - Parameter isRepeated: after the app's key sets were written again, which happens once for each reload.
+    /// - Parameter isRepeated: after the app's key sets were written again, which happens at once for the first such
+    ///   answer.
     private func reload(_ key: ConfigurationSlotKey, isRepeated: Bool) {
         let writes = outlets?.keySetWrites(key) ?? 0
         send(ConfigurationOffer.reloadMessage, to: key, through: .zero) { [weak self] outcome in
@@ -101,7 +112,7 @@ final class AppOffers {
             guard let self, context.isShown(key), let slot = outlets?.slot(key) else { return }
             // It says nothing about what is applied.
             if let unjudged = unjudged(outcome, key, since: writes) {
-                return repeatReload(key, after: unjudged, isRepeated)
+                return couldNotJudge(key, unjudged, isRepeated)
             }
             guard let reply = outcome.reloadReply(about: slot.shown?.record.digest) else { return }
             if let line = faults.take(reply, of: slot) { context.log(line, causedBy: key.application) }
@@ -109,15 +120,22 @@ final class AppOffers {
         }
     }
 
-    private func repeatReload(_ key: ConfigurationSlotKey, after unjudged: UnjudgedAnswer, _ isRepeated: Bool) {
+    private func couldNotJudge(_ key: ConfigurationSlotKey, _ unjudged: UnjudgedAnswer, _ isRepeated: Bool) {
         context.log(
             LogEvent(
                 .warning, "the app cannot judge what is applied", .text("app", "\(key.application)"),
                 .outside("detail", unjudged.text)), causedBy: key.application)
-        if isRepeated { return }
+        if isRepeated { return faults.couldNotJudge(key, pause: ConfigurationLimits.unjudgedPause) }
+        repeatReload(key, unwrittenSince: unjudged.unwrittenSince)
+    }
+
+    /// Has the app's key sets written, and then the app read its files again; at the next tick if they cannot be
+    /// written now.
+    private func repeatReload(_ key: ConfigurationSlotKey, unwrittenSince writes: Int?) {
         context.scheduler.start { [self] in
-            await outlets?.rewriteKeySets(key, unjudged.unwrittenSince)
-            if context.isShown(key) { reload(key, isRepeated: true) }
+            let isWritten = await outlets?.rewriteKeySets(key, writes) ?? false
+            guard context.isShown(key) else { return }
+            if isWritten { reload(key, isRepeated: true) } else { faults.couldNotJudge(key, pause: .zero) }
         }
     }
 
@@ -168,7 +186,7 @@ final class AppOffers {
         let isAnswered = reply?.digest == digest || unjudged != nil
         // Ahead of the slot's event, which the disk may refuse and which may lead to the next offer.
         if let unjudged {
-            context.scheduler.start { [self] in await outlets?.rewriteKeySets(key, unjudged.unwrittenSince) }
+            context.scheduler.start { [self] in _ = await outlets?.rewriteKeySets(key, unjudged.unwrittenSince) }
         }
         context.scheduler.start { [self] in
             switch await answered(reply, key) {

@@ -56,7 +56,7 @@ final class ConfigurationReceiver {
             },
             keySetWrites: { [weak self] key in self?.files.chainWrites(of: key.subject) ?? 0 },
             rewriteKeySets: { [weak self] key, writes in
-                await self?.rewriteKeySets(of: key.subject, unwrittenSince: writes)
+                await self?.rewriteKeySets(of: key.subject, unwrittenSince: writes) ?? false
             })
     }
 
@@ -104,7 +104,9 @@ final class ConfigurationReceiver {
     private func step(_ event: Event, of key: ConfigurationSlotKey, in next: inout ReceiverState) -> SlotStep {
         var slot = next[key]
         if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
-        slot.note(offers.loadFault(of: slot), hasAnswered: offers.hasAnsweredReload(key))
+        slot.note(
+            offers.loadFault(of: slot), hasAnswered: offers.hasAnsweredReload(key),
+            cannotJudge: offers.cannotJudge(key))
         let before = slot
         let transition = event(&slot, verification(of: key, in: next))
         next.keep(slot)
@@ -323,6 +325,7 @@ final class ConfigurationReceiver {
                 logVerdict(await perform(key) { slot, context in slot.clockMoved(in: context) }, of: key)
             }
         }
+        offers.timePassed(running: running)
         noteReadsTrials()
         reportHeldFailures()
         tryFullQueues()
@@ -545,18 +548,21 @@ final class ConfigurationReceiver {
         committed.perform({ [self] _ in ([], { [self] in files.repair(with: state) }) }, failure: { _ in })
     }
 
-    /// Writes an app's key sets again if its file has others.
+    /// Writes an app's key sets again if its file has others; returns whether the file is as it should be.
     /// - Parameter writes: also over the same bytes if there were only so many writes; nil for never.
-    private func rewriteKeySets(of subject: KeySubject, unwrittenSince writes: Int?) async {
-        try? await committed.commit { [self] _ in
+    private func rewriteKeySets(of subject: KeySubject, unwrittenSince writes: Int?) async -> Bool {
+        let isWritten = try? await committed.commit { [self] _ in
             (
                 [],
-                { [self] in
+                { [self] () -> Bool in
                     let isUnwritten = writes == files.chainWrites(of: subject)
-                    if !files.writeChain(of: subject, in: state, always: isUnwritten) { files.mayDiffer(subject) }
+                    let isDone = files.writeChain(of: subject, in: state, always: isUnwritten)
+                    if !isDone { files.mayDiffer(subject) }
+                    return isDone
                 }
             )
         }
+        return isWritten ?? false
     }
 
     /// Makes the files of an app those of the present target.

@@ -10,6 +10,9 @@ struct LoadFaults {
     /// The slots whose apps have answered a reload since they registered. Kept here and not in the slots, because a
     /// commit that fails must not lose it.
     private var answered: Set<ConfigurationSlotKey> = []
+    /// The slots whose apps cannot judge what is applied (CFG-113), and the time until they are asked again. Kept until
+    /// such an app judges or registers: a trial must not pass with the end of its connection.
+    private var unjudged: [ConfigurationSlotKey: Duration] = [:]
 
     /// The fault of what is applied in a slot; nil if its app has named none.
     func fault(of slot: ConfigurationSlot) -> LoadFault? { faults[slot.key]?.of(slot.shown) }
@@ -17,8 +20,24 @@ struct LoadFaults {
     /// Whether the app of a slot has answered a reload on its present connection.
     func hasAnswered(_ key: ConfigurationSlotKey) -> Bool { answered.contains(key) }
 
+    /// Whether the app of a slot has answered that it cannot judge what is applied.
+    func cannotJudge(_ key: ConfigurationSlotKey) -> Bool { unjudged[key] != nil }
+
+    /// The app of a slot cannot judge what is applied, and is asked again after this time.
+    mutating func couldNotJudge(_ key: ConfigurationSlotKey, pause: Duration) { unjudged[key] = pause }
+
+    /// Running time since the last call; returns the slots whose apps are asked again now.
+    mutating func due(after running: Duration) -> [ConfigurationSlotKey] {
+        unjudged = unjudged.mapValues { $0 - running }
+        let due = unjudged.filter { $0.value <= .zero }.map(\.key)
+        // An answer may never come.
+        for key in due { unjudged[key] = ConfigurationLimits.unjudgedPause }
+        return due
+    }
+
     /// Forgets the answers of an app: another version of it may load what the one before did not.
     mutating func forget(_ subject: KeySubject) {
+        unjudged = unjudged.filter { $0.key.subject != subject }
         faults = faults.filter { $0.key.subject != subject }
         disconnected(subject)
     }
@@ -29,6 +48,7 @@ struct LoadFaults {
     /// Takes the answer of a slot's app to a reload; returns the line of the log if it names a new fault.
     mutating func take(_ reply: ReloadReply, of slot: ConfigurationSlot) -> LogEvent? {
         answered.insert(slot.key)
+        unjudged[slot.key] = nil
         let before = fault(of: slot)
         faults[slot.key] = reply.refusal.flatMap { LoadFault($0) }
         guard let present = fault(of: slot), present != before else { return nil }
