@@ -461,8 +461,11 @@ final class ConfigurationReceiver {
             connectedApps.remove(KeySubject(application: app, role: role))
         }
         for key in state.slots.keys where key.application == app && key.role == role {
+            // The next connection may have begun when the event has its turn, and has said none of this.
+            let (fault, cannotJudge) = (offers.loadFault(of: state[key]), offers.cannotJudge(key))
             enqueue(key) { [self] slot, _ in
-                slot.applicationDisconnected(ending, isBeingOffered: offers.isOpen(key))
+                slot.note(fault, hasAnswered: false, cannotJudge: cannotJudge)
+                return slot.applicationDisconnected(ending, isBeingOffered: offers.isOpen(key))
             }
         }
     }
